@@ -1,0 +1,45 @@
+"""What can go wrong, as a tree. Knows words only; standard library only, so hooks and the pipe may use it.
+
+    ScrubjayError           every message is a sentence for the user: what happened, with which value, what to do
+    ├── InputError          the caller can fix it; nothing was written
+    │   └── NotFound        an id that names nothing here
+    ├── HomeError           the home folder cannot be used: rights, owner, space, file system
+    ├── EngineError         the engine cannot be reached, started or agreed with
+    ├── StoreError          LanceDB's files are damaged or of another version
+    ├── EncoderError        a model is missing, altered or cannot be loaded
+    └── SpoolError          an envelope that cannot be read; set aside, never raised to a host
+"""
+
+from __future__ import annotations
+
+
+class ScrubjayError(Exception):
+    """Base of everything Scrubjay raises on purpose; `str(error)` may be shown to a user as it is."""
+
+
+class InputError(ScrubjayError):
+    """The request is wrong and the sentence says how to put it right."""
+
+
+class NotFound(InputError):
+    """An id that names no record, or one that the caller's scope does not reach."""
+
+
+class HomeError(ScrubjayError):
+    """The home folder cannot be used."""
+
+
+class EngineError(ScrubjayError):
+    """The engine of a home cannot be reached, started or agreed with."""
+
+
+class StoreError(ScrubjayError):
+    """The files of the store are damaged, or were written by a newer Scrubjay."""
+
+
+class EncoderError(ScrubjayError):
+    """A model is missing, was altered or cannot be loaded."""
+
+
+class SpoolError(ScrubjayError):
+    """An envelope of the spool that cannot be read."""

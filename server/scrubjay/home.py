@@ -1,0 +1,113 @@
+"""Where the files of one home lie. Knows paths; does not know what is in the files.
+
+Standard library only and Python 3.9 syntax, because hook scripts import it with `python -I -S`.
+
+    <home>/                 0700
+        config.toml         the settings (truth)
+        capture.json        what hooks need of them (derived, rewritten by the engine and by `scrubjay config`)
+        scopes.json         which project is which scope
+        engine.lock         held by the engine for its whole life
+        starting.lock       held by the one pipe that is starting the engine
+        engine.json         where the engine listens, its version and pid (a hint, never a lock)
+        engine.sock         the Unix socket (moved elsewhere when the path is too long)
+        data/               LanceDB
+        spool/new/          envelopes: the write-ahead log
+        spool/tmp/          envelopes being written
+        spool/broken/       envelopes set aside, each with a .reason file
+        spool/prompts/      prompts waiting for their answer
+        log/                engine.log, hooks.log, pipe.log
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from scrubjay.errors import HomeError
+
+SOCKET_PATH_LIMIT = 100  # bytes; sun_path holds 104 (macOS) or 108 (Linux) with its final NUL
+
+
+class Home:
+    """The paths of one home folder. Making one touches no disk; `open_home` does."""
+
+    def __init__(self, root):
+        # type: (str) -> None
+        self.root = os.path.abspath(root)
+        for name, parts in _LAYOUT.items():
+            setattr(self, name, os.path.join(self.root, *parts))
+
+    def __repr__(self):
+        # type: () -> str
+        return "Home(%r)" % self.root
+
+
+_LAYOUT = {
+    "config": ("config.toml",),
+    "capture": ("capture.json",),
+    "scopes": ("scopes.json",),
+    "engine_lock": ("engine.lock",),
+    "starting_lock": ("starting.lock",),
+    "engine_json": ("engine.json",),
+    "socket": ("engine.sock",),
+    "data": ("data",),
+    "spool": ("spool",),
+    "spool_new": ("spool", "new"),
+    "spool_tmp": ("spool", "tmp"),
+    "spool_broken": ("spool", "broken"),
+    "prompts": ("spool", "prompts"),
+    "log": ("log",),
+}
+_FOLDERS = ("spool_new", "spool_tmp", "spool_broken", "prompts", "log")
+
+
+def default_root(env):
+    # type: (dict) -> str
+    """The home when nobody names one: `SCRUBJAY_HOME`, else the platform's data folder."""
+    named = env.get("SCRUBJAY_HOME")
+    if named:
+        return os.path.expanduser(named)
+    user = os.path.expanduser("~")
+    if sys.platform == "win32":
+        return os.path.join(env.get("LOCALAPPDATA") or os.path.join(user, "AppData", "Local"), "scrubjay")
+    if sys.platform == "darwin":
+        return os.path.join(user, "Library", "Application Support", "scrubjay")
+    return os.path.join(env.get("XDG_DATA_HOME") or os.path.join(user, ".local", "share"), "scrubjay")
+
+
+def open_home(root):
+    # type: (str) -> Home
+    """The home at `root`, made with owner-only rights if it is not there.
+
+    Raises:
+        HomeError: the folder belongs to another user, is not a folder, or cannot be made or written.
+    """
+    home = Home(root)
+    try:
+        os.makedirs(home.root, mode=0o700, exist_ok=True)
+        _own(home.root)
+        for name in _FOLDERS:
+            os.makedirs(getattr(home, name), mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise HomeError(
+            "The home folder %s cannot be used: %s. Set SCRUBJAY_HOME to a folder that you own on a local disk."
+            % (home.root, error.strerror or error)
+        ) from error
+    if not os.access(home.spool_tmp, os.W_OK):
+        raise HomeError("The home folder %s cannot be written. Give yourself write permission, or set SCRUBJAY_HOME." % home.root)
+    return home
+
+
+def _own(root):
+    # type: (str) -> None
+    """Refuse a folder of another user; close our own to everybody else."""
+    if not hasattr(os, "getuid"):
+        return
+    facts = os.stat(root)
+    if facts.st_uid != os.getuid():
+        raise HomeError(
+            "The home folder %s belongs to user %d, not to you (%d). Set SCRUBJAY_HOME to a folder of your own."
+            % (root, facts.st_uid, os.getuid())
+        )
+    if facts.st_mode & 0o077:
+        os.chmod(root, 0o700)

@@ -1,0 +1,73 @@
+"""Named types shared by records and requests: what a tag, a partition, an instant or a text may be."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, Strict, StringConstraints, WithJsonSchema
+
+PARTITIONS = ("mem_hippocampus", "mem_semantic", "mem_episodic", "mem_preference", "mem_procedural")  # seed 002's five
+USER_SCOPE = "user"  # what is true of the person everywhere
+EVERY_SCOPE = "*"
+
+MAX_MEMORY = 10_000  # characters
+MAX_DOCUMENT = 10 * 1024 * 1024  # bytes through the tool; 50 MB through the command line
+MAX_TURN_TEXT = 1_000_000  # characters of one side of a turn; hooks cut there and say so
+
+
+def parse_instant(value: Any) -> Any:
+    """An ISO 8601 string as an aware datetime; without a zone it is UTC. Numbers are refused: nobody agrees on their unit."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip())
+        except ValueError:
+            raise ValueError("must be an ISO 8601 date or time such as 2026-03-01 or 2026-03-01T14:30:00Z") from None
+    if not isinstance(value, datetime):
+        raise ValueError("must be an ISO 8601 date or time such as 2026-03-01T14:30:00Z")
+    aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+    if not 1 < aware.year < 9999:
+        raise ValueError("must lie between the years 2 and 9998")
+    return aware.astimezone(UTC)
+
+
+def _no_nul(value: str) -> str:
+    if "\x00" in value:
+        raise ValueError("contains a NUL character; remove it")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError("contains half of a surrogate pair, which is no text; remove it") from None
+    return value
+
+
+def _not_blank(value: str) -> str:
+    if not value.strip():
+        raise ValueError("is empty; give some text")
+    return value
+
+
+def _flat(metadata: dict[str, Any]) -> dict[str, Any]:
+    for key, value in metadata.items():
+        _no_nul(key)
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            continue
+        if not isinstance(value, str | int | float | bool):
+            raise ValueError(f"must be flat: {key[:60]!r} holds {type(value).__name__}; use a string, number, boolean or list of strings")
+        if isinstance(value, float) and value != value:
+            raise ValueError(f"must not hold NaN ({key[:60]!r})")
+    return metadata
+
+
+Instant = Annotated[datetime, BeforeValidator(parse_instant), WithJsonSchema({"type": "string", "format": "date-time"})]
+Count = Annotated[int, Strict()]
+Real = Annotated[float, Strict(), Field(allow_inf_nan=False)]
+Flag = Annotated[bool, Strict()]
+Text = Annotated[str, AfterValidator(_no_nul), AfterValidator(_not_blank)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_no_nul), AfterValidator(_not_blank)]
+Tag = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:-]{1,100}$")]
+PartitionId = Annotated[str, StringConstraints(pattern=r"^mem_[a-z0-9_]{1,60}$")]
+Scope = Annotated[str, StringConstraints(pattern=r"^(\*|[A-Za-z0-9_.:-]{1,100})$")]
+OneScope = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:-]{1,100}$")]
+Metadata = Annotated[dict[str, Any], AfterValidator(_flat), Field(max_length=100)]
+Importance = Annotated[float, Strict(), Field(ge=0, le=10, allow_inf_nan=False)]

@@ -1,0 +1,194 @@
+"""What a caller may ask: one class per tool, and the sentences for what is wrong with a request."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from scrubjay.errors import InputError
+from scrubjay.models.fields import (
+    MAX_MEMORY,
+    MAX_TURN_TEXT,
+    Count,
+    Flag,
+    Importance,
+    Instant,
+    Metadata,
+    Name,
+    OneScope,
+    PartitionId,
+    Real,
+    Scope,
+    Tag,
+    Text,
+)
+
+Weight = Annotated[Real, Field(ge=0, le=1000)]
+Share = Annotated[Real, Field(ge=0, le=1)]
+Neighbours = Annotated[Count, Field(ge=0, le=20)]
+Query = Annotated[Text, Field(max_length=10_000)]
+SideText = Annotated[Text, Field(max_length=MAX_TURN_TEXT)]
+Labels = Annotated[list[Name], Field(max_length=200)]
+Tags = Annotated[list[Tag], Field(max_length=100)]
+Reason = Annotated[Text, Field(max_length=500)]
+
+
+class Request(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+R = TypeVar("R", bound=Request)
+
+
+class SearchMemories(Request):
+    """Recall facts and turns saved in earlier sessions."""
+
+    query: Annotated[Query, Field(description="What to recall, in plain words; names of files, functions and errors help.")]
+    top_k: Annotated[Annotated[Count, Field(ge=1, le=100)] | None, Field(description="Number of hits. Left out, a token budget is filled.")] = None
+    max_tokens: Annotated[
+        Annotated[Count, Field(ge=50, le=10_000)] | None,
+        Field(description="Budget for the returned texts; hits and neighbours share it, best first. 1,500 when neither top_k nor a window is given."),
+    ] = None
+    search_mode: Annotated[
+        Literal["memories", "hybrid", "documents"],
+        Field(description="memories: facts and turns; documents: passages of documents; hybrid: all."),
+    ] = "memories"
+    include_turns: Annotated[Flag, Field(description="False: only facts, no recorded turns.")] = True
+    partition_ids: Annotated[list[PartitionId] | None, Field(description="Only these partitions, e.g. mem_preference.")] = None
+    tags: Annotated[Tags | None, Field(description="Only records that carry all of these tags.")] = None
+    scope: Annotated[Scope | None, Field(description="Left out: this project and what is true of the user everywhere. '*': every project.")] = None
+    session_id: Annotated[Name | None, Field(description="Only this session.")] = None
+    threshold: Annotated[Share, Field(description="Least relevance_score of a hit, 0 to 1.")] = 0.0
+    weight_relevance: Weight = 1.0
+    weight_importance: Weight = 0.1
+    weight_recency: Weight = 0.1
+    prev_turns: Annotated[Neighbours, Field(description="Turns before each hit to bring along, from its session.")] = 0
+    next_turns: Annotated[Neighbours, Field(description="Turns after each hit to bring along, from its session.")] = 0
+    since: Annotated[Instant | None, Field(description="Only what is dated at or after this time (ISO 8601).")] = None
+    until: Annotated[Instant | None, Field(description="Only what is dated before this time (ISO 8601).")] = None
+    now: Annotated[Instant | None, Field(description="The time to count ages from; left out, the present.")] = None
+
+    @model_validator(mode="after")
+    def _weights(self) -> Self:
+        if self.weight_relevance + self.weight_importance + self.weight_recency == 0:
+            raise ValueError("weight_relevance, weight_importance and weight_recency are all 0; make at least one of them positive")
+        return self
+
+
+class SearchDocuments(Request):
+    """Find passages of the documents that were added."""
+
+    query: Annotated[Query, Field(description="What to find.")]
+    limit: Annotated[Count, Field(ge=1, le=100, description="Number of documents.")] = 10
+    chunk_threshold: Annotated[Share, Field(description="A chunk is relevant from this score on; left out, 0.5.")] = 0.5
+    document_threshold: Annotated[Share, Field(description="Least score of a document.")] = 0.0
+    doc_id: Annotated[Name | None, Field(description="Only this document, by id or custom_id.")] = None
+    include_full_docs: Annotated[Flag, Field(description="Return each document's whole text.")] = False
+    include_summary: Annotated[Flag, Field(description="Return each document's summary.")] = False
+    only_matching_chunks: Annotated[Flag, Field(description="Leave out context chunks, and documents without a relevant chunk.")] = False
+    scope: Annotated[Scope | None, Field(description="Left out: this project and the user's own. '*': every project.")] = None
+
+
+class AddMemory(Request):
+    """Keep one fact."""
+
+    content: Annotated[Annotated[Text, Field(max_length=MAX_MEMORY)], Field(description="One fact in one or a few sentences, understandable on its own.")]
+    partition_id: Annotated[PartitionId, Field(description="mem_semantic (facts), mem_preference, mem_procedural (how to do), mem_episodic (events), mem_hippocampus (inbox).")] = "mem_semantic"
+    tags: Tags = []
+    importance: Annotated[Importance, Field(description="0 to 10.")] = 5.0
+    metadata: Metadata = {}
+    expires_at: Annotated[Instant | None, Field(description="Hidden from then on.")] = None
+    is_static: Annotated[Flag, Field(description="A lasting trait rather than a passing state.")] = False
+    scope: Annotated[OneScope | None, Field(description="Left out: this project. 'user': true of the user in every project.")] = None
+
+
+class RecordTurn(Request):
+    """Record one turn of a session."""
+
+    session_id: Annotated[Name, Field(description="The session the turn belongs to.")]
+    user: Annotated[SideText | None, Field(description="What the user asked.")] = None
+    assistant: Annotated[SideText | None, Field(description="What the assistant answered.")] = None
+    text: Annotated[SideText | None, Field(description="What somebody else said; needs role.")] = None
+    role: Annotated[Annotated[Text, Field(max_length=100)] | None, Field(description="Who said `text`; 'user' and 'assistant' fill those fields.")] = None
+    turn: Annotated[Annotated[Count, Field(ge=0, le=10_000_000)] | None, Field(description="0-based number in the session; left out, the next one.")] = None
+    prompt_id: Annotated[Name | None, Field(description="The host's id of the prompt: the same id is the same turn.")] = None
+    summary: Annotated[Annotated[Text, Field(max_length=1_200)] | None, Field(description="Left out, one is made.")] = None
+    tools: Labels = []
+    files: Labels = []
+    tags: Tags = []
+    ts: Annotated[Instant | None, Field(description="When the turn started (ISO 8601, UTC if no zone); left out, now.")] = None
+    metadata: Metadata = {}
+    scope: Annotated[OneScope | None, Field(description="Left out: this project.")] = None
+
+    @model_validator(mode="after")
+    def _something_said(self) -> Self:
+        if self.role is not None and self.text is None:
+            raise ValueError("role is given without text; give the text that was said, or leave role out")
+        if self.text is not None and self.role is None:
+            raise ValueError("text is given without role; name who said it, or use user / assistant")
+        if self.user is None and self.assistant is None and self.text is None:
+            raise ValueError("nothing was said; give user, assistant, or text with role")
+        side = {"user": self.user, "assistant": self.assistant}.get((self.role or "").lower(), None)
+        if side is not None:
+            raise ValueError(f"both text with role {self.role!r} and {self.role!r} are given; give one of them")
+        return self
+
+
+class AddDocument(Request):
+    """Add one document, or replace it."""
+
+    content: Annotated[Text | None, Field(description="The text itself (plain or Markdown); or give path.")] = None
+    path: Annotated[Annotated[Text, Field(max_length=4_096)] | None, Field(description="A text or Markdown file under the project.")] = None
+    title: Annotated[Annotated[Text, Field(max_length=500)] | None, Field(description="Left out: the first heading, else the file name.")] = None
+    custom_id: Annotated[Name | None, Field(description="Your own id: adding it again replaces the document.")] = None
+    metadata: Metadata = {}
+    scope: Annotated[OneScope | None, Field(description="Left out: this project.")] = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.content is None) == (self.path is None):
+            raise ValueError("give either content or path" + ("; neither is given" if self.content is None else ", not both"))
+        return self
+
+
+class Forget(Request):
+    """Hide one record from every search."""
+
+    id: Annotated[Name, Field(description="The id of a memory, turn or document.")]
+    reason: Annotated[Reason | None, Field(description="Why; kept beside it.")] = None
+
+
+def parse(kind: type[R], arguments: dict[str, Any] | None, *, later: frozenset[str] = frozenset()) -> R:
+    """A request out of a caller's arguments.
+
+    Raises:
+        InputError: one sentence per mistake, each naming the field, the value and what to do. `later` names arguments
+            of the contract that this version does not have yet.
+    """
+    given = arguments or {}
+    early = sorted(later & given.keys())
+    if early:
+        raise InputError(f"{early[0]} is not supported by this version of Scrubjay; leave it out.")
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        raise InputError(" ".join(_sentence(kind, problem) for problem in error.errors(include_url=False)[:5])) from None
+
+
+def _sentence(kind: type[Request], problem: Any) -> str:
+    field = ".".join(str(part) for part in problem["loc"] if not str(part).startswith(("constrained", "function-", "nullable", "list[")))
+    value, what = problem.get("input"), problem["msg"].removeprefix("Value error, ")
+    if problem["type"] == "extra_forbidden":
+        return f"{field[:60]} is not an argument here; known arguments: {', '.join(kind.model_fields)}."
+    if problem["type"] == "missing":
+        return f"{field} is missing; give it."
+    if not field:
+        return f"{what[:1].upper()}{what[1:]}."
+    if problem["type"] == "string_pattern_mismatch":
+        what = f"must match {problem['ctx']['pattern']}"
+    if problem["type"] == "string_too_long":
+        return f"{field} has {len(value):,} characters; at most {problem['ctx']['max_length']:,} are allowed, so shorten or split it."
+    shown = repr(value)
+    what = what if what.startswith(("must", "is", "contains")) else what[:1].lower() + what[1:]
+    return f"{field} = {shown if len(shown) <= 80 else shown[:77] + '...'}: {what.removesuffix('.')}."
