@@ -1,0 +1,77 @@
+"""The identity of a vector space, and the canaries that notice when a model no longer keeps to it.
+Knows hashes and four fixed texts; does not know how a model is loaded or where vectors are stored.
+
+Two models of equal width give vectors that compare without an error and mean nothing, so a check of the dimension
+proves nothing. The identity is therefore made of everything that changes vectors, and of nothing that does not:
+library versions, runtimes and paths stay out of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:
+    from scrubjay.encoders.protocol import Encoder
+
+DRIFT_LIMIT = 1e-3
+"""The greatest `drift` at which vectors still belong to the stored space.
+
+Measured over the canaries of all-MiniLM-L6-v2: the same weights under numpy, torch and onnxruntime differ by at most
+1.2e-7 and in bfloat16 by 8e-5; the smallest harmful change, weights of 8 bits, moves them by 4.6e-3, a forgotten
+prompt by 2e-2, another maximal length by 6e-2.
+"""
+
+
+class Space(BaseModel):
+    """Everything that decides what a vector means; equal `space_id` means that vectors may be compared."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str = Field(min_length=1, description="`bundled`, a hub id with its commit, or the name of a folder; never a path")
+    weights: str = Field(description="SHA-256 over the weight files and the settings that shape the forward")
+    tokenizer: str = Field(description="SHA-256 over the tokenizer's files")
+    dim: int = Field(ge=1)
+    pooling: str = Field(description="how token vectors become one: mean, cls, ...")
+    normalised: bool = True
+    max_seq_length: int = Field(ge=1, description="tokens; what lies beyond is not read")
+    query_prompt: str = ""
+    document_prompt: str = ""
+    precision: Literal["fp32", "int8"] = "fp32"
+
+    @property
+    def space_id(self) -> str:
+        """16 hex digits of SHA-256 over the fields as canonical JSON (sorted keys, no spaces, UTF-8)."""
+        canonical = json.dumps(self.model_dump(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+CANARY_QUERY = "Which day did we agree to move the nightly backup to?"
+CANARY_DOCUMENTS = (
+    "The staging database listens on port 5433.",
+    "Überprüft: `parse_args(argv[1:])` → naïve café №7, £3.50; see /etc/hosts, 東京 & “quotes” — done?!",
+    # Longer than any usual limit of 128 to 512 tokens: a changed maximal length shows in this text only.
+    " ".join(f"On day {day} the jay hid {day % 7 + 2} acorns under stone {day * 13 % 97} and ate them later." for day in range(1, 61)),
+)
+
+
+def canary_vectors(encoder: Encoder) -> NDArray[np.float32]:
+    """The vectors of the four canaries, shape (4, dim): the question first, through the query's path, then the documents."""
+    return np.vstack([encoder.embed_query(CANARY_QUERY), encoder.embed_documents(CANARY_DOCUMENTS)])
+
+
+def drift(stored: NDArray[np.float32], fresh: NDArray[np.float32]) -> float:
+    """How far a model has moved: the greatest 1 - cos between a stored canary and its fresh twin, in [0, 2].
+
+    Arrays of different shapes come from different models: their drift is 2.
+    """
+    if stored.shape != fresh.shape:
+        return 2.0
+    one, other = stored.astype(np.float64), fresh.astype(np.float64)
+    cosines = (one * other).sum(axis=1) / (np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1))
+    return float(np.clip(1.0 - cosines, 0.0, 2.0).max())

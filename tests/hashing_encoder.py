@@ -1,0 +1,51 @@
+"""A real encoder of 64 dimensions for tests that need vectors and no model: a signed, hashed bag of word stems.
+Knows only spelling: texts that share words are near, all others are about orthogonal."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scrubjay.encoders.space import Space
+
+WIDTH = 64
+_WORDS = re.compile(r"[^\W_]+")
+_ENDINGS = ("ing", "ed", "es", "s")
+
+
+class HashingEncoder:
+    """Feature hashing with signs (Weinberger et al. 2009); deterministic on every machine and in every process.
+
+    `salt` moves all words to other places: two encoders with different salts are two models of equal width.
+    """
+
+    def __init__(self, salt: str = "") -> None:
+        self._salt = salt
+        digest = hashlib.sha256(salt.encode()).hexdigest()
+        self.space = Space(model="hashing", weights=digest, tokenizer=digest, dim=WIDTH, pooling="sum", max_seq_length=1_000_000)
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.array([self.embed_query(text) for text in texts], dtype=np.float32).reshape(len(texts), WIDTH)
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        vector = np.zeros(WIDTH, dtype=np.float32)
+        for word in _WORDS.findall(text.lower()):
+            place, sign = self._place(_stem(word))
+            vector[place] += sign
+        if not vector.any():
+            vector[0] = 1.0
+        return vector / np.linalg.norm(vector)
+
+    def _place(self, stem: str) -> tuple[int, float]:
+        number = int.from_bytes(hashlib.blake2b((self._salt + stem).encode(), digest_size=8).digest(), "big")
+        return number % WIDTH, 1.0 if number >> 63 else -1.0
+
+
+def _stem(word: str) -> str:
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) > len(ending) + 2:
+            return word[: -len(ending)]
+    return word
