@@ -1,0 +1,163 @@
+"""Words: what is indexed and asked for so that code words, names and texts without spaces are found."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scrubjay.terms import STOP, content_words, expand, mentioned, query_terms, quotes, without, words
+
+
+def added(text: str) -> set[str]:
+    """What a simple tokenizer finds in the expansion beyond the text."""
+    return set(words(expand(text)[len(text) :]))
+
+
+def found(query: str, text: str) -> bool:
+    return bool(set(query_terms(query).split()) & set(words(expand(text))))
+
+
+@given(st.text())
+def test_an_expansion_begins_with_the_text_itself(text: str) -> None:
+    assert expand(text).startswith(text)
+
+
+@given(st.text())
+def test_what_is_added_is_short_new_and_added_once(text: str) -> None:
+    extra = [word.casefold() for word in expand(text)[len(text) :].split()]
+    assert len(extra) == len(set(extra))
+    assert not STOP & set(extra)
+    assert sum(map(len, extra)) <= 4 * len(text)
+
+
+@given(st.lists(st.text("abcdefghijklmnopqrstuvwxyz", min_size=1), max_size=20))
+def test_plain_prose_is_indexed_as_it_is(prose: list[str]) -> None:
+    text = " ".join(prose).capitalize() + "."
+    assert expand(text) == text
+
+
+@given(st.text())
+def test_every_query_asks_for_words_that_its_own_text_has(text: str) -> None:
+    assert set(words(query_terms(text))) <= set(words(expand(text)))
+
+
+def test_words_are_case_folded_and_split_where_the_index_splits() -> None:
+    assert words("Straße: user_profile-id, v2!") == ["strasse", "user", "profile", "id", "v2"]
+    assert words("cafe\u0301 ① Ⅷ") == ["café", "1", "viii"]
+
+
+def test_content_words_are_the_ones_that_carry_evidence() -> None:
+    assert content_words("What did we decide about the retry policy?") == ["decide", "retry", "policy"]
+    assert content_words("what is it that you did") == []
+
+
+def test_the_stop_list_is_short_and_in_lower_case() -> None:
+    assert 75 <= len(STOP) <= 95
+    assert all(word == word.lower() and words(word) == [word] for word in STOP)
+
+
+@pytest.mark.parametrize(
+    ("text", "extra"),
+    [
+        ("getUserByName", {"get", "user", "name"}),
+        ("HTTPServer2", {"http", "server2", "server"}),
+        ("userIDs and getURLs", {"user", "ids", "get", "urls"}),
+        ("user_profile_id", {"userprofileid"}),
+        ("MAX_TOKEN_LENGTH", {"maxtokenlength"}),
+        ("utf-8", {"utf8"}),
+        ("src/app/http_client.py", {"httpclient"}),
+        ("os.path.join_all", {"joinall"}),
+        ("APIs e.g. 3.14 2023-05-07 v1.2.3 7pm", set()),
+        ("3f2a9c1d0b8e4f5a6c7d", set()),
+    ],
+)
+def test_code_words_are_opened(text: str, extra: set[str]) -> None:
+    assert added(text) == extra
+
+
+@pytest.mark.parametrize("query", ["userProfileId", "user_profile_id", "UserProfileId", "user-profile-id", "user.profile.id"])
+@pytest.mark.parametrize("text", ["userProfileId", "user_profile_id", "UserProfileId", "user-profile-id", "user.profile.id"])
+def test_an_identifier_is_found_in_any_spelling(query: str, text: str) -> None:
+    assert "userprofileid" in query_terms(query).split()
+    assert "userprofileid" in words(expand(f"The column {text} is gone."))
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("依存関係", "昨日、依存関係を更新しました"),
+        ("データベース", "新しいデータベースに決めた"),
+        ("데이터베이스", "새로운 데이터베이스를 쓰기로 했다"),
+        ("Python", "Pythonの型を直した"),
+        ("Python3", "Python3の型"),
+    ],
+)
+def test_a_text_without_spaces_is_found_by_a_part_of_it(query: str, text: str) -> None:
+    assert found(query, text)
+
+
+def test_a_query_loses_its_stop_words_unless_it_has_no_others() -> None:
+    assert query_terms("What is the userId of the userId table?") == "userid table user id"
+    assert query_terms("Who are you?") == "who are you"
+    assert query_terms("?!") == ""
+
+
+def test_names_are_dropped_from_a_query_with_their_possessive() -> None:
+    assert without("When did Caroline's sister visit caroline?", ["Caroline", "Melanie"]) == "When did sister visit ?"
+    assert without("What broke in hebb mind?", ["Hebb Mind"]) == "What broke in ?"
+
+
+def test_a_name_stays_when_only_stop_words_would_be_left() -> None:
+    assert without("Who is Caroline?", ["Caroline"]) == "Who is Caroline?"
+
+
+def test_a_name_inside_another_word_is_not_that_name() -> None:
+    for query in ("run scrubjay-cli now", "open scrubjay.py now", "see lib/scrubjay now", "scrubjays fly"):
+        assert without(query, ["scrubjay"]) == query
+        assert mentioned(query, ["scrubjay"]) == []
+
+
+@given(st.text(), st.lists(st.text(max_size=8), max_size=5))
+def test_dropping_names_never_leaves_an_empty_question(query: str, names: list[str]) -> None:
+    assert content_words(without(query, names)) or without(query, names) == query
+
+
+def test_the_names_that_are_said_are_listed_in_the_order_given() -> None:
+    assert mentioned("did ann Lee call Bob's mother?", ["Bob", "Ann", "Ann Lee", "Cy", "Bob", " "]) == ["Bob", "Ann Lee"]
+    assert mentioned("anything", []) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("switched the cache to Redis", "We have SWITCHED the cache, to redis; yesterday."),
+        ("3f2a9c1", "fixed in 3f2a9c1 on main"),
+        ("getUserByName", "call getUserByName(1)"),
+        ("src/app.py", "edited `src/app.py`"),
+        ("依存関係を更新", "昨日依存関係を更新しました"),
+        ("no", "No."),
+    ],
+)
+def test_a_quotation_is_recognised(query: str, text: str) -> None:
+    assert quotes(query, text)
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("redis cache", "we use a redis cache here"),
+        ("switched the cache to Redis", "switched the old cache to Redis"),
+        ("who are you", "she asked who are you and left"),
+        ("apple pie now", "pineapple pie nowhere"),
+        ("3f2a9c1", "fixed in 3f2a9c1d on main"),
+        ("更新", "昨日依存関係を更新しました"),
+        ("", "anything"),
+    ],
+)
+def test_a_resemblance_is_no_quotation(query: str, text: str) -> None:
+    assert not quotes(query, text)
+
+
+@given(st.text())
+def test_a_text_quotes_itself(text: str) -> None:
+    assert quotes(text, text) == bool(words(text))
