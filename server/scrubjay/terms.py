@@ -27,7 +27,7 @@ _CJK = (
     r"\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
 _CJK_RUN = re.compile(f"[{_CJK}]+")
-_CJK_OR_RUN = re.compile(f"[{_CJK}]|[^\\W_{_CJK}]+")
+_CJK_OR_RUN = re.compile(rf"(?=\w)[{_CJK}]|[^\W_{_CJK}]+")
 # HTTPServer2 -> HTTP, Server2; userIDs -> user, IDs. Code is ASCII nearly everywhere, so case is read in ASCII only.
 _CAMEL = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+\d*|[A-Z]+\d*|\d+")
 _COMPOUND = tuple(
