@@ -1,0 +1,198 @@
+"""What a turn was about, in its own sentences: what was asked, what was answered and decided, files and tools touched.
+
+Extractive and deterministic: sentences are chosen and kept in order, never rewritten, so a summary cannot invent
+anything. Knows English cues for decisions and small talk; on other languages position alone chooses. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from scrubjay.terms import content_words
+
+LIMIT = 1200  # characters of a whole summary
+LONGEST = 320  # characters of one sentence in it; a longer one is clipped at a word
+
+
+def _cues(alternatives: str) -> re.Pattern[str]:
+    """One pattern out of alternatives that may stand on several lines."""
+    return re.compile(rf"\b(?:{'|'.join(part.strip() for part in alternatives.split('|'))})\b", re.IGNORECASE)
+
+
+_DECISION = _cues(
+    r"""decid(?:e[ds]?|ing) | decisions? | chosen? | choos(?:e|ing) | (?:we|you) (?:will|should|agreed) | going with | settled on
+    | switch(?:ed|ing)? | instead of | rather than | renamed? | replaced? | because | so that | root cause | turned out
+    | the (?:cause|reason|problem|bug|issue) (?:was|is) | fix(?:ed|es) | resolved | rejected | reverted | prefer(?:s|red)?"""
+)
+_CHANGE = _cues(
+    r"""us(?:e|es|ed|ing) | add(?:ed|s)? | remov(?:e|ed|es) | mov(?:e|ed|es) | chang(?:e|ed|es) | set | must | never | always | now
+    | pass(?:es|ed)? | fail(?:s|ed)?"""
+)
+_SMALL_TALK = _cues(  # as a sentence begins
+    r"""sure | certainly | absolutely | of course | great | good | perfect | excellent | okay | ok | alright | hi | hello | hey | thanks
+    | thank you | you're (?:absolutely )?right | let me | let's | i'll | i will | i'm going to | i am going to | now (?:i|let)
+    | first,? (?:i'll|let) | happy to | hope this | feel free | would you like | do you want | shall i | should i | looking at
+    | here(?:'s| is| are)"""
+)
+_CODE = re.compile(r"`[^`]+`|\b[a-z]+[A-Z]\w*|\w_\w|\w\(\)|\w[/\\.]\w{2,}")
+_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
+_BULLET = re.compile(r"\s*(?:[-*+\u2022]|\d{1,3}[.)]|>)\s+")
+_BOLD = re.compile(r"(?<![\w*])\*\*([^\s*][^*]{0,200})\*\*(?![\w*])")
+# A sentence ends before something that is not lower case, which spares `e.g. this`; CJK needs no space.
+_SENTENCE_END = re.compile(r"(?<=[.!?\u2026])[\"'\u201d\u2019)\]]{0,3}\s+(?![a-z])|(?<=[\u3002\uff01\uff1f])")
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    text: str
+    paragraph: int
+    first: bool  # of its paragraph
+
+
+def summarise(
+    user: str | None, assistant: str | None, *, tools: Iterable[str] = (), files: Iterable[str] = (), limit: int = LIMIT
+) -> str:  # fmt: skip
+    """At most `limit` characters in lines `Asked:`, `Answered:`, `Files:`, `Tools:`; a line without content is left out.
+
+    No word is ever cut in half; a clipped sentence ends in an ellipsis.
+    """
+    listed = [_listing("Files", files, limit // 5), _listing("Tools", tools, limit // 10)]
+    room = limit - sum(len(line) + 1 for line in listed if line)
+    asked = _asked(user or "", room // 3 if assistant and assistant.strip() else room)
+    answered = _answered(assistant or "", user or "", room - (len(asked) + 1 if asked else 0))
+    return "\n".join(line for line in [asked, answered, *listed] if line)
+
+
+def _asked(text: str, room: int) -> str:
+    """The first meaningful sentences of the prompt, and its questions, which often follow a pasted log."""
+
+    def worth(sentence: _Sentence) -> float:
+        if sentence.text.endswith(("?", "\uff1f")):
+            return 2.0
+        return -1.0 if _is_small_talk(sentence.text) else 0.5 * bool(_DECISION.search(sentence.text)) + (sentence.paragraph == 0)
+
+    return _line("Asked", text, worth, room)
+
+
+def _answered(text: str, question: str, room: int) -> str:
+    """The sentences that decide, answer the question, or name numbers and code; first and last paragraphs before the rest."""
+    asked_for = set(content_words(question[:2000]))
+    last = max((sentence.paragraph for sentence in _sentences(text)), default=0)
+
+    def worth(sentence: _Sentence) -> float:
+        said = sentence.text
+        score = 2.0 * bool(_DECISION.search(said)) + 0.5 * bool(_CHANGE.search(said))
+        score += 0.5 * any(char.isdigit() for char in said) + 0.5 * bool(_CODE.search(said))
+        score += 1.0 * (sentence.paragraph == 0) + 0.8 * (sentence.paragraph == last) + 0.3 * sentence.first
+        if asked_for:
+            score += min(1.0, 2.0 * len(asked_for & set(content_words(said))) / len(asked_for))
+        score -= 1.5 * said.endswith((":", "?", "\uff1a", "\uff1f"))
+        return score - 4.0 * (_is_small_talk(said) and not _DECISION.search(said))
+
+    return _line("Answered", text, worth, room)
+
+
+def _line(label: str, text: str, worth: Callable[[_Sentence], float], room: int) -> str:
+    """`label: sentences`, the worthiest that fit, in the order of the text; "" when none does."""
+    room -= len(label) + 2
+    sentences = list(_sentences(text)) or [_Sentence(_flat(text.replace("`", " ").replace("~", " ")), 0, True)]
+    scores = [worth(sentence) for sentence in sentences]
+    order = sorted(range(len(sentences)), key=lambda at: (-scores[at], at))
+    order = [at for at in order if scores[at] >= 0] or order[:1]
+    chosen: dict[int, str] = {}
+    seen = set()
+    for at in order:
+        piece = _clip(sentences[at].text, min(room, LONGEST))
+        if piece and piece not in seen and len(piece) <= room:
+            chosen[at] = piece
+            seen.add(piece)
+            room -= len(piece) + 1
+    return f"{label}: {' '.join(chosen[at] for at in sorted(chosen))}" if chosen else ""
+
+
+def _sentences(text: str) -> Iterator[_Sentence]:
+    """The sentences of the prose: no fenced code, table, heading or rule; a list item is a sentence of its own."""
+    for number, paragraph in enumerate(_paragraphs(text)):
+        first = True
+        for unit in paragraph:
+            for sentence in _SENTENCE_END.split(_BOLD.sub(r"\1", unit)):
+                flat = _flat(sentence)
+                if any(char.isalnum() for char in flat):
+                    yield _Sentence(flat, number, first)
+                    first = False
+
+
+def _paragraphs(text: str) -> Iterator[list[str]]:
+    """Each paragraph as its units: one for its running text, one for each list item."""
+    units: list[list[str]] = []  # lines of each unit
+    fence = ""
+    for line in [*text.split("\n"), ""]:
+        mark = _FENCE.match(line)
+        if fence:
+            fence = "" if mark and mark[1].startswith(fence) else fence
+        elif mark:
+            fence = mark[1]
+        elif line.lstrip().startswith(("|", "#")):
+            continue
+        elif bullet := _BULLET.match(line):
+            units.append([line[bullet.end() :]])
+        elif line.strip():
+            if not units:
+                units.append([])
+            units[-1].append(line)
+        elif units:
+            yield ["\n".join(unit) for unit in units]
+            units = []
+    if units:  # a fence was never closed
+        yield ["\n".join(unit) for unit in units]
+
+
+def _listing(label: str, names: Iterable[str], room: int) -> str:
+    """`label: a, b and 3 more`: whole names only, each once, as many as fit; "" when there is none or no room."""
+    known = list(dict.fromkeys(flat for name in names if (flat := _flat(name))))
+    for count in range(min(len(known), max(room, 0)), -1, -1):
+        line = _counted(label, known[:count], len(known) - count)
+        if known and len(line) <= room:
+            return line
+    return ""
+
+
+def _counted(label: str, shown: Sequence[str], more: int) -> str:
+    if not shown:
+        return f"{label}: {more}"
+    return f"{label}: {', '.join(shown)}" + (f" and {more} more" if more else "")
+
+
+def _is_small_talk(sentence: str) -> bool:
+    return bool(_SMALL_TALK.match(sentence))
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _clip(text: str, room: int) -> str:
+    """The text, or its beginning up to the end of a word with an ellipsis; "" when not one word fits."""
+    if len(text) <= room:
+        return text
+    cut = room - 1
+    while cut > 0 and _glued(text[cut - 1], text[cut]):
+        cut -= 1
+    kept = text[: max(cut, 0)].rstrip()
+    return f"{kept}\u2026" if kept else ""
+
+
+def _glued(before: str, after: str) -> bool:
+    """Whether a cut here would fall inside a word. Between Chinese or Japanese characters there is no inside."""
+    return all(_in_word(char) for char in (before, after)) and not any(_is_ideographic(char) for char in (before, after))
+
+
+def _in_word(char: str) -> bool:
+    return char.isalnum() or char == "_" or unicodedata.category(char).startswith("M")
+
+
+def _is_ideographic(char: str) -> bool:
+    return "\u2e80" <= char <= "\ua4cf" or "\uf900" <= char <= "\ufaff" or "\U00020000" <= char <= "\U0003ffff"

@@ -1,0 +1,118 @@
+"""Summaries: the sentences that matter, in order, within the limit, and nothing that was not said."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+from scrubjay.summary import summarise
+
+ANSWER = """Sure! Let me look at the code first.
+
+I'll check the connection pool.
+
+```python
+DECIDED = "because code is not prose"
+```
+
+The root cause was a pool of 5 connections in `db/pool.py`, because each worker holds two.
+I looked at several files. The weather in the log is unrelated.
+
+We decided to raise it to 40 instead of adding a queue:
+
+- `POOL_SIZE` is now 40.
+- The test `test_pool.py` passes.
+
+Let me know if you would like more changes!"""
+QUESTION = "Hi! Why do requests time out under load? Please fix it."
+
+PIECES = [
+    "We decided to use it. ", "Why? ", "Sure. ", "\n", "\n\n", "```\n", "- item ", "**bold** ", "| a |\n", "# H\n", "e.g. this ",
+    "これは文です。", "x" * 400, "supercalifragilistic ", "a_b ", "…", "2**3 ",
+]  # fmt: skip
+texts = st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
+names = st.lists(st.text(max_size=30), max_size=12)
+
+IDEOGRAPHIC = "\u2e80-\ua4cf\uf900-\ufaff\U00020000-\U0003ffff"
+WORD = re.compile(rf"[^\W{IDEOGRAPHIC}]+")
+
+
+@given(st.none() | texts, st.none() | texts, names, names, st.integers(0, 1500))
+def test_a_summary_never_exceeds_its_limit(user: str | None, assistant: str | None, tools: list[str], files: list[str], limit: int) -> None:
+    assert len(summarise(user, assistant, tools=tools, files=files, limit=limit)) <= limit
+
+
+@given(texts, texts, st.integers(0, 400))
+def test_a_summary_holds_only_whole_words_that_were_said(user: str, assistant: str, limit: int) -> None:
+    said = set(WORD.findall(f"{user} {assistant}")) | {"Asked", "Answered"}
+    assert set(WORD.findall(summarise(user, assistant, limit=limit))) <= said
+
+
+@given(texts, texts)
+def test_a_turn_is_summarised_the_same_way_each_time(user: str, assistant: str) -> None:
+    assert summarise(user, assistant) == summarise(user, assistant)
+
+
+@given(texts.filter(lambda text: any(char.isalnum() for char in text) and not re.search(r"\w{300}", text)))
+def test_a_turn_in_which_something_was_said_has_a_summary(text: str) -> None:
+    assert summarise(text, None).startswith("Asked: ")
+    assert summarise("", text).startswith("Answered: ")
+
+
+def test_what_was_asked_decided_and_touched_is_kept() -> None:
+    lines = summarise(QUESTION, ANSWER, tools=["Read", "Edit", "Read"], files=["db/pool.py", "tests/test_pool.py"]).split("\n")
+    assert lines[0] == "Asked: Why do requests time out under load? Please fix it."
+    assert lines[1].startswith("Answered: The root cause was a pool of 5 connections in `db/pool.py`, because each worker holds two.")
+    assert "We decided to raise it to 40 instead of adding a queue:" in lines[1]
+    assert lines[2:] == ["Files: db/pool.py, tests/test_pool.py", "Tools: Read, Edit"]
+
+
+def test_small_talk_and_code_are_left_out() -> None:
+    summary = summarise(QUESTION, ANSWER)
+    for phrase in ("Sure", "Let me", "I'll check", "not prose", "Hi!"):
+        assert phrase not in summary
+
+
+def test_when_room_is_short_the_decision_wins() -> None:
+    answered = summarise(QUESTION, ANSWER, limit=230).split("\n")[1]
+    assert "root cause" in answered
+    assert "weather" not in answered
+
+
+def test_the_chosen_sentences_keep_their_order() -> None:
+    answered = summarise(QUESTION, ANSWER)
+    places = [answered.index(phrase) for phrase in ("root cause", "We decided", "`POOL_SIZE`", "test_pool")]
+    assert places == sorted(places)
+
+
+def test_a_question_after_a_long_log_is_found() -> None:
+    log = "\n".join(f"INFO request {n} took {n} ms." for n in range(200))
+    assert "Why is the third one slow?" in summarise(f"This is the log.\n\n{log}\n\nWhy is the third one slow?", "It waits.")
+
+
+def test_hard_wrapped_sentences_are_joined() -> None:
+    assert summarise("Move the cache\nto Redis,\r\nplease.", None) == "Asked: Move the cache to Redis, please."
+
+
+def test_a_turn_of_code_or_small_talk_alone_still_says_something() -> None:
+    assert summarise("```\nprint(1)\n```", "Sure!") == "Asked: print(1)\nAnswered: Sure!"
+
+
+def test_a_turn_without_words_has_only_what_it_touched() -> None:
+    assert summarise(None, None) == "" == summarise(" ", "\n")
+    assert summarise(None, None, tools=["Bash"]) == "Tools: Bash"
+
+
+def test_files_that_do_not_fit_are_counted() -> None:
+    line = summarise(None, None, files=[f"src/module_{n}.py" for n in range(100)], limit=300)
+    assert line.startswith("Files: src/module_0.py, ")
+    assert re.search(r" and \d+ more$", line)
+    assert len(line) <= 60
+    assert summarise(None, None, files=["x" * 500, "y"]) == "Files: 2"
+
+
+def test_other_languages_are_summarised_by_position() -> None:
+    summary = summarise("なぜ遅いのですか。", "接続数が足りません。" + "これは長い説明です。" * 100 + "四十に増やしました。")
+    assert "なぜ遅いのですか。" in summary
+    assert "接続数が足りません。" in summary
