@@ -95,6 +95,11 @@ def test_hard_wrapped_sentences_are_joined() -> None:
     assert summarise("Move the cache\nto Redis,\r\nplease.", None) == "Asked: Move the cache to Redis, please."
 
 
+def test_a_code_block_ends_the_sentence_before_it() -> None:
+    assert summarise(None, "It runs now\n```\ncode\n```\nTen tests pass") == "Answered: It runs now Ten tests pass"
+    assert summarise(None, "It runs now\n```\ncode\n```\nTen tests pass", limit=30) == "Answered: It runs now"
+
+
 def test_a_turn_of_code_or_small_talk_alone_still_says_something() -> None:
     assert summarise("```\nprint(1)\n```", "Sure!") == "Asked: print(1)\nAnswered: Sure!"
 

@@ -133,21 +133,18 @@ def _paragraphs(text: str) -> Iterator[list[str]]:
         mark = _FENCE.match(line)
         if fence:
             fence = "" if mark and mark[1].startswith(fence) else fence
-        elif mark:
-            fence = mark[1]
-        elif line.lstrip().startswith(("|", "#")):
             continue
+        fence = mark[1] if mark else ""
+        if fence or not line.strip() or line.lstrip().startswith(("|", "#")):
+            if units:
+                yield ["\n".join(unit) for unit in units]
+            units = []
         elif bullet := _BULLET.match(line):
             units.append([line[bullet.end() :]])
-        elif line.strip():
+        else:
             if not units:
                 units.append([])
             units[-1].append(line)
-        elif units:
-            yield ["\n".join(unit) for unit in units]
-            units = []
-    if units:  # a fence was never closed
-        yield ["\n".join(unit) for unit in units]
 
 
 def _listing(label: str, names: Iterable[str], room: int) -> str:
