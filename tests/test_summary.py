@@ -96,7 +96,7 @@ def test_hard_wrapped_sentences_are_joined() -> None:
 
 
 def test_a_code_block_ends_the_sentence_before_it() -> None:
-    assert summarise(None, "It runs now\n```\ncode\n```\nTen tests pass") == "Answered: It runs now Ten tests pass"
+    assert summarise(None, "It runs now\n```\ncode\n```\nTen tests pass") == "Answered: It runs now; Ten tests pass"
     assert summarise(None, "It runs now\n```\ncode\n```\nTen tests pass", limit=30) == "Answered: It runs now"
 
 

@@ -43,6 +43,7 @@ _BULLET = re.compile(r"\s*(?:[-*+\u2022]|\d{1,3}[.)]|>)\s+")
 _BOLD = re.compile(r"(?<![\w*])\*\*([^\s*][^*]{0,200})\*\*(?![\w*])")
 # A sentence ends before something that is not lower case, which spares `e.g. this`; CJK needs no space.
 _SENTENCE_END = re.compile(r"(?<=[.!?\u2026])[\"'\u201d\u2019)\]]{0,3}\s+(?![a-z])|(?<=[\u3002\uff01\uff1f])")
+_CLOSED = tuple(".!?:;,\u2026\u3002\uff01\uff1f\uff1a)")
 
 
 @dataclass(frozen=True)
@@ -103,14 +104,20 @@ def _line(label: str, text: str, worth: Callable[[_Sentence], float], room: int)
     order = sorted(range(len(sentences)), key=lambda at: (-scores[at], at))
     order = [at for at in order if scores[at] >= 0] or order[:1]
     chosen: dict[int, str] = {}
-    seen = set()
     for at in order:
-        piece = _clip(sentences[at].text, min(room, LONGEST))
-        if piece and piece not in seen and len(piece) <= room:
+        whole = sentences[at].text
+        # what is left of the room is no place for half a sentence, unless there is nothing else
+        piece = _clip(whole, min(room, LONGEST)) if not chosen or len(whole) > LONGEST else whole
+        if piece and len(piece) <= room and piece not in chosen.values():
             chosen[at] = piece
-            seen.add(piece)
-            room -= len(piece) + 1
-    return f"{label}: {' '.join(chosen[at] for at in sorted(chosen))}" if chosen else ""
+            room -= len(piece) + 2
+    return f"{label}: {_joined([chosen[at] for at in sorted(chosen)])}" if chosen else ""
+
+
+def _joined(pieces: list[str]) -> str:
+    """Sentences in a row; one without a full stop, such as a list item, is closed by a semicolon."""
+    closed = [piece if piece.endswith(_CLOSED) else f"{piece};" for piece in pieces[:-1]]
+    return " ".join([*closed, *pieces[-1:]])
 
 
 def _sentences(text: str) -> Iterator[_Sentence]:
