@@ -226,7 +226,7 @@ _READERS = (
     (_pattern(rf"{_MONTH} {_DAY_NUMBER},? {_YEAR}"), _on_date),
     (_pattern(rf"(?P<day>1[3-9]|2\d|3[01])[/.](?P<month>0?[1-9]|1[0-2])[/.]{_YEAR}"), _on_date),
     (_pattern(rf"(?P<month>0?[1-9]|1[0-2])/(?P<day>1[3-9]|2\d|3[01])/{_YEAR}"), _on_date),
-    (_pattern(rf"{_MONTH},?(?: of)? {_YEAR}"), _in_month),
+    (_pattern(rf"(?:mid-|early-|late-)?{_MONTH},?(?: of)? {_YEAR}"), _in_month),
     (_pattern(rf"{_YEAR}-(?P<month>0[1-9]|1[0-2])"), _in_month),
     (_pattern(rf"(?P<lead>on |by |since |until |before |after )?(?:the )?{_DAY_NUMBER}(?: of)? {_MONTH}"), _on_date),
     (_pattern(rf"{_MONTH} {_DAY_NUMBER}"), _on_date),
@@ -237,5 +237,6 @@ _READERS = (
     (_pattern(r"(?P<which>last|this|previous) (?P<unit>weekend|week|month|year)"), _last),
     (_pattern(rf"(?P<which>on|last|this|since|until|before|after) (?P<weekday>{'|'.join(_WEEKDAYS)})"), _weekday),
     (_pattern(r"(?:the )?day before yesterday|yesterday|last night|today|tonight|this (?:morning|afternoon|evening)"), _near),
-    (_pattern(rf"{_IN} {_YEAR}(?: (?P<next>[a-z]+))?"), _in_year),
+    # a season is no fixed months: it depends on the hemisphere
+    (_pattern(rf"(?:{_IN}|spring|summer|autumn|fall|winter) {_YEAR}(?: (?P<next>[a-z]+))?"), _in_year),
 )
