@@ -1,6 +1,15 @@
-"""Models: texts in, unit vectors out. Knows runtimes and model folders; does not know records, scopes or the store."""
+"""Models: texts in, unit vectors out. Knows runtimes and model folders; does not know records, scopes or the store.
 
+open_encoder      a model by its name, as an Encoder
+EmbeddingWorker   one encoder in one thread, for callers on an event loop
+Space             the identity of the vectors; canary_vectors and drift notice a model that no longer keeps to it
+pull              (scrubjay.encoders.pull) the explicit download
+"""
+
+from scrubjay.encoders.bundled import BUNDLED
+from scrubjay.encoders.opening import open_encoder
 from scrubjay.encoders.protocol import Encoder
 from scrubjay.encoders.space import DRIFT_LIMIT, Space, canary_vectors, drift
+from scrubjay.encoders.worker import EmbeddingWorker
 
-__all__ = ["DRIFT_LIMIT", "Encoder", "Space", "canary_vectors", "drift"]
+__all__ = ["BUNDLED", "DRIFT_LIMIT", "EmbeddingWorker", "Encoder", "Space", "canary_vectors", "drift", "open_encoder"]

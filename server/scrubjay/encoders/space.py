@@ -39,7 +39,7 @@ class Space(BaseModel):
     dim: int = Field(ge=1)
     pooling: str = Field(description="how token vectors become one: mean, cls, ...")
     normalised: bool = True
-    max_seq_length: int = Field(ge=1, description="tokens; what lies beyond is not read")
+    max_seq_length: int | None = Field(ge=1, description="tokens; what lies beyond is not read; None: no limit")
     query_prompt: str = ""
     document_prompt: str = ""
     precision: Literal["fp32", "int8"] = "fp32"

@@ -1,0 +1,166 @@
+"""What the JSON files of a sentence-transformers folder say: modules, pooling, limits, prompts, files.
+Knows file formats of several generations; does not load weights and does not know which runtime will.
+
+The identity of the space is made here, from the files alone, so that it is the same under every runtime.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scrubjay.encoders import digests
+from scrubjay.encoders.prompts import Prompts, own_prompts
+from scrubjay.encoders.space import Space
+from scrubjay.errors import EncoderError
+
+_LEGACY_POOLING = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens": "weightedmean",
+    "pooling_mode_lasttoken": "lasttoken",
+}
+_TOKENIZER_FILES = ("tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "added_tokens.json", "*.model", "*.spm")
+_WIDTH_KEYS = ("hidden_size", "d_model", "n_embd", "dim", "embedding_size")
+
+
+@dataclass(frozen=True)
+class Module:
+    """One stage of a model: the last word of its class (`Transformer`, `Pooling`, ...), its folder, its own settings."""
+
+    kind: str
+    path: Path
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ModelFolder:
+    """A model on disk. `reference` is its public name: `bundled`, a hub id with its commit, or the folder's name."""
+
+    path: Path
+    reference: str
+    modules: tuple[Module, ...]
+    config: dict[str, Any]
+    transformer: dict[str, Any]
+    prompts: Prompts
+    max_seq_length: int | None
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return tuple(module.kind for module in self.modules)
+
+    @property
+    def pooling(self) -> str:
+        """The pooling modes, joined by `+`; the mean where no module says otherwise."""
+        modes = [_pooling_mode(module.settings) for module in self.modules if module.kind == "Pooling"]
+        return modes[0] if modes else "mean"
+
+    @property
+    def dim(self) -> int | None:
+        """The width of the vectors, or None where only the loaded model can tell."""
+        dense = [module.settings.get("out_features") for module in self.modules if module.kind == "Dense"]
+        if dense:
+            return dense[-1]
+        settings = {**self.config.get("text_config", {}), **self.config}
+        width = next((settings[key] for key in _WIDTH_KEYS if isinstance(settings.get(key), int)), None)
+        return width and width * (self.pooling.count("+") + 1)
+
+
+def read_folder(path: Path, reference: str) -> ModelFolder:
+    """Read a model folder's settings.
+
+    Raises:
+        EncoderError: a file that every model has is missing, or one of them is not JSON.
+    """
+    if not (path / "config.json").is_file() and not (path / "modules.json").is_file():
+        raise EncoderError(
+            f"The folder {path} holds no model: neither config.json nor modules.json is there. "
+            "Name a folder as sentence-transformers saves it, or fetch the model with `scrubjay pull`."
+        )
+    modules = tuple(
+        Module(entry["type"].rpartition(".")[2], path / entry["path"], _json(path / entry["path"] / "config.json"))
+        for entry in _json(path / "modules.json", [])
+    )
+    root = modules[0].path if modules else path
+    config, transformer = _json(root / "config.json"), _json(root / "sentence_bert_config.json")
+    return ModelFolder(
+        path=path,
+        reference=reference,
+        modules=modules,
+        config=config,
+        transformer=transformer,
+        prompts=own_prompts(_json(path / "config_sentence_transformers.json")),
+        max_seq_length=_max_seq_length(config, transformer, _json(root / "tokenizer_config.json")),
+    )
+
+
+def weight_files(folder: ModelFolder) -> list[Path]:
+    """The files that hold weights, of all modules: safetensors, else PyTorch's own where a module has none."""
+    found: set[Path] = set()
+    for place in {folder.path, *(module.path for module in folder.modules)}:
+        found.update(sorted(place.glob("*.safetensors")) or place.glob("pytorch_model*.bin"))
+    return sorted(found)
+
+
+def space_of(folder: ModelFolder, prompts: Prompts, dim: int, verdicts: Path) -> Space:
+    """The identity of the vectors that `folder` gives under `prompts`.
+
+    Raises:
+        EncoderError: the folder holds no weights, or one of its files cannot be read.
+    """
+    weights = weight_files(folder)
+    if not weights:
+        raise EncoderError(
+            f"The folder {folder.path} holds no weights (*.safetensors or pytorch_model.bin). "
+            "The download may have been cut short: fetch the model again with `scrubjay pull`."
+        )
+    places = {folder.path, *(module.path for module in folder.modules)}
+    shaping = [*weights, *(place / "config.json" for place in places), folder.path / "modules.json"]
+    wording = {file for place in places for pattern in _TOKENIZER_FILES for file in place.glob(pattern)}
+    return Space(
+        model=folder.reference,
+        weights=_digest(folder, shaping, verdicts),
+        tokenizer=_digest(folder, wording, verdicts),
+        dim=dim,
+        pooling=folder.pooling,
+        max_seq_length=folder.max_seq_length,
+        query_prompt=prompts.query,
+        document_prompt=prompts.document,
+    )
+
+
+def _digest(folder: ModelFolder, files, verdicts: Path) -> str:
+    try:
+        return digests.combined(
+            {file.relative_to(folder.path).as_posix(): digests.sha256(file, verdicts) for file in files if file.is_file()}
+        )
+    except OSError as error:
+        raise EncoderError(
+            f"A file of the model {folder.reference} cannot be read: {error}. Give yourself read permission, or fetch it again."
+        ) from error
+
+
+def _pooling_mode(settings: dict[str, Any]) -> str:
+    mode = settings.get("pooling_mode") or [name for key, name in _LEGACY_POOLING.items() if settings.get(key)] or "mean"
+    return mode if isinstance(mode, str) else "+".join(mode)
+
+
+def _max_seq_length(config: dict[str, Any], transformer: dict[str, Any], tokenizer: dict[str, Any]) -> int | None:
+    """As sentence-transformers resolves it: the stated limit, else the tokenizer's, never beyond the positions there are."""
+    stated = transformer.get("max_seq_length") or tokenizer.get("model_max_length")
+    limits = [int(limit) for limit in (stated, config.get("max_position_embeddings")) if limit and 0 < limit < 10**9]
+    return min(limits, default=None)
+
+
+def _json(file: Path, missing: Any = None) -> Any:
+    """The content of a JSON file; `missing` (by default an empty object) when there is none."""
+    try:
+        return json.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        return {} if missing is None else missing
+    except (OSError, ValueError) as error:
+        raise EncoderError(f"The model file {file} cannot be read: {error}. Fetch the model again with `scrubjay pull`.") from error
