@@ -1,0 +1,204 @@
+"""Settings: read from a file, refused with the sentence that helps, changed one line at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scrubjay.capture import DEFAULT, policy
+from scrubjay.errors import HomeError, InputError
+from scrubjay.home import open_home
+from scrubjay.settings import Settings, capture_view, change, describe, load, write_capture
+
+HAND_WRITTEN = """# my own notes
+
+idle_minutes = 30  # "long" lunch
+excluded = [
+    "/home/me/secret", # not this
+    "/tmp/x",
+] # end
+
+[nothing]
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "config.toml")
+
+
+def write(path: str, text: str) -> str:
+    Path(path).write_bytes(text.encode())
+    return path
+
+
+def test_without_a_file_everything_has_its_default(path: str) -> None:
+    assert load(path) == Settings()
+    assert Settings().model == "bundled"
+    assert Settings().inject is False
+
+
+def test_a_file_says_only_what_differs(path: str) -> None:
+    settings = load(write(path, 'capture = "salient"\nidle_minutes = 0.5\nroots = ["/data"]\n'))
+    assert settings == Settings(capture="salient", idle_minutes=0.5, roots=("/data",))
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ('capture = "everything"', "one of all, salient, summary_only, off"),
+        ("capture = 1", "one of all"),
+        ("idle_minutes = 0", "a number of minutes from 0.01 to 10,080"),
+        ("idle_minutes = true", "a number of minutes"),
+        ("idle_minutes = nan", "a number of minutes"),
+        ("min_length = 1.5", "a whole number of characters from 0 to 10,000"),
+        ('inject = "yes"', "true or false"),
+        ('excluded = ["relative/folder"]', "a list of absolute folders"),
+        ('roots = "/data"', "a list of absolute folders"),
+        ('model = " "', "a line of text"),
+        ("query_prompt = 3", "a text, empty for no prompt at all, or none"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_what_is_allowed(path: str, line: str, says: str) -> None:
+    with pytest.raises(InputError) as refused:
+        load(write(path, line))
+    assert line.split()[0] in str(refused.value)
+    assert says in str(refused.value)
+    assert path in str(refused.value)
+
+
+def test_an_unknown_key_is_refused_with_the_nearest_known_one(path: str) -> None:
+    with pytest.raises(InputError, match="did you mean idle_minutes"):
+        load(write(path, "idle_minuts = 3"))
+    with pytest.raises(InputError, match=r"'qqq' is no setting; remove it\. Known settings: model, "):
+        change(path, "qqq", "3")
+
+
+def test_a_file_that_cannot_be_read_says_why(path: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not valid TOML"):
+        load(write(path, "idle_minutes = = 3"))
+    Path(path).write_bytes(b"model = '\xff'")
+    with pytest.raises(InputError, match="UTF-8"):
+        load(path)
+    with pytest.raises(HomeError, match="cannot be read"):
+        load(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "value"),
+    [
+        ("idle_minutes", "5", 5),
+        ("idle_minutes", "0.25", 0.25),
+        ("min_length", "0", 0),
+        ("inject", "ON", True),
+        ("paused", "no", False),
+        ("capture", "Off", "off"),
+        ("model", 'C:\\models\\"mine"', 'C:\\models\\"mine"'),
+        ("query_prompt", "query: ", "query: "),
+        ("query_prompt", "Instruct: recall\nQuery: ", "Instruct: recall\nQuery: "),
+        ("query_prompt", "none", None),
+        ("document_prompt", "", ""),
+        ("excluded", "/a, /b c", ("/a", "/b c")),
+        ("excluded", '["/a,b"]', ("/a,b",)),
+        ("roots", "", ()),
+    ],
+)
+def test_a_typed_value_is_stored_and_read_back(path: str, key: str, text: str, value: object) -> None:
+    settings = change(path, key, text)
+    assert getattr(settings, key) == value
+    assert load(path) == settings
+
+
+@pytest.mark.parametrize(
+    ("key", "text"), [("idle_minutes", "soon"), ("idle_minutes", "5\nmodel = 3"), ("inject", "maybe"), ("roots", "here"), ("roots", "[1]")]
+)
+def test_a_value_that_is_not_possible_leaves_the_file_alone(path: str, key: str, text: str) -> None:
+    write(path, "min_length = 3\n")
+    with pytest.raises(InputError, match="is not possible"):
+        change(path, key, text)
+    assert Path(path).read_text() == "min_length = 3\n"
+    assert os.listdir(os.path.dirname(path)) == ["config.toml"]
+
+
+def test_changing_a_setting_keeps_every_other_line(path: str) -> None:
+    text = HAND_WRITTEN.replace("[nothing]\n", "")
+    write(path, text)
+    change(path, "idle_minutes", "5")
+    assert Path(path).read_text() == text.replace("= 30", "= 5")
+    change(path, "excluded", "/a")
+    assert Path(path).read_text() == '# my own notes\n\nidle_minutes = 5  # "long" lunch\nexcluded = ["/a"]  # end\n\n'
+    change(path, "paused", "true")
+    assert Path(path).read_text().endswith("# end\n\npaused = true\n")
+
+
+def test_windows_line_ends_stay(path: str) -> None:
+    write(path, "# x\r\nmin_length = 3\r\ninject = true")
+    change(path, "min_length", "4")
+    change(path, "paused", "true")
+    assert Path(path).read_bytes() == b"# x\r\nmin_length = 4\r\ninject = true\r\npaused = true\r\n"
+
+
+def test_a_setting_put_back_to_none_leaves_the_file(path: str) -> None:
+    change(path, "query_prompt", "query:")
+    change(path, "query_prompt", "none")
+    assert "query_prompt" not in Path(path).read_text()
+
+
+def test_a_wrong_value_can_be_put_right_by_a_change(path: str) -> None:
+    write(path, "idle_minutes = 'soon'\n")
+    assert change(path, "idle_minutes", "5").idle_minutes == 5
+
+
+def test_a_change_is_refused_while_another_line_is_wrong(path: str) -> None:
+    write(path, HAND_WRITTEN)
+    with pytest.raises(InputError, match="'nothing'"):
+        change(path, "idle_minutes", "5")
+    assert Path(path).read_text() == HAND_WRITTEN
+
+
+@given(st.text().filter(lambda text: text.strip() and text.isprintable()))
+def test_any_line_of_text_survives_the_file(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    path = str(tmp_path_factory.getbasetemp() / "round.toml")
+    assert change(path, "model", text).model == text == load(path).model
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no POSIX modes and guards its links")
+def test_files_are_for_their_owner_only_and_a_link_stays_a_link(tmp_path: Path) -> None:
+    real, link = tmp_path / "dotfiles.toml", tmp_path / "config.toml"
+    link.symlink_to(real)
+    change(str(link), "paused", "true")
+    assert link.is_symlink()
+    assert stat.S_IMODE(real.stat().st_mode) == 0o600
+    with pytest.raises(HomeError, match="cannot be written"):
+        change(str(tmp_path / "absent" / "config.toml"), "paused", "true")
+
+
+def test_hooks_see_only_what_they_need(tmp_path: Path) -> None:
+    home = open_home(str(tmp_path / "home"))
+    settings = Settings(capture="off", excluded=("/a",), model="secret")
+    write_capture(home, settings)
+    with open(home.capture, encoding="utf-8") as file:
+        view = json.load(file)
+    assert view == {"capture": "off", "min_length": 10, "paused": False, "excluded": ["/a"], "inject": False}
+    assert view == capture_view(settings)
+    assert policy(view).capture == "off"
+    assert policy(capture_view(Settings())) == DEFAULT
+
+
+def test_every_setting_is_described_in_one_sentence() -> None:
+    described = describe()
+    assert len(described) < 12
+    assert ("idle_minutes", "15") in [(key, default) for key, default, _ in described]
+    assert all(sentence.endswith(".") and "\n" not in sentence for _, _, sentence in described)
+
+
+def test_reading_settings_loads_no_third_party() -> None:
+    code = "import scrubjay.settings, sys; print(sorted({'pydantic', 'numpy', 'lancedb', 'mcp'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"

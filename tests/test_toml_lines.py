@@ -1,0 +1,51 @@
+"""One value of a hand-written TOML text is changed and nothing else."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scrubjay.toml_lines import with_value
+
+LONG_LIST = 'c = [\n  "p", # in\n  "q"\n] # out'
+LONG_TEXT = "d = '''\na = 5\n''' # end"
+STATEMENTS = ["# no\u2028te", "", "a = 1", 'b = "x # y"  # z', LONG_LIST, LONG_TEXT, "e = true#"]
+documents = st.lists(st.sampled_from(STATEMENTS), unique=True).map("\n".join)
+keys = st.sampled_from("abcdef")
+values = st.one_of(
+    st.text(st.characters(codec="utf-8")), st.integers(-(10**9), 10**9), st.booleans(), st.lists(st.text('ab\\"#,', max_size=3))
+)
+
+
+@given(documents, keys, values)
+def test_the_value_is_there_and_every_other_one_is_as_before(text: str, key: str, value: object) -> None:
+    assert tomllib.loads(with_value(text, key, value)) == {**tomllib.loads(text), key: value}
+
+
+@given(documents, keys, values)
+def test_every_other_statement_stays_as_it_was_written(text: str, key: str, value: object) -> None:
+    changed = with_value(text, key, value)
+    assert all(statement in changed for statement in STATEMENTS if statement in text and not statement.startswith(f"{key} ="))
+
+
+@given(documents, keys)
+def test_a_removed_key_leaves_the_others(text: str, key: str) -> None:
+    expected = {name: value for name, value in tomllib.loads(text).items() if name != key}
+    assert tomllib.loads(with_value(text, key, None)) == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "a = 2\n"),
+        ("b = 1", "b = 1\na = 2\n"),
+        ("a = 1 # one", "a = 2  # one\n"),
+        ("a = '#' # one\nb = 1", "a = 2  # one\nb = 1"),
+        ('"a" = 1\r\nb = 1\r\n', "a = 2\r\nb = 1\r\n"),
+        ("a = [ # in\n1] # out\n", "a = 2  # out\n"),
+    ],
+)
+def test_a_comment_behind_the_value_stays(before: str, after: str) -> None:
+    assert with_value(before, "a", 2) == after
