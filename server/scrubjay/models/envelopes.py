@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -29,9 +28,6 @@ class Envelope(BaseModel):
     source: str = Field(max_length=60)  # hook:stop, hook:reconcile, mcp, cli, ...
     host: str | None = Field(default=None, max_length=60)
     redacted: int = 0
+    capture: Literal["all", "salient", "summary_only"] | None = None  # the policy in force when a hook made it
     transcript_path: str | None = None  # where a hook's turn can be completed from
     args: dict[str, Any]
-
-    @property
-    def accepted_at(self) -> datetime:
-        return self.at

@@ -53,6 +53,7 @@ class Turn(Record):
     tools: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     host: str | None = None
+    capture: str | None = None  # summary_only: its summary alone is searchable
     started_at: datetime
 
 
@@ -83,6 +84,7 @@ class Document(Record):
     content_hash: str
     summary: str | None = None
     status: str = "done"
+    chunk_count: int = 0
 
 
 Src = Literal["memory", "turn", "chunk"]

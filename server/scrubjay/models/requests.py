@@ -152,6 +152,16 @@ class AddDocument(Request):
         return self
 
 
+class DocumentText(Request):
+    """An AddDocument whose text was read: what the write-ahead log keeps, so that a replay needs no file."""
+
+    content: Text
+    path: str | None = None  # absolute
+    title: str | None = None
+    custom_id: Name | None = None
+    metadata: Metadata = {}
+
+
 class Forget(Request):
     """Hide one record from every search."""
 
