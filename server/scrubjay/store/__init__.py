@@ -1,0 +1,1 @@
+"""LanceDB and Arrow: the only room that knows how records and passages lie on disk."""

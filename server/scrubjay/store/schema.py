@@ -1,0 +1,112 @@
+"""Arrow schemas and rows, computed from the models: a field is typed in `models.records` and nowhere else.
+
+Instants are int64 microseconds since 1970 UTC (no SQL timestamp pitfalls), metadata is JSON text, tuples are lists.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from scrubjay.models.records import Row
+
+VECTOR = "vector"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+R = TypeVar("R", bound=Row)
+
+
+def micros(moment: datetime) -> int:
+    """An aware datetime as microseconds since 1970 UTC, exactly.
+
+    >>> micros(datetime(1970, 1, 2, tzinfo=UTC))
+    86400000000
+    """
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def moment(count: int) -> datetime:
+    """The inverse of `micros`."""
+    return _EPOCH + count * _MICROSECOND
+
+
+def _dump(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+# annotation -> (Arrow type, model value -> Arrow value, Arrow value -> model value); None passes through untouched
+_KINDS: dict[Any, tuple[pa.DataType, Callable[[Any], Any] | None, Callable[[Any], Any] | None]] = {
+    str: (pa.string(), None, None),
+    int: (pa.int64(), None, None),
+    float: (pa.float64(), float, None),
+    bool: (pa.bool_(), None, None),
+    datetime: (pa.int64(), micros, moment),
+    tuple[str, ...]: (pa.list_(pa.string()), list, tuple),
+    dict[str, Any]: (pa.string(), _dump, json.loads),
+}
+
+
+@cache
+def _columns(model: type[Row]) -> dict[str, tuple[pa.DataType, Callable[[Any], Any] | None, Callable[[Any], Any] | None]]:
+    hints = typing.get_type_hints(model)
+    return {name: _KINDS[_plain(hints[name])] for name in model.model_fields}
+
+
+def _plain(annotation: Any) -> Any:
+    """`X | None` as X, and a Literal of strings as str."""
+    if typing.get_origin(annotation) in (types.UnionType, typing.Union):
+        (annotation,) = (part for part in typing.get_args(annotation) if part is not type(None))
+    return str if typing.get_origin(annotation) is Literal else annotation
+
+
+def arrow_schema(model: type[Row], *, dim: int | None = None) -> pa.Schema:
+    """The schema of a table: one column a field, and `vector` (float32, nullable) when `dim` is given.
+
+    Only `id` is non-null: LanceDB's primary key must be, and nullable columns let an older Scrubjay append to a newer table.
+    """
+    fields = [pa.field(name, kind[0], nullable=name != "id") for name, kind in _columns(model).items()]
+    if dim is not None:
+        fields.append(pa.field(VECTOR, pa.list_(pa.float32(), dim)))
+    return pa.schema(fields)
+
+
+def to_table(rows: Sequence[Row], schema: pa.Schema, vectors: Sequence[NDArray[np.float32] | None] | None = None) -> pa.Table:
+    """Rows of one model as an Arrow table of exactly `schema`; `vectors` fills the vector column, one (dim,) or None a row."""
+    columns = []
+    for field in schema:
+        if field.name == VECTOR:
+            columns.append(pa.array(vectors if vectors is not None else [None] * len(rows), field.type))
+            continue
+        encode = _columns(type(rows[0]))[field.name][1]
+        values = [getattr(row, field.name) for row in rows]
+        if encode:
+            values = [None if value is None else encode(value) for value in values]
+        columns.append(pa.array(values, field.type))
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def from_table(model: type[R], table: pa.Table) -> list[R]:
+    """The rows of an Arrow table as models. Columns that were not selected take the field's default."""
+    wanted = [(name, kind[2]) for name, kind in _columns(model).items() if name in table.column_names]
+    columns = []
+    for name, decode in wanted:
+        values: Iterable[Any] = table.column(name).to_pylist()
+        columns.append([None if value is None else decode(value) for value in values] if decode else values)
+    names = [name for name, _ in wanted]
+    return [model.model_construct(**_present(model, names, row)) for row in zip(*columns, strict=True)]
+
+
+def _present(model: type[Row], names: list[str], row: tuple[Any, ...]) -> dict[str, Any]:
+    """A row's values; a null in a column that may not be null (written before the column was) is left to the default."""
+    return {
+        name: value for name, value in zip(names, row, strict=True) if value is not None or model.model_fields[name].default is None
+    }

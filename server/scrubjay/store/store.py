@@ -1,0 +1,246 @@
+"""The store: records and passages of one home, with group commit. The engine is its only user and the only writer.
+
+A write is staged in memory (the caller has it in the write-ahead log by then) and committed by `flush`; reads by id and by session
+see staged writes, a search flushes first. Everything async runs in one event loop; mutations hold one lock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar, cast
+
+import numpy as np
+import pyarrow as pa
+from lancedb.query import MatchQuery
+from numpy.typing import NDArray
+
+from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn
+from scrubjay.store import sql
+from scrubjay.store.changes import TABLE_OF, Change, Staged
+from scrubjay.store.durable import Durable
+from scrubjay.store.index_note import IndexNote, read_note, write_note
+from scrubjay.store.schema import VECTOR, arrow_schema, from_table, to_table
+from scrubjay.store.sessions import Key, Place, Sessions
+from scrubjay.store.tables import Tables, drop_table, open_tables
+
+T = TypeVar("T", Turn, Memory, Document)
+LEG_COLUMNS = ["id", "src", "record_id", "role", "text", "scope", "partition_id", "session_id", "turn", "dated_at", "importance_score"]
+_LEAN = arrow_schema(Passage)  # passages without their vectors: an upsert with it keeps the vector a row has
+_LEAN = pa.schema([field for field in _LEAN if field.name != "space_id"])
+
+
+class Store:
+    """See the module. Open one with `open_store`."""
+
+    def __init__(self, path: str, note: IndexNote, tables: Tables) -> None:
+        self.path, self.note, self.tables = path, note, tables
+        self.repairs = tables.repairs
+        self.lock = asyncio.Lock()
+        self.sessions = Sessions(self._places)
+        self._staged, self._committing = Staged(), Staged()
+        self._speakers: set[tuple[str, str]] | None = None
+        self._durable = Durable(path)
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    def stage(self, change: Change) -> None:
+        """Take a write for the next commit; reads by id and by session see it at once."""
+        self._staged.add(change)
+        if isinstance(change.record, Turn):
+            self.sessions.changed((change.record.scope, change.record.session_id))
+            if self._speakers is not None and change.record.role:
+                self._speakers.add((change.record.scope, change.record.role))
+
+    @property
+    def unwritten(self) -> int:
+        return len(self._staged.changes)
+
+    async def flush(self) -> int:
+        """Commit what is staged; the number of records. A failed commit leaves everything staged."""
+        if not self._staged and not self._committing:
+            return 0
+        async with self.lock:
+            self._committing, self._staged = self._staged, Staged()
+            try:
+                await self._commit(self._committing)
+            except BaseException:
+                later, self._staged = self._staged, self._committing
+                for change in later.changes.values():
+                    self._staged.add(change)
+                raise
+            finally:
+                done, self._committing = len(self._committing.changes), Staged()
+            return done
+
+    async def _commit(self, staged: Staged) -> None:
+        """Passages first, records last: a record on disk has its passages."""
+        passages = staged.passages()
+        rewritten = [id for id, change in staged.changes.items() if change.rewritten and change.passages is not None]
+        if rewritten:
+            kept = sql.one_of("id", (piece.id for piece in passages))
+            await self.tables.passages.delete(sql.both(sql.one_of("record_id", rewritten), f"NOT ({kept})"))
+        if passages:
+            await _upsert(self.tables.passages, to_table(passages, _LEAN))
+        bare = [id for id, change in staged.changes.items() if change.hidden and change.passages is None]
+        if bare:
+            await self.tables.passages.update({"hidden": True}, where=sql.one_of("record_id", bare))
+        for kind, name in TABLE_OF.items():
+            if rows := staged.records(kind):
+                await _upsert(self.tables.of(name), to_table(rows, arrow_schema(kind)))
+
+    async def checkpoint(self) -> None:
+        """Put everything committed so far on disk; only then may its envelopes leave the write-ahead log."""
+        await asyncio.to_thread(self._durable.sync)
+
+    # -- records ---------------------------------------------------------------------------------------------------
+
+    async def get(self, kind: type[T], ids: Iterable[str]) -> dict[str, T]:
+        """Records by id, staged ones first; unknown ids are left out."""
+        wanted = list(dict.fromkeys(ids))
+        staged = {id: found for id in wanted if isinstance(found := self._seen(id), kind)}
+        if rest := [id for id in wanted if id not in staged]:
+            for row in await self.select(kind, sql.one_of("id", rest)):
+                staged[row.id] = row
+        return staged
+
+    async def find(self, id: str) -> AnyRecord | None:
+        """The record of any kind that has this id."""
+        if found := self._seen(id):
+            return found
+        for kind in TABLE_OF:
+            if rows := await self.select(kind, sql.equal("id", id), limit=1):
+                return rows[0]
+        return None
+
+    def staged(self, kind: type[T]) -> list[T]:
+        """Records written but not yet committed; the latest version of each."""
+        rows = {row.id: row for batch in (self._committing, self._staged) for row in batch.records(kind)}
+        return cast(list[T], list(rows.values()))
+
+    def _seen(self, id: str) -> AnyRecord | None:
+        return self._staged.record(id) or self._committing.record(id)
+
+    async def select(self, kind: type[T], where: str, *, limit: int | None = None, columns: Sequence[str] | None = None) -> list[T]:
+        """Committed records that match, in no particular order."""
+        query = self.tables.of(TABLE_OF[kind]).query().where(where)
+        if columns:
+            query = query.select(list(columns))
+        if limit is not None:
+            query = query.limit(limit)
+        return from_table(kind, await query.to_arrow())
+
+    async def count(self, kind: type[T], where: str | None = None) -> int:
+        return await self.tables.of(TABLE_OF[kind]).count_rows(where)
+
+    async def speakers(self, scopes: Iterable[str] | None) -> frozenset[str]:
+        """The names under which others than user and assistant spoke, in these scopes (None: everywhere)."""
+        if self._speakers is None:
+            rows = await self.select(Turn, "role IS NOT NULL", columns=["scope", "role"])
+            self._speakers = {(row.scope, row.role) for row in (*rows, *self.staged(Turn)) if row.role}
+        return frozenset(role for scope, role in self._speakers if scopes is None or scope in scopes)
+
+    async def _places(self, keys: list[Key]) -> dict[Key, list[Place]]:
+        where = sql.one_of("session_id", {session for _, session in keys})
+        columns = ["id", "scope", "session_id", "turn", "role", "started_at", "forgotten_at"]
+        rows = {row.id: row for row in await self.select(Turn, where, columns=columns)}
+        rows.update((row.id, row) for row in self.staged(Turn))
+        places: dict[Key, list[Place]] = {key: [] for key in keys}
+        for row in rows.values():
+            if (key := (row.scope, row.session_id)) in places:
+                places[key].append(Place(row.started_at, row.turn, row.id, row.role, row.forgotten_at is not None))
+        return places
+
+    # -- passages --------------------------------------------------------------------------------------------------
+
+    async def by_words(self, text: str, where: str, limit: int, *, extra: Sequence[str] = ()) -> pa.Table:
+        """Passages by BM25 (k1 1.2, b 0.75), best first: the leg columns, `extra` ones, and `_score`."""
+        query = self.tables.passages.query().nearest_to_text(MatchQuery(text, "search_text")).where(where)
+        return await query.select([*LEG_COLUMNS, *extra, "_score"]).limit(limit).to_arrow()
+
+    async def by_vector(self, vector: NDArray[np.float32], where: str, limit: int, *, extra: Sequence[str] = ()) -> pa.Table:
+        """Passages by cosine distance (1 - cos), best first: the leg columns, `extra` ones, and `_distance`. Rows without a vector are not seen."""
+        query = self.tables.passages.query().nearest_to(vector).distance_type("cosine").where(where)
+        return await query.select([*LEG_COLUMNS, *extra, "_distance"]).limit(limit).to_arrow()
+
+    async def passages(self, where: str, *, limit: int | None = None, columns: Sequence[str] | None = None) -> list[Passage]:
+        query = self.tables.passages.query().where(where)
+        if columns:
+            query = query.select(list(columns))
+        if limit is not None:
+            query = query.limit(limit)
+        return from_table(Passage, await query.to_arrow())
+
+    async def vectorless(self, record_ids: Iterable[str]) -> set[str]:
+        """Which of these records have a passage that waits for its vector."""
+        where = sql.both(sql.one_of("record_id", record_ids), "space_id IS NULL")
+        return {piece.record_id for piece in await self.passages(where, columns=["record_id"])}
+
+    async def unembedded(self, limit: int) -> list[Passage]:
+        """Passages that wait for their vector, some `limit` of them."""
+        return await self.passages("space_id IS NULL", limit=limit, columns=["id", "record_id", "embed_text"])
+
+    async def count_passages(self, where: str | None = None) -> int:
+        return await self.tables.passages.count_rows(where)
+
+    async def set_vectors(self, vectors: Mapping[str, NDArray[np.float32]], space_id: str) -> None:
+        """Give passages their vectors, by passage id; ids that are gone by now are passed over."""
+        schema = self._vector_schema()
+        rows = pa.Table.from_arrays(
+            [pa.array(list(vectors)), pa.array([space_id] * len(vectors)), pa.array(list(vectors.values()), schema.field(VECTOR).type)],
+            schema=schema,
+        )
+        async with self.lock:
+            await self.tables.passages.merge_insert("id").when_matched_update_all().execute(rows)
+
+    async def put_passages(self, passages: Sequence[Passage]) -> None:
+        """Write passages as they are, without staging; a reindex does this."""
+        if passages:
+            async with self.lock:
+                await _upsert(self.tables.passages, to_table(passages, _LEAN))
+
+    def _vector_schema(self) -> pa.Schema:
+        full = arrow_schema(Passage, dim=self.note.dim)
+        return pa.schema([full.field("id"), full.field("space_id"), full.field(VECTOR)])
+
+    # -- generations and connections -------------------------------------------------------------------------------
+
+    async def write_note(self, note: IndexNote) -> None:
+        self.note = note
+        await asyncio.to_thread(write_note, note_path(self.path), note)
+
+    async def next_generation(self, dim: int) -> None:
+        """Begin an empty passages table of the given width and drop the old one; the caller fills it from the records."""
+        async with self.lock:
+            old, note = self.note, self.note.following(dim=dim)
+            self.tables = await open_tables(self.path, note.passages, note.dim)
+            await self.write_note(note)
+            await drop_table(self.path, old.passages)
+
+    async def reopen(self) -> None:
+        """A new connection and session: the old one keeps every superseded index file open."""
+        self.tables = await open_tables(self.path, self.note.passages, self.note.dim)
+
+
+async def open_store(path: str, *, dim: int | None) -> Store:
+    """Open the store below `path`, creating it; `dim` is the width of the encoder's vectors, None if no encoder is known.
+
+    Raises:
+        StoreError: the files are damaged, or a newer Scrubjay wrote them.
+    """
+    os.makedirs(path, mode=0o700, exist_ok=True)
+    note = read_note(note_path(path))
+    if note is None or (note.space_id is None and dim is not None and note.dim != dim):
+        note = note.following(dim=dim) if note and dim else IndexNote(dim=dim or IndexNote.dim)  # nothing embedded yet: start over
+        write_note(note_path(path), note)
+    return Store(path, note, await open_tables(path, note.passages, note.dim))
+
+
+def note_path(path: str) -> str:
+    return os.path.join(path, "index.json")
+
+
+async def _upsert(table: object, rows: pa.Table) -> None:
+    merge = table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()  # type: ignore[attr-defined]
+    await merge.execute(rows)
