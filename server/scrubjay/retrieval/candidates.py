@@ -1,0 +1,126 @@
+"""Candidates in order: what the legs found, with the turns around it, laid out session by session as aligned columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from scrubjay.dates import Period, closeness
+from scrubjay.models.records import Src
+from scrubjay.ranking import Floats, Signals
+from scrubjay.retrieval.pools import Found, Pools
+from scrubjay.store.schema import micros, moment
+from scrubjay.store.sessions import Key, Place
+from scrubjay.terms import quotes
+
+REACH = 2  # places to each side that pass score on
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One record that may answer; `found` is None for a turn that only its neighbours brought here."""
+
+    id: str
+    src: Src
+    scope: str
+    session_id: str | None
+    place: int | None  # position among the turns of its session
+    dated_at: int  # microseconds since 1970
+    importance_score: float
+    role: str | None
+    found: Found | None
+
+
+@dataclass(frozen=True)
+class Candidates:
+    rows: tuple[Candidate, ...]
+    signals: Signals
+
+
+def lay_out(
+    pools: Pools,
+    sessions: Mapping[Key, tuple[Place, ...]],
+    *,
+    query: str,
+    periods: list[Period],
+    speaker: str | None,
+    with_neighbours: bool,
+) -> Candidates:
+    """Found turns and those up to `REACH` places away, session by session in order; then the records that stand alone."""
+    rows: list[Candidate] = []
+    numbers: list[int] = []
+    placed: set[str] = set()
+    for number, ((scope, session_id), places) in enumerate(sessions.items()):
+        visible = [place for place in places if not place.forgotten]
+        for position in _near(visible, pools.found, REACH if with_neighbours else 0):
+            place = visible[position]
+            found = pools.found.get(place.id)
+            rows.append(
+                Candidate(
+                    id=place.id,
+                    src="turn",
+                    scope=scope,
+                    session_id=session_id,
+                    place=position,
+                    dated_at=micros(place.started_at),
+                    importance_score=found.importance_score if found else 5.0,
+                    role=place.role,
+                    found=found,
+                )
+            )
+            numbers.append(number)
+            placed.add(place.id)
+    for found in pools.found.values():
+        if found.id not in placed and found.src != "turn":
+            rows.append(_alone(found))
+            numbers.append(-1)
+    return Candidates(tuple(rows), _signals(rows, numbers, pools, query, periods, speaker))
+
+
+def _near(places: list[Place], found: Mapping[str, Found], reach: int) -> list[int]:
+    near = {
+        position
+        for at, place in enumerate(places)
+        if place.id in found
+        for position in range(max(0, at - reach), min(len(places), at + reach + 1))
+    }
+    return sorted(near)
+
+
+def _alone(found: Found) -> Candidate:
+    return Candidate(
+        id=found.id,
+        src=found.src,
+        scope=found.scope,
+        session_id=found.session_id,
+        place=None,
+        dated_at=found.dated_at,
+        importance_score=found.importance_score,
+        role=found.role,
+        found=found,
+    )
+
+
+def _signals(
+    rows: list[Candidate], numbers: list[int], pools: Pools, query: str, periods: list[Period], speaker: str | None
+) -> Signals:
+    quoted = {id for id, text in pools.quotable if quotes(query, text)}
+    return Signals(
+        cosine=_column(row.found.cosine if row.found else None for row in rows),
+        bm25=_column(row.found.bm25 if row.found else None for row in rows),
+        date=np.array([_date(periods, row.dated_at) for row in rows] if periods else np.zeros(len(rows)), dtype=float),
+        speaker=np.array([speaker is not None and row.role == speaker for row in rows], dtype=bool),
+        quoted=np.array([row.id in quoted for row in rows], dtype=bool),
+        session=np.array(numbers, dtype=np.int64),
+        place=np.array([-1 if row.place is None else row.place for row in rows], dtype=np.int64),
+    )
+
+
+def _column(values: object) -> Floats:
+    return np.array([np.nan if value is None else value for value in values], dtype=float)  # type: ignore[attr-defined]
+
+
+def _date(periods: list[Period], dated_at: int) -> float:
+    return max(closeness(period, moment(dated_at)) for period in periods)
