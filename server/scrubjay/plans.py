@@ -1,0 +1,19 @@
+"""A planned write: what it will do to the store, and what its caller is told. Planning writes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from scrubjay.models.results import Result
+from scrubjay.store.changes import Change
+
+A = TypeVar("A", bound=Result, covariant=True)
+
+
+@dataclass(frozen=True)
+class Plan(Generic[A]):
+    """`change` is None where the store already is as the write wants it."""
+
+    change: Change | None
+    answer: A

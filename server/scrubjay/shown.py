@@ -1,0 +1,73 @@
+"""How a record is shown as a hit: short ones whole, long ones by their best passage or their summary."""
+
+from __future__ import annotations
+
+from scrubjay import memories
+from scrubjay.models.records import Document, Memory, Turn
+from scrubjay.models.results import Hit
+from scrubjay.retrieval.pools import Found
+from scrubjay.turns import spoken
+
+WHOLE = 900  # characters up to which a turn is shown whole
+
+
+def shown(record: Turn | Memory | Document, found: Found | None) -> Hit:
+    """A record as a hit without scores; `found` is the passage that matched, None for a neighbour."""
+    if isinstance(record, Memory):
+        return memories.hit(record)
+    if isinstance(record, Document):
+        return _chunk(record, found)
+    return _turn(record, found)
+
+
+def whole(turn: Turn) -> str:
+    """Everything said in a turn; with more than one voice each is named."""
+    said = spoken(turn)
+    if len(said) == 1:
+        return said[0][1]
+    return "\n\n".join(f"{role}: {text}" for role, text in said)
+
+
+def _turn(turn: Turn, found: Found | None) -> Hit:
+    text, truncated, role = whole(turn), None, turn.role
+    said = spoken(turn)
+    if turn.capture == "summary_only" and turn.summary:
+        text, truncated, role = turn.summary, True, "summary"
+    elif len(text) > WHOLE:
+        truncated = True
+        if found is not None:
+            text, role = found.text, found.role
+        else:
+            text, role = (turn.summary or text[:WHOLE]), "summary" if turn.summary else role
+    elif len(said) == 1:
+        role = said[0][0] or None
+    return Hit(
+        id=turn.id,
+        src="turn",
+        memory=text,
+        session_id=turn.session_id,
+        turn=turn.turn,
+        role=role,
+        date=turn.started_at,
+        scope=turn.scope,
+        partition_id=turn.partition_id,
+        tags=turn.tags,
+        source=turn.source,
+        metadata=turn.metadata,
+        truncated=truncated,
+    )
+
+
+def _chunk(document: Document, found: Found | None) -> Hit:
+    return Hit(
+        id=document.id,
+        src="chunk",
+        chunk=found.text if found else document.content[:WHOLE],
+        title=document.title,
+        date=document.updated_at,
+        scope=document.scope,
+        partition_id=document.partition_id,
+        tags=document.tags,
+        source=document.source,
+        metadata=document.metadata,
+    )
