@@ -1,0 +1,114 @@
+"""The engine of one home as its faces see it: there at once, loading in the background.
+
+Importing this module imports neither LanceDB nor numpy nor a model, so that `initialize` is answered before they are loaded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from scrubjay import scopes
+from scrubjay.errors import EngineError, ScrubjayError
+from scrubjay.hello import Hello
+from scrubjay.home import Home
+from scrubjay.models.fields import USER_SCOPE
+from scrubjay.settings import Settings, capture_view, load, write_capture
+from scrubjay.version import VERSION
+
+if TYPE_CHECKING:
+    from scrubjay.engine.core import Core
+
+log = logging.getLogger("scrubjay.engine")
+
+_AT_START = ("model", "query_prompt", "document_prompt", "idle_minutes")  # settings that are read once
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Engine:
+    """One home's engine. `load` runs in the background; `core` waits for it."""
+
+    def __init__(self, home: Home, *, clock: Callable[[], datetime] = utc_now) -> None:
+        self.home, self.clock = home, clock
+        self.settings = Settings()
+        self.started_at = clock()
+        self._loaded = asyncio.Event()
+        self._core: Core | None = None
+        self._failure: ScrubjayError | None = None
+
+    async def load(self) -> None:
+        """Read the settings, open the store, start the model. What fails is told to every later call, and in the log."""
+        try:
+            self.settings = load(self.home.config)
+            write_capture(self.home, self.settings)
+            module = await asyncio.to_thread(importlib.import_module, "scrubjay.engine.core")
+            self._core = await module.open_core(self.home, self.settings, self.clock)
+        except ScrubjayError as error:
+            log.error("cannot load: %s", error)
+            self._failure = error
+        finally:
+            self._loaded.set()
+
+    @property
+    def ready(self) -> bool:
+        return self._loaded.is_set()
+
+    @property
+    def failure(self) -> ScrubjayError | None:
+        """Why the engine could not load, None while it loads or if it did."""
+        return self._failure
+
+    @property
+    def busy(self) -> bool:
+        return not self.ready or (self._core is not None and self._core.busy)
+
+    async def core(self) -> Core:
+        """The opened engine.
+
+        Raises:
+            ScrubjayError: why it could not be opened.
+        """
+        await self._loaded.wait()
+        if self._core is None:
+            raise self._failure or EngineError("The engine was stopped while it was loading. Try again.")
+        return self._core
+
+    async def close(self) -> None:
+        if self._core is not None:
+            await self._core.close()
+
+    def reload(self) -> list[str]:
+        """Read the settings again; the names of those that only the next engine will follow."""
+        before, self.settings = self.settings, load(self.home.config)
+        write_capture(self.home, self.settings)
+        if self._core is not None:
+            self._core.settings = self.settings
+        return [name for name in _AT_START if getattr(before, name) != getattr(self.settings, name)]
+
+    def facts(self) -> dict[str, Any]:
+        """What can be said of the engine without its store."""
+        return {
+            "version": VERSION,
+            "pid": os.getpid(),
+            "home": self.home.root,
+            "started_at": self.started_at.isoformat(timespec="seconds"),
+            "state": "failed" if self._failure else "ready" if self.ready else "loading",
+            "failure": str(self._failure) if self._failure else None,
+            "model": self.settings.model,
+            "capture": {**capture_view(self.settings)},
+        }
+
+    def scope_of(self, hello: Hello) -> str:
+        """The scope a client works in: the one it names, else its project's."""
+        if hello.scope:
+            return hello.scope
+        folder = hello.project_dir or hello.cwd
+        return scopes.scope_of(self.home, folder) if folder and os.path.isabs(folder) else USER_SCOPE
