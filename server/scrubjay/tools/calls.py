@@ -1,0 +1,109 @@
+"""What each tool does with the engine: parse, call one verb, answer in text and in structure."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+from uuid import uuid4
+
+from mcp.types import CallToolResult, TextContent
+
+from scrubjay.engine.engine import Engine
+from scrubjay.errors import ScrubjayError
+from scrubjay.models.requests import AddDocument, AddMemory, DocumentText, Forget, RecordTurn, Request, SearchDocuments, SearchMemories, parse
+from scrubjay.models.results import DocumentHits, MemoryHits, Result
+from scrubjay.tools import render
+from scrubjay.tools.caller import Caller, caller
+from scrubjay.tools.catalog import OFFERS
+from scrubjay.tools.files import read_document
+from scrubjay.writes import envelope
+
+_BY_NAME = {offer.name: offer for offer in OFFERS}
+
+
+@dataclass(frozen=True)
+class Answer:
+    result: Result
+    text: str
+
+
+async def call(engine: Engine, name: str, arguments: dict[str, Any] | None) -> CallToolResult:
+    """Call a tool; what the caller did wrong comes back as a sentence with `is_error`, never as a protocol error."""
+    offer = _BY_NAME.get(name)
+    if offer is None:
+        return failure(f"There is no tool {name[:80]!r}. The tools are: {', '.join(_BY_NAME)}.")
+    try:
+        request = parse(offer.request, arguments, later=offer.later)
+        answer = await _CALLS[offer.request](engine, request, caller())
+    except ScrubjayError as error:
+        return failure(str(error))
+    except OSError as error:
+        return failure(f"Nothing was written: {error.strerror or error} in {engine.home.root}. Free some space or fix its rights, then try again.")
+    wire = answer.result.wire()
+    if isinstance(answer.result, MemoryHits):
+        wire["tokens"]["rendered"] = math.ceil(max(len(answer.text), len(json.dumps(wire, ensure_ascii=False))) / 4)
+    return CallToolResult(content=[TextContent(type="text", text=answer.text)], structured_content=wire)
+
+
+def failure(sentence: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=sentence)], is_error=True)
+
+
+async def _search_memories(engine: Engine, request: SearchMemories, by: Caller) -> Answer:
+    hits: MemoryHits = await (await engine.core()).search_memories(request, by.scope)
+    return Answer(hits, render.memory_hits(hits))
+
+
+async def _search_documents(engine: Engine, request: SearchDocuments, by: Caller) -> Answer:
+    hits: DocumentHits = await (await engine.core()).search_documents(request, by.scope)
+    return Answer(hits, render.document_hits(hits))
+
+
+async def _write(engine: Engine, kind: Literal["turn", "memory", "document", "forget"], request: Request, by: Caller) -> Result:
+    scope = getattr(request, "scope", None) or by.scope
+    made = envelope(kind, request, id=uuid4().hex, scope=scope, source=by.source, at=engine.clock())
+    return await (await engine.core()).write(made)
+
+
+async def _add_memory(engine: Engine, request: AddMemory, by: Caller) -> Answer:
+    added: Any = await _write(engine, "memory", request, by)
+    text = {"stored": "Saved", "known": "Already known as", "updated": "Updated"}[added.action] + f" {added.id}."
+    if added.similar:
+        text += " Similar facts are already known:\n" + "\n".join(f"- {hit.id}: {hit.memory}" for hit in added.similar)
+    return Answer(added, text + _redactions(added.redacted))
+
+
+async def _record_turn(engine: Engine, request: RecordTurn, by: Caller) -> Answer:
+    turn: Any = await _write(engine, "turn", request, by)
+    what = "Recorded" if turn.stored else "Completed" if turn.updated else "Already recorded:"
+    return Answer(turn, f"{what} turn {turn.turn} of session {turn.session_id} ({turn.id}).{_redactions(turn.redacted)}")
+
+
+async def _add_document(engine: Engine, request: AddDocument, by: Caller) -> Answer:
+    text: DocumentText = await read_document(request, by.folder, engine.settings.roots)
+    by_scope = by if request.scope is None else Caller(request.scope, by.folder, by.source)
+    added: Any = await _write(engine, "document", text, by_scope)
+    return Answer(added, f"Document {added.id}: {added.status}, {added.chunks} chunks.{_redactions(added.redacted)}")
+
+
+async def _forget(engine: Engine, request: Forget, by: Caller) -> Answer:
+    done: Any = await _write(engine, "forget", request, by)
+    text = f"Forgotten: {done.ids[0]}." if done.forgotten else f"{done.ids[0]} was forgotten before; nothing changed."
+    return Answer(done, text)
+
+
+def _redactions(count: int) -> str:
+    return f" {count} {'secret was' if count == 1 else 'secrets were'} replaced by placeholders before storing." if count else ""
+
+
+_CALLS: dict[type[Request], Callable[[Engine, Any, Caller], Awaitable[Answer]]] = {
+    SearchMemories: _search_memories,
+    SearchDocuments: _search_documents,
+    AddMemory: _add_memory,
+    RecordTurn: _record_turn,
+    AddDocument: _add_document,
+    Forget: _forget,
+}
