@@ -1,0 +1,104 @@
+"""What a line of JSON-RPC is, without building it. Knows where ids, methods and names stand; does not know what they mean.
+
+Every line passes through here on its way, up to 64 MiB of it, so only strings and brackets are looked at and nothing is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+from scrubjay.engine.lines import TooLong
+
+_STRING = rb'"(?:[^"\\]++|\\.)*+"'  # possessive, so that a long string costs one pass and no memory
+_PIECE = re.compile(_STRING + rb"|[{}\[\]]", re.DOTALL)
+_VALUE = re.compile(rb"\s*:\s*(" + _STRING + rb"|[^\s,{}\[\]\"]+)?", re.DOTALL)
+_ID = rb'"id"\s*:\s*(' + _STRING + rb"|-?\d+)\s*"
+_FIRST_ID = re.compile(rb'\s*\{(?:\s*"(?:jsonrpc|method)"\s*:\s*' + _STRING + rb"\s*,)*\s*" + _ID + rb"[,}]", re.DOTALL)
+_LAST_ID = re.compile(rb"[,{]\s*" + _ID + rb"\}\s*\Z", re.DOTALL)
+_LONGEST_KEY = len(b'"requestId"')
+
+_TOP = {b'"id"', b'"method"', b'"params"', b'"result"', b'"error"'}
+_PARAMS = {b'"name"', b'"uri"', b'"requestId"'}
+
+
+class Glance(NamedTuple):
+    """The parts of one message that decide where it goes; None where it has no such part."""
+
+    id: str | int | float | None = None
+    method: str | None = None
+    name: str | None = None  # params.name: the tool of a call
+    uri: str | None = None  # params.uri: the resource of a subscription
+    request_id: str | int | float | None = None  # params.requestId: what a cancellation cancels
+    is_answer: bool = False  # it carries a result or an error
+
+    @property
+    def key(self) -> tuple[str, object] | None:
+        """The id with its type, because 1 and "1" are two requests."""
+        return None if self.id is None else key_of(self.id)
+
+
+def key_of(request_id: object) -> tuple[str, object]:
+    """A request id as a key of a table."""
+    return type(request_id).__name__, request_id
+
+
+def glance(line: bytes) -> Glance:
+    """The parts of a line; an empty Glance for what is not a JSON object.
+
+    >>> glance(b'{"method":"tools/call","params":{"name":"forget","arguments":{"id":5}},"jsonrpc":"2.0","id":"7"}')
+    Glance(id='7', method='tools/call', name='forget', uri=None, request_id=None, is_answer=False)
+    """
+    if isinstance(line, TooLong):
+        return Glance(id=_id_of_excerpt(line))
+    found: dict[bytes, bytes | None] = {}
+    depth = 0
+    section = b""
+    for piece in _PIECE.finditer(line):
+        start, end = piece.span()
+        mark = line[start : start + 1]
+        if mark in b"{[":
+            depth += 1
+        elif mark in b"}]":
+            depth -= 1
+        elif depth <= 2 and end - start <= _LONGEST_KEY:
+            value = _VALUE.match(line, end)
+            if value is None:
+                continue  # a string, but not a key
+            key = piece[0]
+            if depth == 1:
+                section = key
+            if key in _TOP if depth == 1 else section == b'"params"' and key in _PARAMS:
+                found[key] = value[1]
+        elif depth == 1 and _VALUE.match(line, end) is not None:
+            section = b""
+    return Glance(
+        id=_value(found.get(b'"id"')),
+        method=_text(found.get(b'"method"')),
+        name=_text(found.get(b'"name"')),
+        uri=_text(found.get(b'"uri"')),
+        request_id=_value(found.get(b'"requestId"')),
+        is_answer=b'"result"' in found or b'"error"' in found,
+    )
+
+
+def _id_of_excerpt(line: bytes) -> str | int | float | None:
+    """The id of a line of which only both ends are left: clients write it first or last."""
+    found = _FIRST_ID.match(line) or _LAST_ID.search(line)
+    return _value(found[1]) if found else None
+
+
+def _value(raw: bytes | None) -> str | int | float | None:
+    if raw is None:
+        return None
+    try:
+        value = json.loads(raw)
+    except ValueError:
+        return None
+    return value if isinstance(value, str | int | float) and not isinstance(value, bool) else None
+
+
+def _text(raw: bytes | None) -> str | None:
+    value = _value(raw)
+    return value if isinstance(value, str) else None

@@ -1,0 +1,81 @@
+"""The engine as the command line calls it. Knows requests, results and progress as lines of JSON; does not know any method.
+
+{"id": 1, "method": "status", "params": {}}  ->  {"id": 1, "progress": {...}}*  then  {"id": 1, "result": ...}
+                                                 or {"id": 1, "error": {"message": "...", "kind": "InputError"}}
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from scrubjay import errors
+from scrubjay.errors import EngineError, ScrubjayError
+from scrubjay.hello import Hello, line_of
+from scrubjay.home import Home
+from scrubjay.pipe.link import Link
+from scrubjay.pipe.reach import reach
+from scrubjay.pipe.spawn import engine_command
+
+
+class EngineClient:
+    """A conversation with the engine, one call at a time; close it, or use it as a context manager."""
+
+    def __init__(self, link: Link) -> None:
+        self.engine = link.answer  # the engine's hello
+        self._link = link
+        self._lines = link.lines()
+        self._ids = itertools.count(1)
+
+    def __enter__(self) -> EngineClient:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def call(self, method: str, params: Mapping[str, Any], on_progress: Callable[[dict], None] | None = None) -> Any:
+        """The result of one call; `on_progress` sees each progress of it.
+
+        Raises:
+            ScrubjayError: what the engine reports, of the class it names.
+            EngineError: the engine stopped before it answered.
+        """
+        number = next(self._ids)
+        try:
+            self._link.send(line_of({"id": number, "method": method, "params": dict(params)}))
+        except OSError as error:
+            raise EngineError(f"The engine stopped before it took {method}. Call it again.") from error
+        for line in self._lines:
+            answer = json.loads(line)
+            if answer.get("id") != number:
+                continue
+            if "progress" in answer:
+                if on_progress is not None:
+                    on_progress(answer["progress"])
+            elif "error" in answer:
+                raise _error(answer["error"])
+            else:
+                return answer.get("result")
+        raise EngineError(f"The engine stopped during {method}. Whether it was done is not known; repeating it is safe.")
+
+    def close(self) -> None:
+        """End the conversation."""
+        self._link.close()
+
+
+def open_client(home: Home, hello: Hello, env: Mapping[str, str], *, start: bool = True, command: list[str] | None = None) -> EngineClient:
+    """A client of the engine of `home`; with `start`, an engine is started when there is none and an older one replaced.
+
+    Raises:
+        EngineError: there is no engine and none may or can be started, or it cannot be reached.
+    """
+    return EngineClient(reach(home, hello, (command or engine_command()) if start else None, env))
+
+
+def _error(fields: dict) -> ScrubjayError:
+    kind = getattr(errors, str(fields.get("kind")), EngineError)
+    if not (isinstance(kind, type) and issubclass(kind, ScrubjayError)):
+        kind = EngineError
+    return kind(fields.get("message") or "The engine reported an error without a message.")

@@ -1,0 +1,109 @@
+"""One connection to an engine that is already there. Knows sockets and the exchange of hellos; never starts anything.
+
+Standard library only; hooks and the command line use it as the pipe does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from scrubjay.engine.address import engine_facts
+from scrubjay.engine.lines import LineCutter
+from scrubjay.errors import EngineError
+from scrubjay.hello import HELLO_LIMIT, encode, fields_of
+
+if TYPE_CHECKING:
+    from scrubjay.hello import Hello
+    from scrubjay.home import Home
+
+_CHUNK = 64 * 1024  # bytes per read
+
+
+class Link:
+    """An open connection after both hellos; `answer` is the engine's, `sent` counts our lines since then."""
+
+    def __init__(self, sock: socket.socket, answer: dict, rest: bytes) -> None:
+        self.answer = answer
+        self.sent = 0
+        self._socket = sock
+        self._rest = rest
+
+    @property
+    def refusal(self) -> str | None:
+        """The engine's sentence when it does not want this client."""
+        return self.answer.get("error")
+
+    def set_timeout(self, seconds: float | None) -> None:
+        """How long a read or a write may take before it is an OSError."""
+        self._socket.settimeout(seconds)
+
+    def send(self, line: bytes) -> int:
+        """Send one line and return its number on this link, from 1. OSError means that the engine never had the whole of it."""
+        self._socket.sendall(line)
+        self.sent += 1
+        return self.sent
+
+    def lines(self) -> Iterator[bytes]:
+        """The engine's lines, each with its newline, until it closes or is gone; call it once."""
+        cutter = LineCutter()
+        data = self._rest
+        try:
+            while True:
+                yield from cutter.feed(data)
+                data = self._socket.recv(_CHUNK)
+                if not data:
+                    return
+        except OSError:
+            return  # killed or out of time: for the reader both are the end
+
+    def half_close(self) -> None:
+        """Say that no more lines will come; the engine's may still."""
+        self._shut(socket.SHUT_WR)
+
+    def close(self) -> None:
+        """Close both ways; a thread that is blocked in `send` or `lines` is set free."""
+        self._shut(socket.SHUT_RDWR)
+        self._socket.close()
+
+    def _shut(self, how: int) -> None:
+        with contextlib.suppress(OSError):  # the other side was faster
+            self._socket.shutdown(how)
+
+
+def knock(home: Home, hello: Hello, seconds: float) -> Link | None:
+    """A link to the engine of `home`, refused or not; None when nobody answers there within `seconds`."""
+    facts = engine_facts(home)
+    sock = None
+    try:
+        if "socket" in facts:
+            sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            sock.settimeout(seconds)
+            sock.connect(facts["socket"])
+        else:
+            with open(facts["token_file"], encoding="ascii") as file:
+                hello = hello.but(token=file.read())
+            sock = socket.create_connection(tuple(facts["address"]), timeout=seconds)
+        sock.sendall(encode(hello))
+        line, rest = _first_line(sock)
+        answer = fields_of(line)
+    except (OSError, EngineError, KeyError, TypeError, ValueError):
+        # A leftover address, a dying engine or a stranger on its port: in every case there is no engine at this address.
+        if sock is not None:
+            sock.close()
+        return None
+    sock.settimeout(None)
+    return Link(sock, answer, rest)
+
+
+def _first_line(sock: socket.socket) -> tuple[bytes, bytes]:
+    data = b""
+    while b"\n" not in data:
+        chunk = sock.recv(_CHUNK)
+        if not chunk or len(data) > HELLO_LIMIT:
+            raise EngineError("The engine closed before its hello.")
+        data += chunk
+    line, _, rest = data.partition(b"\n")
+    return line, rest

@@ -1,0 +1,158 @@
+"""A link to the engine of a home, whatever it takes. Knows when to wait, when to start one, when to ask an old one to go, and when to
+give up; does not know what the link is for.
+
+Any number of clients may run this at once: they share the starting lock, whose holder alone may start an engine.
+"""
+
+from __future__ import annotations
+
+import enum
+import time
+from typing import TYPE_CHECKING
+
+from scrubjay.engine.address import engine_facts
+from scrubjay.engine.lock import FileLock, check_filesystem, is_held
+from scrubjay.errors import EngineError
+from scrubjay.pipe.attempts import MOST, WITHIN, Attempts
+from scrubjay.pipe.link import Link, knock
+from scrubjay.pipe.spawn import Spawned, engine_log, spawn
+from scrubjay.version import newer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from scrubjay.hello import Hello
+    from scrubjay.home import Home
+
+START_SECONDS = 10.0  # for an engine to come up
+UNREACHABLE_SECONDS = 5.0  # for an engine that holds the lock to answer
+TAKEOVER_SECONDS = 40.0  # for an engine to finish: its grace, and a margin
+_KNOCK_SECONDS = 2.0  # for an engine to answer a hello
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.1  # seconds between two tries
+
+
+class _Step(enum.Enum):
+    USE = "the engine is ours"
+    WAIT = "nobody answers, or not yet"
+    REPLACE = "an older engine that makes room when asked"
+
+
+def reach(
+    home: Home,
+    hello: Hello,
+    command: list[str] | None,
+    env: Mapping[str, str],
+    *,
+    start_seconds: float = START_SECONDS,
+    unreachable_seconds: float = UNREACHABLE_SECONDS,
+) -> Link:
+    """A link to the engine of `home`, started with `command` if there is none; without a command nothing is started or replaced.
+
+    Raises:
+        EngineError: the engine does not want this client, cannot be started, or cannot be reached; the sentence says what to do.
+        HomeError: the home's locks cannot be used.
+    """
+    end = time.monotonic() + start_seconds
+    held_since: float | None = None
+    child: Spawned | None = None
+    pause = _FIRST_PAUSE
+    with FileLock(home.starting_lock) as starting:
+        while True:
+            link = knock(home, hello, _KNOCK_SECONDS)
+            step = _judge(link, hello, may_replace=command is not None)
+            if link is not None and step is _Step.USE:
+                if child is not None:
+                    Attempts(starting).succeeded()
+                return link
+            if link is not None:
+                link.close()
+            now = time.monotonic()
+            if command is not None and starting.acquire():
+                # Taken once and kept: while we hold it no other client starts an engine, so none can slip in before ours.
+                if step is _Step.REPLACE:
+                    _ask_to_finish(home, hello)
+                elif child is not None and child.alive():
+                    held_since = None
+                elif not is_held(home.engine_lock):
+                    child, held_since = _start(home, command, env, Attempts(starting), child), None
+                    end = max(end, now + start_seconds / 2)  # a second start deserves its time
+                else:
+                    child, held_since = None, held_since or now
+            elif is_held(home.engine_lock):
+                held_since = held_since or now
+            elif command is None:
+                raise EngineError(f"No engine is running for {home.root}. Any client starts one, or `scrubjay serve`.")
+            if held_since and now - held_since >= unreachable_seconds and not engine_facts(home).get("finishing"):
+                raise EngineError(_out_of_reach(home))
+            if now >= end:
+                raise EngineError(f"The engine did not answer within {start_seconds:g} seconds. Its log is {engine_log(home)}.")
+            time.sleep(pause)
+            pause = min(pause * 1.5, _LONGEST_PAUSE)
+
+
+def take_over(home: Home, hello: Hello, *, seconds: float = TAKEOVER_SECONDS) -> FileLock:
+    """The engine's lock, held, for an engine started by hand: one that a pipe started is asked to finish first.
+
+    Raises:
+        EngineError: the running engine stays, or cannot be reached.
+        HomeError: the home's filesystem has no working locks or no hard links.
+    """
+    check_filesystem(home.root)
+    end = time.monotonic() + seconds
+    lock = FileLock(home.engine_lock)
+    with FileLock(home.starting_lock) as starting:
+        starting.acquire(START_SECONDS)  # else a pipe would start the next engine before we have the lock
+        while not lock.acquire():
+            _ask_to_finish(home, hello)
+            if time.monotonic() >= end:
+                raise EngineError(_out_of_reach(home))
+            time.sleep(_LONGEST_PAUSE)
+    return lock
+
+
+def _judge(link: Link | None, hello: Hello, *, may_replace: bool) -> _Step:
+    """What to do after a knock; a refusal that waiting cannot change is raised."""
+    if link is None:
+        return _Step.WAIT
+    if may_replace and link.answer.get("auto") and newer(hello.version, str(link.answer.get("version", ""))):
+        return _Step.REPLACE
+    if link.refusal is None:
+        return _Step.USE
+    if link.answer.get("retry"):
+        return _Step.WAIT
+    link.close()
+    raise EngineError(link.refusal)
+
+
+def _ask_to_finish(home: Home, hello: Hello) -> None:
+    link = knock(home, hello.but(replace=True), _KNOCK_SECONDS)
+    if link is not None:
+        link.close()
+        if link.refusal and not link.answer.get("retry"):
+            raise EngineError(link.refusal)
+
+
+def _start(home: Home, command: list[str], env: Mapping[str, str], attempts: Attempts, dead: Spawned | None) -> Spawned:
+    """Start an engine, unless too many have failed; `dead` is the one started before it in this attempt."""
+    now = time.time()
+    if dead is not None:
+        attempts.failed(now, dead.last_words() or "it ended without a word")
+    reason = attempts.exhausted(now)
+    if reason is not None:
+        raise EngineError(
+            f"The engine failed to start {MOST} times within {WITHIN:g} seconds. Its last words: {reason} Its log is {engine_log(home)}."
+        )
+    return spawn(home, command, env)
+
+
+def _out_of_reach(home: Home) -> str:
+    """What is known about an engine that holds the lock and does not answer."""
+    facts = engine_facts(home)
+    who = (
+        f"pid {facts['pid']}, version {facts.get('version')}, started {facts.get('started_at')}" if "pid" in facts else "it left no address"
+    )
+    where = facts.get("socket") or ":".join(str(part) for part in facts["address"])
+    return (
+        f"An engine ({who}) holds {home.engine_lock}, but does not answer at {where}. It may run in another container or sandbox: "
+        f"stop it there, or give this client a home of its own with SCRUBJAY_HOME. Turns that hooks record meanwhile wait in the spool."
+    )

@@ -1,0 +1,83 @@
+"""What `scrubjay` and `scrubjay stdio` run. Knows a client's streams and how it wants its engine; composes the rest of this package.
+
+code = main(root, hello_from("pipe", os.environ, os.getcwd(), os.getpid()), os.environ)
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from scrubjay.engine.lock import is_held
+from scrubjay.home import open_home
+from scrubjay.pipe.link import Link, knock
+from scrubjay.pipe.reach import START_SECONDS, UNREACHABLE_SECONDS, reach
+from scrubjay.pipe.relay import Relay
+from scrubjay.pipe.spawn import engine_command
+from scrubjay.pipe.terminal import Terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from scrubjay.hello import Hello
+
+MUST_SERVE = -1  # the verdict of `main(in_process=True)` when no engine runs and this process has to be it
+
+
+def main(
+    root: str,
+    hello: Hello,
+    env: Mapping[str, str],
+    *,
+    in_process: bool = False,
+    command: list[str] | None = None,
+    start_seconds: float = START_SECONDS,
+    unreachable_seconds: float = UNREACHABLE_SECONDS,
+) -> int:
+    """Be the pipe of the client on standard input and output until it leaves; the exit code.
+
+    Args:
+        root: the home folder; made if it is not there.
+        env: the environment, of which a new engine gets a few variables.
+        in_process: start no process. When no engine runs, MUST_SERVE is returned before anything was read: serve here, and
+            carry the client with `attach`.
+        command: what starts an engine, instead of this installation's.
+    """
+    if in_process:
+        home = open_home(root)
+        link = knock(home, hello, 2.0)
+        if link is None and not is_held(home.engine_lock):
+            return MUST_SERVE
+        if link is not None:
+            link.close()
+    start = None if in_process else command or engine_command()
+    shown: set[str] = set()
+
+    def connect() -> Link:
+        link = reach(open_home(root), hello, start, env, start_seconds=start_seconds, unreachable_seconds=unreachable_seconds)
+        for notice in link.answer.get("notices", []):
+            if notice not in shown:
+                shown.add(notice)
+                print(f"scrubjay: {notice}", file=sys.stderr)
+        return link
+
+    Relay(connect, Terminal()).run()
+    return 0
+
+
+def attach(root: str, hello: Hello, env: Mapping[str, str], on_end: Callable[[], None]) -> threading.Thread:
+    """Carry the client of this very process to the engine that listens in it; `on_end` is called when the client has left.
+
+    Call it once the engine listens. The engine serves its own client like any other, over its own socket.
+    """
+
+    def carry() -> None:
+        try:
+            Relay(lambda: reach(open_home(root), hello, None, env), Terminal()).run()
+        finally:
+            on_end()
+
+    thread = threading.Thread(target=carry, name="pipe", daemon=True)
+    thread.start()
+    return thread

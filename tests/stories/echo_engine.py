@@ -1,0 +1,89 @@
+"""An engine without a store, for the tests of processes: real lock, socket and life time, and a face that answers by itself.
+
+    python echo_engine.py serve VERSION IDLE_SECONDS [auto] [loopback] [protocol=N] [fails]
+
+Tools: `search_memories` answers with its arguments; `{"die_once": PATH}` makes the engine kill itself the first time, `{"die": true}`
+every time; `{"bytes": N}` asks for an answer of N bytes, `{"wait": PATH}` waits until PATH exists. It notes each line it reads in `heard`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+
+from scrubjay import hello
+from scrubjay.engine import lifetime, lock
+from scrubjay.engine.connection import Connection
+from scrubjay.home import open_home
+
+
+async def answer(method: str, params: dict, version: str) -> dict:
+    if method == "initialize":
+        return {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "echo", "version": version}}
+    if method == "tools/list":
+        return {"tools": [], "pid": os.getpid()}
+    arguments = params.get("arguments", {})
+    if arguments.get("die"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    marker = arguments.get("die_once")
+    if marker and not os.path.exists(marker):
+        with open(marker, "w"):
+            os.kill(os.getpid(), signal.SIGKILL)
+    while arguments.get("wait") and not os.path.exists(arguments["wait"]):
+        await asyncio.sleep(0.01)
+    text = "x" * arguments.get("bytes", 0) or json.dumps(arguments)
+    return {"content": [{"type": "text", "text": text}], "pid": os.getpid()}
+
+
+async def main(root: str, version: str, idle: float, flags: set[str]) -> None:
+    home = open_home(root)
+    held = lock.take(home.engine_lock)
+    life = lifetime.Lifetime(
+        home, held, auto="auto" in flags, idle_seconds=idle, version=version, loopback="loopback" in flags, grace_seconds=10
+    )
+    heard = open(os.path.join(root, "heard"), "a", buffering=1)  # noqa: SIM115 - for the life of the process
+
+    async def pipe(connection: Connection) -> None:
+        out = connection.writer()
+
+        async def reply(message: dict) -> None:
+            result = await answer(message["method"], message.get("params", {}), version)
+            await out.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}) + "\n")
+            await out.flush()
+
+        replies = set()
+        async for line in connection.lines():
+            message = json.loads(line)
+            heard.write(f"{os.getpid()} {message['method']}\n")
+            if "id" in message:
+                replies.add(asyncio.ensure_future(reply(message)))
+        for each in replies:
+            each.cancel()
+
+    async def cli(connection: Connection) -> None:
+        async for line in connection:
+            call = json.loads(line)
+            if call["method"] == "finish":
+                life.finish("asked")
+            if call["method"] == "complain":
+                await connection.write_line(
+                    json.dumps({"id": call["id"], "error": {"message": "There is no such thing.", "kind": "NotFound"}})
+                )
+                continue
+            await connection.write_line(json.dumps({"id": call["id"], "progress": {"done": 1}}))
+            await connection.write_line(json.dumps({"id": call["id"], "result": {"pid": os.getpid(), "clients": len(life.connections)}}))
+
+    await life.serve({"pipe": pipe, "cli": cli})
+
+
+if __name__ == "__main__":
+    _, _, engine_version, idle_seconds, *rest = sys.argv
+    if "fails" in rest:
+        sys.exit("The store is upside down.")
+    for flag in rest:
+        if flag.startswith("protocol="):
+            hello.PROTOCOL = int(flag.removeprefix("protocol="))
+    asyncio.run(main(os.environ["SCRUBJAY_HOME"], engine_version, float(idle_seconds), set(rest)))
