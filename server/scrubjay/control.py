@@ -61,7 +61,7 @@ async def serve_cli(engine: Engine, finish: Finish, connection: Connection) -> N
             else:
                 answer = {"error": {"message": f"This engine knows no method {name!r}. It may be older than your command line."}}
         except (ScrubjayError, OSError) as error:
-            answer = {"error": {"message": str(error)}}
+            answer = {"error": {"message": str(error), "kind": type(error).__name__}}
         finally:
             connection.end(key)
         await connection.write_line(json.dumps({"id": id, **answer}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,15 +16,19 @@ from scrubjay.encoders import EmbeddingWorker, Encoder, open_encoder
 from scrubjay.engine.completion import Completion
 from scrubjay.engine.indexing import Indexer
 from scrubjay.engine.reindex import reindex
+from scrubjay.engine.status import status
 from scrubjay.engine.upkeep import Upkeep
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import EncoderError
 from scrubjay.home import Home
+from scrubjay.injection import FLOOR, injection
 from scrubjay.models.envelopes import Envelope
+from scrubjay.models.fields import EVERY_SCOPE
 from scrubjay.models.records import AnyRecord
 from scrubjay.models.requests import SearchDocuments, SearchMemories
-from scrubjay.models.results import DocumentHits, MemoryHits, Result
+from scrubjay.models.results import DocumentHits, Hit, MemoryHits, Result
 from scrubjay.recall import search_memories
+from scrubjay.shown import shown
 from scrubjay.settings import Settings, capture_view
 from scrubjay.store.store import Store, open_store
 
@@ -88,6 +92,30 @@ class Core:
         """The record of any kind that has this id, as of everything acknowledged."""
         await self.writer.drain()
         return await self.store.find(id)
+
+    async def latest(self, last: int, scope: str) -> list[Hit]:
+        """What was recorded or added last in a scope ("*": everywhere), newest first, without scores."""
+        await self.writer.drain()
+        await self.store.flush()
+        records = await self.store.latest(last, None if scope == EVERY_SCOPE else scope)
+        return [shown(record, None) for record in records]
+
+    async def injection(self, event: Mapping[str, Any], scope: str) -> str:
+        """What to put beside a prompt, "" for nothing; see `scrubjay.injection`."""
+        prompt, most = event.get("prompt"), event.get("max_bytes", 2048)
+        if not self.settings.inject or not isinstance(prompt, str) or not prompt.strip() or not isinstance(most, int):
+            return ""
+        hits = await self.search_memories(SearchMemories(query=prompt[:2_000], top_k=10, threshold=FLOOR), scope)
+        return injection(hits, session_id=event.get("session_id"), max_bytes=most)
+
+    async def merge_scopes(self, old: str, new: str) -> int:
+        """Move everything of one scope into another; how many records moved."""
+        await self.writer.settle()
+        return await self.store.rescope(old, new)
+
+    async def status(self) -> dict[str, Any]:
+        """See `scrubjay.engine.status`."""
+        return await status(self)
 
     async def reindex(self, progress: Progress | None = None) -> int:
         """Build the passages anew from the records and embed them with the present model; how many passages."""

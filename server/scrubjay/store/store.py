@@ -13,7 +13,7 @@ from typing import TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
-from lancedb.query import MatchQuery
+from lancedb.query import ColumnOrdering, MatchQuery
 from numpy.typing import NDArray
 
 from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn
@@ -130,6 +130,27 @@ class Store:
         if limit is not None:
             query = query.limit(limit)
         return from_table(kind, await query.to_arrow())
+
+    async def latest(self, last: int, scope: str | None) -> list[AnyRecord]:
+        """The newest committed records that are not forgotten, of every kind together, newest first."""
+        where = sql.both("forgotten_at IS NULL", None if scope is None else sql.equal("scope", scope))
+        rows: list[AnyRecord] = []
+        for kind, name in TABLE_OF.items():
+            moment = "started_at" if kind is Turn else "created_at"
+            query = self.tables.of(name).query().where(where).order_by([ColumnOrdering(column_name=moment, ascending=False)])
+            rows += from_table(kind, await query.limit(last).to_arrow())
+        rows.sort(key=lambda row: row.started_at if isinstance(row, Turn) else row.created_at, reverse=True)
+        return rows[:last]
+
+    async def rescope(self, old: str, new: str) -> int:
+        """Move every record and passage of one scope into another; how many records moved."""
+        async with self.lock:
+            moved = 0
+            for name in ("passages", *TABLE_OF.values()):
+                result = await self.tables.of(name).update({"scope": new}, where=sql.equal("scope", old))
+                moved += 0 if name == "passages" else result.rows_updated
+            self.sessions, self._speakers = Sessions(self._places), None
+            return moved
 
     async def count(self, kind: type[T], where: str | None = None) -> int:
         return await self.tables.of(TABLE_OF[kind]).count_rows(where)

@@ -1,0 +1,105 @@
+"""`scrubjay serve`: the composition root. Takes the home's lock first, and only then imports anything heavy."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from functools import partial
+from logging.handlers import RotatingFileHandler
+from types import TracebackType
+
+from scrubjay.engine.lock import FileLock, take
+from scrubjay.home import Home, open_home
+
+SMALL_ENVIRONMENT = {
+    "LANCEDB_LOG": "error",  # else a warning a leg a query
+    "HF_HUB_OFFLINE": "1",  # the engine never opens a connection
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "LANCE_CPU_THREADS": "2",
+    "LANCE_IO_THREADS": "4",
+}
+
+
+Carry = Callable[[Callable[[], None]], object]  # starts to carry a client's lines, and calls its argument when that client left
+
+
+def serve(root: str, *, auto: bool, client: Carry | None = None) -> int:
+    """Be the engine of a home until idle (auto), stopped, or replaced. The exit code.
+
+    `client` is this process's own client, where the engine lives in a pipe (`stdio --in-process`); it ends with that client.
+
+    Raises:
+        HomeError: the home cannot be used.
+        EngineError: another engine serves it.
+    """
+    home = open_home(root)
+    lock = take(home.engine_lock)
+    try:
+        os.chdir(home.root)
+        os.umask(0o077)
+        for name, value in SMALL_ENVIRONMENT.items():
+            os.environ.setdefault(name, value)
+        _log_to_file(home)
+        import anyio
+
+        anyio.run(_serve, home, lock, auto, client)
+    finally:
+        lock.release()
+    return 0
+
+
+async def _serve(home: Home, lock: FileLock, auto: bool, client: Carry | None) -> None:
+    from scrubjay import control
+    from scrubjay.engine.engine import Engine
+    from scrubjay.engine.lifetime import Lifetime
+    from scrubjay.settings import idle_minutes
+    from scrubjay.tools.server import build_server, serve_pipe
+
+    engine = Engine(home)
+    life = Lifetime(
+        home,
+        lock,
+        auto=auto,
+        idle_seconds=idle_minutes(home.config) * 60,
+        busy=lambda: engine.busy,
+        ready=lambda: engine.ready,
+    )
+    faces = {
+        "pipe": partial(serve_pipe, engine, build_server(engine)),
+        "hook": partial(control.serve_hook, engine),
+        "cli": partial(control.serve_cli, engine, life.finish),
+    }
+
+    async def load() -> None:
+        if client is not None:
+            client(lambda: life.finish("its own client left"))
+        await engine.load()
+
+    try:
+        await life.serve(faces, load)
+    finally:
+        await engine.close()
+
+
+class _Discreet(logging.Formatter):
+    """Formats an exception by its type and place; its message may quote what somebody said."""
+
+    def formatException(self, ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]) -> str:  # noqa: N802
+        return "".join(traceback.format_tb(ei[2])) + (ei[0].__name__ if ei[0] else "")
+
+
+def _log_to_file(home: Home) -> None:
+    """The log: ids, timings and reasons, never content; 5 MB, three of them."""
+    path = os.path.join(home.log, "engine.log")
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+    handler = RotatingFileHandler(path, maxBytes=5_000_000, backupCount=2, encoding="utf-8")
+    handler.setFormatter(_Discreet("%(asctime)s %(process)d %(levelname)s %(name)s %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+    for name in ("mcp", "anyio", "asyncio"):
+        logging.getLogger(name).setLevel(logging.ERROR)  # their warnings quote what clients sent
+    logging.captureWarnings(True)
+    sys.excepthook = lambda kind, error, trace: logging.getLogger("scrubjay.engine").critical("stopped", exc_info=(kind, error, trace))
