@@ -25,12 +25,15 @@ class HashingEncoder:
     def __init__(self, salt: str = "") -> None:
         self._salt = salt
         digest = hashlib.sha256(salt.encode()).hexdigest()
-        self.space = Space(model="hashing", weights=digest, tokenizer=digest, dim=WIDTH, pooling="sum", max_seq_length=1_000_000)
+        self.space = Space(model="hashing", weights=digest, tokenizer=digest, dim=WIDTH, pooling="sum", max_seq_length=None)
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return np.array([self.embed_query(text) for text in texts], dtype=np.float32).reshape(len(texts), WIDTH)
+        return np.array([self._vector(text) for text in texts], dtype=np.float32).reshape(len(texts), WIDTH)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
+        return self._vector(text)
+
+    def _vector(self, text: str) -> NDArray[np.float32]:
         vector = np.zeros(WIDTH, dtype=np.float32)
         for word in _WORDS.findall(text.lower()):
             place, sign = self._place(_stem(word))

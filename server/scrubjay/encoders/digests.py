@@ -21,8 +21,8 @@ def sha256(file: Path, verdicts: Path) -> str:
     path, facts = str(file.resolve()), file.stat()
     known = _read(verdicts)
     seen = {"size": facts.st_size, "mtime_ns": facts.st_mtime_ns}
-    entry = known.get(path, {})
-    if {name: entry.get(name) for name in seen} == seen:
+    entry = known.get(path)
+    if isinstance(entry, dict) and entry.items() >= seen.items():
         return entry["sha256"]
     with file.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from scrubjay.errors import EncoderError
 
-_ID = re.compile(r"(?P<id>[A-Za-z0-9][\w.-]*/[\w.-]+)(?:@(?P<revision>[\w./-]+))?")
+_NAME = r"[A-Za-z0-9](?:[\w.-]*\w)?"
+_ID = re.compile(rf"(?P<id>{_NAME}/{_NAME})(?:@(?P<revision>[\w./-]+))?", re.ASCII)
 
 
 def parse_id(model: str) -> tuple[str, str | None] | None:
@@ -40,12 +41,15 @@ def cached_folder(model_id: str, revision: str | None) -> Path:
         EncoderError: the model was not downloaded; names the command that does it.
     """
     stay_offline()
-    from huggingface_hub import snapshot_download
+    from huggingface_hub import try_to_load_from_cache
 
     name = f"{model_id}@{revision}" if revision else model_id
+    # Not snapshot_download, even offline: it refuses a snapshot that lacks any file of the repository, needed or not.
     try:
-        return Path(snapshot_download(model_id, revision=revision, local_files_only=True))
-    except (OSError, ValueError) as error:
-        raise EncoderError(
-            f"The model {name} is not on this disk, and Scrubjay downloads nothing by itself. Run `scrubjay pull {name}` first."
-        ) from error
+        found = [try_to_load_from_cache(model_id, file, revision=revision) for file in ("modules.json", "config.json")]
+    except ValueError as error:
+        raise EncoderError(f"{model_id!r} cannot be the id of a model: {error} Write it as on its page, organisation/name.") from error
+    for file in found:
+        if isinstance(file, str):
+            return Path(file).parent
+    raise EncoderError(f"The model {name} is not on this disk, and Scrubjay downloads nothing by itself. Run `scrubjay pull {name}` first.")

@@ -30,7 +30,7 @@ def pull(model_id: str, revision: str | None = None) -> Pulled:
         EncoderError: there is no such model or revision, no access, no network, or no space on the disk.
     """
     from huggingface_hub import HfApi, constants, snapshot_download
-    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
+    from huggingface_hub.errors import GatedRepoError, HTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
     name = f"{model_id}@{revision}" if revision else model_id
     if constants.HF_HUB_OFFLINE:
@@ -47,18 +47,13 @@ def pull(model_id: str, revision: str | None = None) -> Pulled:
         raise EncoderError(f"The model {model_id} has no revision {revision!r}. Name a branch, a tag or a commit of it.") from error
     except RepositoryNotFoundError as error:
         raise EncoderError(
-            f"There is no model {model_id!r} on the hub, or it is private. Check the spelling (organisation/name), or log in with `hf auth login`."
+            f"There is no model {model_id!r} on the hub, or it is private. Check the spelling (organisation/name), "
+            "or log in with `hf auth login`."
         ) from error
-    except (OSError, ValueError, _network_error()) as error:
+    except (OSError, ValueError, HTTPError) as error:
+        # A connection that fails is an HTTPError of the hub's own client (httpx or httpx2, by version), and no OSError.
         raise EncoderError(
             f"The model {name} could not be downloaded: {error}. Check the network and the free disk space, then repeat; "
             "what has arrived is kept."
         ) from error
     return Pulled(folder, folder.name)
-
-
-def _network_error() -> type[Exception]:
-    """The base of what the hub's HTTP client raises for a connection that fails, which is no OSError."""
-    from httpx import HTTPError
-
-    return HTTPError

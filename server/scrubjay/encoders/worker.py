@@ -125,7 +125,7 @@ class EmbeddingWorker:
         self._closed = True
         self._settled.set()
         for answer in list(self._waiting):
-            answer.set_exception(EncoderError("The engine is closing: this text was not embedded. Repeat the call."))
+            _fail(answer, "The engine is closing: this text was not embedded. Repeat the call.")
         self._waiting.clear()
         self._jobs.put((_LEAVE, next(self._numbers), None))
 

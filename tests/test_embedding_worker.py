@@ -1,0 +1,220 @@
+"""The embedding worker: one thread, questions first, failed loads told, cancelled callers forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+
+import numpy as np
+import pytest
+from hashing_encoder import HashingEncoder
+from scrubjay.encoders import EmbeddingWorker, Encoder
+from scrubjay.errors import EncoderError
+
+PATIENCE = 10  # seconds; far beyond anything that happens here
+
+
+class GatedEncoder(HashingEncoder):
+    """A hashing encoder that waits at a gate before each document text, and notes what it did in which thread."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = threading.Semaphore(0)
+        self.at_gate = threading.Semaphore(0)
+        self.seen: list[str] = []
+        self.threads: set[int] = set()
+
+    def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
+        self.threads.add(threading.get_ident())
+        self.at_gate.release()
+        assert self.gate.acquire(timeout=PATIENCE)
+        self.seen += [text[:6] for text in texts]
+        return super().embed_documents(texts)
+
+    def embed_query(self, text: str) -> np.ndarray:
+        self.threads.add(threading.get_ident())
+        self.seen.append(text)
+        if text == "break":
+            raise ZeroDivisionError("a runtime's own trouble")
+        return super().embed_query(text)
+
+    async def reached(self) -> None:
+        """Until the thread stands at the gate."""
+        assert await asyncio.to_thread(self.at_gate.acquire, timeout=PATIENCE)
+
+
+@pytest.fixture
+async def make() -> AsyncIterator[Callable[[Callable[[], Encoder]], EmbeddingWorker]]:
+    workers: list[EmbeddingWorker] = []
+
+    def worker(open: Callable[[], Encoder]) -> EmbeddingWorker:
+        workers.append(EmbeddingWorker(open))
+        return workers[-1]
+
+    yield worker
+    for one in workers:
+        one.close()
+
+
+async def test_vectors_are_those_of_the_encoder_in_the_order_of_the_texts(make) -> None:
+    worker, encoder = make(HashingEncoder), HashingEncoder()
+    texts = [f"text {number} " * (number * 37 % 90 + 1) for number in range(100)]
+    assert np.array_equal(await worker.documents(texts), encoder.embed_documents(texts))
+    assert np.array_equal(await worker.query("which text?"), encoder.embed_query("which text?"))
+    assert (await worker.documents([])).shape == (0, 64)
+
+
+async def test_the_model_loads_in_its_thread_while_the_loop_goes_on(make) -> None:
+    gate, threads = threading.Event(), []
+
+    def open_slowly() -> Encoder:
+        threads.append(threading.current_thread())
+        assert gate.wait(PATIENCE)
+        return HashingEncoder()
+
+    worker = make(open_slowly)
+    assert worker.state == "cold"
+    worker.start()
+    worker.start()
+    assert worker.state == "loading"
+    waiting = asyncio.create_task(worker.query("a question"))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    gate.set()
+    assert (await asyncio.wait_for(waiting, PATIENCE)).shape == (64,)
+    assert (worker.state, worker.reason) == ("ready", None)
+    assert isinstance(await worker.ready(), HashingEncoder)
+    assert len(threads) == 1
+    assert threads[0] is not threading.main_thread()
+
+
+async def test_a_failed_load_is_told_to_everybody_and_can_be_repeated(make) -> None:
+    outcomes = iter([EncoderError("The model x is not on this disk."), MemoryError("out of it"), None])
+
+    def open_at_last() -> Encoder:
+        if (outcome := next(outcomes)) is not None:
+            raise outcome
+        return HashingEncoder()
+
+    worker = make(open_at_last)
+    worker.start()
+    told = await asyncio.gather(worker.ready(), worker.query("q"), worker.documents(["d"]), return_exceptions=True)
+    assert [(type(error), str(error)) for error in told] == [(EncoderError, "The model x is not on this disk.")] * 3
+    assert (worker.state, worker.reason) == ("failed", "The model x is not on this disk.")
+    with pytest.raises(EncoderError, match="not on this disk"):
+        await worker.query("it does not try again by itself")
+    worker.start()
+    with pytest.raises(EncoderError, match="could not be loaded: MemoryError: out of it"):
+        await worker.ready()
+    worker.start()
+    assert (await worker.query("q")).shape == (64,)
+    assert (worker.state, worker.reason) == ("ready", None)
+
+
+async def test_a_question_waits_for_one_piece_of_the_documents_at_most(make) -> None:
+    encoder = GatedEncoder()
+    worker = make(lambda: encoder)
+    documents = asyncio.create_task(worker.documents([f"doc {number} " + "x" * 2000 for number in range(4)]))
+    await encoder.reached()
+    question = asyncio.create_task(worker.query("first?"))
+    await asyncio.sleep(0)
+    encoder.gate.release()
+    await asyncio.wait_for(question, PATIENCE)
+    assert encoder.seen == ["ready", "doc 0 ", "first?"]
+    encoder.gate.release(3)
+    assert (await asyncio.wait_for(documents, PATIENCE)).shape == (4, 64)
+    assert len(encoder.threads) == 1
+
+
+async def test_a_cancelled_caller_leaves_no_work_behind(make) -> None:
+    encoder = GatedEncoder()
+    worker = make(lambda: encoder)
+    begun = asyncio.create_task(worker.documents(["begun " + "x" * 3000, "never " + "x" * 3001]))
+    await encoder.reached()
+    waiting = asyncio.create_task(worker.documents(["waits " + "x" * 3000]))
+    await asyncio.sleep(0)
+    for task in (begun, waiting):
+        task.cancel()
+    assert all(isinstance(end, asyncio.CancelledError) for end in await asyncio.gather(begun, waiting, return_exceptions=True))
+    encoder.gate.release(9)
+    await asyncio.wait_for(worker.query("after"), PATIENCE)
+    assert (await asyncio.wait_for(worker.documents(["new"]), PATIENCE)).shape == (1, 64)
+    assert encoder.seen == ["ready", "begun ", "after", "new"]
+
+
+async def test_a_caller_that_gives_up_while_the_model_loads_does_not_stop_the_load(make) -> None:
+    gate = threading.Event()
+
+    def open_slowly() -> Encoder:
+        assert gate.wait(PATIENCE)
+        return HashingEncoder()
+
+    worker = make(open_slowly)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(worker.query("too late"), 0.01)
+    gate.set()
+    assert (await asyncio.wait_for(worker.query("in time"), PATIENCE)).shape == (64,)
+
+
+async def test_a_question_is_embedded_once_and_its_vector_cannot_be_changed(make) -> None:
+    encoder = GatedEncoder()
+    worker = make(lambda: encoder)
+    first, second = await worker.query("same"), await worker.query("same")
+    assert first is second
+    assert encoder.seen == ["ready", "same"]
+    with pytest.raises(ValueError, match="read-only"):
+        first[0] = 1
+
+
+async def test_only_the_256_latest_questions_are_kept(make) -> None:
+    encoder = GatedEncoder()
+    worker = make(lambda: encoder)
+    for number in range(256):
+        await worker.query(f"q{number}")
+    await worker.query("q0")
+    await worker.query("one more")
+    encoder.seen.clear()
+    for text in ("q0", "q2", "q1"):
+        await worker.query(text)
+    assert encoder.seen == ["q1"]
+
+
+async def test_a_text_that_breaks_the_encoder_fails_alone(make) -> None:
+    worker = make(GatedEncoder)
+    with pytest.raises(EncoderError, match="A text could not be embedded: ZeroDivisionError"):
+        await worker.query("break")
+    assert (await worker.query("sound")).shape == (64,)
+
+
+async def test_closing_ends_the_thread_and_tells_whoever_waits(make) -> None:
+    encoder = GatedEncoder()
+    worker = make(lambda: encoder)
+    waiting = asyncio.create_task(worker.documents(["text"]))
+    await encoder.reached()
+    (thread,) = (thread for thread in threading.enumerate() if thread.ident in encoder.threads)
+    worker.close()
+    with pytest.raises(EncoderError, match="closing"):
+        await asyncio.wait_for(waiting, PATIENCE)
+    encoder.gate.release(9)
+    await asyncio.to_thread(thread.join, PATIENCE)
+    assert not thread.is_alive()
+    for call in (worker.ready(), worker.query("late"), worker.documents(["late"])):
+        with pytest.raises(EncoderError, match="closing"):
+            await call
+
+
+async def test_closing_while_the_model_loads_does_not_wait_for_it(make) -> None:
+    gate = threading.Event()
+
+    def open_slowly() -> Encoder:
+        assert gate.wait(PATIENCE)
+        return HashingEncoder()
+
+    worker = make(open_slowly)
+    waiting = asyncio.create_task(worker.ready())
+    await asyncio.sleep(0)
+    worker.close()
+    with pytest.raises(EncoderError, match="closing"):
+        await asyncio.wait_for(waiting, PATIENCE)
+    gate.set()

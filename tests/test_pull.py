@@ -1,0 +1,131 @@
+"""The explicit download, against a hub on the loopback address that serves one small repository."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+FILES = {
+    "config.json": b'{"model_type": "bert"}',
+    "model.safetensors": b"weights",
+    "pytorch_model.bin": b"a pickle",
+    "onnx/model.onnx": b"an export",
+    "1_Pooling/config.json": b'{"pooling_mode_cls_token": true}',
+    "modeling.py": b"raise SystemExit('code of a model must not run')",
+}
+
+
+class _Hub(BaseHTTPRequestHandler):
+    """As much of the hub's interface as a download of a snapshot asks for."""
+
+    def do_GET(self) -> None:
+        self._serve(body=True)
+
+    def do_HEAD(self) -> None:
+        self._serve(body=False)
+
+    def _serve(self, body: bool) -> None:
+        path = self.path.partition("?")[0]
+        if path in ("/api/models/org/small", "/api/models/org/small/revision/main", f"/api/models/org/small/revision/{COMMIT}"):
+            facts = {"id": "org/small", "sha": COMMIT, "siblings": [{"rfilename": name} for name in FILES]}
+            self._answer(200, json.dumps(facts).encode(), body)
+        elif path.startswith("/api/models/org/small/tree/"):
+            tree = [{"type": "file", "path": name, "size": len(data), "oid": _etag(data)} for name, data in FILES.items()]
+            self._answer(200, json.dumps(tree).encode(), body)
+        elif path.startswith("/api/models/org/small/revision/"):
+            self._answer(404, b"{}", body, {"X-Error-Code": "RevisionNotFound"})
+        elif (name := path.removeprefix(f"/org/small/resolve/{COMMIT}/")) in FILES:
+            self._answer(200, FILES[name], body, {"ETag": f'"{_etag(FILES[name])}"', "X-Repo-Commit": COMMIT})
+        else:
+            self._answer(404, b"{}", body, {"X-Error-Code": "RepoNotFound"})
+
+    def _answer(self, status: int, content: bytes, body: bool, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(content)), **(headers or {})}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if body:
+            self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Keep the test's output clean."""
+
+
+def _etag(data: bytes) -> str:
+    return hashlib.sha1(data).hexdigest()
+
+
+@pytest.fixture
+def hub() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Hub)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+
+
+def _pull(arguments: str, home: Path, endpoint: str, **environment: str) -> str:
+    """What `pull(...)` gave in a process of its own: its folder and commit, or its error's sentence."""
+    code = f"""
+from scrubjay.encoders.pull import pull
+from scrubjay.errors import EncoderError
+try:
+    pulled = pull({arguments})
+    print(pulled.commit, sorted(file.relative_to(pulled.folder).as_posix() for file in pulled.folder.rglob("*") if file.is_file()))
+except EncoderError as error:
+    print(error)
+"""
+    inherited = {name: value for name, value in os.environ.items() if not name.lower().endswith(("_proxy", "_offline"))}
+    env = {**inherited, "HF_HOME": str(home), "HF_ENDPOINT": endpoint, "HF_HUB_DISABLE_XET": "1", **environment}
+    env.setdefault("HF_HUB_OFFLINE", "0")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=env)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_a_pull_fetches_what_is_needed_and_pins_the_commit(tmp_path: Path, hub: str) -> None:
+    expected = f"{COMMIT} ['1_Pooling/config.json', 'config.json', 'model.safetensors']"
+    assert _pull("'org/small'", tmp_path, hub) == expected
+    assert _pull(f"'org/small', {COMMIT!r}", tmp_path, hub) == expected
+
+
+def test_a_pulled_model_is_found_without_a_connection(tmp_path: Path, hub: str) -> None:
+    _pull("'org/small'", tmp_path, hub)
+    code = """
+from pathlib import Path
+from scrubjay.encoders.opening import find
+for name in ("org/small", "org/small@main", "org/small@" + "0123456789abcdef0123456789abcdef01234567"):
+    folder = find(name, Path("unused"))
+    print(folder.reference, folder.config)
+"""
+    env = {**os.environ, "HF_HOME": str(tmp_path), "HF_ENDPOINT": "http://127.0.0.1:9"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=env)
+    assert done.stdout.splitlines() == [f"org/small@{COMMIT} {{'model_type': 'bert'}}"] * 3, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ("'org/none'", "There is no model 'org/none' on the hub, or it is private."),
+        ("'org/small', 'v9'", "The model org/small has no revision 'v9'."),
+        ("'not an id'", "The model not an id could not be downloaded: "),
+    ],
+)
+def test_what_the_hub_does_not_have_is_said(tmp_path: Path, hub: str, arguments: str, sentence: str) -> None:
+    assert _pull(arguments, tmp_path, hub).startswith(sentence)
+
+
+def test_a_hub_out_of_reach_and_an_offline_process_are_said(tmp_path: Path) -> None:
+    nowhere = "http://127.0.0.1:9"
+    assert "Check the network" in _pull("'org/small'", tmp_path, nowhere)
+    assert "HF_HUB_OFFLINE forbids connections" in _pull("'org/small'", tmp_path, nowhere, HF_HUB_OFFLINE="1")

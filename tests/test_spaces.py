@@ -1,0 +1,127 @@
+"""Vector spaces: what makes two of them different, what does not, and what the canaries notice."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hashing_encoder import HashingEncoder
+from pydantic import ValidationError
+from scrubjay.encoders import DRIFT_LIMIT, Space, canary_vectors, drift, open_encoder
+from scrubjay.encoders.bundled import bundled_folder
+from scrubjay.encoders.prompts import Prompts, effective_prompts, own_prompts
+
+SPACE = Space(model="bundled", weights="a" * 64, tokenizer="b" * 64, dim=384, pooling="mean", max_seq_length=256)
+
+
+def test_a_space_keeps_its_identity_between_versions_of_scrubjay() -> None:
+    # Stores hold this number: if it changes, every user's vectors are made anew.
+    assert SPACE.space_id == "7ee71dbe7e5cd273"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"model": "other"},
+        {"weights": "c" * 64},
+        {"tokenizer": "c" * 64},
+        {"dim": 256},
+        {"pooling": "cls"},
+        {"normalised": False},
+        {"max_seq_length": 128},
+        {"query_prompt": "query: "},
+        {"document_prompt": "passage: "},
+        {"precision": "int8"},
+    ],
+)
+def test_whatever_changes_vectors_changes_the_identity(change: dict[str, object]) -> None:
+    assert Space(**{**SPACE.model_dump(), **change}).space_id != SPACE.space_id
+
+
+def test_a_space_is_frozen_and_survives_json() -> None:
+    with pytest.raises(ValidationError):
+        SPACE.dim = 3
+    assert Space.model_validate_json(SPACE.model_dump_json()) == SPACE
+
+
+def test_an_encoder_with_another_prompt_has_another_space(tmp_path: Path) -> None:
+    verdicts = tmp_path / "models.json"
+    plain, prompted = open_encoder(verdicts=verdicts), open_encoder(query_prompt="question: ", verdicts=verdicts)
+    assert plain.space.space_id != prompted.space.space_id
+    assert drift(canary_vectors(plain), canary_vectors(prompted)) > DRIFT_LIMIT
+    assert np.array_equal(prompted.embed_query("why?"), plain.embed_query("question: why?"))
+
+
+def test_a_moved_model_keeps_its_space(tmp_path: Path) -> None:
+    verdicts = tmp_path / "models.json"
+    here = Path(shutil.copytree(bundled_folder(verdicts), tmp_path / "here" / "minilm"))
+    before = open_encoder(str(here), verdicts=verdicts).space
+    there = here.rename(tmp_path / "minilm")
+    assert open_encoder(str(there), verdicts=verdicts).space == before
+
+
+def test_canaries_notice_another_model_of_the_same_width() -> None:
+    one, other = canary_vectors(HashingEncoder()), canary_vectors(HashingEncoder("other"))
+    assert one.shape == (4, 64)
+    assert drift(one, canary_vectors(HashingEncoder())) == 0
+    assert drift(one, other) > DRIFT_LIMIT
+
+
+def test_canaries_notice_a_changed_length_limit(tmp_path: Path) -> None:
+    verdicts = tmp_path / "models.json"
+    folder = Path(shutil.copytree(bundled_folder(verdicts), tmp_path / "minilm"))
+    usual = canary_vectors(open_encoder(str(folder), verdicts=verdicts))
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 128}')
+    assert drift(usual, canary_vectors(open_encoder(str(folder), verdicts=verdicts))) > DRIFT_LIMIT
+
+
+def test_canaries_of_another_width_are_as_far_as_can_be() -> None:
+    assert drift(np.ones((4, 3), np.float32), np.ones((4, 5), np.float32)) == 2
+
+
+def test_noise_of_a_runtime_is_tolerated_and_eight_bit_weights_are_not() -> None:
+    chance = np.random.default_rng(3)
+    canaries = chance.standard_normal((4, 384)).astype(np.float32)
+    canaries /= np.linalg.norm(canaries, axis=1, keepdims=True)
+    noise = chance.standard_normal(canaries.shape).astype(np.float32) / np.sqrt(384)
+    assert drift(canaries, canaries + 1e-4 * noise) < DRIFT_LIMIT  # 1 - cos of about 5e-9
+    assert drift(canaries, canaries + 0.1 * noise) > DRIFT_LIMIT  # about 5e-3, as measured for 8-bit weights
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, Prompts()),
+        ({"prompts": {"query": "", "document": ""}}, Prompts()),
+        ({"prompts": {"query": "q: ", "passage": "p: ", "corpus": "c: "}}, Prompts("q: ", "p: ")),
+        ({"prompts": {"all": "x: "}, "default_prompt_name": "all"}, Prompts("x: ", "x: ")),
+        ({"prompts": {"query": "q: "}, "default_prompt_name": None}, Prompts("q: ", "")),
+    ],
+)
+def test_a_models_own_prompts_are_chosen_as_sentence_transformers_does(settings: dict[str, object], expected: Prompts) -> None:
+    assert own_prompts(settings) == expected
+
+
+@pytest.mark.parametrize(
+    ("reference", "query", "document"),
+    [
+        ("BAAI/bge-small-en-v1.5@abc", "Represent this sentence for searching relevant passages: ", ""),
+        ("Snowflake/snowflake-arctic-embed-xs@abc", "Represent this sentence for searching relevant passages: ", ""),
+        ("Snowflake/snowflake-arctic-embed-m-v2.0@abc", "", ""),
+        ("intfloat/e5-base-v2@abc", "query: ", "passage: "),
+        ("intfloat/multilingual-e5-small@abc", "query: ", "passage: "),
+        ("intfloat/multilingual-e5-large-instruct@abc", "", ""),
+        ("BAAI/bge-m3@abc", "", ""),
+        ("bundled", "", ""),
+    ],
+)
+def test_families_that_only_describe_their_prefix_get_it(reference: str, query: str, document: str) -> None:
+    assert effective_prompts(reference, Prompts(), None, None) == Prompts(query, document)
+
+
+def test_the_users_prompt_goes_before_the_models_and_the_models_before_the_familys() -> None:
+    own = Prompts("mine: ")
+    assert effective_prompts("intfloat/e5-base", own, None, None) == own
+    assert effective_prompts("intfloat/e5-base", own, "", "doc: ") == Prompts("", "doc: ")
