@@ -1,0 +1,295 @@
+"""Which project a folder belongs to, and the name of that scope for good. Knows how git lays out its files and keeps what it saw
+first in `<home>/scopes.json`; never starts git, and does not know what is stored under a scope. Hooks share it: standard
+library only and Python 3.9 syntax.
+
+A repository is known again by the path of its common folder (so worktrees share a scope), by the URL of its origin (so clones
+do), and, when the recorded path is gone, by the first line of its reflog, its birth (so a move loses nothing).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import namedtuple
+
+from scrubjay.errors import HomeError, InputError
+from scrubjay.home import Home
+from scrubjay.spool import durable_write
+
+USER_SCOPE = "user"  # models.fields.USER_SCOPE; hooks cannot import pydantic, and a test compares the two
+LOCK_WAIT_S = 0.25  # a hook waits no longer than this; the holder needs about a millisecond
+
+Repository = namedtuple("Repository", "path origin birth")
+"""Path of the common git folder, normalised URL of the origin or None, how its reflog begins or None."""
+
+_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
+_DEFAULT_PORTS = {"ssh": "22", "git+ssh": "22", "ssh+git": "22", "https": "443", "http": "80", "git": "9418"}
+
+
+def project_dir(env: dict, cwd: str) -> str:
+    """The folder of the project: what the host says it is, else the working directory (which follows `cd`)."""
+    return env.get("CLAUDE_PROJECT_DIR") or env.get("CURSOR_PROJECT_DIR") or cwd
+
+
+def scope_of(home: Home, folder: str, user_home: str | None = None) -> str:
+    """The scope of a folder: `repo_<name>__<hash16>` in a git tree, else `user`.
+
+    The hash is of the origin's normalised URL, else of the common folder's path, as they were at first sight. `/`, the
+    user's home and whatever lies outside a git tree below them is `user`.
+    """
+    found = repository(folder, user_home or os.path.expanduser("~"))
+    if found is None:
+        return USER_SCOPE
+    book = _read(home)
+    scope = book and _known_as(book, found)
+    if not scope or _learn(book, scope, found):
+        try:
+            scope, book = _change(home, lambda book: _enter(book, found))
+        except OSError:  # full, read-only or busy: the same name is computed again next time
+            scope = scope or _computed(found)
+    return _resolve(book or _empty(), scope)
+
+
+def known(home: Home) -> list:
+    """Every scope seen so far: {scope, paths, origins, merged_into} with `merged_into` None for one that stands."""
+    book = _read(home) or _empty()
+    return [
+        {"scope": name, "paths": sorted(entry["paths"]), "origins": list(entry["origins"]), "merged_into": book["merged"].get(name)}
+        for name, entry in sorted(book["scopes"].items())
+    ]
+
+
+def merge(home: Home, old: str, new: str) -> None:
+    """Let the name `old` mean the scope `new` from now on; what is stored under `old` is moved by the caller.
+
+    Raises:
+        InputError: a scope that was never seen, or one that already means the other.
+        HomeError: scopes.json cannot be written.
+    """
+
+    def edit(book):
+        for name in (old, new):
+            if name not in book["scopes"] and name != USER_SCOPE:
+                raise InputError(f"There is no scope {name[:120]!r}; `scrubjay scopes` lists them.")
+        if old == USER_SCOPE or _resolve(book, new) == old:
+            raise InputError(f"{old} cannot be merged into {new}: it is what {new} means already, or the user's own scope.")
+        book["merged"][old] = new
+
+    try:
+        _change(home, edit)
+    except OSError as error:
+        raise HomeError(f"{home.scopes} cannot be written: {error.strerror or error}. Try again, or look at its rights.") from error
+
+
+# --- what git keeps on disk -------------------------------------------------------------------------------------------------
+
+
+def repository(folder: str, user_home: str) -> Repository | None:
+    """The repository a folder lies in, read from its files; None outside of any. A submodule is a repository of its own."""
+    place, user_home = os.path.realpath(folder), os.path.realpath(user_home)
+    while place != user_home and place != os.path.dirname(place):
+        git_dir = _git_dir(os.path.join(place, ".git"))
+        if git_dir:
+            common = _text(os.path.join(git_dir, "commondir")).strip()
+            path = os.path.realpath(os.path.join(git_dir, common)) if common else git_dir
+            url = _origin_url(_text(os.path.join(path, "config")))
+            birth = _birth(_text(os.path.join(path, "logs", "HEAD"), 1000))
+            return Repository(os.path.normcase(path), normal_url(url, place) if url else None, birth)
+        place = os.path.dirname(place)
+    return None
+
+
+def _git_dir(dot_git):
+    """The git folder that `.git`, a folder or a file that names one, stands for; None if there is none."""
+    if os.path.isfile(os.path.join(dot_git, "HEAD")):
+        return os.path.realpath(dot_git)
+    link = _text(dot_git)
+    if not link.startswith("gitdir:"):
+        return None
+    target = os.path.realpath(os.path.join(os.path.dirname(dot_git), link[7:].strip()))
+    container = os.path.dirname(target)
+    if not os.path.exists(target) and os.path.basename(container) == "worktrees":
+        return os.path.dirname(container)  # a pruned worktree still belongs to its repository
+    return target
+
+
+def normal_url(url: str, base: str) -> str:
+    """A remote's URL without scheme, credentials, default port, `.git` and closing slash, its host in lower case.
+
+    >>> normal_url("git@GitHub.com:corvid/jay.git", "/") == normal_url("https://me:pw@github.com/corvid/jay/", "/")
+    True
+    """
+    scheme, separator, rest = url.strip().partition("://")
+    before, colon, after = url.partition(":")
+    if separator and scheme.lower() != "file":
+        authority, _, path = rest.partition("/")
+        host, _, port = authority.rpartition("@")[2].lower().partition(":")
+        if port and port != _DEFAULT_PORTS.get(scheme.lower()):
+            host += ":" + port
+    elif not separator and colon and "/" not in before and len(before) > 1:  # one letter is a Windows drive
+        host, path = before.rpartition("@")[2].lower(), after
+    else:
+        host, path = "", os.path.normpath(os.path.join(base, os.path.expanduser(rest if separator else url.strip())))
+    path = path.rstrip("/")
+    path = path[:-4] if path.endswith(".git") else path
+    return (host + "/" + path.strip("/")) if host else path.rstrip("/")
+
+
+def _origin_url(config):
+    """The first URL of the remote `origin` in a git configuration; includes are not followed."""
+    inside = False
+    for line in config.replace("\\\n", "").splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            head, _, line = line[1:].partition("]")
+            section, _, name = head.partition('"')
+            inside = section.strip().lower() == "remote" and name.rstrip('" ') == "origin"
+        key, equals, value = line.partition("=")
+        if inside and equals and key.strip().lower() == "url":
+            quoted, value = value.strip().startswith('"'), value.strip().strip('"')
+            value = value if quoted else value.partition(" #")[0].partition(" ;")[0].strip()
+            return value.replace("\\\\", "\\") or None
+    return None
+
+
+def _birth(log):
+    """The first line of a reflog as `<old commit> <new commit> <seconds>`; its author and message are nobody's business."""
+    parts = log.partition("\n")[0].partition("\t")[0].split()
+    return f"{parts[0]} {parts[1]} {parts[-2]}" if len(parts) >= 4 else None
+
+
+def _text(path, limit=1_000_000):
+    """The beginning of a file; empty when there is none to read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(limit).decode("utf-8", "replace").replace("\r\n", "\n")
+    except OSError:
+        return ""
+
+
+# --- scopes.json: {"v": 1, "scopes": {name: {"paths": {path: birth}, "origins": [url]}}, "merged": {old: new}} ---------------
+
+
+def _empty():
+    return {"v": 1, "scopes": {}, "merged": {}}
+
+
+def _read(home):
+    """The book as it stands; None when there is none or it is damaged."""
+    try:
+        with open(home.scopes, "rb") as file:
+            book = json.loads(file.read())
+        entries = book["scopes"].values()
+        sound = all(isinstance(entry["paths"], dict) and isinstance(entry["origins"], list) for entry in entries)
+        return book if sound and isinstance(book["merged"], dict) else None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
+
+
+def _known_as(book, found):
+    for name, entry in book["scopes"].items():
+        if found.path in entry["paths"] and not _reborn(entry["paths"][found.path], found.birth):
+            return name
+    for name, entry in book["scopes"].items():
+        if found.origin and found.origin in entry["origins"]:
+            return name
+    for name, entry in book["scopes"].items():
+        if found.birth and any(birth == found.birth and not os.path.exists(path) for path, birth in entry["paths"].items()):
+            return name
+    return None
+
+
+def _reborn(birth, now):
+    """Whether another repository stands where the recorded one was.
+
+    A reflog that was shortened begins with another line too, but only the first line of a life starts from no commit.
+    """
+    return bool(birth and now and birth != now and now.startswith("0" * 40))
+
+
+def _learn(book, scope, found):
+    """Note in `book` what is new about a repository; whether anything was."""
+    entry = book["scopes"].setdefault(scope, {"paths": {}, "origins": []})
+    claimed = any(found.origin in other["origins"] for other in book["scopes"].values())
+    new_origin = bool(found.origin) and not claimed
+    new_path = found.path not in entry["paths"] or (found.birth is not None and entry["paths"][found.path] != found.birth)
+    if new_origin:
+        entry["origins"].append(found.origin)
+    if new_path:
+        for other in book["scopes"].values():
+            other["paths"].pop(found.path, None)
+        for path in [path for path in entry["paths"] if not os.path.exists(path)]:
+            del entry["paths"][path]
+        entry["paths"][found.path] = found.birth
+    return new_origin or new_path
+
+
+def _enter(book, found):
+    scope = _known_as(book, found) or _computed(found, taken=book["scopes"])
+    _learn(book, scope, found)
+    return scope
+
+
+def _computed(found, taken=()):
+    """The name of a scope at first sight. `taken`: a new repository where one stood that has moved needs another hash."""
+    from hashlib import sha256  # 2.5 ms, which only the first sight of a project pays
+
+    source = found.origin or found.path
+    holder, last = os.path.split(source)
+    name = os.path.basename(holder) if last.startswith(".") else last
+    name = "".join(character for character in name if character in _SAFE)[:60] or "project"
+    for life in range(1, len(taken) + 2):
+        digest = sha256((source if life == 1 else f"{source}#{life}").encode("utf-8", "surrogatepass")).hexdigest()
+        scope = f"repo_{name}__{digest[:16]}"
+        if scope not in taken:
+            break
+    return scope
+
+
+def _resolve(book, scope):
+    seen = set()
+    while scope in book["merged"] and scope not in seen:
+        seen.add(scope)
+        scope = book["merged"][scope]
+    return scope
+
+
+def _change(home, edit):
+    """Edit the book alone and write it whole: (what `edit` returned, the book). A damaged one is kept as scopes.json.broken.
+
+    Raises:
+        OSError: it cannot be written, or another process held it for longer than LOCK_WAIT_S.
+    """
+    descriptor = os.open(os.path.join(home.root, "scopes.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        _lock(descriptor)
+        book = _read(home)
+        if book is None:
+            if os.path.exists(home.scopes):
+                os.replace(home.scopes, home.scopes + ".broken")
+            book = _empty()
+        result = edit(book)
+        durable_write(home, home.scopes, json.dumps(book, indent=1, sort_keys=True).encode("ascii"))
+        return result, book
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor):
+    deadline = time.monotonic() + LOCK_WAIT_S
+    while True:
+        try:
+            if os.name == "nt":
+                import msvcrt
+
+                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+            else:
+                import fcntl
+
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
