@@ -1,0 +1,83 @@
+"""A word with the engine over its socket: told in passing, or asked with a short bound. Knows how the engine is found and
+greeted; never starts one and never minds that there is none, because what matters is on disk already.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+from scrubjay.hello import encode, line_of
+
+CONNECT_S = 0.05
+MAX_ANSWER = 64 * 1024  # bytes
+
+
+def tell(home, hello, event):
+    """Send an event and leave; whether it was sent."""
+    line = _send(home, hello, event, CONNECT_S)
+    if line:
+        line.close()
+    return line is not None
+
+
+def ask(home, hello, event, key, wait_s):
+    """The first object with `key` that the engine answers within `wait_s` seconds, or None; its hello is the first of all."""
+    deadline = time.monotonic() + wait_s
+    line = _send(home, hello, event, min(CONNECT_S, wait_s))
+    if line is None:
+        return None
+    try:
+        received = b""
+        while len(received) < MAX_ANSWER:
+            head, newline, rest = received.partition(b"\n")
+            if newline:
+                answer, received = json.loads(head), rest
+                if isinstance(answer, dict) and key in answer:
+                    return answer
+                continue
+            line.settimeout(max(deadline - time.monotonic(), 0.001))
+            more = line.recv(65536) if time.monotonic() < deadline else b""
+            if not more:
+                return None
+            received += more
+    except (OSError, ValueError):
+        return None
+    finally:
+        line.close()
+    return None
+
+
+def _send(home, hello, event, wait_s):
+    """A connected socket on which hello and event were sent; None without an engine, or with one that takes no calls."""
+    facts = _whereabouts(home)
+    address, path = facts.get("address"), facts.get("socket") or home.socket
+    if not address and not os.path.exists(path):
+        return None
+    try:
+        import _socket as socket  # the C module itself: 0.4 ms, where `socket` with its enums and selectors costs 7 ms
+    except ImportError:
+        import socket
+    line = socket.socket(socket.AF_INET if address else socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        line.settimeout(wait_s)
+        line.connect((str(address[0]), int(address[1])) if address else path)
+        if facts.get("token_file"):
+            with open(facts["token_file"], encoding="ascii") as file:
+                hello = hello.but(token=file.read())
+        line.sendall(encode(hello) + line_of(event))
+    except (OSError, ValueError, LookupError, TypeError):
+        line.close()
+        return None
+    return line
+
+
+def _whereabouts(home):
+    """What engine.json says of where the engine listens; empty when it says nothing."""
+    try:
+        with open(home.engine_json, "rb") as file:
+            facts = json.loads(file.read())
+    except (OSError, ValueError):
+        return {}
+    return facts if isinstance(facts, dict) else {}

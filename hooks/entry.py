@@ -1,0 +1,132 @@
+"""The frame around every event: reads the payload, opens the home, applies the user's policy, and keeps every failure in
+`<home>/log/hooks.log`. Knows when nothing may be done; does not know what is done.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import namedtuple
+
+from scrubjay import capture, scopes
+from scrubjay.errors import InputError, ScrubjayError
+from scrubjay.hello import hello_from
+from scrubjay.home import Home, default_root, open_home
+from scrubjay.hooks import claude_code
+
+MAX_STDIN = 32 * 1024 * 1024  # bytes; an event above that is no conversation
+MAX_LOG = 512 * 1024  # bytes of hooks.log and of hooks.log.1, so 1 MB in all
+
+Call = namedtuple("Call", "home policy event hello now_ns records recalls")
+"""One event with all it needs: `hello` names its scope, `records` and `recalls` say what the user's policy allows for it."""
+
+
+def run(handle, stdin, stdout, env):
+    """Let `handle(call)` answer the event on `stdin`; write its answer to `stdout` as JSON. Always 0."""
+    home, session_id, answer = None, None, {}
+    try:
+        home = open_home(default_root(env))
+        event = claude_code.event(_payload(stdin), env, _working_dir())
+        session_id = event.session_id
+        if session_id is None:
+            raise InputError("The event has no session_id of 1 to 200 characters; it was left alone.")
+        if not event.is_subagent:
+            answer = handle(_call(home, event, env))
+    except ScrubjayError as error:
+        _log(home, handle.__name__, session_id, str(error))
+    except Exception as error:  # the outermost edge: an assistant must not suffer from our mistakes
+        _log(home, handle.__name__, session_id, _place_of(error))
+    stdout.write(json.dumps(answer) + "\n")
+    return 0
+
+
+def log_deadline(env, deadline_s):
+    """Note that a hook was given up; the host has its answer at once after this."""
+    _log(Home(default_root(env)), "deadline", None, f"gave up after {deadline_s:g} s")
+
+
+def _call(home, event, env):
+    policy = _policy(home)
+    hidden = any(capture.is_excluded(policy, place) for place in _spellings(event.cwd, event.project_dir)) if policy.excluded else False
+    named = env.get("SCRUBJAY_SCOPE", "")
+    plain = 0 < len(named) <= 100 and named.isascii() and all(letter.isalnum() or letter in "_.:-" for letter in named)
+    return Call(
+        home=home,
+        policy=policy,
+        event=event,
+        hello=hello_from("hook", env, event.cwd, os.getpid(), scope=named if plain else scopes.scope_of(home, event.project_dir)),
+        now_ns=time.time_ns(),
+        records=not (hidden or policy.paused or policy.capture == "off"),
+        recalls=policy.inject and not hidden,
+    )
+
+
+def _policy(home):
+    """The policy in capture.json, with excluded folders as they are spelled and as the disk spells them."""
+    try:
+        with open(home.capture, "rb") as file:
+            data = json.loads(file.read())
+    except FileNotFoundError:
+        return capture.DEFAULT
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{home.capture} cannot be read ({type(error).__name__}), so nothing is recorded; run `scrubjay config`."
+        ) from None
+    if not isinstance(data, dict):
+        raise InputError(f"{home.capture} is not a JSON object, so nothing is recorded; run `scrubjay config`.")
+    policy = capture.policy(data)
+    return policy._replace(excluded=_spellings(*policy.excluded))
+
+
+def _spellings(*folders):
+    """Each folder as it is written and with its links followed."""
+    return tuple(folders) + tuple(os.path.realpath(folder) for folder in folders)
+
+
+def _payload(stdin):
+    raw = stdin.read(MAX_STDIN + 1)
+    if len(raw) > MAX_STDIN:
+        raise InputError(f"The event has more than {MAX_STDIN:,} bytes; it was left alone.")
+    try:
+        payload = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"The event is not JSON: {type(error).__name__} in {len(raw):,} bytes.") from None
+    if not isinstance(payload, dict):
+        raise InputError(f"The event is a {type(payload).__name__} and not an object; it was left alone.")
+    return payload
+
+
+def _working_dir():
+    try:
+        return os.getcwd()
+    except OSError:  # it was deleted under us
+        return os.path.sep
+
+
+def _place_of(error):
+    """An unexpected error as its type and place; its message may quote what a user said."""
+    trace = error.__traceback__
+    while trace.tb_next:
+        trace = trace.tb_next
+    code = trace.tb_frame.f_code
+    return f"{type(error).__name__} in {os.path.basename(code.co_filename)}:{trace.tb_lineno}"
+
+
+def _log(home, name, session_id, reason):
+    """Add a line of time, event, session and reason; never content. Where even that fails there is nobody left to tell."""
+    if home is None:
+        return
+    path = os.path.join(home.log, "hooks.log")
+    who = "".join(letter for letter in session_id or "-" if letter.isalnum() or letter in "-_")[:80]
+    line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {name} {who} {' '.join(reason.split())}\n"
+    try:
+        if os.path.exists(path) and os.path.getsize(path) > MAX_LOG:
+            os.replace(path, path + ".1")
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            os.write(descriptor, line.encode("utf-8", "replace"))
+        finally:
+            os.close(descriptor)
+    except OSError:
+        return

@@ -1,0 +1,102 @@
+"""What is done at each event: a prompt is kept, an answer becomes an envelope in the spool, a session's start asks for what was
+missed. Knows the order of things; hosts, files and sockets are the neighbours' matter.
+"""
+
+from __future__ import annotations
+
+import os
+
+from scrubjay import spool
+from scrubjay.capture import cut, should_record
+from scrubjay.hooks import claude_code, engine_line, prompts
+from scrubjay.redaction import redact
+
+INJECT_S = 0.2  # a prompt waits no longer for what is recalled
+RECONCILE_S = 0.2
+MAX_QUERY = 10_000  # characters (models.requests.Query)
+
+
+def prompt_submitted(call):
+    """Keep the prompt for its answer; when the user wants it, bring what the engine recalls for it."""
+    event, by_user = call.event, claude_code.is_from_user(call.event)
+    text, redacted = _clean(event.prompt) if by_user else (None, 0)
+    if call.records:
+        prompts.save(call.home, event.session_id, event.prompt_id, text, redacted, call.now_ns)
+    if not (call.recalls and text):
+        return {}
+    request = {"event": "inject", "session_id": event.session_id, "prompt": text[:MAX_QUERY], "max_bytes": claude_code.MAX_INJECTION}
+    answer = engine_line.ask(call.home, call.hello, request, "text", INJECT_S)
+    recalled = answer["text"] if answer else None
+    return claude_code.injection(recalled) if isinstance(recalled, str) else {}
+
+
+def stopped(call):
+    """Record the turn: the saved prompts it answers and the answer, under a key that is the same when this fires again."""
+    if not call.records:
+        return {}
+    event = call.event
+    pair = prompts.pair(call.home, event.session_id, event.prompt_id)
+    answer, redacted = _clean(event.answer)
+    user = pair and pair.user and cut(pair.user)
+    if (pair is None or pair.user is not None) and should_record(user, answer, call.policy):
+        args = {
+            "session_id": event.session_id,
+            "prompt_id": pair.key if pair else event.prompt_id or _hashed_key(event.session_id, answer),
+            "ts": pair.started_at if pair else prompts.instant(call.now_ns),
+        }
+        args.update({side: text for side, text in (("user", user), ("assistant", answer)) if text})
+        spool.write(call.home, _envelope(call, args, redacted + (pair.redacted if pair else 0)), call.now_ns)
+    if pair:
+        prompts.mark_answered(call.home, event.session_id, pair)
+    engine_line.tell(call.home, call.hello, {"event": "drain"})
+    return {}
+
+
+def session_started(call):
+    """Have the engine look for turns of this session that no hook recorded; without an engine, leave it a note."""
+    prompts.sweep(call.home, call.now_ns / 1e9)
+    if not call.records:
+        return {}
+    event = call.event
+    request = {
+        "event": "session_start",
+        "session_id": event.session_id,
+        "transcript_path": event.transcript_path,
+        "source": event.source,
+        "cwd": event.cwd,
+        "scope": call.hello.scope,
+        "host": claude_code.HOST,
+    }
+    engine = engine_line.ask(call.home, call.hello, request, "protocol", RECONCILE_S)
+    if (engine is None or "error" in engine) and event.transcript_path:
+        spool.write_request(call.home, request, os.urandom(8).hex(), call.now_ns)
+    return {}
+
+
+def _clean(text):
+    """A text as it may be stored, and how many secrets were taken out of it."""
+    text, redacted = redact(text or "")
+    return cut(text.strip()), redacted
+
+
+def _envelope(call, args, redacted):
+    return {
+        "v": 1,
+        "id": os.urandom(10).hex(),
+        "kind": "turn",
+        "at": prompts.instant(call.now_ns),
+        "scope": call.hello.scope,
+        "source": "hook:stop",
+        "host": claude_code.HOST,
+        "capture": call.policy.capture,
+        "redacted": redacted,
+        "transcript_path": call.event.transcript_path,
+        "args": args,
+    }
+
+
+def _hashed_key(session_id, answer):
+    """A turn's key where the host gives none and no prompt was saved: the same answer of a session has the same key."""
+    from hashlib import sha256
+
+    return "a-" + sha256(f"{session_id}\n{answer}".encode()).hexdigest()[:32]

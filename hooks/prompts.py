@@ -1,0 +1,151 @@
+"""Prompts that wait for their answer, one file each in `<home>/spool/prompts/<session>/`. Knows which prompts an answer belongs
+to, also when it is given twice; does not know hosts, policy or secrets (texts come redacted).
+
+    <time_ns>.<prompt>.json             waiting
+    <time_ns>.<prompt>.<answered>.json  answered: `answered` is the key of the turn that holds it
+
+An answered prompt stays for a while, because a host may fire Stop again for the same prompt with a longer answer, and because
+two installed copies of a hook fire at the same time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import namedtuple
+
+from scrubjay.errors import SpoolError
+from scrubjay.spool import durable_write
+
+KEPT_ANSWERED = 20  # prompts per session
+KEPT_S = 7 * 86_400.0  # a session untouched for that long loses its folder
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
+
+_Name = namedtuple("_Name", "file at prompt answered")
+
+Pair = namedtuple("Pair", "key user started_at redacted files")
+"""The prompts of one turn: `key` its prompt_id, `user` their texts joined or None, `started_at` of the first (ISO 8601)."""
+
+
+def save(home, session_id, prompt_id, text, redacted, now_ns):
+    """Keep a prompt until its answer comes. `text` None stands for one that no person wrote: its answer is not recorded."""
+    folder = _folder(home, session_id)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    prompt_id = prompt_id or "p-" + os.urandom(8).hex()
+    content = {"prompt_id": prompt_id, "text": text, "saved_at": instant(now_ns), "redacted": redacted}
+    path = os.path.join(folder, f"{now_ns:020d}.{_file_name(prompt_id)}.json")
+    durable_write(home, path, json.dumps(content).encode("ascii"))
+
+
+def pair(home, session_id, prompt_id):
+    """The prompts that an answer is to, or None when none was saved.
+
+    With the answer's `prompt_id`: what was paired with it before, else the prompt of that id, else the latest that waits.
+    Without: the session's latest. Whatever still waits before that prompt was queued and belongs to the same turn.
+    """
+    folder = _folder(home, session_id)
+    for _ in range(5):  # a hook that runs beside us may rename a file between the listing and the reading
+        names = _names(folder)
+        target = _target(names, prompt_id)
+        if target is None:
+            return None
+        key = _file_name(prompt_id) if prompt_id else target.answered or target.prompt
+        group = [name for name in names if name.answered == key or (name.answered is None and name.at <= target.at)]
+        try:
+            return _joined([(name.file, _read(os.path.join(folder, name.file))) for name in group], prompt_id)
+        except FileNotFoundError:
+            continue
+    raise SpoolError("The prompts of the session kept moving while they were read; the turn is left to the transcript.")
+
+
+def mark_answered(home, session_id, pair):
+    """Note which turn holds the prompts of a pair, and drop the oldest answered ones."""
+    folder = _folder(home, session_id)
+    for file in pair.files:
+        if file.count(".") == 2:
+            try:
+                os.rename(os.path.join(folder, file), os.path.join(folder, f"{file[:-5]}.{_file_name(pair.key)}.json"))
+            except FileNotFoundError:  # the other copy of the hook was faster
+                continue
+    answered = [name.file for name in _names(folder) if name.answered]
+    for file in answered[:-KEPT_ANSWERED]:
+        _unlink(os.path.join(folder, file))
+
+
+def sweep(home, now):
+    """Delete the folders of sessions that were not touched for a week before `now` (seconds since 1970)."""
+    for session in os.scandir(home.prompts):
+        if session.is_dir(follow_symlinks=False) and session.stat().st_mtime < now - KEPT_S:
+            for file in os.listdir(session.path):
+                _unlink(os.path.join(session.path, file))
+            os.rmdir(session.path)
+
+
+def instant(time_ns):
+    """Nanoseconds since 1970 as ISO 8601 in UTC, to the microsecond."""
+    seconds, rest = divmod(time_ns, 1_000_000_000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest // 1000:06d}Z"
+
+
+def _folder(home, session_id):
+    return os.path.join(home.prompts, _file_name(session_id))
+
+
+def _file_name(identifier):
+    """An identifier as part of a file name on any disk: itself when it is plain, as a UUID is, else its hash."""
+    if len(identifier) <= 80 and _PLAIN.issuperset(identifier):
+        return identifier
+    from hashlib import sha256  # 2.5 ms, which no identifier of the host costs
+
+    return "h" + sha256(identifier.encode("utf-8")).hexdigest()[:40]
+
+
+def _names(folder):
+    """What lies in a session's folder, oldest first."""
+    try:
+        files = sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []
+    parts = [(file, file.split(".")) for file in files if file.endswith(".json")]
+    return [_Name(file, part[0], part[1], part[2] if len(part) == 4 else None) for file, part in parts if len(part) in (3, 4)]
+
+
+def _target(names, prompt_id):
+    """The last prompt that an answer is to."""
+    if prompt_id is None:
+        return names[-1] if names else None
+    key = _file_name(prompt_id)
+    for fits in (lambda name: name.answered == key, lambda name: name.prompt == key, lambda name: name.answered is None):
+        found = [name for name in names if fits(name)]
+        if found:
+            return found[-1]
+    return None
+
+
+def _read(path):
+    with open(path, "rb") as file:
+        saved = json.loads(file.read())
+    if not isinstance(saved, dict) or not {"prompt_id", "text", "saved_at", "redacted"} <= saved.keys():
+        raise SpoolError(f"The saved prompt {os.path.basename(path)} is damaged; delete it.")
+    return saved
+
+
+def _joined(saved, prompt_id):
+    spoken = [content for _, content in saved if content["text"] is not None]
+    texts = list(dict.fromkeys(content["text"] for content in spoken if content["text"]))  # two copies of the hook save a prompt twice
+    first = (spoken or [content for _, content in saved])[0]
+    return Pair(
+        key=prompt_id or saved[-1][1]["prompt_id"],
+        user="\n\n".join(texts) if spoken else None,
+        started_at=first["saved_at"],
+        redacted=sum(content["redacted"] for content in spoken),
+        files=[file for file, _ in saved],
+    )
+
+
+def _unlink(path):
+    try:
+        os.unlink(path)
+    except FileNotFoundError:  # the other copy of the hook was faster
+        return
