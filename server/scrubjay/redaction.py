@@ -82,9 +82,21 @@ def _rule(kind, literals, pattern, genuine=_always):
     return Rule(kind, tuple(literals.split()), pattern, genuine)
 
 
+_ASSIGNMENT = (
+    r"(?i)\[redacted:[a-z-]+\]"  # consumed first: a placeholder names the kind of its secret, and that is no key
+    r"|(?P<key>password|passwd|passphrase|pwd|secret[_-]?key|secret|token|(?:api|access|private|account|encryption|signing|auth)[_-]?key"
+    r"|authorization)"
+    r"(?:[\\\"'`\]*]{0,3}(?: is)?"  # the end of a quoted key
+    r"(?:[ \t]{0,3}(?:=>|:=|={1,3}|:)[*]{0,2}[ \t]{0,3}"
+    r"|[ \t]{0,3}:[ \t]{0,2}[A-Za-z_][\w.\[\]|]{0,30}[ \t]{0,3}=[ \t]{0,3})"  # a type between name and value
+    r"|(?<=--password)[ \t]|(?<=--token)[ \t]|(?<=--secret)[ \t]|(?<=--api-key)[ \t])"
+    r"(?:\\\"(?P<escaped>[^\"\\\n]{4,})\\\"|[bru]{0,2}(?:\"(?P<double>[^\"\n]{4,})\"|'(?P<single>[^'\n]{4,})'|`(?P<tick>[^`\n]{4,})`)"
+    r"|(?P<bare>[^\s\"'`,;<>(){}\[\]&|\\]{6,})(?<![.:!?]))"
+)
+
 _RULES = (
     _rule("jwt", "eyJ", _RUN + r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){1,3}"),
-    _rule("aws-access-key", "AKIA ASIA ABIA ACCA", _WORD + r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?![A-Za-z0-9])"),
+    _rule("aws-access-key", "AKIA ASIA ABIA ACCA", _WORD + r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
     _rule("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", _WORD + r"gh[pousr]_[A-Za-z0-9]{30,}"),
     _rule("github-token", "github_pat_", _WORD + r"github_pat_[A-Za-z0-9_]{22,}"),
     _rule(
@@ -96,13 +108,13 @@ _RULES = (
     _rule("slack-webhook", "hooks.slack.com", r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9/_-]{20,})"),
     _rule("stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_", _WORD + r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,}"),
     _rule("webhook-secret", "whsec_", _WORD + r"whsec_[A-Za-z0-9+/=]{24,}"),
-    _rule("anthropic-key", "sk-ant-", _RUN + r"(?P<secret>sk-ant-[A-Za-z0-9_-]{16,})"),
+    _rule("anthropic-key", "sk-ant-", _RUN + r"sk-ant-[A-Za-z0-9_-]{16,}"),
     _rule("openai-key", "sk-", _RUN + r"(?P<secret>sk-[A-Za-z0-9_-]{20,})", _random),
     _rule("google-api-key", "AIza", _RUN + r"AIza[A-Za-z0-9_-]{35}"),
     _rule("google-oauth", "ya29. GOCSPX-", _RUN + r"(?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{20,}"),
-    _rule("npm-token", "npm_", _WORD + r"(?P<secret>npm_[A-Za-z0-9]{30,})"),
-    _rule("pypi-token", "pypi-", _RUN + r"(?P<secret>pypi-[A-Za-z0-9_-]{40,})"),
-    _rule("huggingface-token", "hf_ api_org_", _WORD + r"(?P<secret>(?:hf|api_org)_[A-Za-z0-9]{30,})"),
+    _rule("npm-token", "npm_", _WORD + r"npm_[A-Za-z0-9]{30,}"),
+    _rule("pypi-token", "pypi-", _RUN + r"pypi-[A-Za-z0-9_-]{40,}"),
+    _rule("huggingface-token", "hf_ api_org_", _WORD + r"(?:hf|api_org)_[A-Za-z0-9]{30,}"),
     _rule("supermemory-key", "sm_", _WORD + r"(?P<secret>sm_[A-Za-z0-9_-]{20,})", _random),
     _rule("sendgrid-key", "SG.", _RUN + r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
     _rule("docker-token", "dckr_", _WORD + r"dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}"),
@@ -110,7 +122,7 @@ _RULES = (
     _rule("databricks-token", "dapi", _WORD + r"dapi[a-f0-9]{32}(?![A-Za-z0-9])"),
     _rule("vault-token", "hvs. hvb. hvr.", _RUN + r"hv[sbr]\.[A-Za-z0-9_-]{24,}"),
     _rule("shopify-token", "shpat_ shpca_ shppa_ shpss_", _WORD + r"shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32,}"),
-    _rule("groq-key", "gsk_", _WORD + r"(?P<secret>gsk_[A-Za-z0-9]{40,})"),
+    _rule("groq-key", "gsk_", _WORD + r"gsk_[A-Za-z0-9]{40,}"),
     _rule("telegram-token", ":AA", r"(?<![0-9])[0-9]{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"),
     _rule("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{40,}"),
     _rule("azure-signature", "sig=", r"(?<=[?&;])sig=(?P<secret>[A-Za-z0-9%+/=_-]{30,})"),
@@ -121,21 +133,9 @@ _RULES = (
         r"(?i)authorization[\"'\\]{0,3}[ \t]{0,3}[:=][ \t]{0,3}[\"'\\]{0,3}basic[ \t]{1,4}(?P<secret>[A-Za-z0-9+/=_-]{8,})",
     ),
     _rule("url-password", "://", r"://[^\s:/@?#\[\]\"'<>`]*:(?P<secret>[^\s/@\[\]\"'<>`]+)@", _url_password),
+    _rule("", "passw passphrase pwd secret token key authorization", _ASSIGNMENT, _assigned),  # the kind is that of the key
 )
-
-_ASSIGNMENT = Rule(
-    "",  # the kind is that of the key
-    ("passw", "passphrase", "pwd", "secret", "token", "key", "authorization"),
-    r"(?i)\[redacted:[a-z-]+\]"  # consumed first: a placeholder names the kind of its secret, and that is no key
-    r"|(?P<key>password|passwd|passphrase|pwd|secret[_-]?key|secret|token|(?:api|access|private|account|encryption|signing|auth)[_-]?key"
-    r"|authorization)"
-    r"(?:[\\\"'`\]*]{0,3}(?: is)?"  # the end of a quoted key
-    r"(?:[ \t]{0,3}:[ \t]{0,2}[A-Za-z_][\w.\[\]|]{0,30})?"  # a type between name and value
-    r"[ \t]{0,3}(?:=>|:=|={1,3}|:)[*]{0,2}[ \t]{0,3}|(?<=--password)[ \t]|(?<=--token)[ \t]|(?<=--secret)[ \t]|(?<=--api-key)[ \t])"
-    r"(?:\\\"(?P<escaped>[^\"\\\n]{4,})\\\"|[bru]{0,2}(?:\"(?P<double>[^\"\n]{4,})\"|'(?P<single>[^'\n]{4,})'|`(?P<tick>[^`\n]{4,})`)"
-    r"|(?P<bare>[^\s\"'`,;<>(){}\[\]&|\\]{6,})(?<![.:!?]))",
-    _assigned,
-)
+MAX_PASSES = 10  # a placeholder can end the word beside it, which is then a secret by itself; prose needs two, so this bounds malice
 _compiled = {}  # pattern -> compiled pattern
 
 
@@ -147,7 +147,16 @@ def redact(text):
     removed. Redacting twice changes nothing more.
     """
     count = 0
-    folded = text.lower()
+    for _ in range(MAX_PASSES):
+        text, found = _once(text)
+        count += found
+        if not found:
+            break
+    return text, count
+
+
+def _once(text):
+    count, folded = 0, text.lower()
     if "<private" in folded:
         text, count = _without_private(text)
         folded = text.lower()
@@ -160,10 +169,6 @@ def redact(text):
                 text, found = _replace(rule, text)
                 count += found
                 break
-    for literal in _ASSIGNMENT.literals:
-        if literal in folded:
-            text, found = _replace(_ASSIGNMENT, text)
-            return text, count + found
     return text, count
 
 

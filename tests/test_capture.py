@@ -1,0 +1,109 @@
+"""The capture policy: what the user allows, and what is worth it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrubjay.capture import DEFAULT, MAX_TEXT, cut, is_excluded, is_salient, policy, should_embed, should_record, storable
+from scrubjay.errors import InputError
+from scrubjay.models.fields import MAX_TURN_TEXT
+from scrubjay.settings import Settings, capture_view
+
+
+def test_an_absent_value_has_its_default() -> None:
+    assert policy({}) == DEFAULT
+    assert policy({"min_length": 3}).capture == "all"
+
+
+def test_what_the_settings_derive_is_understood() -> None:
+    assert policy(capture_view(Settings())) == DEFAULT
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"capture": "everything"},
+        {"capture": None},
+        {"min_length": -1},
+        {"min_length": True},
+        {"min_length": "10"},
+        {"paused": 1},
+        {"inject": "yes"},
+        {"excluded": "/tmp"},
+        {"excluded": ["relative"]},
+        {"excluded": [7]},
+    ],
+)
+def test_a_wish_that_cannot_be_read_is_refused_and_not_guessed(data: dict) -> None:
+    with pytest.raises(InputError, match=next(iter(data))):
+        policy(data)
+
+
+def test_an_excluded_folder_excludes_what_lies_under_it_and_nothing_beside_it() -> None:
+    chosen = policy({"excluded": ["/home/jay/secret/"]})
+    assert is_excluded(chosen, "/home/jay/secret")
+    assert is_excluded(chosen, "/home/jay/secret/deep/er")
+    assert is_excluded(chosen, "/home/jay/x/../secret")
+    assert not is_excluded(chosen, "/home/jay/secrets")
+    assert not is_excluded(chosen, "/home/jay")
+    assert is_excluded(policy({"excluded": ["/"]}), "/anything")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We decided to rename tick() to advance().",
+        "remember that I prefer tabs",
+        "It raises a KeyError on the second call",
+        "the fix is in src/engine/loop.py",
+        "never push on a Friday",
+        "TODO: the retry",
+        "see `make check`",
+        "call read_config first",
+    ],
+)
+def test_decisions_wishes_faults_and_places_in_the_code_are_salient(text: str) -> None:
+    assert is_salient(text)
+
+
+@pytest.mark.parametrize("text", ["thanks, that is nice", "ok go on", "hello there", "great work today", ""])
+def test_small_talk_is_not_salient(text: str) -> None:
+    assert not is_salient(text)
+
+
+def test_each_policy_keeps_what_it_says() -> None:
+    talk, decision = "thanks, that is very nice of you", "we decided to use advance() from now on"
+    kept = {name: [should_embed(text, policy({"capture": name})) for text in (talk, decision)] for name in ("all", "salient", "summary_only", "off")}
+    assert kept == {"all": [True, True], "salient": [False, True], "summary_only": [True, True], "off": [False, False]}
+    assert not should_embed(decision, policy({"paused": True}))
+
+
+def test_an_exchange_is_kept_whole_when_one_side_is_worth_it() -> None:
+    salient = policy({"capture": "salient"})
+    assert should_record("ok", "we decided to use advance()", salient)
+    assert not should_record("ok", "done", salient)
+    assert should_record("go", "a longer answer", DEFAULT)
+    assert not should_record("go", "done", DEFAULT)
+    assert not should_record(None, "  ", policy({"min_length": 0}))
+
+
+def test_what_is_no_text_is_taken_out() -> None:
+    assert storable("a\x00b\ud800c\U0001f426") == "abc\U0001f426"
+
+
+@given(st.text(max_size=300), st.integers(60, 200))
+def test_a_cut_text_fits_and_says_what_is_missing(text: str, limit: int) -> None:
+    short = cut(text, limit)
+    assert len(short) <= limit
+    if len(text) <= limit:
+        assert short == text
+    else:
+        kept, _, mark = short.rpartition("\n")
+        assert text.startswith(kept)
+        assert int(mark.split()[1].replace(",", "")) == len(text) - len(kept)
+
+
+def test_the_limit_is_that_of_a_turn() -> None:
+    assert MAX_TEXT == MAX_TURN_TEXT

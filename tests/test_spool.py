@@ -1,0 +1,90 @@
+"""The spool: whole files in order, owner-only, and nothing lost by an accident."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scrubjay import spool
+from scrubjay.errors import HomeError, SpoolError
+from scrubjay.home import Home, open_home
+
+JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return open_home(str(tmp_path / "home"))
+
+
+def test_an_envelope_comes_back_as_it_was_written_and_is_the_owners_only(home: Home) -> None:
+    path = spool.write(home, {"id": "abcdefgh", "args": {"user": "naïve café \U0001f426"}}, 7)
+    assert os.path.basename(path) == "00000000000000000007-abcdefgh.json"
+    assert spool.read(path) == {"id": "abcdefgh", "args": {"user": "naïve café \U0001f426"}}
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    assert os.listdir(home.spool_tmp) == []
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+@given(args=st.dictionaries(st.text(), JSON))
+def test_any_json_survives_the_disk(home: Home, args: dict) -> None:
+    assert spool.read(spool.write(home, {"id": "roundtrip", "args": args})) == {"id": "roundtrip", "args": args}
+
+
+def test_envelopes_wait_in_the_order_of_writing(home: Home) -> None:
+    assert spool.pending(home) == []
+    late, early, middle = (spool.write(home, {"id": f"envelope{at}"}, at) for at in (10**19, 9, 10**18))
+    assert spool.pending(home) == [early, middle, late]
+    spool.remove([early, late])
+    spool.remove([early])  # gone already
+    assert spool.pending(home) == [middle]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe", b"null", b"[" * 100_000])
+def test_a_broken_envelope_is_told_and_set_aside_with_its_reason(home: Home, content: bytes) -> None:
+    path = Path(home.spool_new, "00000000000000000001-broken00.json")
+    path.write_bytes(content)
+    with pytest.raises(SpoolError, match="broken00") as told:
+        spool.read(str(path))
+    aside = spool.set_aside(home, str(path), str(told.value))
+    assert spool.pending(home) == []
+    assert spool.set_aside_paths(home) == [aside]
+    assert Path(aside).read_bytes() == content
+    assert Path(aside + ".reason").read_text() == f"{told.value}\n"
+    assert stat.S_IMODE(os.stat(aside + ".reason").st_mode) == 0o600
+
+
+def test_an_envelope_that_the_disk_does_not_give_is_no_broken_one(home: Home) -> None:
+    with pytest.raises(HomeError, match="cannot be read"):
+        spool.read(os.path.join(home.spool_new, "gone.json"))
+
+
+def test_a_spool_that_cannot_be_written_is_explained_and_left_clean(home: Home) -> None:
+    os.rmdir(home.spool_new)
+    Path(home.spool_new).write_text("a file where the folder should be")
+    with pytest.raises(HomeError, match="cannot be written"):
+        spool.write(home, {"id": "abcdefgh"})
+    assert os.listdir(home.spool_tmp) == []
+
+
+def test_only_what_a_dead_writer_left_long_ago_is_swept(home: Home) -> None:
+    old, fresh = Path(home.spool_tmp, "old"), Path(home.spool_tmp, "fresh")
+    for path, age in ((old, spool.STALE_S + 1), (fresh, 60)):
+        path.write_text("half an enve")
+        os.utime(path, (1_000_000 - age, 1_000_000 - age))
+    assert spool.sweep(home, 1_000_000.0) == 1
+    assert [entry.name for entry in os.scandir(home.spool_tmp)] == ["fresh"]
+
+
+def test_requests_to_reconcile_wait_apart_from_envelopes(home: Home) -> None:
+    assert spool.requests(home) == []
+    path = spool.write_request(home, {"event": "session_start"}, "0123456789")
+    assert spool.requests(home) == [path]
+    assert spool.read(path) == {"event": "session_start"}
+    assert spool.pending(home) == []
+    assert stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode) & 0o077 == 0 or stat.S_IMODE(os.stat(home.root).st_mode) == 0o700
