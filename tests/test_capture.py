@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from scrubjay.capture import DEFAULT, MAX_TEXT, cut, is_excluded, is_salient, policy, should_embed, should_record, storable
 from scrubjay.errors import InputError
 from scrubjay.models.fields import MAX_TURN_TEXT
@@ -75,7 +74,10 @@ def test_small_talk_is_not_salient(text: str) -> None:
 
 def test_each_policy_keeps_what_it_says() -> None:
     talk, decision = "thanks, that is very nice of you", "we decided to use advance() from now on"
-    kept = {name: [should_embed(text, policy({"capture": name})) for text in (talk, decision)] for name in ("all", "salient", "summary_only", "off")}
+    kept = {
+        name: [should_embed(text, policy({"capture": name})) for text in (talk, decision)]
+        for name in ("all", "salient", "summary_only", "off")
+    }
     assert kept == {"all": [True, True], "salient": [False, True], "summary_only": [True, True], "off": [False, False]}
     assert not should_embed(decision, policy({"paused": True}))
 

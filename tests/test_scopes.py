@@ -1,0 +1,257 @@
+"""Scopes: one name per project for good, found in real git repositories without starting git."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scrubjay import scopes
+from scrubjay.errors import HomeError, InputError
+from scrubjay.home import Home, open_home
+from scrubjay.models.fields import USER_SCOPE
+from scrubjay.scopes import known, merge, normal_url, project_dir, scope_of
+
+NAME = re.compile(r"repo_[A-Za-z0-9_.-]{1,60}__[0-9a-f]{16}")
+ORIGIN = "https://github.com/corvid/jay.git"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return open_home(str(tmp_path / "home"))
+
+
+def git(folder: Path, *arguments: str) -> None:
+    env = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    who = ("-c", "user.name=Jay", "-c", "user.email=jay@example.org", "-c", "protocol.file.allow=always")
+    subprocess.run(["git", *who, *arguments], cwd=folder, env=env, check=True, capture_output=True)
+
+
+def repository(folder: Path, origin: str | None = None, first: str = "Begin") -> Path:
+    folder.mkdir(parents=True)
+    git(folder, "init", "-q")
+    git(folder, "commit", "-q", "--allow-empty", "-m", f"{first} {folder.name}")
+    if origin:
+        git(folder, "remote", "add", "origin", origin)
+    return folder
+
+
+def test_a_project_is_named_after_its_repository(home: Home, tmp_path: Path) -> None:
+    scope = scope_of(home, str(repository(tmp_path / "jay")))
+    assert NAME.fullmatch(scope)
+    assert scope.startswith("repo_jay__")
+
+
+def test_a_folder_deep_in_a_repository_has_its_scope(home: Home, tmp_path: Path) -> None:
+    top = repository(tmp_path / "jay")
+    (top / "src" / "engine").mkdir(parents=True)
+    assert scope_of(home, str(top / "src" / "engine")) == scope_of(home, str(top)) == scope_of(home, str(top / "not" / "there" / "yet"))
+
+
+def test_what_is_no_project_is_the_users_own(home: Home, tmp_path: Path) -> None:
+    person = tmp_path / "person"
+    (person / "notes").mkdir(parents=True)
+    git(person, "init", "-q")  # dotfiles kept in git do not make a project of everything
+    for folder in ("/", str(person), str(person / "notes"), str(tmp_path)):
+        assert scope_of(home, folder, user_home=str(person)) == USER_SCOPE == scopes.USER_SCOPE
+    assert known(home) == []
+
+
+def test_worktrees_share_the_scope_of_their_repository(home: Home, tmp_path: Path) -> None:
+    top = repository(tmp_path / "jay")
+    git(top, "worktree", "add", "-q", str(tmp_path / "elsewhere"))
+    assert scope_of(home, str(tmp_path / "elsewhere")) == scope_of(home, str(top))
+    shutil.rmtree(top / ".git" / "worktrees")  # pruned, but its folder still stands
+    assert scope_of(home, str(tmp_path / "elsewhere")) == scope_of(home, str(top))
+
+
+def test_a_submodule_and_a_nested_repository_are_projects_of_their_own(home: Home, tmp_path: Path) -> None:
+    top = repository(tmp_path / "jay")
+    nested = repository(top / "vendor" / "nested")
+    git(top, "submodule", "add", "-q", str(repository(tmp_path / "library")), "lib")
+    found = [scope_of(home, str(folder)) for folder in (top, nested, top / "lib")]
+    assert len(set(found)) == 3
+    assert [name.split("__")[0] for name in found] == ["repo_jay", "repo_nested", "repo_library"]
+
+
+def test_clones_of_one_origin_share_a_scope_however_it_is_spelled(home: Home, tmp_path: Path) -> None:
+    spellings = [ORIGIN, "git@github.com:corvid/jay.git", "ssh://git@GitHub.com:22/corvid/jay", "https://jay:pw@github.com/corvid/jay/"]
+    found = {scope_of(home, str(repository(tmp_path / f"clone{at}", origin))) for at, origin in enumerate(spellings)}
+    assert len(found) == 1
+    assert "pw" not in Path(home.scopes).read_text()
+
+
+def test_two_origins_of_one_name_are_two_scopes(home: Home, tmp_path: Path) -> None:
+    one = scope_of(home, str(repository(tmp_path / "a" / "jay", ORIGIN)))
+    other = scope_of(home, str(repository(tmp_path / "b" / "jay", "https://github.com/pica/jay.git")))
+    assert one != other
+
+
+def test_a_remote_that_comes_later_changes_nothing(home: Home, tmp_path: Path) -> None:
+    top = repository(tmp_path / "jay")
+    first = scope_of(home, str(top))
+    git(top, "remote", "add", "origin", ORIGIN)
+    assert scope_of(home, str(top)) == first
+    assert scope_of(home, str(repository(tmp_path / "clone", ORIGIN))) == first
+
+
+def test_a_move_without_a_remote_changes_nothing(home: Home, tmp_path: Path) -> None:
+    top = repository(tmp_path / "jay")
+    first = scope_of(home, str(top))
+    top.rename(tmp_path / "blue-jay")
+    assert scope_of(home, str(tmp_path / "blue-jay")) == first
+
+
+def test_a_copy_beside_the_original_is_a_project_of_its_own(home: Home, tmp_path: Path) -> None:
+    top = repository(tmp_path / "jay")
+    first = scope_of(home, str(top))
+    shutil.copytree(top, tmp_path / "copy")
+    assert scope_of(home, str(tmp_path / "copy")) != first
+
+
+@pytest.mark.parametrize("seen_first", ["moved", "new"])
+def test_a_new_repository_where_one_stood_never_inherits_its_memory(home: Home, tmp_path: Path, seen_first: str) -> None:
+    top = repository(tmp_path / "jay")
+    first = scope_of(home, str(top))
+    top.rename(tmp_path / "old-jay")
+    repository(top, first="Begin again")
+    places = [tmp_path / "old-jay", top]
+    seen = {place.name: scope_of(home, str(place)) for place in (places if seen_first == "moved" else reversed(places))}
+    assert seen["jay"] != first
+    assert seen["old-jay"] == (first if seen_first == "moved" else seen["old-jay"])
+    assert len(set(seen.values())) == 2
+
+
+def test_a_shortened_reflog_is_no_new_repository(home: Home, tmp_path: Path) -> None:
+    top = repository(tmp_path / "jay")
+    first = scope_of(home, str(top))
+    git(top, "commit", "-q", "--allow-empty", "-m", "Second")
+    log = top / ".git" / "logs" / "HEAD"
+    log.write_text(log.read_text().splitlines()[1] + "\n")
+    assert scope_of(home, str(top)) == first
+    top.rename(tmp_path / "moved")
+    assert scope_of(home, str(tmp_path / "moved")) == first
+
+
+def test_the_book_is_the_owners_only_and_holds_no_author(home: Home, tmp_path: Path) -> None:
+    scope_of(home, str(repository(tmp_path / "jay")))
+    assert stat.S_IMODE(os.stat(home.scopes).st_mode) == 0o600
+    assert "example.org" not in Path(home.scopes).read_text()
+
+
+def test_without_a_writable_book_the_name_is_the_same(tmp_path: Path) -> None:
+    top = repository(tmp_path / "jay")
+    written = scope_of(open_home(str(tmp_path / "home")), str(top))
+    assert scope_of(Home(str(tmp_path / "no" / "such" / "home")), str(top)) == written
+
+
+def test_a_book_that_is_held_for_long_does_not_hold_a_hook(home: Home, tmp_path: Path) -> None:
+    holder = (
+        "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX); print('held', flush=True); sys.stdin.read()"
+    )
+    lock = os.path.join(home.root, "scopes.lock")
+    with subprocess.Popen([sys.executable, "-c", holder, lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout and process.stdout.readline() == b"held\n"
+        assert NAME.fullmatch(scope_of(home, str(repository(tmp_path / "jay"))))
+        assert known(home) == []
+        with pytest.raises(HomeError, match="Try again"):
+            merge(home, "repo_a__0", "repo_b__0")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"scopes": {"x": 1}, "merged": {}}', '{"scopes": {}}'])
+def test_a_damaged_book_is_kept_aside_and_begun_anew(home: Home, tmp_path: Path, content: str) -> None:
+    Path(home.scopes).write_text(content)
+    scope = scope_of(home, str(repository(tmp_path / "jay")))
+    assert [entry["scope"] for entry in known(home)] == [scope]
+    assert Path(home.scopes + ".broken").read_text() == content
+
+
+def test_many_first_sights_at_once_all_end_up_in_the_book(home: Home, tmp_path: Path) -> None:
+    tops = [repository(tmp_path / f"jay{at}") for at in range(6)]
+    code = (
+        "import sys; from scrubjay.home import Home; from scrubjay.scopes import scope_of; print(scope_of(Home(sys.argv[1]), sys.argv[2]))"
+    )
+    started = [subprocess.Popen([sys.executable, "-c", code, home.root, str(top)], stdout=subprocess.PIPE, text=True) for top in tops]
+    found = {process.communicate(timeout=30)[0].strip() for process in started}
+    assert {entry["scope"] for entry in known(home)} == found
+    assert len(found) == 6
+
+
+def test_a_merged_scope_means_the_other_from_then_on(home: Home, tmp_path: Path) -> None:
+    old, new, third = (scope_of(home, str(repository(tmp_path / name))) for name in ("old", "new", "third"))
+    merge(home, old, new)
+    assert scope_of(home, str(tmp_path / "old")) == new
+    merge(home, new, third)
+    assert scope_of(home, str(tmp_path / "old")) == third
+    assert [entry["merged_into"] for entry in known(home) if entry["scope"] == old] == [new]
+    for one, other in ((third, old), (third, third), (old, "repo_never__seen"), ("repo_never__seen", new), (USER_SCOPE, new)):
+        with pytest.raises(InputError):
+            merge(home, one, other)
+
+
+@pytest.mark.parametrize(
+    ("url", "normal"),
+    [
+        ("https://github.com/corvid/jay.git", "github.com/corvid/jay"),
+        ("https://user:pass@GITHUB.com/corvid/jay/", "github.com/corvid/jay"),
+        ("git@github.com:corvid/jay.git", "github.com/corvid/jay"),
+        ("github.com:corvid/jay", "github.com/corvid/jay"),
+        ("ssh://git@github.com/corvid/jay.git", "github.com/corvid/jay"),
+        ("ssh://git@host.example:2222/corvid/jay.git", "host.example:2222/corvid/jay"),
+        ("git@host.example:/abs/jay.git", "host.example/abs/jay"),
+        ("https://github.com/Corvid/Jay", "github.com/Corvid/Jay"),
+        ("file:///srv/git/jay.git", "/srv/git/jay"),
+        ("/srv/git/jay.git/", "/srv/git/jay"),
+        ("../other/jay", "/home/other/jay"),
+    ],
+)
+def test_a_url_is_normal_without_scheme_credentials_and_suffix(url: str, normal: str) -> None:
+    assert normal_url(url, "/home/base") == normal
+
+
+@given(st.from_regex(r"[a-z]{1,9}\.[a-z]{2,3}", fullmatch=True), st.from_regex(r"[A-Za-z0-9_-]{1,9}/[A-Za-z0-9_-]{1,9}", fullmatch=True))
+def test_the_scp_form_and_the_url_form_are_one(host: str, path: str) -> None:
+    assert normal_url(f"git@{host}:{path}.git", "/") == normal_url(f"ssh://git@{host}/{path}", "/") == f"{host}/{path}"
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        '[remote "origin"]\n\turl = https://github.com/corvid/jay.git\n',
+        '[REMOTE "origin"] url=https://github.com/corvid/jay.git ; home\n',
+        '[remote "origin"]\n\tURL = "https://github.com/corvid/jay.git"\n',
+        '[remote "upstream"]\nurl = https://x.example/y\n[remote "origin"]\nfetch = +a:b\nurl = https://github.com/corvid/\\\njay.git\n[x]\n',
+    ],
+)
+def test_the_origin_is_read_from_a_configuration_as_git_allows_it(home: Home, tmp_path: Path, config: str) -> None:
+    top = repository(tmp_path / "jay")
+    (top / ".git" / "config").write_text(config)
+    scope_of(home, str(top))
+    assert known(home)[0]["origins"] == ["github.com/corvid/jay"]
+
+
+def test_a_name_keeps_only_what_a_scope_may_hold(home: Home, tmp_path: Path) -> None:
+    assert scope_of(home, str(repository(tmp_path / "птица"))).startswith("repo_project__")
+    assert scope_of(home, str(repository(tmp_path / ("jay * " * 20)))).startswith("repo_jayjay")
+    assert all(NAME.fullmatch(entry["scope"]) for entry in known(home))
+
+
+def test_the_project_is_what_the_host_says_it_is() -> None:
+    assert project_dir({"CLAUDE_PROJECT_DIR": "/a", "CURSOR_PROJECT_DIR": "/b"}, "/c") == "/a"
+    assert project_dir({"CLAUDE_PROJECT_DIR": "", "CURSOR_PROJECT_DIR": "/b"}, "/c") == "/b"
+    assert project_dir({}, "/c") == "/c"
+
+
+def test_the_book_is_plain_json(home: Home, tmp_path: Path) -> None:
+    scope = scope_of(home, str(repository(tmp_path / "jay", ORIGIN)))
+    book = json.loads(Path(home.scopes).read_text())
+    assert book["v"] == 1
+    assert book["scopes"][scope]["origins"] == ["github.com/corvid/jay"]
