@@ -72,7 +72,7 @@ def encode(hello):
     # type: (Hello) -> bytes
     """The line of a hello, its newline included; a field that says nothing is left out."""
     fields = {name: getattr(hello, name) for name in hello.__slots__}
-    return line_of({name: value for name, value in fields.items() if value not in (None, False, {})})
+    return line_of({name: value for name, value in fields.items() if value or name in _REQUIRED})
 
 
 def decode(line):

@@ -1,9 +1,10 @@
 """An engine without a store, for the tests of processes: real lock, socket and life time, and a face that answers by itself.
 
-    python echo_engine.py serve VERSION IDLE_SECONDS [auto] [loopback] [protocol=N] [fails]
+    python echo_engine.py serve VERSION IDLE_SECONDS [auto] [loopback]
 
-Tools: `search_memories` answers with its arguments; `{"die_once": PATH}` makes the engine kill itself the first time, `{"die": true}`
-every time; `{"bytes": N}` asks for an answer of N bytes, `{"wait": PATH}` waits until PATH exists. It notes each line it reads in `heard`.
+Tools: `search_memories` answers with its arguments; `{"die_once": PATH}` makes the engine kill itself the first time,
+`{"die": true}` every time; `{"bytes": N}` asks for an answer of N bytes, `{"wait": PATH}` waits until PATH exists. It notes each
+line it reads in `heard`. With a file named `fails` in the home it does not start.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import os
 import signal
 import sys
 
-from scrubjay import hello
 from scrubjay.engine import lifetime, lock
 from scrubjay.engine.connection import Connection
+from scrubjay.hello import Hello
 from scrubjay.home import open_home
+from scrubjay.pipe.stdio import attach
 
 
 async def answer(method: str, params: dict, version: str) -> dict:
@@ -38,7 +40,8 @@ async def answer(method: str, params: dict, version: str) -> dict:
     return {"content": [{"type": "text", "text": text}], "pid": os.getpid()}
 
 
-async def main(root: str, version: str, idle: float, flags: set[str]) -> None:
+async def main(root: str, version: str, idle: float, flags: set[str], client: Hello | None = None) -> None:
+    """Serve until finished; with `client`, also the one on this process's own standard input, until it leaves."""
     home = open_home(root)
     held = lock.take(home.engine_lock)
     life = lifetime.Lifetime(
@@ -76,14 +79,15 @@ async def main(root: str, version: str, idle: float, flags: set[str]) -> None:
             await connection.write_line(json.dumps({"id": call["id"], "progress": {"done": 1}}))
             await connection.write_line(json.dumps({"id": call["id"], "result": {"pid": os.getpid(), "clients": len(life.connections)}}))
 
-    await life.serve({"pipe": pipe, "cli": cli})
+    async def background() -> None:
+        if client is not None:
+            attach(root, client, os.environ, lambda: life.finish("the client left"))
+
+    await life.serve({"pipe": pipe, "cli": cli}, background)
 
 
 if __name__ == "__main__":
     _, _, engine_version, idle_seconds, *rest = sys.argv
-    if "fails" in rest:
+    if os.path.exists(os.path.join(os.environ["SCRUBJAY_HOME"], "fails")):
         sys.exit("The store is upside down.")
-    for flag in rest:
-        if flag.startswith("protocol="):
-            hello.PROTOCOL = int(flag.removeprefix("protocol="))
     asyncio.run(main(os.environ["SCRUBJAY_HOME"], engine_version, float(idle_seconds), set(rest)))

@@ -1,16 +1,24 @@
-"""The real pipe, pointed at the engine of the tests: python echo_pipe.py HOME VERSION IDLE_SECONDS [engine flags...]"""
+"""The real pipe, pointed at the engine of the tests: python echo_pipe.py HOME VERSION IDLE_SECONDS [engine flags...]
+
+The flag `inside` is `--in-process`: the engine, where one is needed, is this process.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 
+import echo_engine
 from scrubjay.hello import hello_from
-from scrubjay.pipe.stdio import main
+from scrubjay.pipe.stdio import MUST_SERVE, main
 
 if __name__ == "__main__":
     _, root, version, idle, *flags = sys.argv
-    engine = os.path.join(os.path.dirname(os.path.abspath(__file__)), "echo_engine.py")
-    command = [sys.executable, engine, "serve", version, idle, "auto", *flags]
+    command = [sys.executable, echo_engine.__file__, "serve", version, idle, "auto", *flags]
     client = hello_from("pipe", dict(os.environ), os.getcwd(), os.getpid(), version=version)
-    sys.exit(main(root, client, os.environ, command=command, unreachable_seconds=float(os.environ.get("UNREACHABLE", "5"))))
+    patience = float(os.environ.get("UNREACHABLE", "5"))
+    code = main(root, client, os.environ, in_process="inside" in flags, command=command, unreachable_seconds=patience)
+    if code == MUST_SERVE:
+        code = asyncio.run(echo_engine.main(root, version, float(idle), {"auto"}, client)) or 0
+    sys.exit(code)

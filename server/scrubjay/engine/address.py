@@ -11,12 +11,14 @@ from __future__ import annotations
 import json
 import os
 import socket
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from scrubjay.home import Home
 
 HAS_UNIX_SOCKETS = hasattr(socket, "AF_UNIX")
+_TRIES, _PAUSE = 50, 0.01  # to replace a file that somebody reads, and the seconds between them
 
 
 def engine_facts(home: Home) -> dict:
@@ -34,7 +36,13 @@ def write_facts(home: Home, facts: dict) -> None:
     fresh = f"{home.engine_json}.{os.getpid()}"
     with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
         json.dump(facts, file)
-    os.replace(fresh, home.engine_json)
+    for patience in range(_TRIES, -1, -1):
+        try:
+            return os.replace(fresh, home.engine_json)
+        except PermissionError:  # Windows, while a client reads the old one
+            if not patience:
+                raise
+            time.sleep(_PAUSE)
 
 
 def token_path(home: Home) -> str:

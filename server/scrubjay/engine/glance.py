@@ -19,7 +19,8 @@ _FIRST_ID = re.compile(rb'\s*\{(?:\s*"(?:jsonrpc|method)"\s*:\s*' + _STRING + rb
 _LAST_ID = re.compile(rb"[,{]\s*" + _ID + rb"\}\s*\Z", re.DOTALL)
 _LONGEST_KEY = len(b'"requestId"')
 
-_TOP = {b'"id"', b'"method"', b'"params"', b'"result"', b'"error"'}
+_ANSWER = {b'"result"', b'"error"'}
+_TOP = {b'"id"', b'"method"', b'"params"'} | _ANSWER
 _PARAMS = {b'"name"', b'"uri"', b'"requestId"'}
 
 
@@ -71,6 +72,8 @@ def glance(line: bytes) -> Glance:
                 section = key
             if key in _TOP if depth == 1 else section == b'"params"' and key in _PARAMS:
                 found[key] = value[1]
+                if key in _ANSWER and b'"id"' in found:
+                    break  # an answer needs no more, and what follows may be 64 MiB
         elif depth == 1 and _VALUE.match(line, end) is not None:
             section = b""
     return Glance(
@@ -79,7 +82,7 @@ def glance(line: bytes) -> Glance:
         name=_text(found.get(b'"name"')),
         uri=_text(found.get(b'"uri"')),
         request_id=_value(found.get(b'"requestId"')),
-        is_answer=b'"result"' in found or b'"error"' in found,
+        is_answer=not _ANSWER.isdisjoint(found),
     )
 
 

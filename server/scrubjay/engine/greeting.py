@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from scrubjay.hello import PROTOCOL, Hello
@@ -28,7 +29,7 @@ class Greeting(NamedTuple):
     make_room: bool = False  # the client asked this engine to finish
 
 
-def greet(hello: Hello, me: Identity, *, ready: bool, token: str | None, env: dict[str, str]) -> Greeting:
+def greet(hello: Hello, me: Identity, *, ready: bool, token: str | None, env: Mapping[str, str]) -> Greeting:
     """The answer to `hello`. Says version and start in every case, so that a newer client can decide to replace this engine.
 
     Args:
@@ -48,6 +49,11 @@ def greet(hello: Hello, me: Identity, *, ready: bool, token: str | None, env: di
     return Greeting({**fields, "notices": _notices(hello, me, env)}, True)
 
 
+def unheeded(hello: Hello, env: Mapping[str, str]) -> list[str]:
+    """The SCRUBJAY_* variables of a client that the engine, whose environment is `env`, does not follow."""
+    return sorted(name for name, value in hello.env.items() if name not in _OF_ONE_CLIENT and env.get(name) != value)
+
+
 def _refused(fields: dict, sentence: str, *, retry: bool = False, make_room: bool = False) -> Greeting:
     return Greeting({**fields, "error": sentence, "retry": retry}, False, make_room)
 
@@ -62,10 +68,10 @@ def _mismatch(hello: Hello, me: Identity) -> str:
     return f"The running engine {me.version} (pid {me.pid}) is too old for the client {hello.version} of {where}. Restart it, upgraded."
 
 
-def _notices(hello: Hello, me: Identity, env: dict[str, str]) -> list[str]:
+def _notices(hello: Hello, me: Identity, env: Mapping[str, str]) -> list[str]:
     """Sentences the client shows its user: settings that have no effect, an engine that will not be replaced."""
     notices = []
-    odd = sorted(name for name, value in hello.env.items() if name not in _OF_ONE_CLIENT and env.get(name) != value)
+    odd = unheeded(hello, env)
     if odd:
         notices.append(f"{', '.join(odd)} has no effect here: one engine serves all clients. Use `scrubjay config` instead.")
     if newer(hello.version, me.version) and not me.auto:

@@ -52,7 +52,8 @@ def reach(
         EngineError: the engine does not want this client, cannot be started, or cannot be reached; the sentence says what to do.
         HomeError: the home's locks cannot be used.
     """
-    end = time.monotonic() + start_seconds
+    begin = time.monotonic()
+    end = begin + start_seconds
     held_since: float | None = None
     child: Spawned | None = None
     pause = _FIRST_PAUSE
@@ -82,7 +83,9 @@ def reach(
                 held_since = held_since or now
             elif command is None:
                 raise EngineError(f"No engine is running for {home.root}. Any client starts one, or `scrubjay serve`.")
-            if held_since and now - held_since >= unreachable_seconds and not engine_facts(home).get("finishing"):
+            if held_since and engine_facts(home).get("finishing"):
+                held_since, end = now, begin + TAKEOVER_SECONDS  # it makes room, once the calls of its other clients have ended
+            elif held_since and now - held_since >= unreachable_seconds:
                 raise EngineError(_out_of_reach(home))
             if now >= end:
                 raise EngineError(f"The engine did not answer within {start_seconds:g} seconds. Its log is {engine_log(home)}.")
@@ -140,7 +143,8 @@ def _start(home: Home, command: list[str], env: Mapping[str, str], attempts: Att
     reason = attempts.exhausted(now)
     if reason is not None:
         raise EngineError(
-            f"The engine failed to start {MOST} times within {WITHIN:g} seconds. Its last words: {reason} Its log is {engine_log(home)}."
+            f"The engine failed to start {MOST} times within {WITHIN:g} seconds. "
+            f'Its last words were "{reason}", its log is {engine_log(home)}.'
         )
     return spawn(home, command, env)
 

@@ -62,7 +62,10 @@ def main(
                 print(f"scrubjay: {notice}", file=sys.stderr)
         return link
 
-    Relay(connect, Terminal()).run()
+    try:
+        Relay(connect, Terminal()).run()
+    except KeyboardInterrupt:
+        return 130  # what a shell expects of a program its user stopped
     return 0
 
 

@@ -1,0 +1,256 @@
+"""The pipe's parts without an engine: lines, glances, the memory of a session, the count of failed starts, the new process."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scrubjay.engine.glance import Glance, glance
+from scrubjay.engine.lines import LineCutter, TooLong
+from scrubjay.engine.lock import FileLock
+from scrubjay.errors import EngineError
+from scrubjay.home import open_home
+from scrubjay.pipe import answers
+from scrubjay.pipe.attempts import Attempts
+from scrubjay.pipe.session import Outgoing, Session
+from scrubjay.pipe.spawn import spawn
+
+# Lines.
+
+
+@given(st.binary(max_size=300), st.lists(st.integers(1, 40), max_size=20))
+def test_lines_do_not_depend_on_how_bytes_arrive(data, cuts):
+    cutter, lines, start = LineCutter(), [], 0
+    for size in [*cuts, len(data) + 1]:
+        lines += cutter.feed(data[start : start + size])
+        start += size
+    assert b"".join(lines) + cutter.rest() == data
+    assert all(line.endswith(b"\n") and line.count(b"\n") == 1 for line in lines)
+
+
+@given(st.lists(st.integers(1, 7), min_size=1, max_size=60), st.integers(8000, 9000))
+def test_a_long_line_is_dropped_and_the_next_one_is_whole(cuts, limit):
+    stream = b'{"id":5,' + b"x" * 2 * limit + b"}\n" + b'{"id":6}\n'
+    cutter, lines, start = LineCutter(limit), [], 0
+    for size in [*(997 * cut for cut in cuts), len(stream)]:
+        lines += cutter.feed(stream[start : start + size])
+        start += size
+    assert isinstance(lines[0], TooLong) and len(lines[0]) < limit + 200
+    assert glance(lines[0]).id == 5
+    assert lines[1:] == [b'{"id":6}\n']
+
+
+def test_a_line_of_exactly_the_limit_passes():
+    assert LineCutter(5).feed(b"12345\n123456\n") == [b"12345\n", TooLong(b"123456\n\n123456\n")]
+
+
+# Glances.
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["id", "name", "params", "uri", "a"]) | st.text(), inner),
+    max_leaves=8,
+)
+
+
+@given(
+    id=st.integers() | st.text(),
+    params=st.dictionaries(st.sampled_from(["name", "uri", "arguments", "requestId", "_meta"]), JSON),
+    order=st.permutations(["jsonrpc", "id", "method", "params"]),
+    indent=st.sampled_from([(",", ":"), (" , ", " : ")]),
+    ascii_only=st.booleans(),
+)
+def test_a_glance_agrees_with_a_parser(id, params, order, indent, ascii_only):
+    message = {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}
+    line = json.dumps({name: message[name] for name in order}, separators=indent, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
+    seen = glance(line)
+    assert (seen.id, type(seen.id), seen.method, seen.is_answer) == (id, type(id), "tools/call", False)
+    for name, value in (("name", seen.name), ("uri", seen.uri)):
+        assert value == (params.get(name) if isinstance(params.get(name), str) else None)
+
+
+@given(JSON, st.integers() | st.text())
+def test_an_answer_is_known_whatever_it_holds(result, id):
+    for message in ({"result": result, "id": id}, {"id": id, "result": result}, {"error": result, "id": id}):
+        assert glance(json.dumps(message).encode()) == Glance(id=id, is_answer=True)
+
+
+@pytest.mark.parametrize("line", [b"", b"junk", b"[]", b'[{"id":1,"method":"x"}]', b'{"id":tru}', b'{"id":null}', b'"id":1', b'{"id":'])
+def test_what_is_no_message_has_nothing_to_see(line):
+    assert glance(line).key is None
+
+
+def test_one_and_quoted_one_are_two_requests():
+    assert glance(b'{"id":1,"method":"x"}').key != glance(b'{"id":"1","method":"x"}').key
+
+
+@pytest.mark.parametrize(
+    ("head", "tail", "id"),
+    [
+        (b'{"jsonrpc":"2.0","id":3,"params":{"text":"', b'"}}\n', 3),
+        (b'{"method":"tools/call","params":{"id":9,"text":"', b'","id":8}},"jsonrpc":"2.0","id":"k"}\n', "k"),
+        (b'{"params":{"text":"', b'","id":8}}\n', None),
+    ],
+)
+def test_the_id_of_a_dropped_line_is_found_at_either_end(head, tail, id):
+    line = LineCutter(10_000).feed(head + b"x" * 20_000 + tail)[0]
+    assert glance(line).id == id
+
+
+# Sessions.
+
+
+def told(session: Session, number: int | None, **message: object) -> Outgoing:
+    out = Outgoing(json.dumps(message).encode())
+    session.heard(out)
+    out.number = number
+    return out
+
+
+def opened() -> tuple[Session, list[Outgoing]]:
+    """A session whose client has initialized and been answered."""
+    session = Session()
+    outs = [
+        told(session, 1, id=0, method="initialize"),
+        told(session, 2, method="notifications/initialized"),
+        told(session, 3, id=1, method="logging/setLevel"),
+        told(session, 4, id=2, method="resources/subscribe", params={"uri": "a"}),
+    ]
+    for id in (0, 1, 2):
+        session.answered(Glance(id=id, is_answer=True))
+    return session, outs
+
+
+def test_a_new_engine_hears_what_set_up_the_client_in_order():
+    session, outs = opened()
+    told(session, 5, id=3, method="tools/list")
+    assert session.replay() == outs
+
+
+def test_only_the_latest_level_and_the_open_subscriptions_are_repeated():
+    session, outs = opened()
+    level = told(session, 5, id=3, method="logging/setLevel")
+    told(session, 6, id=4, method="resources/unsubscribe", params={"uri": "a"})
+    session.answered(Glance(id=3, is_answer=True))
+    assert session.replay() == [*outs[:2], level]
+
+
+def test_an_unanswered_initialize_is_sent_again_and_not_replayed():
+    session = Session()
+    first = told(session, 1, id=0, method="initialize")
+    assert session.replay() == []
+    assert session.lost(None).again == [first]
+
+
+def test_reads_are_repeated_once_and_writes_never():
+    session, _ = opened()
+    read = told(session, 5, id=3, method="tools/call", params={"name": "search_memories"})
+    write = told(session, 6, id=4, method="tools/call", params={"name": "record_turn"})
+    loss = session.lost(None)
+    assert (loss.again, loss.unsure, loss.deadly) == ([read], [write], [])
+    loss = session.lost(None)
+    assert (loss.again, loss.unsure, loss.deadly) == ([], [], [read])
+    assert session.lost(None) == ([], [], [])
+
+
+def test_what_a_finishing_engine_never_read_is_repeated_even_if_it_writes():
+    session, _ = opened()
+    seen = told(session, 5, id=3, method="tools/call", params={"name": "add_memory"})
+    unseen = told(session, 6, id=4, method="tools/call", params={"name": "add_memory"})
+    loss = session.lost(5)
+    assert (loss.again, loss.unsure) == ([unseen], [seen])
+
+
+def test_an_engine_that_finishes_in_order_does_not_use_up_the_one_repetition():
+    session, _ = opened()
+    stream = told(session, 5, id=3, method="subscriptions/listen")
+    assert session.lost(5).again == [stream]
+    assert session.lost(5).again == [stream]
+    assert session.lost(None).again == [stream]
+
+
+def test_a_cancelled_request_is_not_repeated():
+    session, _ = opened()
+    told(session, 5, id=3, method="tools/call", params={"name": "search_memories"})
+    told(session, 6, method="notifications/cancelled", params={"requestId": 3})
+    assert session.lost(None) == ([], [], [])
+
+
+def test_a_line_no_engine_had_is_not_lost():
+    session, _ = opened()
+    told(session, None, id=3, method="tools/call", params={"name": "add_memory"})
+    assert session.lost(None) == ([], [], [])
+
+
+def test_a_refused_initialize_is_forgotten():
+    session = Session()
+    first = told(session, None, id=0, method="initialize")
+    assert session.refused() == [first]
+    assert session.replay() == [] and session.refused() == []
+
+
+def test_a_refused_call_is_a_result_and_anything_else_an_error():
+    call = json.loads(answers.refusal(Outgoing(b'{"id":"7","method":"tools/call"}'), "Because."))
+    assert call["id"] == "7" and call["result"]["isError"] and call["result"]["content"][0]["text"] == "Because."
+    other = json.loads(answers.refusal(Outgoing(b'{"id":7,"method":"initialize"}'), "Because."))
+    assert other["id"] == 7 and other["error"]["message"] == "Because."
+
+
+# Starting.
+
+
+def test_three_failed_starts_in_a_minute_are_enough(tmp_path):
+    with FileLock(str(tmp_path / "starting.lock")) as lock:
+        assert lock.acquire()
+        attempts = Attempts(lock)
+        for second in (0, 10, 20):
+            assert attempts.exhausted(1000.0 + second) is None
+            attempts.failed(1000.0 + second, "No module named 'x'.")
+        assert Attempts(lock).exhausted(1030.0) == "No module named 'x'."
+        assert attempts.exhausted(1061.0) is None
+        attempts.failed(1061.0, "again")
+        attempts.succeeded()
+        assert attempts.exhausted(1062.0) is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="forks")
+def test_a_spawned_process_inherits_nothing(tmp_path):
+    home = open_home(str(tmp_path / "h"))
+    script = tmp_path / "look.py"
+    script.write_text(
+        "import json, os, sys\n"
+        "fds = [int(n) for n in os.listdir('/dev/fd') if os.path.exists('/dev/fd/' + n)]\n"
+        "facts = dict(fds=fds, env=dict(os.environ), cwd=os.getcwd(), mask=os.umask(0))\n"
+        "facts |= dict(sid=os.getsid(0), pid=os.getpid(), ppid=os.getppid())\n"
+        "open('facts.new', 'w').write(json.dumps(facts)); os.rename('facts.new', 'facts')\n"
+        "sys.stderr.write('one\\nlast words\\n\\n')\n"
+    )
+    (tmp_path / "h" / "log" / "engine.log").write_text("an older line\n")
+    leaky = os.open(os.devnull, os.O_RDONLY)
+    os.set_inheritable(leaky, True)
+    try:
+        child = spawn(home, [sys.executable, str(script)], {"PATH": "/bin", "HOME": "/root", "SECRET": "1", "SCRUBJAY_X": "1"})
+    finally:
+        os.close(leaky)
+    end = time.monotonic() + 10
+    while child.alive() and time.monotonic() < end:  # it is nobody's child, so there is nothing to wait on
+        os.sched_yield()
+    facts = json.loads((tmp_path / "h" / "facts").read_text())
+    assert set(facts["fds"]) <= {0, 1, 2}
+    assert facts["cwd"] == home.root and facts["mask"] == 0o077
+    assert facts["pid"] == child.pid and facts["sid"] not in (child.pid, os.getsid(0)) and facts["ppid"] != os.getpid()
+    assert facts["env"]["SCRUBJAY_HOME"] == home.root and facts["env"]["HF_HUB_OFFLINE"] == "1" and facts["env"]["PATH"] == "/bin"
+    assert "SECRET" not in facts["env"] and "SCRUBJAY_X" not in facts["env"]
+    assert child.last_words() == "last words"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="forks")
+def test_a_command_that_cannot_run_is_said_at_once(tmp_path):
+    home = open_home(str(tmp_path / "h"))
+    with pytest.raises(EngineError, match=r"/nowhere/python: No such file or directory\. Install scrubjay again"):
+        spawn(home, ["/nowhere/python", "serve"], {})
