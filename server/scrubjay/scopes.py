@@ -195,7 +195,7 @@ def _known_as(book, found):
         if found.origin and found.origin in entry["origins"]:
             return name
     for name, entry in book["scopes"].items():
-        if found.birth and any(birth == found.birth and not os.path.exists(path) for path, birth in entry["paths"].items()):
+        if found.birth and any(birth == found.birth and _has_left(path, birth) for path, birth in entry["paths"].items()):
             return name
     return None
 
@@ -208,6 +208,10 @@ def _reborn(birth, now):
     return bool(birth and now and birth != now and now.startswith("0" * 40))
 
 
+def _has_left(path, birth):
+    return not os.path.exists(path) or _reborn(birth, _birth(_text(os.path.join(path, "logs", "HEAD"), 1000)))
+
+
 def _learn(book, scope, found):
     """Note in `book` what is new about a repository; whether anything was."""
     entry = book["scopes"].setdefault(scope, {"paths": {}, "origins": []})
@@ -217,8 +221,6 @@ def _learn(book, scope, found):
     if new_origin:
         entry["origins"].append(found.origin)
     if new_path:
-        for other in book["scopes"].values():
-            other["paths"].pop(found.path, None)
         for path in [path for path in entry["paths"] if not os.path.exists(path)]:
             del entry["paths"][path]
         entry["paths"][found.path] = found.birth
