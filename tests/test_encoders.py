@@ -130,11 +130,9 @@ def test_any_bert_folder_goes_the_light_way_with_the_same_vectors(tmp_path: Path
     assert isinstance(light, LightEncoder)
     assert (light.space.dim, light.space.pooling, light.space.max_seq_length) == (64, "cls", 48)
     reference = SentenceTransformerEncoder(read_folder(folder, "small-bert"), light.space)
-    # sentence-transformers computes in F16 where the weights are F16, which is the less exact of the two.
-    limit = 1e-4 if half else 1e-6
-    assert _greatest_distance(light.embed_documents(_texts()), reference.embed_documents(_texts())) < limit
+    assert _greatest_distance(light.embed_documents(_texts()), reference.embed_documents(_texts())) < 1e-6
     query = light.embed_query("where is it?")
-    assert _greatest_distance(query[None], reference.embed_query("where is it?")[None]) < limit
+    assert _greatest_distance(query[None], reference.embed_query("where is it?")[None]) < 1e-6
     assert drift(query[None], light.embed_documents(["question: where is it?"])) < 1e-6
 
 
@@ -169,6 +167,7 @@ def test_a_model_with_a_dense_module_goes_to_sentence_transformers(tmp_path: Pat
         ("config.json", {"hidden_act": "relu"}, "its hidden_act is 'relu', not 'gelu'"),
         ("config.json", {"model_type": "modernbert"}, "its model_type is 'modernbert', not 'bert'"),
         ("config.json", {"position_embedding_type": "relative_key"}, "its attention is not BERT's"),
+        ("config.json", {"hidden_size": None}, "its hidden_size is not stated"),
         ("config.json", {"num_hidden_layers": 4}, "its tensor encoder.layer.3.attention.self.query.weight is missing"),
         ("sentence_bert_config.json", {"do_lower_case": True}, "it sets do_lower_case"),
         ("1_Pooling/config.json", {"pooling_mode_cls_token": False, "pooling_mode_max_tokens": True}, "its pooling is max"),
@@ -252,9 +251,14 @@ def test_a_folder_that_is_missing_or_holds_no_model_is_refused(tmp_path: Path, s
     bare = Path(shutil.copytree(small_bert, tmp_path / "bare", ignore=shutil.ignore_patterns("*.safetensors")))
     with pytest.raises(EncoderError, match="holds no weights"):
         open_encoder(str(bare), verdicts=verdicts)
-    (bare / "modules.json").write_text("{")
-    with pytest.raises(EncoderError, match=r"modules\.json cannot be read"):
-        open_encoder(str(bare), verdicts=verdicts)
+
+
+@pytest.mark.parametrize("content", ["{", "{}", "[1]", '[{"idx": 0}]'])
+def test_a_damaged_settings_file_is_named(tmp_path: Path, small_bert: Path, content: str) -> None:
+    folder = Path(shutil.copytree(small_bert, tmp_path / "damaged"))
+    (folder / "modules.json").write_text(content)
+    with pytest.raises(EncoderError, match=r"modules\.json cannot be read: "):
+        open_encoder(str(folder), verdicts=tmp_path / "models.json")
 
 
 def test_damaged_weights_are_an_error_that_names_the_file(tmp_path: Path, small_bert: Path) -> None:

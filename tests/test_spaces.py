@@ -81,13 +81,13 @@ def test_canaries_of_another_width_are_as_far_as_can_be() -> None:
     assert drift(np.ones((4, 3), np.float32), np.ones((4, 5), np.float32)) == 2
 
 
-def test_noise_of_a_runtime_is_tolerated_and_eight_bit_weights_are_not() -> None:
+def test_noise_of_a_runtime_is_tolerated_and_that_of_eight_bit_arithmetic_is_not() -> None:
     chance = np.random.default_rng(3)
     canaries = chance.standard_normal((4, 384)).astype(np.float32)
     canaries /= np.linalg.norm(canaries, axis=1, keepdims=True)
     noise = chance.standard_normal(canaries.shape).astype(np.float32) / np.sqrt(384)
     assert drift(canaries, canaries + 1e-4 * noise) < DRIFT_LIMIT  # 1 - cos of about 5e-9
-    assert drift(canaries, canaries + 0.1 * noise) > DRIFT_LIMIT  # about 5e-3, as measured for 8-bit weights
+    assert drift(canaries, canaries + 0.1 * noise) > DRIFT_LIMIT  # about 5e-3, as measured for 8-bit arithmetic
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,8 @@ Array = NDArray[np.float32]
 
 _GELU_BLOCK = 16_384  # numbers; three scratch arrays of that size stay in a core's second-level cache
 _SCORES_BLOCK = 65_536  # numbers; heads are taken together while their attention scores stay below it
+_SMALL_PRODUCT = 1_000_000  # multiplications; up to here OpenBLAS has kernels that skip packing the matrices
+_FEW_TOKENS = 32  # beyond, packing pays for itself on some processors
 _EMBEDDINGS = ("embeddings.word_embeddings.weight", "embeddings.position_embeddings.weight", "embeddings.token_type_embeddings.weight")
 _LINEAR = {
     "query": "attention.self.query",
@@ -33,6 +35,7 @@ _LINEAR = {
     "wide": "intermediate.dense",
     "narrow": "output.dense",
 }
+_SIZES = ("hidden_size", "intermediate_size", "num_attention_heads", "num_hidden_layers")
 _NORMS = {"attention_norm": "attention.output.LayerNorm", "output_norm": "output.LayerNorm"}
 
 
@@ -44,7 +47,7 @@ class _Affine:
     bias: Array
 
     def __call__(self, x: Array, out: Array) -> Array:
-        np.matmul(self.weight, x, out=out)
+        _multiply(self.weight, x, out)
         out += self.bias
         return out
 
@@ -55,6 +58,9 @@ def why_not(config: dict[str, Any], weights: Path) -> str | None:
     for key, value in expected.items():
         if config.get(key) != value:
             return f"its {key} is {config.get(key)!r}, not {value!r}"
+    for key in _SIZES:
+        if not isinstance(config.get(key), int):
+            return f"its {key} is not stated"
     if config.get("position_embedding_type", "absolute") != "absolute" or config.get("is_decoder") or config.get("add_cross_attention"):
         return "its attention is not BERT's"
     if not weights.is_file():
@@ -113,7 +119,7 @@ class Bert:
                 self._attend(query[:, span], key[:, span], value[:, span], out=mixed[:, span])
             x += layer["attended"](mixed, out=query)
             self._normalise(x, layer["attention_norm"], scratch=query)
-            np.matmul(layer["wide"].weight, x, out=wide)
+            _multiply(layer["wide"].weight, x, out=wide)
             _add_bias_and_gelu(wide, layer["wide"].bias)
             x += layer["narrow"](wide, out=query)
             self._normalise(x, layer["output_norm"], scratch=query)
@@ -150,6 +156,24 @@ class Bert:
         x *= 1 / np.sqrt(scratch.sum(axis=0) * share + self._epsilon)
         x *= norm.weight
         x += norm.bias
+
+
+def _multiply(weight: Array, x: Array, out: Array) -> None:
+    """out = weight @ x, for a question in blocks of rows that are small enough for OpenBLAS's unpacked kernels.
+
+    numpy runs over the blocks in C, and they are views. With AVX-512 the products of a question take 4.1 ms that way
+    instead of 7.9 (12 tokens of all-MiniLM-L6-v2) and 7.5 instead of 10.4 (32 tokens); with AVX2, where BLAS has no
+    such kernels, they take as long as before, and 6 % longer at 32 tokens.
+    """
+    rows, width = weight.shape
+    tokens = x.shape[1]
+    if tokens > _FEW_TOKENS:
+        np.matmul(weight, x, out=out)
+        return
+    block = rows
+    while block % 2 == 0 and block * width * tokens > _SMALL_PRODUCT:
+        block //= 2
+    np.matmul(weight.reshape(-1, block, width), x, out=out.reshape(-1, block, tokens))
 
 
 # erf by Abramowitz & Stegun 7.1.26, |error| <= 1.5e-7, with the halves of GELU folded into the coefficients:

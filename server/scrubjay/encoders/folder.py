@@ -25,6 +25,7 @@ _LEGACY_POOLING = {
     "pooling_mode_lasttoken": "lasttoken",
 }
 _TOKENIZER_FILES = ("tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "added_tokens.json", "*.model", "*.spm")
+_UNREADABLE = "The model file {} cannot be read: {}. Fetch the model again with `scrubjay pull`."
 _WIDTH_KEYS = ("hidden_size", "d_model", "n_embd", "dim", "embedding_size")
 
 
@@ -81,10 +82,13 @@ def read_folder(path: Path, reference: str) -> ModelFolder:
             f"The folder {path} holds no model: neither config.json nor modules.json is there. "
             "Name a folder as sentence-transformers saves it, or fetch the model with `scrubjay pull`."
         )
-    modules = tuple(
-        Module(entry["type"].rpartition(".")[2], path / entry["path"], _json(path / entry["path"] / "config.json"))
-        for entry in _json(path / "modules.json", [])
-    )
+    try:
+        modules = tuple(
+            Module(entry["type"].rpartition(".")[2], path / entry["path"], _json(path / entry["path"] / "config.json"))
+            for entry in _json(path / "modules.json", [])
+        )
+    except (KeyError, TypeError) as error:
+        raise EncoderError(_UNREADABLE.format(path / "modules.json", "an entry has no type or path")) from error
     root = modules[0].path if modules else path
     config, transformer = _json(root / "config.json"), _json(root / "sentence_bert_config.json")
     return ModelFolder(
@@ -157,10 +161,14 @@ def _max_seq_length(config: dict[str, Any], transformer: dict[str, Any], tokeniz
 
 
 def _json(file: Path, missing: Any = None) -> Any:
-    """The content of a JSON file; `missing` (by default an empty object) when there is none."""
+    """The content of a JSON file, of the type of `missing`, which stands for a file that is not there (by default {})."""
+    missing = {} if missing is None else missing
     try:
-        return json.loads(file.read_text("utf-8"))
+        content = json.loads(file.read_text("utf-8"))
     except FileNotFoundError:
-        return {} if missing is None else missing
+        return missing
     except (OSError, ValueError) as error:
-        raise EncoderError(f"The model file {file} cannot be read: {error}. Fetch the model again with `scrubjay pull`.") from error
+        raise EncoderError(_UNREADABLE.format(file, error)) from error
+    if not isinstance(content, type(missing)):
+        raise EncoderError(_UNREADABLE.format(file, f"it holds a {type(content).__name__}"))
+    return content

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 DRIFT_LIMIT = 1e-3
 """The greatest `drift` at which vectors still belong to the stored space.
 
-Measured over the canaries of all-MiniLM-L6-v2: the same weights under numpy, torch and onnxruntime differ by at most
-1.2e-7 and in bfloat16 by 8e-5; the smallest harmful change, weights of 8 bits, moves them by 4.6e-3, a forgotten
-prompt by 2e-2, another maximal length by 6e-2.
+Measured over the canaries of all-MiniLM-L6-v2. Harmless: the same weights under numpy, torch and onnxruntime differ by
+7e-13, in bfloat16 by 5e-5. Harmful: 8-bit arithmetic moves them by 4.6e-3 to 7e-2, a length limit of 128 instead of
+256 tokens by 3.3e-2, a prompt put before documents by 5.0e-2 and before questions by 9.6e-2.
 """
 
 
