@@ -121,7 +121,7 @@ def test_a_damaged_engine_json_is_no_hint(home):
 
 # Greetings.
 
-AUTO, BY_HAND = Identity("0.2.0", 5, True), Identity("0.2.0", 5, False)
+AUTO, BY_HAND = Identity("0.2.0", 5, True, [1, 2]), Identity("0.2.0", 5, False, [1, 2])
 
 
 def greeting(hello: Hello, me: Identity = AUTO, token: str | None = None):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
 
 import pytest
+import scrubjay
 from hypothesis import given
 from hypothesis import strategies as st
 from scrubjay.engine.glance import Glance, glance
@@ -208,7 +210,7 @@ def test_three_failed_starts_in_a_minute_are_enough(tmp_path):
     with FileLock(str(tmp_path / "starting.lock")) as lock:
         assert lock.acquire()
         attempts = Attempts(lock)
-        for second in (0, 10, 20):
+        for second in (0, 0.7, 20.9):
             assert attempts.exhausted(1000.0 + second) is None
             attempts.failed(1000.0 + second, "No module named 'x'.")
         assert Attempts(lock).exhausted(1030.0) == "No module named 'x'."
@@ -254,3 +256,14 @@ def test_a_command_that_cannot_run_is_said_at_once(tmp_path):
     home = open_home(str(tmp_path / "h"))
     with pytest.raises(EngineError, match=r"/nowhere/python: No such file or directory\. Install scrubjay again"):
         spawn(home, ["/nowhere/python", "serve"], {})
+
+
+def test_a_pipe_imports_nothing_that_a_client_would_wait_for():
+    package = os.path.dirname(os.path.dirname(scrubjay.__file__))
+    code = f"import sys; sys.path.insert(0, {package!r}); import scrubjay.pipe.stdio; print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    heavy = {"asyncio", "argparse", "pathlib", "subprocess", "logging", "tempfile", "hashlib", "ssl", "inspect", "dataclasses", "datetime"}
+    assert not heavy & set(modules)
+    assert {name for name in modules if name.startswith("scrubjay.engine.")} == {
+        f"scrubjay.engine.{name}" for name in ("address", "glance", "lines", "lock")
+    }

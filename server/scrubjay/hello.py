@@ -3,7 +3,7 @@
 Standard library only and Python 3.9 syntax, because hook scripts speak it with the interpreter they find.
 
     client: {"protocol": 1, "version": "0.1.0", "kind": "pipe", "project_dir": "/p", "cwd": "/p", "pid": 7, "env": {}}
-    engine: {"protocol": 1, "version": "0.1.0", "kind": "engine", "pid": 5, "auto": true, "ready": false, "notices": []}
+    engine: {"protocol": 1, "version": "0.1.0", "kind": "engine", "pid": 5, "auto": true, "home": [8, 99], "ready": false, "notices": []}
     engine: the same with "error": a sentence, and "retry": true when the next engine may be asked at once
 """
 

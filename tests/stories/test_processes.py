@@ -151,7 +151,7 @@ def test_twenty_clients_at_once_share_one_engine_that_ends_when_they_left(root, 
     (engine,) = engines(root)
     assert [client.leave() for client in clients] == [0] * 20
     until(lambda: not engines(root), "the engine ended")
-    assert not engine.is_running() or engine.status() == psutil.STATUS_ZOMBIE
+    until(lambda: not engine.is_running() or engine.status() == psutil.STATUS_ZOMBIE, "its process is gone")
 
 
 def test_clients_killed_at_random_leave_one_engine_and_then_none(root, start):
@@ -345,6 +345,18 @@ def test_two_homes_never_see_each_other(root, start):
     assert two.pid_of_engine() == engines(other)[0].pid
     two.leave()
     until(lambda: not engines(other), "the second engine ended")
+
+
+def test_a_copied_home_does_not_lead_to_the_engine_of_the_original(root, start):
+    one = start()
+    first = one.pid_of_engine()
+    copy = open_home(root + ".copy").root
+    Path(copy, "engine.json").write_text(Path(root, "engine.json").read_text())
+    other = start(copy)
+    assert other.pid_of_engine() != first
+    assert one.pid_of_engine() == first
+    other.leave()
+    until(lambda: not engines(copy), "the engine of the copy ended")
 
 
 def test_a_home_with_a_long_path_works(tmp_path_factory, start):

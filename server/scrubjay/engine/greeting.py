@@ -18,7 +18,12 @@ class Identity(NamedTuple):
     version: str
     pid: int
     auto: bool  # started by a pipe: it ends when idle and makes room for a newer one
+    home: list[int]  # see `lock.identity`: an address may be left over from another home
     protocol: int = PROTOCOL
+
+    def fields(self, *, ready: bool) -> dict:
+        """The part of an engine's hello that never depends on the client."""
+        return {**self._asdict(), "kind": "engine", "ready": ready}
 
 
 class Greeting(NamedTuple):
@@ -37,7 +42,7 @@ def greet(hello: Hello, me: Identity, *, ready: bool, token: str | None, env: Ma
         token: what the client must know on a loopback port; None on a Unix socket, where rights decide.
         env: the engine's own SCRUBJAY_* variables, to name those of the client that differ.
     """
-    fields = {"protocol": me.protocol, "version": me.version, "kind": "engine", "pid": me.pid, "auto": me.auto, "ready": ready}
+    fields = me.fields(ready=ready)
     if token is not None and not hmac.compare_digest((hello.token or "").encode(), token.encode()):
         return _refused(fields, "This port belongs to the Scrubjay engine of another user, or its token file is out of date.", retry=True)
     if hello.replace:

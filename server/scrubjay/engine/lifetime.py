@@ -18,7 +18,7 @@ from scrubjay.engine.connection import OUTPUT_LIMIT, Connection
 from scrubjay.engine.greeting import Identity, greet
 from scrubjay.engine.lines import LINE_LIMIT
 from scrubjay.engine.listener import Listener, listen
-from scrubjay.engine.lock import FileLock
+from scrubjay.engine.lock import FileLock, identity
 from scrubjay.engine.signals import finishing_on_signals
 from scrubjay.errors import EngineError
 from scrubjay.hello import HELLO_LIMIT, decode
@@ -67,7 +67,7 @@ class Lifetime:
         output_limit: int = OUTPUT_LIMIT,
     ) -> None:
         self.home = home
-        self.me = Identity(version, os.getpid(), auto)
+        self.me = Identity(version, os.getpid(), auto, identity(lock.path))
         self.started_at = datetime.now(UTC)
         self.http = http
         self.connections: set[Connection] = set()  # those that have said hello
@@ -164,7 +164,7 @@ class Lifetime:
             if hello.kind not in faces:
                 raise EngineError(f"This engine has no face for a client of kind {hello.kind!r}.")
         except EngineError as error:
-            connection.say({"kind": "engine", "version": self.me.version, "error": str(error), "retry": False})
+            connection.say({**self.me.fields(ready=self._ready()), "error": str(error), "retry": False})
             return False
         connection.hello = hello
         greeting = greet(hello, self.me, ready=self._ready(), token=token, env=self._env)

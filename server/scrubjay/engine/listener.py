@@ -46,6 +46,9 @@ def _on_path(home: Home, env: dict[str, str]) -> Listener:
     previous = os.umask(0o177)  # the socket is born 0600: there is no moment in which others may connect
     try:
         listener.bind(path)
+    except OSError as error:
+        listener.close()
+        raise HomeError(f"No socket can be made at {path}: {error.strerror}. Set SCRUBJAY_HOME to a folder on a local disk.") from error
     finally:
         os.umask(previous)
     listener.listen(_BACKLOG)

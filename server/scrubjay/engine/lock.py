@@ -114,6 +114,15 @@ def _lock(fd: int, path: str) -> bool:
     return True
 
 
+def identity(path: str) -> list[int]:
+    """What tells one home from another, whatever path leads to it: device and inode of its lock file; empty when there is none."""
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return []
+    return [facts.st_dev, facts.st_ino]
+
+
 def is_held(path: str) -> bool:
     """Whether some process holds the lock at `path`, tried by taking it for a moment; a missing file is not held."""
     if not os.path.exists(path):

@@ -28,7 +28,7 @@ class Attempts:
     def failed(self, now: float, reason: str) -> None:
         """Note a start that failed at `now`."""
         times, _ = self._read(now)
-        text = " ".join(f"{time:.0f}" for time in [*times, now])
+        text = " ".join(str(int(time)) for time in [*times, now])
         self._lock.write(f"{text}\n{reason.encode('ascii', 'replace').decode()[:1000]}")
 
     def succeeded(self) -> None:

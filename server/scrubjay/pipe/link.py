@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from scrubjay.engine.address import engine_facts
 from scrubjay.engine.lines import LineCutter
+from scrubjay.engine.lock import identity
 from scrubjay.errors import EngineError
 from scrubjay.hello import HELLO_LIMIT, encode, fields_of
 
@@ -89,6 +90,8 @@ def knock(home: Home, hello: Hello, seconds: float) -> Link | None:
         sock.sendall(encode(hello))
         line, rest = _first_line(sock)
         answer = fields_of(line)
+        if answer.get("home") != identity(home.engine_lock):
+            raise EngineError("The engine at this address serves another home.")  # engine.json came with a copied folder
     except (OSError, EngineError, KeyError, TypeError, ValueError):
         # A leftover address, a dying engine or a stranger on its port: in every case there is no engine at this address.
         if sock is not None:

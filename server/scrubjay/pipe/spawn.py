@@ -93,18 +93,18 @@ def spawn(home: Home, command: list[str], env: Mapping[str, str]) -> Spawned:
 
 def _on_posix(home: Home, command: list[str], env: dict[str, str], log_fd: int) -> int:
     """Fork twice, so that the engine is nobody's child and can have no terminal. Returns its pid."""
-    news, teller = os.pipe()  # the first child tells the pid, the second what stops it; a successful exec closes it
+    listener, teller = os.pipe()  # the first child tells the pid, the second what stops it; a successful exec closes it
     first = os.fork()
     if first == 0:
         _become(home, command, env, log_fd, teller)
     os.close(teller)
-    with os.fdopen(news, "rb") as file:
+    with os.fdopen(listener, "rb") as file:
         told = file.read().decode("utf-8", "replace")
     os.waitpid(first, 0)
-    pid, _, trouble = told.partition(" ")
-    if trouble or not pid:
-        raise EngineError(f"The engine cannot be started: {command[0]}: {trouble or 'no process'}. Install scrubjay again.")
-    return int(pid)
+    news = dict(line.split(" ", 1) for line in told.splitlines())
+    if "pid" not in news or "trouble" in news:
+        raise EngineError(f"The engine cannot be started: {command[0]}: {news.get('trouble', 'no process')}. Install scrubjay again.")
+    return int(news["pid"])
 
 
 def _become(home: Home, command: list[str], env: dict[str, str], log_fd: int, teller: int) -> None:
@@ -113,7 +113,7 @@ def _become(home: Home, command: list[str], env: dict[str, str], log_fd: int, te
         os.setsid()
         second = os.fork()
         if second:
-            os.write(teller, b"%d " % second)
+            os.write(teller, b"pid %d\n" % second)
             os._exit(0)
         os.chdir(home.root)
         os.umask(0o077)
@@ -126,7 +126,7 @@ def _become(home: Home, command: list[str], env: dict[str, str], log_fd: int, te
                     os.set_inheritable(int(name), False)
         os.execve(command[0], command, env)
     except OSError as error:
-        os.write(teller, (error.strerror or "failed").encode())
+        os.write(teller, f"trouble {error.strerror}\n".encode())
     finally:
         os._exit(127)
 
