@@ -15,7 +15,7 @@ from scrubjay.hello import hello_from
 from scrubjay.home import Home, default_root, open_home
 from scrubjay.hooks import claude_code
 
-MAX_STDIN = 32 * 1024 * 1024  # bytes; an event above that is no conversation
+MAX_STDIN = 16 * 1024 * 1024  # bytes; an event above that is no conversation, and redacting it would take 2 s
 MAX_LOG = 512 * 1024  # bytes of hooks.log and of hooks.log.1, so 1 MB in all
 
 Call = namedtuple("Call", "home policy event hello now_ns records recalls")

@@ -1,0 +1,112 @@
+"""A stand-in for Claude Code: runs the hook scripts as it does, in processes of their own, and answers like an engine."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from scrubjay import spool
+from scrubjay.home import Home
+from scrubjay.models.envelopes import Envelope
+from scrubjay.models.requests import RecordTurn, parse
+
+HOOKS = Path(__file__).parent.parent / "hooks"
+EVENTS = {"user_prompt_submit": "UserPromptSubmit", "stop": "Stop", "session_start": "SessionStart"}
+
+
+class Host:
+    """One session of a host, with a home of its own."""
+
+    def __init__(self, root: Path, session_id: str = "5b1e4f0a-0000-4000-8000-00000000cafe") -> None:
+        self.home = Home(str(root / "home"))
+        self.project = root / "project"
+        self.project.mkdir(exist_ok=True)
+        self.session_id = session_id
+        self.env = {"SCRUBJAY_HOME": self.home.root, "HOME": str(root), "PATH": os.environ["PATH"]}
+
+    def start(self, hook: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-I", "-S", str(HOOKS / f"{hook}.py")]
+        return subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.env, cwd=self.project
+        )
+
+    def raw(self, hook: str, data: bytes) -> dict:
+        """What a hook answers to these bytes; it must leave with 0, say nothing on stderr and write one JSON object."""
+        with self.start(hook) as process:
+            out, err = process.communicate(data, timeout=30)
+        assert (process.returncode, err) == (0, b"")
+        return json.loads(out)
+
+    def payload(self, hook: str, **fields: object) -> bytes:
+        common = {"session_id": self.session_id, "transcript_path": "/t/s.jsonl", "cwd": str(self.project), "hook_event_name": EVENTS[hook]}
+        return json.dumps({key: value for key, value in {**common, **fields}.items() if value is not ...}).encode()
+
+    def fire(self, hook: str, **fields: object) -> dict:
+        return self.raw(hook, self.payload(hook, **fields))
+
+    def prompt(self, text: str, **fields: object) -> dict:
+        return self.fire("user_prompt_submit", prompt=text, **fields)
+
+    def stop(self, answer: object, **fields: object) -> dict:
+        return self.fire("stop", last_assistant_message=answer, **{"stop_hook_active": False, **fields})
+
+    def policy(self, **values: object) -> None:
+        Path(self.home.root).mkdir(exist_ok=True)
+        Path(self.home.capture).write_text(json.dumps(values))
+
+    def envelopes(self) -> list[Envelope]:
+        """What lies in the spool, each checked against the models."""
+        found = [Envelope.model_validate(spool.read(path)) for path in spool.pending(self.home)]
+        for envelope in found:
+            parse(RecordTurn, envelope.args)
+        return found
+
+    def turns(self) -> list[tuple]:
+        """(prompt_id, user, assistant) of what lies in the spool."""
+        return [tuple(envelope.args.get(name) for name in ("prompt_id", "user", "assistant")) for envelope in self.envelopes()]
+
+    def log(self) -> str:
+        path = Path(self.home.log, "hooks.log")
+        return path.read_text() if path.exists() else ""
+
+
+class Engine:
+    """A socket in the home that keeps what it hears and, after each event, says the lines it was given."""
+
+    def __init__(self, home: Home, *says: dict) -> None:
+        os.makedirs(home.root, mode=0o700, exist_ok=True)
+        self.heard: list[dict] = []
+        self.hung_up = threading.Event()
+        self._says = b"".join(json.dumps(line).encode() + b"\n" for line in says)
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(home.socket)
+        self._listener.listen(8)
+        self._thread = threading.Thread(target=self._serve)
+
+    def __enter__(self) -> Engine:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._thread.join(10)
+        self._listener.close()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            with connection, connection.makefile("rb") as lines, contextlib.suppress(ConnectionError):  # a hook leaves when it likes
+                for line in lines:
+                    self.heard.append(json.loads(line))
+                    if "event" in self.heard[-1] and self._says:
+                        connection.sendall(self._says)
+            self.hung_up.set()

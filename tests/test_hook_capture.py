@@ -1,0 +1,221 @@
+"""Which turns the hooks record, and under which key: pairing, queues, repeated and racing Stops, policy, redaction."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from scrubjay import spool
+
+from tests.claude_code_host import Host
+
+GITHUB = "gh" + "p_" + "a7Gk29xPq41LmZ0uR5tW8yB3nC6vD1eF1234"
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    return Host(tmp_path)
+
+
+def test_without_ids_an_answer_belongs_to_the_latest_prompt(host: Host) -> None:
+    for at in range(2):
+        host.prompt(f"Question number {at}")
+        host.stop(f"Answer number {at}")
+    turns = host.turns()
+    assert [turn[1:] for turn in turns] == [("Question number 0", "Answer number 0"), ("Question number 1", "Answer number 1")]
+    assert len({turn[0] for turn in turns}) == 2
+
+
+def test_an_id_that_only_the_answer_carries_is_the_key(host: Host) -> None:
+    host.prompt("Rename tick() please")
+    host.stop("Renamed to advance().", prompt_id="p1")
+    host.stop("Renamed to advance(), tests too.", prompt_id="p1")
+    assert host.turns() == [
+        ("p1", "Rename tick() please", "Renamed to advance()."),
+        ("p1", "Rename tick() please", "Renamed to advance(), tests too."),
+    ]
+
+
+def test_a_prompt_that_names_the_one_before_it_is_still_paired_in_order(host: Host) -> None:
+    host.prompt("First question", prompt_id="p0")
+    host.stop("First answer", prompt_id="p1")
+    host.prompt("Second question", prompt_id="p1")
+    host.stop("Second answer", prompt_id="p2")
+    assert host.turns() == [("p1", "First question", "First answer"), ("p2", "Second question", "Second answer")]
+
+
+@pytest.mark.parametrize("ids", [("p1", "p2", "p3"), (None, None, None)])
+def test_queued_prompts_form_one_turn_in_order(host: Host, ids: tuple) -> None:
+    for text, prompt_id in zip(("Fix the bug", "in loop.py", "and test it"), ids, strict=True):
+        host.prompt(text, prompt_id=prompt_id)
+    for answer in ("Fixed and tested.", "Fixed and tested, all green."):
+        host.stop(answer, prompt_id=ids[-1])
+    first, again = host.turns()
+    assert first[1:] == ("Fix the bug\n\nin loop.py\n\nand test it", "Fixed and tested.")
+    assert again == (first[0], first[1], "Fixed and tested, all green.")
+    assert ids[-1] in (first[0], None)
+    one, other = host.envelopes()
+    assert one.args["ts"] == other.args["ts"]
+    host.prompt("Next question", prompt_id="p9")
+    host.stop("Next answer", prompt_id="p9")
+    assert host.turns()[-1] == ("p9", "Next question", "Next answer")
+
+
+def test_a_prompt_queued_behind_the_answered_one_waits_for_its_own_answer(host: Host) -> None:
+    host.prompt("First question", prompt_id="p1")
+    host.prompt("Second question", prompt_id="p2")
+    host.stop("First answer", prompt_id="p1", stop_hook_active=True)
+    host.stop("Second answer", prompt_id="p2")
+    assert host.turns() == [("p1", "First question", "First answer"), ("p2", "Second question", "Second answer")]
+
+
+@pytest.mark.parametrize("ids", [{"prompt_id": "p1"}, {}])
+def test_two_hooks_that_race_give_the_same_turn(host: Host, ids: dict) -> None:
+    for process in [host.start("user_prompt_submit") for _ in range(2)]:
+        with process:
+            process.communicate(host.payload("user_prompt_submit", prompt="Rename tick() please", **ids), timeout=30)
+    racing = [host.start("stop") for _ in range(4)]
+    for process in racing:
+        assert process.stdin
+        process.stdin.write(host.payload("stop", last_assistant_message="Renamed to advance().", **ids))
+        process.stdin.close()
+    for process in racing:
+        assert process.wait(30) == 0
+        assert process.stdout and process.stderr
+        assert process.stdout.read() == b"{}\n"
+        process.stdout.close()
+        process.stderr.close()
+    assert len(host.turns()) == 4
+    assert len(set(host.turns())) == 1
+    assert host.turns()[0][1] == "Rename tick() please"
+    assert host.log() == ""
+
+
+def test_an_answer_without_a_saved_prompt_is_recorded_alone_and_once(host: Host) -> None:
+    for _ in range(2):
+        host.stop("Renamed to advance().")
+    host.stop("Something else entirely.")
+    host.stop("With an id of the host.", prompt_id="p7")
+    one, again, other, named = host.turns()
+    assert one == again != other
+    assert (one[1], one[2]) == (None, "Renamed to advance().")
+    assert named == ("p7", None, "With an id of the host.")
+
+
+def test_a_prompt_without_an_answer_text_is_recorded_for_the_transcript_to_complete(host: Host) -> None:
+    host.prompt("Rename tick() please", prompt_id="p1")
+    host.stop(None, prompt_id="p1")
+    assert host.turns() == [("p1", "Rename tick() please", None)]
+
+
+def test_sessions_and_strange_ids_never_mix(host: Host, tmp_path: Path) -> None:
+    ids = ["../../etc", "a" * 200, "A", "a", "con", "p.1", "\u043f"]
+    for at, name in enumerate(ids):
+        host.fire("user_prompt_submit", session_id=name, prompt=f"Question number {at}", prompt_id=name)
+    for at, name in enumerate(ids):
+        host.fire("stop", session_id=name, last_assistant_message=f"Answer number {at}", prompt_id=name)
+    assert host.turns() == [(name, f"Question number {at}", f"Answer number {at}") for at, name in enumerate(ids)]
+    assert len(os.listdir(host.home.prompts)) == len(ids)
+    assert [path.name for path in tmp_path.iterdir() if path.name not in ("home", "project")] == []
+
+
+def test_a_subagent_is_not_the_users_session(host: Host) -> None:
+    host.prompt("Rename tick() please", prompt_id="p1")
+    assert host.stop("A subagent's answer.", prompt_id="p1", agent_id="a1", agent_type="Explore") == {}
+    assert host.turns() == []
+    host.stop("Renamed to advance().", prompt_id="p1", agent_type="main")
+    assert len(host.turns()) == 1
+
+
+@pytest.mark.parametrize("source", ["system", "loop_wakeup", "schedule_wakeup", "poll_event", "whatever_comes"])
+def test_a_prompt_that_nobody_typed_and_its_answer_are_not_recorded(host: Host, source: str) -> None:
+    host.prompt("Check the queue now", prompt_id="p1", source=source)
+    host.stop("The queue is empty.", prompt_id="p1")
+    assert host.turns() == []
+    host.prompt("Rename tick() please", prompt_id="p2", source="sdk")
+    host.stop("Renamed to advance().", prompt_id="p2")
+    assert host.turns() == [("p2", "Rename tick() please", "Renamed to advance().")]
+
+
+@pytest.mark.parametrize(
+    "values", [{"paused": True}, {"capture": "off"}, {"excluded": ["PROJECT"]}, {"capture": "odd"}, {"min_length": "x"}]
+)
+def test_what_the_user_does_not_want_recorded_leaves_no_trace(host: Host, values: dict) -> None:
+    host.policy(**json.loads(json.dumps(values).replace("PROJECT", str(host.project))))
+    (host.project / "deep").mkdir()
+    for cwd in (host.project, host.project / "deep"):
+        host.prompt("Rename tick() please", prompt_id="p1", cwd=str(cwd))
+        host.stop("Renamed to advance().", prompt_id="p1", cwd=str(cwd))
+        host.fire("session_start", source="startup", cwd=str(cwd))
+    assert host.turns() == []
+    assert os.listdir(host.home.prompts) == []
+    assert spool.requests(host.home) == []
+
+
+def test_an_excluded_project_stays_excluded_through_a_link_and_after_cd(host: Host, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(host.project)
+    host.policy(excluded=[str(tmp_path / "link")])
+    host.stop("Renamed to advance().", prompt_id="p1")
+    host.env["CLAUDE_PROJECT_DIR"] = str(host.project)
+    host.stop("Renamed to advance().", prompt_id="p1", cwd="/")
+    assert host.turns() == []
+
+
+def test_a_damaged_policy_records_nothing_and_says_so(host: Host) -> None:
+    host.policy()
+    Path(host.home.capture).write_text("{")
+    host.stop("Renamed to advance().", prompt_id="p1")
+    assert host.turns() == []
+    assert "capture.json cannot be read" in host.log()
+
+
+def test_an_exchange_too_short_or_not_salient_is_skipped_and_not_queued(host: Host) -> None:
+    host.policy(capture="salient")
+    host.prompt("thanks", prompt_id="p1")
+    host.stop("You are very welcome", prompt_id="p1")
+    host.prompt("ok", prompt_id="p2")
+    host.stop("We decided to rename tick() to advance().", prompt_id="p2")
+    assert host.turns() == [("p2", "ok", "We decided to rename tick() to advance().")]
+    assert host.envelopes()[0].capture == "salient"
+
+
+def test_secrets_and_private_parts_never_touch_the_disk(host: Host) -> None:
+    host.prompt(f"Use {GITHUB} and <private>my diagnosis</private> please", prompt_id="p1")
+    waiting = b"".join(path.read_bytes() for path in Path(host.home.prompts).rglob("*") if path.is_file())
+    host.stop(f"I used {GITHUB} and password={'hunter' + '22'}. <private>also this", prompt_id="p1")
+    written = b"".join(path.read_bytes() for path in Path(host.home.root).rglob("*") if path.is_file())
+    for secret in (GITHUB.encode(), b"diagnosis", b"hunter" + b"22", b"also this"):
+        assert secret not in waiting + written
+    assert host.turns() == [
+        ("p1", "Use [redacted:github-token] and  please", "I used [redacted:github-token] and password=[redacted:password].")
+    ]
+    assert host.envelopes()[0].redacted == 5
+
+
+def test_what_is_no_text_or_too_long_is_made_to_fit(host: Host) -> None:
+    host.prompt("a\x00b\ud800c \U0001f426 question", prompt_id="p1")
+    host.stop("x" * 1_500_000, prompt_id="p1")
+    _, user, assistant = host.turns()[0]
+    assert user == "abc \U0001f426 question"
+    assert len(assistant) == 1_000_000
+    assert "more characters]" in assistant[-60:]
+
+
+def test_the_named_scope_wins_when_it_is_one(host: Host) -> None:
+    for named in ("team:jay", "*", "two words", "x" * 101):
+        host.env["SCRUBJAY_SCOPE"] = named
+        host.stop("Renamed to advance().", prompt_id="p1")
+    assert [envelope.scope for envelope in host.envelopes()] == ["team:jay", "user", "user", "user"]
+
+
+def test_old_prompts_are_not_kept(host: Host) -> None:
+    for at in range(23):
+        host.prompt(f"Question number {at}", prompt_id=f"p{at}")
+        host.stop(f"Answer number {at}", prompt_id=f"p{at}")
+    (folder,) = Path(host.home.prompts).iterdir()
+    assert len(list(folder.iterdir())) == 20
+    os.utime(folder, (1, 1))
+    host.fire("session_start", source="startup")
+    assert os.listdir(host.home.prompts) == []

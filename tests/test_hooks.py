@@ -1,0 +1,237 @@
+"""The hooks as a host runs them: every shape of payload, every accident, and never a word that disturbs the assistant."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from scrubjay import spool
+from scrubjay.hooks import session_start, stop, user_prompt_submit
+
+from tests.claude_code_host import EVENTS, HOOKS, Engine, Host
+
+PACKAGE = HOOKS.parent / "server" / "scrubjay"
+SHARED = ("__init__", "errors", "version", "home", "hello", "capture", "redaction", "spool", "scopes", "transcripts")
+HELLO = {"protocol": 1, "version": "0.1.0", "kind": "engine", "pid": 1}
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    return Host(tmp_path)
+
+
+def test_a_prompt_and_its_answer_become_one_envelope(host: Host) -> None:
+    assert host.prompt("Rename tick() please", prompt_id="p1", permission_mode="default", source="user") == {}
+    assert host.stop("Renamed to advance().", prompt_id="p1", background_tasks=[], session_crons=[], effort={"level": "high"}) == {}
+    (envelope,) = host.envelopes()
+    assert (envelope.kind, envelope.source, envelope.host, envelope.scope) == ("turn", "hook:stop", "claude-code", "user")
+    assert (envelope.transcript_path, envelope.capture, envelope.redacted) == ("/t/s.jsonl", "all", 0)
+    assert envelope.args["session_id"] == host.session_id
+    assert envelope.args["ts"] <= envelope.at.isoformat()
+    assert host.turns() == [("p1", "Rename tick() please", "Renamed to advance().")]
+    assert host.log() == ""
+
+
+@pytest.mark.parametrize("source", ["startup", "resume", "clear", "compact", "fork"])
+def test_a_session_that_starts_without_an_engine_leaves_a_note(host: Host, source: str) -> None:
+    assert host.fire("session_start", source=source, model="m", seconds_since_last_response=9, context_tokens=5) == {}
+    (path,) = spool.requests(host.home)
+    assert spool.read(path) == {
+        "event": "session_start",
+        "session_id": host.session_id,
+        "transcript_path": "/t/s.jsonl",
+        "source": source,
+        "cwd": str(host.project),
+        "scope": "user",
+        "host": "claude-code",
+    }
+    assert host.log() == ""
+
+
+def test_an_engine_is_told_and_never_waited_for(host: Host) -> None:
+    with Engine(host.home) as engine:
+        host.prompt("Rename tick() please", prompt_id="p1")
+        host.stop("Renamed to advance().", prompt_id="p1")
+        assert engine.hung_up.wait(10)
+    hello, event = engine.heard
+    assert event == {"event": "drain"}
+    assert (hello["protocol"], hello["kind"], hello["cwd"], hello["scope"]) == (1, "hook", str(host.project), "user")
+
+
+def test_an_engine_that_takes_the_note_of_a_session_gets_it(host: Host) -> None:
+    with Engine(host.home, HELLO) as engine:
+        host.fire("session_start", source="resume")
+        assert engine.hung_up.wait(10)
+    assert engine.heard[1]["event"] == "session_start"
+    assert spool.requests(host.home) == []
+
+
+@pytest.mark.parametrize("answer", [[], [{**HELLO, "error": "This engine is finishing."}]])
+def test_an_engine_that_does_not_take_the_note_finds_it_later(host: Host, answer: list) -> None:
+    with Engine(host.home, *answer):
+        host.fire("session_start", source="resume")
+    assert len(spool.requests(host.home)) == 1
+
+
+def test_what_is_recalled_is_injected_only_when_the_user_wants_it(host: Host) -> None:
+    with Engine(host.home, HELLO, {"text": "- 2026-03-01: tick() was renamed to advance()."}) as engine:
+        assert host.prompt("What did we rename tick() to?", prompt_id="p1") == {}
+        assert engine.heard == []
+        host.policy(inject=True)
+        answer = host.prompt("What did we rename tick() to?", prompt_id="p2")
+    block = "<scrubjay-memory>\n- 2026-03-01: tick() was renamed to advance().\n</scrubjay-memory>"
+    assert answer == {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": block}}
+    request = engine.heard[1]
+    assert (request["event"], request["prompt"], request["max_bytes"]) == ("inject", "What did we rename tick() to?", 2048)
+
+
+def test_an_injection_is_small_whole_lined_and_stripped_when_it_comes_back(host: Host) -> None:
+    host.policy(inject=True)
+    text = "<scrubjay-memory>\n" + "\n".join(f"- fact {at}: " + "é" * 90 for at in range(30)) + "\n</scrubjay-memory>"
+    with Engine(host.home, HELLO, {"text": text}):
+        block = host.prompt("What do we know?", prompt_id="p1")["hookSpecificOutput"]["additionalContext"]
+    assert 1500 < len(block.encode()) <= 2048
+    lines = block.split("\n")
+    assert (lines[0], lines[-1], block.count("scrubjay-memory")) == ("<scrubjay-memory>", "</scrubjay-memory>", 2)
+    assert all(line.endswith("é" * 90) for line in lines[1:-1])
+    host.prompt(f"{block}\nAnd now?", prompt_id="p2")
+    host.stop("Nothing more.", prompt_id="p2")
+    assert host.turns()[0][1] == "What do we know?\n\nAnd now?"
+
+
+@pytest.mark.parametrize("says", [[], [{"text": ""}], [{"text": None}], [{"text": "x" * 70_000}], [HELLO, {"error": "no"}]])
+def test_an_engine_without_an_answer_never_delays_or_disturbs_a_prompt(host: Host, says: list) -> None:
+    host.policy(inject=True)
+    with Engine(host.home, *says):
+        assert host.prompt("What did we rename?", prompt_id="p1") == {}
+    assert host.log() == ""
+
+
+@pytest.mark.parametrize("hook", EVENTS)
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"garbage",
+        b"{",
+        b"null",
+        b"[]",
+        b"7",
+        b'"text"',
+        b"\xff\xfe\x00",
+        b"[" * 100_000,
+        b"{}",
+        b'{"session_id": ""}',
+        b'{"session_id": 7}',
+    ],
+)
+def test_garbage_is_noted_by_its_reason_and_nothing_else_happens(host: Host, hook: str, data: bytes) -> None:
+    assert host.raw(hook, data) == {}
+    assert host.log().count("\n") == 1
+    assert "garbage" not in host.log()
+    assert host.turns() == []
+
+
+@pytest.mark.parametrize("hook", EVENTS)
+def test_fields_that_are_missing_or_of_another_type_never_disturb(host: Host, hook: str) -> None:
+    strange = [None, 7, [], {}, True, "", " ", "x" * 300, "\x00", "\ud800"]
+    for value in strange:
+        names = ("prompt_id", "prompt", "last_assistant_message", "transcript_path", "cwd", "source", "stop_hook_active")
+        assert host.fire(hook, **dict.fromkeys(names, value)) == {}
+    assert host.fire(hook, transcript_path=..., cwd=..., hook_event_name=...) == {}
+    assert host.fire(hook, session_id="s" * 201) == {}
+    host.envelopes()  # what was written is valid
+    assert {line.split(" ", 3)[3] for line in host.log().splitlines()} == {
+        "The event has no session_id of 1 to 200 characters; it was left alone."
+    }
+
+
+def test_an_event_of_many_megabytes_is_left_alone(host: Host) -> None:
+    assert host.stop("x" * 17_000_000) == {}
+    assert "more than 16,777,216 bytes" in host.log()
+    assert host.turns() == []
+
+
+@pytest.mark.parametrize("hook", EVENTS)
+def test_a_home_that_cannot_be_used_never_disturbs(host: Host, hook: str) -> None:
+    Path(host.home.root).write_text("a file where the home should be")
+    assert host.fire(hook, prompt="Rename tick() please", last_assistant_message="Renamed.", prompt_id="p1") == {}
+
+
+@pytest.mark.parametrize("place", ["spool_new", "prompts", "log"])
+def test_a_spool_that_cannot_be_written_is_noted_where_that_is_possible(host: Host, place: str) -> None:
+    host.fire("session_start", source="startup")
+    os.rmdir(getattr(host.home, place))
+    Path(getattr(host.home, place)).write_text("a file where the folder should be")
+    assert host.prompt("Rename tick() please", prompt_id="p1") == {}
+    assert host.stop("Renamed to advance().", prompt_id="p1") == {}
+
+
+def test_a_host_that_never_ends_its_input_is_left_at_the_deadline(host: Host) -> None:
+    with host.start("user_prompt_submit") as process:
+        assert process.stdout and process.stdout.read() == b"{}\n"  # while our end of its stdin is open
+        assert process.wait(10) == 0
+
+
+def test_a_host_that_is_gone_is_no_error(host: Host) -> None:
+    with host.start("stop") as process:
+        assert process.stdin and process.stdout
+        process.stdout.close()
+        process.stdin.write(host.payload("stop", last_assistant_message="Renamed to advance()."))
+        process.stdin.close()
+        assert process.wait(10) == 0
+    assert len(host.envelopes()) == 1
+
+
+def test_what_is_written_is_the_owners_only(host: Host) -> None:
+    host.env["SCRUBJAY_HOME"] = host.home.root
+    host.prompt("Rename tick() please", prompt_id="p1")
+    host.stop("Renamed to advance().", prompt_id="p1")
+    host.raw("stop", b"garbage")
+    host.fire("session_start", source="startup")
+    for folder, _, files in os.walk(host.home.root):
+        assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700, folder
+        for file in files:
+            assert stat.S_IMODE(os.stat(os.path.join(folder, file)).st_mode) == 0o600, file
+
+
+def test_the_log_holds_reasons_without_content_and_stays_small(host: Host) -> None:
+    Path(host.home.log).mkdir(parents=True)
+    Path(host.home.log, "hooks.log").write_text("x" * 600_000)
+    host.raw("stop", b'{"session_id": "s1\\n", "prompt": "my secret"')
+    assert "my secret" not in host.log()
+    assert len(host.log()) < 200
+    assert sum(file.stat().st_size for file in Path(host.home.log).iterdir()) < 1_000_000
+
+
+def test_the_console_command_runs_the_same_code(host: Host) -> None:
+    env = {"SCRUBJAY_HOME": host.home.root}
+    fields = {"prompt": "Rename tick() please", "last_assistant_message": "Renamed to advance().", "prompt_id": "p1", "source": "user"}
+    for module, name in ((user_prompt_submit, "user_prompt_submit"), (stop, "stop"), (session_start, "session_start")):
+        stdout = io.StringIO()
+        assert module.main(io.BytesIO(host.payload(name, **fields)), stdout, env) == 0
+        assert json.loads(stdout.getvalue()) == {}
+    assert host.turns() == [("p1", "Rename tick() please", "Renamed to advance().")]
+
+
+def test_the_registration_names_scripts_that_exist_and_runs_them_without_a_shell() -> None:
+    registered = json.loads((HOOKS / "hooks.json").read_text())["hooks"]
+    assert set(registered) == set(EVENTS.values())
+    for script, event in EVENTS.items():
+        (handler,) = registered[event][0]["hooks"]
+        assert handler["command"] == "python3"
+        assert handler["args"] == ["-I", "-S", f"${{CLAUDE_PLUGIN_ROOT}}/hooks/{script}.py"]
+        assert (
+            handler["timeout"]
+            >= 2 * {"user_prompt_submit": user_prompt_submit, "stop": stop, "session_start": session_start}[script].DEADLINE_S
+        )
+
+
+@pytest.mark.parametrize("path", [*sorted(HOOKS.glob("*.py")), *(PACKAGE / f"{name}.py" for name in SHARED)], ids=lambda path: path.stem)
+def test_what_a_hook_runs_is_python_3_9(path: Path) -> None:
+    ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9))
