@@ -27,11 +27,12 @@ class Host:
         self.home = Home(str(root / "home"))
         self.project = root / "project"
         self.project.mkdir(exist_ok=True)
+        self.scripts = HOOKS
         self.session_id = session_id
         self.env = {"SCRUBJAY_HOME": self.home.root, "HOME": str(root), "PATH": os.environ["PATH"]}
 
     def start(self, hook: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-I", "-S", str(HOOKS / f"{hook}.py")]
+        command = [sys.executable, "-I", "-S", str(self.scripts / f"{hook}.py")]
         return subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.env, cwd=self.project
         )

@@ -6,6 +6,7 @@ import ast
 import io
 import json
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -217,6 +218,22 @@ def test_the_console_command_runs_the_same_code(host: Host) -> None:
         assert module.main(io.BytesIO(host.payload(name, **fields)), stdout, env) == 0
         assert json.loads(stdout.getvalue()) == {}
     assert host.turns() == [("p1", "Rename tick() please", "Renamed to advance().")]
+
+
+def test_installed_scripts_run_from_inside_the_package(host: Host, tmp_path: Path) -> None:
+    site = tmp_path / "site-packages"
+    shutil.copytree(PACKAGE, site / "scrubjay", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(HOOKS, site / "scrubjay" / "hooks", ignore=shutil.ignore_patterns("__pycache__"))
+    host.scripts = site / "scrubjay" / "hooks"
+    host.prompt("Rename tick() please", prompt_id="p1")
+    host.stop("Renamed to advance().", prompt_id="p1")
+    assert host.turns() == [("p1", "Rename tick() please", "Renamed to advance().")]
+
+
+def test_a_script_without_its_package_still_does_not_disturb(host: Host, tmp_path: Path) -> None:
+    host.scripts = tmp_path / "alone"
+    shutil.copytree(HOOKS, host.scripts, ignore=shutil.ignore_patterns("__pycache__"))
+    assert host.stop("Renamed to advance().") == {}
 
 
 def test_the_registration_names_scripts_that_exist_and_runs_them_without_a_shell() -> None:
