@@ -102,11 +102,6 @@ class Connection(asyncio.Protocol):
 
     # What the engine uses.
 
-    @property
-    def transport(self) -> asyncio.Transport:
-        """The open transport."""
-        return self._transport
-
     def drain(self, seconds: float) -> None:
         """Read no more; let the requests in flight end within `seconds`, then report the end to the face."""
         self._draining = seconds

@@ -89,7 +89,8 @@ class Lifetime:
         if self._loop is None:
             self._end(reason)
         else:
-            self._loop.call_soon_threadsafe(self._end, reason)
+            with contextlib.suppress(RuntimeError):  # the loop is closed: the engine has ended already
+                self._loop.call_soon_threadsafe(self._end, reason)
 
     async def serve(self, faces: Mapping[str, Face], background: Callable[[], Awaitable[None]] | None = None) -> str:
         """Listen until the engine is finished, and return the reason.
