@@ -21,8 +21,9 @@ def start(main, deadline_s):
         _find_package()
         os.umask(0o077)
         main(sys.stdin.buffer, output, os.environ)
-    except BaseException:  # the outermost edge: a host must never see a traceback, not even of a broken installation
+    except BaseException as error:  # the outermost edge: a host must never see a traceback, not even of a broken installation
         output = io.StringIO()
+        _note_failure(error)
     _answer(output.getvalue() or "{}\n")
 
 
@@ -40,12 +41,23 @@ def _find_package():
         scrubjay.__path__.append(parent)  # a checkout keeps hooks/ beside server/
 
 
+def _note_failure(error):
+    """Note what kept a hook from running at all, as far as the installation still can."""
+    try:
+        from scrubjay.home import default_root, open_home
+        from scrubjay.hooks import journal
+
+        journal.note(open_home(default_root(os.environ)), "start", None, journal.place_of(error))
+    except BaseException:  # nothing of the package can be imported, or the home is not ours: there is nobody left to tell
+        return
+
+
 def _give_up(deadline_s):
     time.sleep(deadline_s)
-    entry = sys.modules.get("scrubjay.hooks.entry")
+    journal, home = sys.modules.get("scrubjay.hooks.journal"), sys.modules.get("scrubjay.home")
     try:
-        if entry:
-            entry.log_deadline(os.environ, deadline_s)
+        if journal and home:  # an import here could wait for the one that hangs
+            journal.note(home.Home(home.default_root(os.environ)), "deadline", None, f"gave up after {deadline_s:g} s")
     finally:
         _answer("{}\n")
 

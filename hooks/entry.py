@@ -1,5 +1,5 @@
-"""The frame around every event: reads the payload, opens the home, applies the user's policy, and keeps every failure in
-`<home>/log/hooks.log`. Knows when nothing may be done; does not know what is done.
+"""The frame around every event: reads the payload, opens the home, applies the user's policy, and turns every failure into a line
+of the journal. Knows when nothing may be done; does not know what is done.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from collections import namedtuple
 from scrubjay import capture, scopes
 from scrubjay.errors import InputError, ScrubjayError
 from scrubjay.hello import hello_from
-from scrubjay.home import Home, default_root, open_home
-from scrubjay.hooks import claude_code
+from scrubjay.home import default_root, open_home
+from scrubjay.hooks import claude_code, journal
 
 MAX_STDIN = 16 * 1024 * 1024  # bytes; an event above that is no conversation, and redacting it would take 2 s
-MAX_LOG = 512 * 1024  # bytes of hooks.log and of hooks.log.1, so 1 MB in all
 
 Call = namedtuple("Call", "home policy event hello now_ns records recalls")
 """One event with all it needs: `hello` names its scope, `records` and `recalls` say what the user's policy allows for it."""
@@ -34,16 +33,11 @@ def run(handle, stdin, stdout, env):
         if not event.is_subagent:
             answer = handle(_call(home, event, env))
     except ScrubjayError as error:
-        _log(home, handle.__name__, session_id, str(error))
+        journal.note(home, handle.__name__, session_id, str(error))
     except Exception as error:  # the outermost edge: an assistant must not suffer from our mistakes
-        _log(home, handle.__name__, session_id, _place_of(error))
+        journal.note(home, handle.__name__, session_id, journal.place_of(error))
     stdout.write(json.dumps(answer) + "\n")
     return 0
-
-
-def log_deadline(env, deadline_s):
-    """Note that a hook was given up; the host has its answer at once after this."""
-    _log(Home(default_root(env)), "deadline", None, f"gave up after {deadline_s:g} s")
 
 
 def _call(home, event, env):
@@ -102,31 +96,3 @@ def _working_dir():
         return os.getcwd()
     except OSError:  # it was deleted under us
         return os.path.sep
-
-
-def _place_of(error):
-    """An unexpected error as its type and place; its message may quote what a user said."""
-    trace = error.__traceback__
-    while trace.tb_next:
-        trace = trace.tb_next
-    code = trace.tb_frame.f_code
-    return f"{type(error).__name__} in {os.path.basename(code.co_filename)}:{trace.tb_lineno}"
-
-
-def _log(home, name, session_id, reason):
-    """Add a line of time, event, session and reason; never content. Where even that fails there is nobody left to tell."""
-    if home is None:
-        return
-    path = os.path.join(home.log, "hooks.log")
-    who = "".join(letter for letter in session_id or "-" if letter.isalnum() or letter in "-_")[:80]
-    line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {name} {who} {' '.join(reason.split())}\n"
-    try:
-        if os.path.exists(path) and os.path.getsize(path) > MAX_LOG:
-            os.replace(path, path + ".1")
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        try:
-            os.write(descriptor, line.encode("utf-8", "replace"))
-        finally:
-            os.close(descriptor)
-    except OSError:
-        return

@@ -177,6 +177,7 @@ def test_a_host_that_never_ends_its_input_is_left_at_the_deadline(host: Host) ->
     with host.start("user_prompt_submit") as process:
         assert process.stdout and process.stdout.read() == b"{}\n"  # while our end of its stdin is open
         assert process.wait(10) == 0
+    assert host.log().endswith("deadline - gave up after 2 s\n")
 
 
 def test_a_host_that_is_gone_is_no_error(host: Host) -> None:
@@ -234,6 +235,16 @@ def test_a_script_without_its_package_still_does_not_disturb(host: Host, tmp_pat
     host.scripts = tmp_path / "alone"
     shutil.copytree(HOOKS, host.scripts, ignore=shutil.ignore_patterns("__pycache__"))
     assert host.stop("Renamed to advance().") == {}
+
+
+def test_a_damaged_installation_is_noted(host: Host, tmp_path: Path) -> None:
+    package = tmp_path / "site-packages" / "scrubjay"
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(HOOKS, package / "hooks", ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "redaction.py").write_text("half a li")
+    host.scripts = package / "hooks"
+    assert host.stop("Renamed to advance().") == {}
+    assert host.log().split(" ", 1)[1].startswith("start - SyntaxError in ")
 
 
 def test_the_registration_names_scripts_that_exist_and_runs_them_without_a_shell() -> None:
