@@ -7,10 +7,13 @@ import sys
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command line; the exit code. No arguments mean `stdio`, which is what a client registers."""
+    """Run one command line; the exit code. No arguments mean `stdio`, which is what a client registers.
+
+    A person who types the bare command at a terminal gets the list of commands instead of a server that waits for JSON.
+    """
     arguments = sys.argv[1:] if argv is None else argv
-    name = arguments[0] if arguments else "stdio"
-    if name == "stdio" or name in ("--scope", "--in-process"):
+    name = arguments[0] if arguments else "--help" if _typed() else "stdio"
+    if name == "stdio" or name == "--in-process" or name.partition("=")[0] == "--scope":
         from scrubjay.cli.stdio import stdio
 
         return stdio(arguments[1:] if name == "stdio" else arguments, os.environ)
@@ -20,4 +23,8 @@ def main(argv: list[str] | None = None) -> int:
         return hook(arguments[1:])
     from scrubjay.cli.commands import run
 
-    return run(arguments, os.environ)
+    return run(arguments or [name], os.environ)
+
+
+def _typed() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()

@@ -1,27 +1,81 @@
-"""Every command but the pipe and the hooks: its arguments, its help, and which function does it."""
+"""Every command but the pipe and the hooks: reads the arguments, calls what does it, and turns what is raised into a sentence and an
+exit code. Knows the order in which commands are listed; what they do is in the modules beside this one, which import late what is heavy.
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Mapping
 
+from scrubjay.cli import demo, doctor, hooks, keeping, looking, running, scopes, status, writing
+from scrubjay.cli.command import Command, Place
 from scrubjay.errors import ScrubjayError
 from scrubjay.home import default_root
+from scrubjay.version import VERSION
+
+GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
+    ("Begin", (demo.DEMO, *hooks.COMMANDS, doctor.DOCTOR)),
+    ("Look", (status.STATUS, *looking.COMMANDS)),
+    ("Write", writing.COMMANDS),
+    ("Keep in hand", (*keeping.COMMANDS, scopes.SCOPES)),
+    ("Run", running.COMMANDS),
+)
+
+ABOUT = """\
+Scrubjay is the memory of a coding assistant: it captures every turn by itself and gives back the few lines that matter.
+Everything stays on this machine. Without a command, it is the server that an MCP client starts and talks to.
+"""
+INTERRUPTED = 130  # what a shell expects of a command that Ctrl-C ended
 
 
 def run(arguments: list[str], env: Mapping[str, str]) -> int:
-    parser = argparse.ArgumentParser(prog="scrubjay")
-    sub = parser.add_subparsers(dest="command", required=True)
-    serve = sub.add_parser("serve", help="run the engine of this home")
-    serve.add_argument("--auto", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args(arguments)
+    """Do one command; the exit code: 0 done, 1 refused or found wanting, 2 not understood, 130 interrupted."""
+    options = build_parser().parse_args(arguments)
     try:
-        if options.command == "serve":
-            from scrubjay.cli.serve import serve as run_engine
-
-            return run_engine(default_root(dict(env)), auto=options.auto)
+        code = options.command.run(Place(env, _working_dir(), default_root(dict(env)), os.getpid()), options)
+        sys.stdout.flush()
+        return code
     except ScrubjayError as error:
         print(f"scrubjay: {error}", file=sys.stderr)
         return 1
-    return 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # `scrubjay list | head`: the reader has what it wanted
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line; a parsed line has its `command`."""
+    parser = _Parser(prog="scrubjay", add_help=False)
+    parser.add_argument("-h", "--help", action="help")
+    parser.add_argument("--version", action="version", version=f"scrubjay {VERSION}")
+    listed = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=argparse.ArgumentParser)
+    for _, commands in GROUPS:
+        for command in commands:
+            sub = listed.add_parser(command.name, description=command.says, help=command.says)
+            command.arguments(sub)
+            sub.set_defaults(command=command)
+    return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse, whose list of commands is one long column, with our grouped page instead."""
+
+    def format_help(self) -> str:
+        lines = [ABOUT, "usage: scrubjay [COMMAND]        scrubjay COMMAND --help tells more about one\n"]
+        for title, commands in GROUPS:
+            lines.append(f"{title}:")
+            lines += [f"  {command.name:<10} {command.says}" for command in commands]
+            lines.append("")
+        lines.append("Also: `scrubjay stdio` (the pipe, for MCP clients), `scrubjay hook NAME` (for hosts), `scrubjay --version`.")
+        return "\n".join(lines) + "\n"
+
+
+def _working_dir() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was deleted under us
+        return os.path.abspath(os.sep)

@@ -37,19 +37,30 @@ def serve(root: str, *, auto: bool, client: Carry | None = None) -> int:
         EngineError: another engine serves it.
     """
     home = open_home(root)
-    lock = take(home.engine_lock)
+    by_hand = not auto and client is None
+    lock = _take_over(home) if by_hand else take(home.engine_lock)
     try:
+        if by_hand:
+            print(f"Scrubjay serves {home.root}; Ctrl-C ends it. It logs to {os.path.join(home.log, 'engine.log')}.", file=sys.stderr)
         os.chdir(home.root)
         os.umask(0o077)
         for name, value in SMALL_ENVIRONMENT.items():
             os.environ.setdefault(name, value)
-        _log_to_file(home)
+        _log_to_file(home, also_here=by_hand)
         import anyio
 
         anyio.run(_serve, home, lock, auto, client)
     finally:
         lock.release()
     return 0
+
+
+def _take_over(home: Home) -> FileLock:
+    """The lock for an engine that is started by hand: one that a client started makes room for it."""
+    from scrubjay.hello import hello_from
+    from scrubjay.pipe.reach import take_over
+
+    return take_over(home, hello_from("cli", os.environ, os.getcwd(), os.getpid()))
 
 
 async def _serve(home: Home, lock: FileLock, auto: bool, client: Carry | None) -> None:
@@ -88,17 +99,22 @@ async def _serve(home: Home, lock: FileLock, auto: bool, client: Carry | None) -
 class _Discreet(logging.Formatter):
     """Formats an exception by its type and place; its message may quote what somebody said."""
 
-    def formatException(self, ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]) -> str:  # noqa: N802
+    def formatException(self, ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]) -> str:
         return "".join(traceback.format_tb(ei[2])) + (ei[0].__name__ if ei[0] else "")
 
 
-def _log_to_file(home: Home) -> None:
-    """The log: ids, timings and reasons, never content; 5 MB, three of them."""
+def _log_to_file(home: Home, *, also_here: bool) -> None:
+    """The log: ids, timings and reasons, never content; 5 MB, three of them. Whoever sits in front of us sees the warnings as well."""
     path = os.path.join(home.log, "engine.log")
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
     handler = RotatingFileHandler(path, maxBytes=5_000_000, backupCount=2, encoding="utf-8")
-    handler.setFormatter(_Discreet("%(asctime)s %(process)d %(levelname)s %(name)s %(message)s"))
-    logging.basicConfig(level=logging.INFO, handlers=[handler])
+    handlers: list[logging.Handler] = [handler]
+    if also_here:
+        handlers.append(logging.StreamHandler())
+        handlers[-1].setLevel(logging.WARNING)
+    for each in handlers:
+        each.setFormatter(_Discreet("%(asctime)s %(process)d %(levelname)s %(name)s %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=handlers)
     for name in ("mcp", "anyio", "asyncio"):
         logging.getLogger(name).setLevel(logging.ERROR)  # their warnings quote what clients sent
     logging.captureWarnings(True)

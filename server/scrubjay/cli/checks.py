@@ -1,0 +1,185 @@
+"""What the doctor looks at, one function a matter. Each says what it found in a sentence, and for what is wrong also what to do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from scrubjay.cli.clients import CLAUDE_CODE, CLAUDE_DESKTOP, Clients, Hooks, Server
+from scrubjay.cli.command import Place
+from scrubjay.cli.display import plural, size, span
+from scrubjay.cli.inbox import inbox
+from scrubjay.cli.installation import SCRIPTS, console_command
+from scrubjay.settings import load
+from scrubjay.version import VERSION
+
+OK, NOTE, PROBLEM = "ok", "note", "problem"
+
+LITTLE_SPACE, NO_SPACE = 1e9, 2e8  # bytes free: compaction needs room for what it rewrites
+SLOW_SPOOL_S = 30.0  # an engine that runs takes the spool every 2 s
+MANY_FRAGMENTS = 200  # upkeep folds them long before
+PACKAGES = ("lancedb", "mcp", "numpy", "tokenizers", "sentence-transformers")
+
+
+class Finding(NamedTuple):
+    """One verdict: OK, NOTE (worth knowing) or PROBLEM, of what, in a sentence, and what to do about it."""
+
+    verdict: str
+    what: str
+    says: str
+    advice: str = ""
+
+
+def installation() -> Iterator[Finding]:
+    """The interpreter and the packages."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found, missing = [], []
+    for name in PACKAGES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            missing.append(name)
+    python = ".".join(map(str, sys.version_info[:3]))
+    if missing:
+        yield Finding(PROBLEM, "packages", f"Not installed: {', '.join(missing)}.", "Install scrubjay again.")
+    yield Finding(OK, "versions", f"scrubjay {VERSION}, Python {python}, {', '.join(found)}.")
+
+
+def home(place: Place) -> Iterator[Finding]:
+    """Owner, rights, filesystem and room of the home. Raises HomeError for what makes it unusable."""
+    from scrubjay.engine.lock import check_filesystem
+
+    root = place.home.root
+    check_filesystem(root)
+    mode = stat.S_IMODE(os.stat(root).st_mode)
+    free = shutil.disk_usage(root).free
+    rights = "closed to others" if os.name == "nt" or mode == 0o700 else f"mode {mode:o}"
+    yield Finding(OK, "home", f"{root} is yours, {rights}, and its filesystem has locks and hard links.")
+    if free < LITTLE_SPACE:
+        verdict = PROBLEM if free < NO_SPACE else NOTE
+        yield Finding(verdict, "space", f"{size(free)} are free there.", "Make room, or move the home with SCRUBJAY_HOME.")
+    else:
+        yield Finding(OK, "space", f"{size(free)} are free there.")
+
+
+def settings(place: Place) -> Iterator[Finding]:
+    """config.toml, and whether it lets anything be captured."""
+    found = load(place.home.config)
+    if found.paused:
+        yield Finding(NOTE, "settings", "Capture is paused: hooks record nothing.", "`scrubjay resume` ends the pause.")
+    elif found.capture == "off":
+        yield Finding(NOTE, "settings", "Capture is off: hooks record nothing.", "`scrubjay config capture all` turns it on.")
+    else:
+        excluded = f", {plural(len(found.excluded), 'folder')} excluded" if found.excluded else ""
+        yield Finding(OK, "settings", f"capture = {found.capture}{excluded}, model = {found.model}.")
+
+
+def model(place: Place) -> Iterator[Finding]:
+    """The model's files; those of the bundled one are read whole and compared with the published digests."""
+    from scrubjay.encoders.bundled import BUNDLED
+    from scrubjay.encoders.opening import find
+
+    name, remembered = load(place.home.config).model, Path(place.home.root) / "models.json"
+    if name == BUNDLED:
+        with suppress(FileNotFoundError):
+            remembered.unlink()  # a file altered without a trace would pass by the remembered digest
+    folder = find(name, remembered)
+    proof = "its weights are the published ones, bit for bit" if name == BUNDLED else f"it lies in {folder.path}"
+    yield Finding(OK, "model", f"{folder.reference} is here, and {proof}.")
+
+
+def store(facts: dict[str, Any]) -> Iterator[Finding]:
+    """The store and its index, from what the engine says of them."""
+    held, upkeep, disk = facts["records"], facts["upkeep"], facts["disk"]
+    if facts["trouble"]:
+        yield Finding(PROBLEM, "meaning", facts["trouble"])
+    if upkeep["failures"]:
+        advice = "The log names the reason; `scrubjay stop` and the next start try again."
+        yield Finding(PROBLEM, "upkeep", f"{plural(upkeep['failures'], 'compaction')} failed since the engine started.", advice)
+    if upkeep["fragments"] > MANY_FRAGMENTS:
+        yield Finding(NOTE, "upkeep", f"A table is in {upkeep['fragments']:,} fragments.", "Upkeep folds them while the engine rests.")
+    if disk["bytes"] > disk["limit"]:
+        yield Finding(
+            PROBLEM, "disk", f"The home has {size(disk['bytes'])}, more than disk_limit_gb allows.", "Raise it with `scrubjay config`."
+        )
+    for repair in facts["repairs"]:
+        yield Finding(NOTE, "repair", repair)
+    records = f"{plural(held['turns'], 'turn')}, {plural(held['memories'], 'fact')}, {plural(held['documents'], 'document')}"
+    behind = f"{held['waiting_for_vector']:,} without a vector yet, {facts['unindexed']:,} not folded into the word index yet"
+    yield Finding(OK, "store", f"{records}; {plural(held['passages'], 'passage')} ({behind}), {size(disk['bytes'])}.")
+
+
+def waiting(place: Place) -> Iterator[Finding]:
+    """The spool: whether it moves, and what was set aside."""
+    left = inbox(place.home)
+    if left.set_aside:
+        where = place.home.spool_broken
+        advice = f"Look at {where}: move a file to {place.home.spool_new} to have it tried again, or delete it."
+        yield Finding(PROBLEM, "spool", f"{plural(left.set_aside, 'write')} set aside, the last: {left.reasons[-1]}", advice)
+    if left.oldest_seconds > SLOW_SPOOL_S:
+        says = f"{plural(left.waiting, 'write')} waiting, the oldest for {span(left.oldest_seconds)}."
+        yield Finding(PROBLEM, "spool", says, f"No engine takes them; the reason is in {place.home.log}.")
+    elif not left.set_aside:
+        yield Finding(OK, "spool", f"{plural(left.waiting, 'write')} waiting, none set aside.")
+
+
+def registered(place: Place, clients: Clients) -> Iterator[Finding]:
+    """Which clients know us, and what they lack."""
+    for file in clients.unreadable:
+        yield Finding(NOTE, "clients", f"{file} is not JSON that can be read, so what it registers is not known.")
+    for server in clients.servers:
+        yield from _server(place, server, hooked=bool(clients.hooks))
+    for hooks in clients.hooks:
+        yield from _hooks(hooks)
+    if len(clients.hooks) > 1:
+        files = " and ".join(hooks.file for hooks in clients.hooks)
+        yield Finding(NOTE, "hooks", f"The hooks are in {files}: every turn is handed in twice and stored once.")
+    here = " ".join(console_command())
+    if clients.hooks and not any(server.client == CLAUDE_CODE for server in clients.servers):
+        advice = f"`claude mcp add --scope user scrubjay -- {here}` adds it."
+        yield Finding(NOTE, "clients", "Claude Code hands in its turns, but lacks the server to recall them.", advice)
+    elif not clients.servers:
+        yield Finding(
+            NOTE, "clients", "No client that is known here has the server.", f"Register the command {here}; the README shows how."
+        )
+
+
+def _server(place: Place, server: Server, *, hooked: bool) -> Iterator[Finding]:
+    named = f"{server.client} ({server.file})"
+    if not shutil.which(os.path.expanduser(server.command)) and "${" not in server.command:
+        advice = f"Put {console_command()[0]} there."
+        yield Finding(PROBLEM, "clients", f"{named} starts {server.command}, which is not there.", advice)
+    elif server.home and os.path.realpath(os.path.expanduser(server.home)) != os.path.realpath(place.root):
+        yield Finding(NOTE, "clients", f"{named} has the server with another home, {server.home}.")
+    elif server.client == CLAUDE_DESKTOP and not os.path.isabs(server.command):
+        advice = f"Put {console_command()[0]} there: Claude Desktop searches few folders."
+        yield Finding(NOTE, "clients", f"{named} starts {server.command} without its folder.", advice)
+    elif server.client != CLAUDE_CODE:
+        yield Finding(OK, "clients", f"{named} has the server. Scrubjay has no hooks for it: it recalls, and records what it is told to.")
+    elif not hooked:
+        advice = "`scrubjay hooks add` lets it."
+        yield Finding(NOTE, "clients", f"{named} has the server, but lacks the hooks: its turns are not captured.", advice)
+    else:
+        yield Finding(OK, "clients", f"{named} has the server and the hooks.")
+
+
+def _hooks(hooks: Hooks) -> Iterator[Finding]:
+    advice = "`scrubjay hooks add` puts them right" + ("." if hooks.file.endswith("settings.json") else f" (--settings {hooks.file}).")
+    words = [[handler["command"], *handler.get("args", [])] for handlers in hooks.handlers.values() for handler in handlers]
+    gone = [word for line in words for word in line if os.path.isabs(word) and not os.path.exists(word)]
+    lacking = [event for event in SCRIPTS if event not in hooks.handlers]
+    if hooks.disabled:
+        yield Finding(PROBLEM, "hooks", f"disableAllHooks in {hooks.file} keeps every hook from running.", "Take it out of that file.")
+    elif gone:
+        yield Finding(PROBLEM, "hooks", f"The hooks in {hooks.file} call {gone[0]}, which is not there.", advice)
+    elif lacking:
+        yield Finding(PROBLEM, "hooks", f"{hooks.file} lacks the hook for {', '.join(lacking)}.", advice)
+    else:
+        yield Finding(OK, "hooks", f"{hooks.file} hands in every prompt and every answer.")

@@ -1,0 +1,66 @@
+"""How numbers, times and scopes are written for a person. Pure, but for the local time zone."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+
+def size(count: float) -> str:
+    """Bytes in the unit in which they are shortest.
+
+    >>> size(999), size(1_234_567), size(10_000_000_000)
+    ('999 B', '1.2 MB', '10 GB')
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000 or unit == "GB":
+            break
+        count /= 1000
+    return f"{count:.0f} {unit}" if count >= 10 or unit == "B" else f"{count:.1f} {unit}"
+
+
+def plural(count: int, noun: str, many: str | None = None) -> str:
+    """A number with its noun.
+
+    >>> plural(1, "turn"), plural(2, "turn"), plural(1200, "memory", "memories")
+    ('1 turn', '2 turns', '1,200 memories')
+    """
+    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+
+
+def span(seconds: float) -> str:
+    """A length of time in one unit.
+
+    >>> span(42), span(150), span(7_300), span(200_000)
+    ('42 s', '2 min', '2 h', '2 days')
+    """
+    for unit, length, least in (("days", 86_400, 2), ("h", 3_600, 2), ("min", 60, 2)):
+        if seconds >= length * least:
+            return f"{seconds // length:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def local(instant: str) -> datetime:
+    """An instant as the engine writes it, in the time zone of this machine."""
+    return datetime.fromisoformat(instant).astimezone()
+
+
+def project(scope: str) -> str:
+    """A scope as short as a person would call it.
+
+    >>> project("repo_sparrow__0123456789abcdef"), project("user")
+    ('sparrow', 'user')
+    """
+    return scope.removeprefix("repo_").rpartition("__")[0] or scope if scope.startswith("repo_") else scope
+
+
+def first_line(text: str, width: int) -> str:
+    """The beginning of a text on one line of at most `width` characters.
+
+    >>> first_line("user: Which port?\\n\\nassistant: 8080.", 20)
+    'Which port?'
+    """
+    for line in text.splitlines():
+        line = line.strip().removeprefix("user:").strip()
+        if line:
+            return line if len(line) <= width else line[: max(width - 3, 1)].rstrip() + "..."
+    return ""

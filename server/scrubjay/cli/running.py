@@ -1,0 +1,96 @@
+"""`scrubjay serve`, `stop`, `reindex` and `pull`: the engine and its model."""
+
+from __future__ import annotations
+
+import argparse
+
+from scrubjay.cli.command import Command, Place, call_engine, engine_runs, note, visit_engine
+from scrubjay.cli.display import plural
+from scrubjay.cli.progress import Progress
+from scrubjay.errors import EngineError, InputError
+
+STOP_SECONDS = 40.0  # requests in flight have 30 s to end
+
+
+def serve(place: Place, options: argparse.Namespace) -> int:
+    """Be the engine of the home, here, until Ctrl-C."""
+    from scrubjay.cli.serve import serve as run_engine
+
+    return run_engine(place.root, auto=options.auto)
+
+
+def stop(place: Place, options: argparse.Namespace) -> int:
+    """End the engine."""
+    if not finish(place):
+        print("No engine runs.")
+    else:
+        print("The engine has ended; what was acknowledged is stored or waits in the spool. A client starts the next one when it needs it.")
+    return 0
+
+
+def finish(place: Place) -> bool:
+    """Ask the engine to finish and wait until it has; False if none runs.
+
+    Raises:
+        EngineError: it is still there after STOP_SECONDS.
+    """
+    from scrubjay.engine.lock import FileLock
+
+    engine = visit_engine(place)
+    if engine is None:
+        return False
+    with engine:
+        engine.call("finish", {})
+    note("waiting for the engine to finish ...")
+    with FileLock(place.home.engine_lock) as lock:
+        if not lock.acquire(STOP_SECONDS) and engine_runs(place.home):
+            raise EngineError(f"The engine still answers requests after {STOP_SECONDS:g} seconds. Try again when its clients are at rest.")
+    return True
+
+
+def reindex(place: Place, options: argparse.Namespace) -> int:
+    """Build the index anew from the records, with the model that the settings name now."""
+    engine = visit_engine(place)
+    if engine is not None:
+        with engine:
+            waits_for_restart = engine.call("reload", {})["restart"]
+            by_hand = not engine.engine.get("auto")
+        if waits_for_restart and by_hand:
+            raise EngineError("The running engine was started by hand and has the old model. End it, start it again, and repeat.")
+        if waits_for_restart:
+            note(f"the engine is started anew, because it has the old {', '.join(waits_for_restart)}")
+            finish(place)
+    with call_engine(place) as engine, Progress("embedding") as progress:
+        note("reading every record ...")
+        done = engine.call("reindex", {}, lambda step: progress.show(step["done"], step["total"]))
+    print(f"{plural(done['passages'], 'passage')} indexed and embedded anew.")
+    return 0
+
+
+def pull(place: Place, options: argparse.Namespace) -> int:
+    """Download a model: the one command that opens a connection."""
+    from scrubjay.encoders.hub import parse_id
+    from scrubjay.encoders.pull import pull as download
+
+    named = parse_id(options.model)
+    if named is None:
+        raise InputError(f"{options.model!r} is no model id; give one such as BAAI/bge-small-en-v1.5, or with a revision after @.")
+    pulled = download(*named)
+    print(f"{options.model} is in {pulled.folder}.\nUse it with: scrubjay config model {named[0]}@{pulled.commit}\nThen: scrubjay reindex")
+    return 0
+
+
+def _serve_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--auto", action="store_true", help=argparse.SUPPRESS)
+
+
+def _pull_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL_ID", help="organisation/name on the Hugging Face hub, @revision if you like")
+
+
+COMMANDS = (
+    Command("serve", "Run the engine in this terminal; clients start one by themselves, so you rarely need this.", serve, _serve_arguments),
+    Command("stop", "End the engine; the next client starts another.", stop),
+    Command("reindex", "Build the search index anew, for instance after a change of the model.", reindex),
+    Command("pull", "Download another embedding model; the only command that uses the network.", pull, _pull_arguments),
+)

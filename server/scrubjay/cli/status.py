@@ -1,0 +1,131 @@
+"""`scrubjay status`: whether everything that was said was captured, and how the engine and its home are. Starts no engine to find out."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from scrubjay.cli.command import Command, Place, call_engine, visit_engine
+from scrubjay.cli.display import local, plural, size, span
+from scrubjay.cli.inbox import Inbox, inbox
+from scrubjay.errors import EngineError, InputError
+from scrubjay.settings import Settings, load
+
+Line = tuple[str, str]  # what, and what there is to say of it
+
+
+def status(place: Place, options: argparse.Namespace) -> int:
+    """Say how things are; 0 even if they are bad, which is the doctor's business."""
+    home = place.home
+    engine, trouble = None, None
+    try:
+        client = call_engine(place) if options.start else visit_engine(place)
+        if client is not None:
+            with client:
+                engine = client.call("status", {"wait": options.start}) | {"auto": client.engine.get("auto")}
+    except EngineError as error:
+        trouble = str(error)
+    left = inbox(home)  # after the engine was asked, so that a turn on its way is not missed by both
+    try:
+        settings, unreadable = load(home.config), None
+    except InputError as error:
+        settings, unreadable = None, str(error)
+    if options.json:
+        facts = {"home": home.root, "captured": _captured(engine), "received": received(engine, left), "inbox": left._asdict()}
+        print(json.dumps({**facts, "engine": engine, "trouble": trouble or unreadable}, indent=1, ensure_ascii=False))
+        return 0
+    for line in headline(engine, left):
+        print(line)
+    print()
+    lines = [*_engine(engine, trouble), *_records(engine), *_spool(left), *_capture(settings, unreadable), ("home", home.root)]
+    for name, text in lines:
+        print(f"{name:<9} {text}")
+    return 0
+
+
+def _captured(engine: dict[str, Any] | None) -> int | None:
+    return engine.get("captured") if engine else None
+
+
+def received(engine: dict[str, Any] | None, left: Inbox) -> int | None:
+    """How many turns hooks have handed in: those stored, those that wait, and those that were set aside."""
+    stored = _captured(engine)
+    return None if stored is None else stored + left.turns_waiting + left.turns_set_aside
+
+
+def headline(engine: dict[str, Any] | None, left: Inbox) -> list[str]:
+    """The answer to the first question, and what keeps it from being complete."""
+    total = received(engine, left)
+    if total is None:
+        lines = ["No engine runs, so turns cannot be counted now (`scrubjay status --start` does)."]
+        if not (left.waiting or left.set_aside):
+            lines.append("Nothing waits in the spool: every turn that was captured is stored.")
+    else:
+        lines = [f"captured {_captured(engine):,} of {plural(total, 'turn')}"]
+    if left.turns_waiting:
+        when = "are about to be stored" if engine else "will be stored by the next engine"
+        lines.append(f"  {plural(left.turns_waiting, 'turn')} in the spool {when}")
+    if left.turns_set_aside:
+        lines.append(f"  {plural(left.turns_set_aside, 'turn')} set aside, because it could not be read; the reason is below")
+    if left.unanswered:
+        lines.append(f"  {plural(left.unanswered, 'prompt')} without an answer yet: being answered now, or interrupted")
+    return lines
+
+
+def _engine(engine: dict[str, Any] | None, trouble: str | None) -> list[Line]:
+    if trouble:
+        return [("engine", f"out of reach: {trouble}")]
+    if engine is None:
+        return [("engine", "none runs; any client starts one")]
+    since = local(engine["started_at"])
+    age = span((datetime.now(UTC) - since).total_seconds())
+    doing = {"loading": "loading", "failed": "cannot work"}.get(engine["state"]) or ("working" if engine["busy"] else "idle")
+    how = "" if engine["auto"] else ", started by hand"
+    lines = [("engine", f"pid {engine['pid']}, version {engine['version']}, since {since:%Y-%m-%d %H:%M} ({age}){how}, {doing}")]
+    if engine["failure"]:
+        lines.append(("", engine["failure"]))
+    if "trouble" in engine:
+        lines.append(("model", f"{engine['model']}; {engine['trouble'] or 'meaning and words are searched'}"))
+    return lines
+
+
+def _records(engine: dict[str, Any] | None) -> list[Line]:
+    if engine is None or "records" not in engine:
+        return []
+    held, disk = engine["records"], engine["disk"]
+    waiting = f", {held['waiting_for_vector']:,} of them not embedded yet" if held["waiting_for_vector"] else ""
+    lines = [
+        ("stored", f"{plural(held['turns'], 'turn')}, {plural(held['memories'], 'fact')}, {plural(held['documents'], 'document')}"),
+        ("index", f"{plural(held['passages'], 'passage')}{waiting}"),
+        ("disk", f"{size(disk['bytes'])} of at most {size(disk['limit'])}"),
+    ]
+    if engine["peak_rss"]:
+        lines.append(("memory", f"{size(engine['peak_rss'])} at most so far"))
+    lines += [("repaired", repair) for repair in engine["repairs"]]
+    lines += [("error", error) for error in engine["errors"]]
+    return [*lines, ("scope", f"{engine['scope']} (this folder)")]
+
+
+def _spool(left: Inbox) -> list[Line]:
+    text = f"{plural(left.waiting, 'write')} waiting" if left.waiting else "empty"
+    aside = f", {left.set_aside:,} set aside" if left.set_aside else ""
+    return [("spool", text + aside), *(("", reason) for reason in left.reasons)]
+
+
+def _capture(settings: Settings | None, unreadable: str | None) -> list[Line]:
+    if settings is None:
+        return [("capture", f"the settings cannot be read: {unreadable}")]
+    words = "paused; `scrubjay resume` ends that" if settings.paused else settings.capture
+    if settings.capture != "off" and not settings.paused:
+        words += f"; prompts and answers under {settings.min_length} characters are not recorded"
+    return [("capture", words), *(("excluded", folder) for folder in settings.excluded)]
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--start", action="store_true", help="start the engine if none runs, to count what is stored")
+    parser.add_argument("--json", action="store_true", help="print the raw facts as JSON")
+
+
+STATUS = Command("status", "Show what was captured, and how the engine and its home are.", status, _arguments)
