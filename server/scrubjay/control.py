@@ -76,9 +76,18 @@ def _object(line: bytes) -> dict[str, Any]:
 
 
 async def _status(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
+    """What can be said at once; with `wait`, what can be said when loading is over."""
+    if params.get("wait") is True:
+        await engine.loaded()
+    facts = {**engine.facts(), "scope": scope, "busy": engine.busy}
     if not engine.ready or engine.failure is not None:
-        return {**engine.facts(), "scope": scope}
-    return {**engine.facts(), "scope": scope, **await (await engine.core()).status()}
+        return facts
+    return {**facts, **await (await engine.core()).status()}
+
+
+async def _scopes(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
+    """How many turns, memories and documents each scope holds."""
+    return await (await engine.core()).counts()
 
 
 async def _list(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
@@ -120,6 +129,7 @@ async def _merge_scopes(engine: Engine, scope: str, params: dict[str, Any], prog
 
 METHODS: dict[str, Method] = {
     "status": _status,
+    "scopes": _scopes,
     "list": _list,
     "search": _search,
     "add": _add,

@@ -16,7 +16,7 @@ from scrubjay.encoders import EmbeddingWorker, Encoder, open_encoder
 from scrubjay.engine.completion import Completion
 from scrubjay.engine.indexing import Indexer
 from scrubjay.engine.reindex import reindex
-from scrubjay.engine.status import status
+from scrubjay.engine.status import counts_by_scope, status
 from scrubjay.engine.upkeep import Upkeep
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import EncoderError
@@ -116,6 +116,12 @@ class Core:
     async def status(self) -> dict[str, Any]:
         """See `scrubjay.engine.status`."""
         return await status(self)
+
+    async def counts(self) -> dict[str, dict[str, int]]:
+        """See `scrubjay.engine.status`."""
+        await self.writer.drain()
+        await self.store.flush()
+        return await counts_by_scope(self.store)
 
     async def reindex(self, progress: Progress | None = None) -> int:
         """Build the passages anew from the records and embed them with the present model; how many passages."""

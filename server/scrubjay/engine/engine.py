@@ -38,7 +38,7 @@ class Engine:
 
     def __init__(self, home: Home, *, clock: Callable[[], datetime] = utc_now) -> None:
         self.home, self.clock = home, clock
-        self.settings = Settings()
+        self.settings = self._started_with = Settings()
         self.started_at = clock()
         self._loaded = asyncio.Event()
         self._core: Core | None = None
@@ -47,7 +47,7 @@ class Engine:
     async def load(self) -> None:
         """Read the settings, open the store, start the model. What fails is told to every later call, and in the log."""
         try:
-            self.settings = load(self.home.config)
+            self.settings = self._started_with = load(self.home.config)
             write_capture(self.home, self.settings)
             module = await asyncio.to_thread(importlib.import_module, "scrubjay.engine.core")
             self._core = await module.open_core(self.home, self.settings, self.clock)
@@ -70,6 +70,10 @@ class Engine:
     def busy(self) -> bool:
         return not self.ready or (self._core is not None and self._core.busy)
 
+    async def loaded(self) -> None:
+        """Wait until loading is over, well or not."""
+        await self._loaded.wait()
+
     async def core(self) -> Core:
         """The opened engine.
 
@@ -87,11 +91,11 @@ class Engine:
 
     def reload(self) -> list[str]:
         """Read the settings again; the names of those that only the next engine will follow."""
-        before, self.settings = self.settings, load(self.home.config)
+        self.settings = load(self.home.config)
         write_capture(self.home, self.settings)
         if self._core is not None:
             self._core.settings = self.settings
-        return [name for name in _AT_START if getattr(before, name) != getattr(self.settings, name)]
+        return [name for name in _AT_START if getattr(self._started_with, name) != getattr(self.settings, name)]
 
     def facts(self) -> dict[str, Any]:
         """What can be said of the engine without its store."""
@@ -102,7 +106,7 @@ class Engine:
             "started_at": self.started_at.isoformat(timespec="seconds"),
             "state": "failed" if self._failure else "ready" if self.ready else "loading",
             "failure": str(self._failure) if self._failure else None,
-            "model": self.settings.model,
+            "model": self._started_with.model,
             "capture": {**capture_view(self.settings)},
         }
 

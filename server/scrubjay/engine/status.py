@@ -12,6 +12,7 @@ from scrubjay.store import sql
 
 if TYPE_CHECKING:
     from scrubjay.engine.core import Core
+    from scrubjay.store.store import Store
 
 ERRORS_SHOWN = 5
 
@@ -45,6 +46,16 @@ async def status(core: Core) -> dict[str, Any]:
         "errors": await asyncio.to_thread(_last_errors, core.home.log),
         "set_aside": await asyncio.to_thread(_reasons, core),
     }
+
+
+async def counts_by_scope(store: Store) -> dict[str, dict[str, int]]:
+    """{scope: {turns, memories, documents}} of what is not forgotten."""
+    counts: dict[str, dict[str, int]] = {}
+    for name, kind in (("turns", Turn), ("memories", Memory), ("documents", Document)):
+        for row in await store.select(kind, "forgotten_at IS NULL", columns=["scope"]):
+            held = counts.setdefault(row.scope, {"turns": 0, "memories": 0, "documents": 0})
+            held[name] += 1
+    return counts
 
 
 async def _fragments(core: Core) -> int:
