@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from scrubjay.capture import DEFAULT, MAX_TEXT, cut, is_excluded, is_salient, policy, should_embed, should_record, storable
 from scrubjay.errors import InputError
 from scrubjay.models.fields import MAX_TURN_TEXT

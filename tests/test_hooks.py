@@ -11,9 +11,9 @@ import stat
 from pathlib import Path
 
 import pytest
+
 from scrubjay import spool
 from scrubjay.hooks import session_start, stop, user_prompt_submit
-
 from tests.claude_code_host import EVENTS, HOOKS, Engine, Host
 
 PACKAGE = HOOKS.parent / "server" / "scrubjay"

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from scrubjay import scopes
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import Home, open_home

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from scrubjay import spool
 from scrubjay.errors import HomeError, SpoolError
 from scrubjay.home import Home, open_home
