@@ -1,0 +1,53 @@
+"""Short ways to say things to a core in tests: the envelopes and requests a face would make."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+from scrubjay.engine.core import Core
+from scrubjay.models import requests
+from scrubjay.models.results import DocumentAdded, Forgotten, MemoryAdded, MemoryHits, TurnRecorded
+from scrubjay.writes import envelope
+
+SCOPE = "repo_demo__0123456789abcdef"
+
+
+async def turn(core: Core, session: str, *, scope: str = SCOPE, id: str | None = None, **args: Any) -> TurnRecorded:
+    request = requests.parse(requests.RecordTurn, {"session_id": session, **args})
+    made = envelope("turn", request, id=id or uuid4().hex, scope=scope, source="test", at=core.clock())
+    return await core.write(made)  # type: ignore[return-value]
+
+
+async def fact(core: Core, content: str, *, scope: str = SCOPE, **args: Any) -> MemoryAdded:
+    request = requests.parse(requests.AddMemory, {"content": content, **args})
+    made = envelope("memory", request, id=uuid4().hex, scope=scope, source="test", at=core.clock())
+    return await core.write(made)  # type: ignore[return-value]
+
+
+async def document(core: Core, content: str, *, scope: str = SCOPE, **args: Any) -> DocumentAdded:
+    request = requests.parse(requests.DocumentText, {"content": content, **args})
+    made = envelope("document", request, id=uuid4().hex, scope=scope, source="test", at=core.clock())
+    return await core.write(made)  # type: ignore[return-value]
+
+
+async def forget(core: Core, id: str, **args: Any) -> Forgotten:
+    request = requests.parse(requests.Forget, {"id": id, **args})
+    made = envelope("forget", request, id=uuid4().hex, scope=SCOPE, source="test", at=core.clock())
+    return await core.write(made)  # type: ignore[return-value]
+
+
+async def search(core: Core, query: str, *, scope: str = SCOPE, **args: Any) -> MemoryHits:
+    return await core.search_memories(requests.parse(requests.SearchMemories, {"query": query, **args}), scope)
+
+
+def texts(hits: MemoryHits) -> list[str]:
+    return [hit.memory or hit.chunk or "" for hit in hits.results]
+
+
+async def embedded(core: Core) -> None:
+    """Wait until no passage waits for its vector."""
+    await core.writer.settle()
+    encoder = await core.indexer.load()
+    while await core.indexer.embed_some(encoder):
+        pass

@@ -1,0 +1,191 @@
+"""What search_memories promises: scopes, windows, budgets, thresholds, scores."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from said import SCOPE, embedded, fact, search, texts, turn
+
+from scrubjay.engine.core import Core
+from scrubjay.recall import cost
+
+DAY = "2026-03-0{}T09:00:00Z"
+
+
+async def session(core: Core, name: str, *said: str, scope: str = SCOPE, day: int = 1) -> None:
+    for minute, text in enumerate(said):
+        await turn(core, name, user=text, scope=scope, ts=f"2026-03-0{day}T09:{minute:02d}:00Z")
+
+
+async def test_a_window_brings_the_neighbours_in_time_order_without_the_hit(core: Core):
+    await session(core, "a", "alpha beta", "gamma delta", "the zebra decision", "epsilon zeta", "eta theta")
+    await embedded(core)
+    hits = await search(core, "zebra decision", top_k=1, prev_turns=1, next_turns=2)
+    assert texts(hits) == ["the zebra decision"]
+    assert [(hit.turn, hit.reason) for hit in hits.related] == [(1, "window"), (3, "window"), (4, "window")]
+
+
+async def test_a_window_never_crosses_a_session_or_a_scope(core: Core):
+    await session(core, "a", "one", "two")
+    await session(core, "a", "the zebra decision", scope="repo_other__0123456789abcdef")
+    await session(core, "b", "the zebra decision")
+    await session(core, "c", "three", "four")
+    await embedded(core)
+    hits = await search(core, "zebra decision", top_k=1, prev_turns=20, next_turns=20)
+    assert (hits.results[0].session_id, hits.related) == ("b", [])
+
+
+async def test_windows_merge_and_a_hit_within_an_earlier_window_is_skipped(core: Core):
+    await session(core, "a", "zebra one", "zebra two", "zebra three", "other", "zebra four", "end")
+    await embedded(core)
+    hits = await search(core, "zebra", top_k=3, prev_turns=1, next_turns=1)
+    seen = [hit.id for hit in (*hits.results, *hits.related)]
+    assert len(seen) == len(set(seen))
+    assert {hit.turn for hit in (*hits.results, *hits.related)} == {0, 1, 2, 3, 4, 5}
+
+
+async def test_forgotten_turns_are_nobodys_neighbours(core: Core):
+    from said import forget
+
+    await session(core, "a", "one", "the zebra decision")
+    row = (await search(core, "one", top_k=5)).results
+    await forget(core, next(hit.id for hit in row if hit.memory == "one"))
+    assert (await search(core, "zebra decision", top_k=1, prev_turns=1)).related == []
+
+
+async def test_a_scope_never_leaks_into_another(core: Core):
+    await fact(core, "The launch code is zebra.", scope="repo_secret__0123456789abcdef")
+    await turn(core, "s", user="the launch code is zebra", scope="repo_secret__0123456789abcdef")
+    await embedded(core)
+    for mode in ("memories", "hybrid", "documents"):
+        assert texts(await search(core, "launch code zebra", search_mode=mode)) == []
+    assert len(texts(await search(core, "launch code zebra", scope="repo_secret__0123456789abcdef"))) == 2
+
+
+async def test_a_project_sees_what_is_true_of_the_user_everywhere_and_star_sees_all(core: Core):
+    await fact(core, "Alex likes zebras.", scope="user")
+    await fact(core, "Kim likes zebras.", scope="repo_other__0123456789abcdef")
+    assert texts(await search(core, "who likes zebras?")) == ["Alex likes zebras."]
+    from scrubjay.models import requests
+
+    everywhere = requests.parse(requests.SearchMemories, {"query": "who likes zebras?", "scope": "*"})
+    assert len((await core.search_memories(everywhere, SCOPE)).results) == 2
+
+
+async def test_the_score_is_the_weighted_mean_of_its_parts(core: Core):
+    await fact(core, "The zebra lives in the barn.", importance=9)
+    await session(core, "a", "where does the zebra live?")
+    await embedded(core)
+    for weights in ((1.0, 0.1, 0.1), (1.0, 1.0, 1.0), (0.0, 1.0, 0.0), (2.0, 0.0, 3.0)):
+        named = dict(zip(("weight_relevance", "weight_importance", "weight_recency"), weights, strict=True))
+        hits = (await search(core, "where is the zebra", **named)).results
+        assert len(hits) == 2
+        for hit in hits:
+            parts = (hit.relevance_score, hit.importance_score_normalized, hit.recency_score)
+            assert all(0 <= part <= 1 for part in parts)
+            assert hit.score == pytest.approx(sum(w * part for w, part in zip(weights, parts, strict=True)) / sum(weights), abs=1e-6)
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+async def test_a_quotation_scores_at_least_nine_tenths_and_comes_first(core: Core):
+    await session(core, "a", "we keep the parser in one file because it is small", "parser parser file small keep one")
+    await embedded(core)
+    hits = await search(core, "keep the parser in one file", top_k=2)
+    assert hits.results[0].turn == 0 and hits.results[0].relevance_score >= 0.9 > hits.results[1].relevance_score
+
+
+async def test_raising_the_threshold_never_returns_more(core: Core):
+    await session(core, "a", "the zebra decision", "zebra food", "something else", "nothing of it")
+    await embedded(core)
+    counts = [len((await search(core, "zebra decision", threshold=level / 10)).results) for level in range(11)]
+    assert counts == sorted(counts, reverse=True) and counts[0] > counts[-1]
+    for hit in (await search(core, "zebra decision", threshold=0.5)).results:
+        assert hit.relevance_score >= 0.5
+
+
+async def test_tags_mean_all_of_them_and_partitions_any(core: Core):
+    await fact(core, "zebra one", tags=["x", "y"])
+    await fact(core, "zebra two", tags=["x"], partition_id="mem_preference")
+    assert texts(await search(core, "zebra", tags=["x", "y"])) == ["zebra one"]
+    assert len(texts(await search(core, "zebra", tags=["x"]))) == 2
+    assert texts(await search(core, "zebra", partition_ids=["mem_preference"])) == ["zebra two"]
+
+
+async def test_since_and_until_bound_the_date(core: Core):
+    for day in (1, 2, 3):
+        await turn(core, f"s{day}", user=f"zebra on day {day}", ts=DAY.format(day))
+    hits = await search(core, "zebra", since=DAY.format(2), until=DAY.format(3))
+    assert texts(hits) == ["zebra on day 2"]
+
+
+async def test_facts_alone_when_turns_are_not_wanted_and_one_session_when_it_is_named(core: Core):
+    await fact(core, "zebra fact")
+    await session(core, "a", "zebra turn")
+    await session(core, "b", "zebra other")
+    assert texts(await search(core, "zebra", include_turns=False)) == ["zebra fact"]
+    assert texts(await search(core, "zebra", session_id="b")) == ["zebra other"]
+
+
+async def test_a_filter_is_not_softened_by_neighbours(core: Core):
+    await turn(core, "a", user="zebra food", tags=["keep"], ts=DAY.format(1))
+    await turn(core, "a", user="plain neighbour", ts=DAY.format(2))
+    await embedded(core)
+    assert texts(await search(core, "zebra", tags=["keep"])) == ["zebra food"]
+
+
+async def test_without_a_count_or_a_window_a_budget_is_filled_and_stated(core: Core):
+    for n in range(30):
+        await turn(core, f"s{n}", user=f"zebra note {n} " + "word " * 100)
+    hits = await search(core, "zebra note")
+    assert hits.tokens.budget == 1500 and 1000 < hits.tokens.spent <= 1500
+    assert hits.tokens.spent == sum(cost(hit) for hit in (*hits.results, *hits.related))
+    assert hits.left_out
+
+
+async def test_hits_and_neighbours_share_one_budget(core: Core):
+    await session(core, "a", *("zebra " + "word " * 60 for _ in range(12)))
+    hits = await search(core, "zebra", prev_turns=2, next_turns=2, max_tokens=400)
+    assert hits.tokens.spent <= 400
+    assert hits.tokens.spent == sum(math.ceil(len(hit.memory or "") / 4) for hit in (*hits.results, *hits.related))
+
+
+async def test_the_best_hit_is_shortened_rather_than_left_out(core: Core):
+    await turn(core, "a", user="zebra " * 140)
+    hits = await search(core, "zebra", max_tokens=50)
+    assert len(hits.results) == 1 and hits.results[0].truncated and hits.tokens.spent <= 50
+
+
+async def test_no_answer_exceeds_ten_thousand_tokens(core: Core):
+    for n in range(120):
+        await turn(core, f"s{n}", user=f"zebra {n} " + "word " * 160)
+    hits = await search(core, "zebra", top_k=100)
+    assert hits.tokens.spent <= 10_000 and hits.left_out
+
+
+async def test_a_long_turn_shows_its_best_passage_and_a_long_neighbour_its_summary(core: Core):
+    filler = " ".join(f"filler sentence number {n} about nothing." for n in range(60))
+    await turn(core, "a", user="What about the zebra?", assistant=f"{filler} The zebra sleeps in the barn. {filler}", ts=DAY.format(1))
+    await turn(core, "a", user="Thanks for that", assistant=f"You are welcome. {filler}", ts=DAY.format(2))
+    await embedded(core)
+    hits = await search(core, "where does the zebra sleep", top_k=1, next_turns=1)
+    assert hits.results[0].truncated and "barn" in hits.results[0].memory and len(hits.results[0].memory) <= 1200
+    assert hits.related[0].truncated and hits.related[0].role == "summary"
+
+
+async def test_a_date_in_the_question_prefers_the_turns_of_that_day(core: Core):
+    await turn(core, "a", user="we talked about the zebra stable", ts=DAY.format(1))
+    await turn(core, "b", user="we talked about the zebra stable again", ts="2026-01-10T09:00:00Z")
+    await embedded(core)
+    assert (await search(core, "what did we say about the zebra on 10 January 2026?", top_k=1)).results[0].session_id == "b"
+
+
+async def test_an_empty_store_answers_with_nothing(core: Core):
+    hits = await search(core, "anything at all")
+    assert (hits.results, hits.related, hits.total, hits.tokens.spent) == ([], [], 0, 0)
+
+
+@pytest.mark.parametrize("query", ["the of and", "???", "🐦", "'; DROP TABLE turns; --", "a" * 9_000])
+async def test_odd_queries_are_answered(core: Core, query: str):
+    await session(core, "a", "the zebra decision")
+    await search(core, query)

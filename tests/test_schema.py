@@ -1,0 +1,67 @@
+"""A record comes back from disk as it was written."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scrubjay.models.records import Document, Memory, Passage, Turn
+from scrubjay.store.schema import arrow_schema, from_table, micros, moment, to_table
+from scrubjay.store.store import Store
+
+letters = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=30)
+moments = st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st.just(UTC))
+flat = st.dictionaries(letters, st.one_of(letters, st.booleans(), st.integers(-(2**50), 2**50), st.lists(letters, max_size=3)), max_size=4)
+maybe = st.one_of(st.none(), letters)
+
+
+@st.composite
+def turns(draw):
+    return Turn(
+        id=draw(st.uuids().map(str)),
+        scope="s",
+        partition_id="mem_episodic",
+        tags=tuple(draw(st.lists(letters, max_size=3))),
+        source="test",
+        metadata=draw(flat),
+        created_at=draw(moments),
+        updated_at=draw(moments),
+        last_accessed_at=draw(moments),
+        expires_at=draw(st.one_of(st.none(), moments)),
+        session_id=draw(letters),
+        turn=draw(st.integers(0, 10**6)),
+        user=draw(maybe),
+        assistant=draw(maybe),
+        files=tuple(draw(st.lists(letters, max_size=3))),
+        started_at=draw(moments),
+    )
+
+
+@given(moments)
+def test_a_moment_survives_as_microseconds(at):
+    assert moment(micros(at)) == at
+
+
+@given(st.lists(turns(), min_size=1, max_size=5))
+def test_records_survive_arrow(rows):
+    assert from_table(Turn, to_table(rows, arrow_schema(Turn))) == rows
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(row=turns())
+async def test_a_record_survives_lancedb(store: Store, row: Turn):
+    from scrubjay.store.changes import Change
+
+    store.stage(Change(row))
+    await store.flush()
+    assert (await store.get(Turn, [row.id])) == {row.id: row}
+
+
+@pytest.mark.parametrize("model", [Turn, Memory, Document, Passage])
+def test_a_schema_has_every_field_of_its_model_and_only_the_id_must_be_there(model):
+    schema = arrow_schema(model, dim=4)
+    assert schema.names == [*model.model_fields, "vector"]
+    assert [field.name for field in schema if not field.nullable] == ["id"]

@@ -1,0 +1,214 @@
+"""The store on a real LanceDB in a temporary folder: group commit, order, repair, quoting."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scrubjay.errors import StoreError
+from scrubjay.home import Home
+from scrubjay.models.records import Memory, Passage, Turn
+from scrubjay.store import sql
+from scrubjay.store.changes import Change
+from scrubjay.store.durable import Durable
+from scrubjay.store.index_note import read_note
+from scrubjay.store.store import Store, note_path, open_store
+
+
+def a_turn(now, id="turn_1", **values) -> Turn:
+    base = dict(
+        id=id, scope="s", partition_id="mem_episodic", source="test", created_at=now, updated_at=now, last_accessed_at=now,
+        session_id="a", turn=0, user="hello", started_at=now,
+    )  # fmt: skip
+    return Turn(**(base | values))
+
+
+def a_passage(now, id="p_1", record_id="turn_1", text="hello", **values) -> Passage:
+    base = dict(
+        id=id, src="turn", record_id=record_id, part=0, text=text, search_text=text, embed_text=text, scope="s",
+        partition_id="mem_episodic", dated_at=now,
+    )  # fmt: skip
+    return Passage(**(base | values))
+
+
+async def test_a_staged_record_is_read_before_it_is_committed(store: Store, now):
+    store.stage(Change(a_turn(now)))
+    assert (await store.get(Turn, ["turn_1"]))["turn_1"].user == "hello"
+    assert await store.count(Turn) == 0
+    await store.flush()
+    assert await store.count(Turn) == 1
+
+
+async def test_a_thousand_single_writes_in_groups_do_not_become_a_thousand_fragments(store: Store, now):
+    for n in range(1000):
+        store.stage(Change(a_turn(now, f"turn_{n}", turn=n), (a_passage(now, f"p_{n}", f"turn_{n}"),)))
+        if n % 100 == 99:
+            await store.flush()
+    stats = await store.tables.turns.stats()
+    assert await store.count(Turn) == 1000
+    assert stats["fragment_stats"]["num_fragments"] <= 10
+
+
+async def test_writing_the_same_records_again_doubles_nothing(store: Store, now):
+    for _ in range(2):
+        store.stage(Change(a_turn(now), (a_passage(now),)))
+        await store.flush()
+    assert (await store.count(Turn), await store.count_passages()) == (1, 1)
+
+
+async def test_a_rewritten_record_loses_the_passages_it_no_longer_has_and_keeps_the_vectors_of_the_others(store: Store, now):
+    store.stage(Change(a_turn(now), (a_passage(now, "p_kept"), a_passage(now, "p_gone"))))
+    await store.flush()
+    vector = np.ones(64, dtype=np.float32) / 8
+    await store.set_vectors({"p_kept": vector, "p_gone": vector, "p_never": vector}, "space")
+    store.stage(Change(a_turn(now, user="more"), (a_passage(now, "p_kept"), a_passage(now, "p_new")), rewritten=True))
+    await store.flush()
+    rows = {row.id: row.space_id for row in await store.passages("true")}
+    assert rows == {"p_kept": "space", "p_new": None}
+
+
+async def test_a_passage_is_found_by_words_at_once_and_by_meaning_when_it_has_a_vector(store: Store, now):
+    store.stage(Change(a_turn(now), (a_passage(now, text="the nightly backup"),)))
+    await store.flush()
+    vector = np.eye(64, dtype=np.float32)[0]
+    assert (await store.by_words("backups", "true", 5)).num_rows == 1
+    assert (await store.by_vector(vector, "true", 5)).num_rows == 0
+    await store.set_vectors({"p_1": vector}, "space")
+    assert (await store.by_vector(vector, "true", 5))["_distance"][0].as_py() == pytest.approx(0, abs=1e-6)
+
+
+async def test_forgotten_passages_are_hidden_and_stay(store: Store, now):
+    store.stage(Change(a_turn(now), (a_passage(now),)))
+    await store.flush()
+    store.stage(Change(a_turn(now, forgotten_at=now), hidden=True))
+    await store.flush()
+    assert [row.hidden for row in await store.passages("true")] == [True]
+
+
+async def test_a_record_forgotten_before_its_commit_is_hidden_too(store: Store, now):
+    store.stage(Change(a_turn(now), (a_passage(now),)))
+    store.stage(Change(a_turn(now, forgotten_at=now), hidden=True))
+    await store.flush()
+    assert [row.hidden for row in await store.passages("true")] == [True]
+
+
+async def test_turns_of_a_session_stand_in_order_of_their_start(store: Store, now):
+    from datetime import timedelta
+
+    for number, minutes in ((0, 0), (1, 20), (2, 10)):
+        store.stage(Change(a_turn(now, f"turn_{number}", turn=number, started_at=now + timedelta(minutes=minutes))))
+    places = (await store.sessions.places([("s", "a")]))["s", "a"]
+    assert [place.turn for place in places] == [0, 2, 1]
+    await store.flush()
+    assert (await store.sessions.places([("s", "a")]))["s", "a"] == places
+    assert (await store.sessions.places([("other", "a")]))["other", "a"] == ()
+
+
+async def test_a_failed_commit_leaves_everything_staged(store: Store, now, home: Home):
+    store.stage(Change(a_turn(now)))
+    data = Path(home.data) / "turns.lance"
+    data.rename(data.with_suffix(".away"))
+    with pytest.raises((RuntimeError, OSError, ValueError)):
+        await store.flush()
+    data.with_suffix(".away").rename(data)
+    assert store.unwritten == 1
+    await store.flush()
+    assert await store.count(Turn) == 1
+
+
+async def test_a_zero_byte_newest_manifest_is_set_aside_and_the_version_before_it_opens(store: Store, now, home: Home):
+    store.stage(Change(a_turn(now)))
+    await store.flush()
+    store.stage(Change(a_turn(now, "turn_2", turn=1)))
+    await store.flush()
+    versions = Path(home.data) / "turns.lance" / "_versions"
+    newest = min(versions.glob("*.manifest"))
+    newest.write_bytes(b"")
+    reopened = await open_store(home.data, dim=64)
+    assert await reopened.count(Turn) == 1
+    assert len(reopened.repairs) == 1 and "turns" in reopened.repairs[0]
+    reopened.stage(Change(a_turn(now, "turn_2", turn=1)))
+    await reopened.flush()
+    assert await reopened.count(Turn) == 2
+
+
+async def test_a_home_of_a_newer_version_is_refused_untouched(store: Store, home: Home):
+    note = Path(note_path(home.data))
+    newer = note.read_text().replace('"schema_version": 1', '"schema_version": 99')
+    note.write_text(newer)
+    with pytest.raises(StoreError, match="newer Scrubjay"):
+        await open_store(home.data, dim=64)
+    assert note.read_text() == newer
+
+
+async def test_a_new_generation_of_passages_replaces_the_old_one(store: Store, now, home: Home):
+    store.stage(Change(a_turn(now), (a_passage(now),)))
+    await store.flush()
+    await store.next_generation(32)
+    assert (await store.count_passages(), await store.count(Turn), store.note.dim) == (0, 1, 32)
+    assert read_note(note_path(home.data)) == store.note
+    assert not (Path(home.data) / "passages_1.lance").exists()
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(value=st.one_of(st.text(max_size=20), st.sampled_from(["' OR 1=1 --", "'; drop", "\\'", '"', "`x`", "a' AND 'b", "\n", "%_"])))
+async def test_no_value_can_leave_its_literal(store: Store, now, value: str):
+    value = value.replace("\x00", "")
+    store.stage(Change(a_turn(now, "turn_real", session_id="real")))
+    store.stage(Change(a_turn(now, "turn_odd", session_id=f"odd {value}")))
+    await store.flush()
+    rows = await store.select(Turn, sql.equal("session_id", f"odd {value}"))
+    assert [row.id for row in rows] == ["turn_odd"]
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(text=st.one_of(st.text(min_size=1, max_size=40), st.sampled_from(['"hello"', '"', "hello AND (", "*", "hello^2 ~", "\x00", "🐦"])))
+async def test_no_query_text_can_break_the_word_leg(store: Store, now, text: str):
+    await store.by_words(text, "true", 5)
+
+
+async def test_conditions_on_nothing_and_on_no_values_are_still_conditions(store: Store, now):
+    store.stage(Change(a_turn(now, tags=("x", "y"))))
+    await store.flush()
+    assert len(await store.select(Turn, sql.both(None, None))) == 1
+    assert await store.select(Turn, sql.one_of("id", [])) == []
+    assert len(await store.select(Turn, sql.has_all("tags", ["x", "y"]))) == 1
+    assert await store.select(Turn, sql.has_all("tags", ["x", "z"])) == []
+
+
+def test_each_file_is_synced_once(tmp_path: Path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "one").write_text("1")
+    durable = Durable(str(tmp_path))
+    assert durable.sync() == 1
+    assert durable.sync() == 0
+    (tmp_path / "two").write_text("2")
+    os.remove(tmp_path / "sub" / "one")
+    assert durable.sync() == 1
+
+
+async def test_moving_a_scope_moves_records_and_passages(store: Store, now):
+    store.stage(Change(a_turn(now), (a_passage(now),)))
+    await store.flush()
+    assert await store.rescope("s", "t") == 1
+    assert [row.scope for row in await store.passages("true")] == ["t"]
+    assert len((await store.sessions.places([("t", "a")]))["t", "a"]) == 1
+
+
+async def test_the_newest_records_of_every_kind_come_first(store: Store, now):
+    from datetime import timedelta
+
+    store.stage(Change(a_turn(now, started_at=now - timedelta(days=1))))
+    fact = Memory(
+        id="mem_1", scope="s", partition_id="mem_semantic", source="test", created_at=now, updated_at=now, last_accessed_at=now,
+        root_id="mem_1", content="x", content_hash="h",
+    )  # fmt: skip
+    store.stage(Change(fact))
+    await store.flush()
+    assert [row.id for row in await store.latest(5, "s")] == ["mem_1", "turn_1"]
+    assert await store.latest(5, "t") == []

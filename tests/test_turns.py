@@ -1,0 +1,127 @@
+"""How a turn is identified, completed and refused."""
+
+from __future__ import annotations
+
+import pytest
+from said import SCOPE, embedded, search, texts, turn
+
+from scrubjay.engine.core import Core
+from scrubjay.errors import InputError
+from scrubjay.models.records import Turn
+
+
+async def only(core: Core) -> Turn:
+    await core.writer.settle()
+    (row,) = await core.store.select(Turn, "true")
+    return row
+
+
+async def test_a_turn_recorded_twice_is_stored_once(core: Core):
+    first = await turn(core, "a", prompt_id="p1", user="hi", assistant="hello")
+    second = await turn(core, "a", prompt_id="p1", user="hi", assistant="hello")
+    assert (first.stored, second.stored, second.updated, first.id == second.id) == (True, False, False, True)
+    await only(core)
+
+
+async def test_turns_without_a_number_take_the_next_one(core: Core):
+    numbers = [(await turn(core, "a", user=f"question {n}")).turn for n in range(3)]
+    assert numbers == [0, 1, 2]
+    assert (await turn(core, "b", user="another session")).turn == 0
+
+
+async def test_the_same_number_is_the_same_turn(core: Core):
+    first = await turn(core, "a", turn=4, user="hi")
+    second = await turn(core, "a", turn=4, assistant="hello")
+    assert first.id == second.id and second.updated and not second.stored
+    row = await only(core)
+    assert (row.user, row.assistant) == ("hi", "hello")
+
+
+async def test_a_number_names_a_turn_that_was_recorded_by_its_prompt(core: Core):
+    first = await turn(core, "a", prompt_id="p1", user="hi")
+    assert (await turn(core, "a", turn=0, assistant="hello")).id == first.id
+
+
+async def test_a_taken_number_gives_the_next_free_one(core: Core):
+    await turn(core, "a", turn=0, user="hi")
+    assert (await turn(core, "a", turn=0, prompt_id="p2", user="other")).turn == 1
+
+
+async def test_later_answers_complete_a_turn_and_earlier_parts_of_it_change_nothing(core: Core):
+    await turn(core, "a", prompt_id="p", user="do it", assistant="done")
+    again = await turn(core, "a", prompt_id="p", assistant="I looked first.\n\ndone")
+    assert again.updated
+    assert not (await turn(core, "a", prompt_id="p", assistant="done")).updated
+    assert (await turn(core, "a", prompt_id="p", assistant="And one more thing.")).updated
+    assert (await only(core)).assistant == "I looked first.\n\ndone\n\nAnd one more thing."
+
+
+async def test_another_user_text_under_the_same_key_is_refused_and_nothing_changes(core: Core):
+    await turn(core, "a", prompt_id="p", user="one thing")
+    with pytest.raises(InputError, match="already has another user text"):
+        await turn(core, "a", prompt_id="p", user="quite another")
+    assert (await only(core)).user == "one thing"
+
+
+async def test_queued_prompts_complete_the_prompt_they_hold(core: Core):
+    await turn(core, "a", prompt_id="p", user="first thing")
+    assert (await turn(core, "a", prompt_id="p", user="first thing\n\nand second")).updated
+
+
+async def test_a_speaker_by_the_name_of_a_side_fills_that_side(core: Core):
+    await turn(core, "a", turn=0, role="User", text="hi")
+    await turn(core, "a", turn=0, role="assistant", text="hello")
+    row = await only(core)
+    assert (row.user, row.assistant, row.role, row.text) == ("hi", "hello", None, None)
+
+
+async def test_a_named_speaker_is_searched_with_the_text_and_shown_beside_it(core: Core):
+    await turn(core, "a", role="Caroline", text="I adopted a tortoise.")
+    await turn(core, "a", role="Melanie", text="Congratulations on it!")
+    await embedded(core)
+    hits = await search(core, "What did Caroline adopt?", top_k=1)
+    assert (texts(hits), hits.results[0].role) == (["I adopted a tortoise."], "Caroline")
+
+
+async def test_another_speaker_under_the_same_number_is_refused(core: Core):
+    await turn(core, "a", turn=0, role="Ann", text="hi")
+    with pytest.raises(InputError, match="'Ann'"):
+        await turn(core, "a", turn=0, role="Bob", text="hi")
+
+
+async def test_a_late_turn_keeps_its_true_start_and_its_place(core: Core):
+    await turn(core, "a", user="at ten", ts="2026-03-05T10:00:00Z")
+    await turn(core, "a", user="at twelve", ts="2026-03-05T12:00:00Z")
+    late = await turn(core, "a", user="at eleven", ts="2026-03-05T11:00:00Z")
+    assert late.turn == 2
+    places = (await core.store.sessions.places([(SCOPE, "a")]))[SCOPE, "a"]
+    assert [place.turn for place in places] == [0, 2, 1]
+
+
+async def test_a_summary_is_made_and_searched_and_follows_the_completed_turn(core: Core):
+    await turn(core, "a", prompt_id="p", user="Which database do we take?")
+    await turn(core, "a", prompt_id="p", assistant="We decided to take PostgreSQL because of its extensions.")
+    row = await only(core)
+    assert row.summary and "PostgreSQL" in row.summary
+    roles = {piece.role for piece in await core.store.passages("true")}
+    assert roles == {"user", "assistant", "summary"}
+
+
+async def test_a_given_summary_is_kept(core: Core):
+    await turn(core, "a", prompt_id="p", user="x y z", assistant="long answer", summary="In short: z.")
+    await turn(core, "a", prompt_id="p", assistant="long answer, longer")
+    assert (await only(core)).summary == "In short: z."
+
+
+async def test_a_turn_says_when_it_is_indexed(core: Core):
+    assert not (await turn(core, "a", turn=0, user="hello")).indexed
+    await embedded(core)
+    assert (await turn(core, "a", turn=0, user="hello")).indexed
+
+
+async def test_secrets_are_replaced_before_anything_is_written(core: Core):
+    secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    done = await turn(core, "a", user=f"use {secret} for now", metadata={"note": f"key {secret}"}, files=["x.py"])
+    assert done.redacted == 2
+    row = await only(core)
+    assert secret not in row.model_dump_json()
