@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 DENSE, LEXICAL = 0.5, 0.5  # shares of the legs; 0.4 to 0.6 is a plateau
+COSINE_SPAN = 0.3  # pools of real stores span more; this is for stores of a handful of records
 DATE = 0.3  # a turn of the day or month that the question names
 NEAR, FAR = 0.25, 0.15  # share of the score of the turns one and two places away
 SESSION = 0.3  # share of the best score of the session
@@ -44,8 +45,10 @@ class Signals:
         return len(self.cosine)
 
 
-def scale(values: Floats, *, floor: float | None = None) -> Floats:
+def scale(values: Floats, *, floor: float | None = None, least_span: float = 0.0) -> Floats:
     """Min-max to [0, 1]; NaN (absent) counts as the least present value, or as `floor`. All equal or all absent: 0.
+
+    A span below `least_span` is not stretched to 1: between two near twins a hair's breadth is no reason.
 
     >>> scale(np.array([2.0, np.nan, 4.0])).tolist()
     [0.0, 0.0, 1.0]
@@ -54,6 +57,7 @@ def scale(values: Floats, *, floor: float | None = None) -> Floats:
     if not len(present):
         return np.zeros_like(values)
     low = float(present.min()) if floor is None else floor
+    low = min(low, float(present.max()) - least_span)
     filled = np.where(np.isnan(values), low, values)
     span = float(present.max()) - low
     return np.clip((filled - low) / span, 0.0, 1.0) if span > 0 else np.zeros_like(values)
@@ -61,7 +65,7 @@ def scale(values: Floats, *, floor: float | None = None) -> Floats:
 
 def own(signals: Signals) -> Floats:
     """What each candidate is worth by itself: the scaled sum of the legs, and its date."""
-    return DENSE * scale(signals.cosine) + LEXICAL * scale(signals.bm25, floor=0.0) + DATE * signals.date
+    return DENSE * scale(signals.cosine, least_span=COSINE_SPAN) + LEXICAL * scale(signals.bm25, floor=0.0) + DATE * signals.date
 
 
 def in_context(score: Floats, session: Ints, place: Ints) -> Floats:

@@ -118,6 +118,14 @@ def load(path: str) -> Settings:
     return _settings(_table(_read(path), path), path)
 
 
+def idle_minutes(path: str) -> float:
+    """The one setting an engine needs before it may fail: its default where the file is wrong, which loading reports."""
+    try:
+        return load(path).idle_minutes
+    except (InputError, HomeError):
+        return Settings().idle_minutes
+
+
 def change(path: str, key: str, text_value: str) -> Settings:
     """Write one setting, given as a user typed it, and return them all. Every other line of the file stays as it is.
 

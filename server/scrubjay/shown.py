@@ -9,6 +9,7 @@ from scrubjay.retrieval.pools import Found
 from scrubjay.turns import spoken
 
 WHOLE = 900  # characters up to which a turn is shown whole
+ASKED = 300  # characters of the user's words beside the answer of a longer one
 
 
 def shown(record: Turn | Memory | Document, found: Found | None) -> Hit:
@@ -35,7 +36,10 @@ def _turn(turn: Turn, found: Found | None) -> Hit:
         text, truncated, role = turn.summary, True, "summary"
     elif len(text) > WHOLE:
         truncated = True
-        if found is not None:
+        if found is not None and found.role == "user" and (found.answer or turn.summary):
+            # A question is found by questions like it; alone it tells nobody what was answered.
+            text, role = f"user: {_clipped(found.text)}\n\nassistant: {found.answer or turn.summary}", None
+        elif found is not None:
             text, role = found.text, found.role
         else:
             text, role = (turn.summary or text[:WHOLE]), "summary" if turn.summary else role
@@ -56,6 +60,10 @@ def _turn(turn: Turn, found: Found | None) -> Hit:
         metadata=turn.metadata,
         truncated=truncated,
     )
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= ASKED else text[:ASKED].rsplit(maxsplit=1)[0] + " …"
 
 
 def _chunk(document: Document, found: Found | None) -> Hit:

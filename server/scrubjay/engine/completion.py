@@ -70,7 +70,8 @@ class Completion:
             pending.sort(key=lambda job: job.due)
             wait = max(0.0, pending[0].due - asyncio.get_running_loop().time()) if pending else None
             try:
-                pending.append(await asyncio.wait_for(self._jobs.get(), wait))
+                async with asyncio.timeout(wait):  # Python 3.11's wait_for can swallow a cancellation
+                    pending.append(await self._jobs.get())
                 continue
             except TimeoutError:
                 job = pending.pop(0)

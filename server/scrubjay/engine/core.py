@@ -140,9 +140,11 @@ class Core:
 
     async def close(self) -> None:
         """End the background work; what is acknowledged is committed, or waits in the spool."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        running = set(self._tasks)
+        while running:  # a cancellation that reaches LanceDB's own futures is now and then lost there, so it is repeated
+            for task in running:
+                task.cancel()
+            _, running = await asyncio.wait(running, timeout=1.0)
         await self.writer.settle()
         self._worker.close()
 

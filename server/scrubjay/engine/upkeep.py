@@ -49,7 +49,8 @@ class Upkeep:
             self._wake.clear()
             await self.tidy(FRAGMENTS)
             try:
-                await asyncio.wait_for(self._wake.wait(), IDLE_SECONDS)
+                async with asyncio.timeout(IDLE_SECONDS):  # Python 3.11's wait_for can swallow a cancellation
+                    await self._wake.wait()
             except TimeoutError:
                 await self.tidy(IDLE_FRAGMENTS)
 

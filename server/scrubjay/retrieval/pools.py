@@ -32,6 +32,7 @@ class Found:
     text: str
     cosine: float | None = None
     bm25: float | None = None
+    answer: str | None = None  # the best passage that the user did not say: a question is often found by its like
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,9 @@ async def both_legs(store: Store, question: Question, vector: NDArray[np.float32
     for row in _best(dense):
         known = found.get(row["record_id"])
         found[row["record_id"]] = replace(_found(row), cosine=1.0 - row["_distance"], bm25=known.bm25 if known else None)
+    for row in (*dense, *lexical):
+        if row["role"] not in ("user", "summary") and found[row["record_id"]].answer is None:
+            found[row["record_id"]] = replace(found[row["record_id"]], answer=row["text"])
     return Pools(found, tuple((row["record_id"], row["text"]) for row in lexical[:30]))
 
 
