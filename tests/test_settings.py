@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from datetime import datetime, timedelta
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from scrubjay.capture import DEFAULT, policy
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import open_home
-from scrubjay.settings import Settings, capture_view, change, describe, load, write_capture
+from scrubjay.settings import Settings, capture_view, captured_since, change, describe, load, write_capture
 
 HAND_WRITTEN = """# my own notes
 
@@ -180,16 +181,26 @@ def test_files_are_for_their_owner_only_and_a_link_stays_a_link(tmp_path: Path) 
         change(str(tmp_path / "absent" / "config.toml"), "paused", "true")
 
 
-def test_hooks_see_only_what_they_need(tmp_path: Path) -> None:
+def test_hooks_see_only_what_they_need(tmp_path: Path, now: datetime) -> None:
     home = open_home(str(tmp_path / "home"))
     settings = Settings(capture="off", excluded=("/a",), model="secret")
-    write_capture(home, settings)
+    write_capture(home, settings, now)
     with open(home.capture, encoding="utf-8") as file:
         view = json.load(file)
-    assert view == {"capture": "off", "min_length": 10, "paused": False, "excluded": ["/a"], "inject": False}
-    assert view == capture_view(settings)
+    assert view == {"capture": "off", "min_length": 10, "paused": False, "excluded": ["/a"], "inject": False, "since": None}
+    assert capture_view(settings).items() <= view.items()
     assert policy(view).capture == "off"
     assert policy(capture_view(Settings())) == DEFAULT
+
+
+def test_a_changed_wish_is_dated_and_an_unchanged_one_keeps_its_date(tmp_path: Path, now: datetime) -> None:
+    home = open_home(str(tmp_path / "home"))
+    write_capture(home, Settings(), now)
+    assert captured_since(home) is None
+    write_capture(home, Settings(paused=True), now)
+    write_capture(home, Settings(), now + timedelta(hours=1))
+    write_capture(home, Settings(model="another"), now + timedelta(hours=2))
+    assert captured_since(home) == now + timedelta(hours=1)
 
 
 def test_every_setting_is_described_in_one_sentence() -> None:

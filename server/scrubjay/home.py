@@ -6,6 +6,8 @@ Standard library only and Python 3.9 syntax, because hook scripts import it with
         config.toml         the settings (truth)
         capture.json        what hooks need of them (derived, rewritten by the engine and by `scrubjay config`)
         scopes.json         which project is which scope
+        scopes.lock         held while scopes.json is changed
+        models.json         digests of model files that were checked
         engine.lock         held by the engine for its whole life
         starting.lock       held by the one pipe that is starting the engine
         engine.json         where the engine listens, its version and pid (a hint, never a lock)
@@ -15,6 +17,7 @@ Standard library only and Python 3.9 syntax, because hook scripts import it with
         spool/tmp/          envelopes being written
         spool/broken/       envelopes set aside, each with a .reason file
         spool/prompts/      prompts waiting for their answer
+        spool/reconcile/    sessions to be compared with their transcript
         log/                engine.log, hooks.log, pipe.log
 """
 
@@ -46,6 +49,7 @@ _LAYOUT = {
     "config": ("config.toml",),
     "capture": ("capture.json",),
     "scopes": ("scopes.json",),
+    "models": ("models.json",),
     "engine_lock": ("engine.lock",),
     "starting_lock": ("starting.lock",),
     "engine_json": ("engine.json",),
@@ -58,7 +62,7 @@ _LAYOUT = {
     "prompts": ("spool", "prompts"),
     "log": ("log",),
 }
-_FOLDERS = ("spool_new", "spool_tmp", "spool_broken", "prompts", "log")
+_FOLDERS = ("spool", "spool_new", "spool_tmp", "spool_broken", "prompts", "log")
 
 
 def default_root(env):

@@ -13,6 +13,7 @@ import secrets
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from datetime import datetime
 from typing import Any
 
 from scrubjay.capture import CAPTURES, Policy
@@ -155,9 +156,35 @@ def capture_view(settings: Settings) -> dict[str, Any]:
     return {key: list(value) if isinstance(value := getattr(settings, key), tuple) else value for key in Policy._fields}
 
 
-def write_capture(home: Home, settings: Settings) -> None:
-    """Derive `<home>/capture.json` from the settings."""
-    _replace(home.capture, json.dumps(capture_view(settings), ensure_ascii=False, indent=1) + "\n")
+def write_capture(home: Home, settings: Settings, now: datetime) -> None:
+    """Derive `<home>/capture.json` from the settings.
+
+    `since` in it is when what may be captured last changed: what was said before, under another wish of the user, is not
+    fetched from transcripts afterwards (`captured_since`).
+    """
+    before, view = _written(home), capture_view(settings)
+    since = before.get("since") if all(before.get(key) == value for key, value in view.items()) else now.isoformat()
+    if not before:
+        since = None  # a new home: nothing was ever forbidden
+    _replace(home.capture, json.dumps({**view, "since": since}, ensure_ascii=False, indent=1) + "\n")
+
+
+def captured_since(home: Home) -> datetime | None:
+    """Since when the present wishes for capture hold; None if they always did."""
+    since = _written(home).get("since")
+    return datetime.fromisoformat(since) if isinstance(since, str) else None
+
+
+def _written(home: Home) -> dict[str, Any]:
+    """What capture.json holds now; a file that cannot be read counts as another wish."""
+    try:
+        with open(home.capture, encoding="utf-8") as file:
+            value = json.load(file)
+    except FileNotFoundError:
+        return {}
+    except ValueError:
+        return {"unreadable": True}
+    return value if isinstance(value, dict) else {"unreadable": True}
 
 
 def _settings(table: dict[str, Any], path: str) -> Settings:

@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def resume(place: Place, options: argparse.Namespace) -> int:
     if settings.capture == "off":
         print("The pause is over, but hooks record nothing all the same: `scrubjay config capture all` turns capture on.")
     else:
-        print("Capture goes on: hooks record every new turn. A turn said during the pause may be recorded when its session is resumed.")
+        print("Capture goes on: hooks record every new turn. What was said during the pause is not fetched afterwards.")
     return 0
 
 
@@ -94,7 +95,7 @@ def _change(place: Place, key: str, value: str) -> Settings:
     """Write one setting, tell hooks and a running engine, and say what only a new engine will follow."""
     home = place.home
     settings = change(home.config, key, value)
-    write_capture(home, settings)
+    write_capture(home, settings, datetime.now(UTC))
     try:
         engine = visit_engine(place)
         if engine is not None:

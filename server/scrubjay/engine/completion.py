@@ -20,9 +20,11 @@ from scrubjay.errors import InputError, ScrubjayError
 from scrubjay.home import Home
 from scrubjay.ids import derived_id
 from scrubjay.models.envelopes import Envelope
+from scrubjay.models.fields import parse_instant
 from scrubjay.models.records import Turn
 from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.redaction import redact
+from scrubjay.settings import captured_since
 from scrubjay.store.store import Store
 from scrubjay.writes import envelope
 
@@ -104,13 +106,13 @@ class Completion:
         session, path, scope = request.get("session_id"), request.get("transcript_path"), request.get("scope")
         if not (isinstance(session, str) and isinstance(path, str) and isinstance(scope, str)):
             raise InputError("A request to reconcile needs session_id, transcript_path and scope.")
-        policy = self._policy()
+        policy, since = self._policy(), captured_since(self._home)
         await self._writer.drain()
         places = (await self._store.sessions.places([(scope, session)]))[(scope, session)]
         recorded = (await self._store.get(Turn, [place.id for place in places])).values()
         captured = [(turn.prompt_id, turn.user) for turn in recorded]
         for turn in transcripts.missing(await self._turns(path), captured):
-            if turn["session_id"] not in (None, session) or not capture.should_record(turn["user"], turn["assistant"], policy):
+            if turn["session_id"] not in (None, session) or _before(turn["started_at"], since) or not capture.should_record(turn["user"], turn["assistant"], policy):
                 continue
             args = {
                 "session_id": session,
@@ -154,6 +156,16 @@ def _read(path: str) -> list[dict[str, Any]]:
         {**turn, "user": _clean(turn["user"]), "assistant": _clean(turn["assistant"])}
         for turn in transcripts.turns(lines[1:] if size > MAX_TRANSCRIPT else lines)
     ]
+
+
+def _before(started_at: str | None, since: datetime | None) -> bool:
+    """Whether a turn may have been said while the user did not want it captured."""
+    if since is None:
+        return False
+    try:
+        return parse_instant(started_at) < since
+    except ValueError:
+        return True  # no time, or none that can be read: then nobody can tell
 
 
 def _clean(text: str) -> str:

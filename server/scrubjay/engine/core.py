@@ -181,7 +181,7 @@ async def open_core(home: Home, settings: Settings, clock: Callable[[], datetime
     """
 
     def model() -> Encoder:
-        verdicts = Path(home.root) / "models.json"
+        verdicts = Path(home.models)
         return open_model(settings.model, query_prompt=settings.query_prompt, document_prompt=settings.document_prompt, verdicts=verdicts)
 
     worker = EmbeddingWorker(model)

@@ -22,7 +22,7 @@ from scrubjay.settings import Settings, capture_view, load, write_capture
 from scrubjay.version import VERSION
 
 if TYPE_CHECKING:
-    from scrubjay.engine.core import Core
+    from scrubjay.engine.core import Core, OpenModel
 
 log = logging.getLogger("scrubjay.engine")
 
@@ -34,10 +34,13 @@ def utc_now() -> datetime:
 
 
 class Engine:
-    """One home's engine. `load` runs in the background; `core` waits for it."""
+    """One home's engine. `load` runs in the background; `core` waits for it.
 
-    def __init__(self, home: Home, *, clock: Callable[[], datetime] = utc_now) -> None:
-        self.home, self.clock = home, clock
+    `open_model` opens the model that the settings name; None is `scrubjay.encoders.open_encoder`, which is imported late.
+    """
+
+    def __init__(self, home: Home, *, clock: Callable[[], datetime] = utc_now, open_model: OpenModel | None = None) -> None:
+        self.home, self.clock, self._open_model = home, clock, open_model
         self.settings = self._started_with = Settings()
         self.started_at = clock()
         self._loaded = asyncio.Event()
@@ -48,9 +51,9 @@ class Engine:
         """Read the settings, open the store, start the model. What fails is told to every later call, and in the log."""
         try:
             self.settings = self._started_with = load(self.home.config)
-            write_capture(self.home, self.settings)
+            write_capture(self.home, self.settings, self.clock())
             module = await asyncio.to_thread(importlib.import_module, "scrubjay.engine.core")
-            self._core = await module.open_core(self.home, self.settings, self.clock)
+            self._core = await module.open_core(self.home, self.settings, self.clock, self._open_model or module.open_encoder)
         except ScrubjayError as error:
             log.error("cannot load: %s", error)
             self._failure = error
@@ -92,7 +95,7 @@ class Engine:
     def reload(self) -> list[str]:
         """Read the settings again; the names of those that only the next engine will follow."""
         self.settings = load(self.home.config)
-        write_capture(self.home, self.settings)
+        write_capture(self.home, self.settings, self.clock())
         if self._core is not None:
             self._core.settings = self.settings
         return [name for name in _AT_START if getattr(self._started_with, name) != getattr(self.settings, name)]

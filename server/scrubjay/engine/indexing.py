@@ -46,6 +46,7 @@ class Indexer:
         if note.space_id is None and note.dim == space.dim:
             canaries = tuple(tuple(float(value) for value in row) for row in fresh)
             await self._store.write_note(note.with_space(space.space_id, canaries))
+            self.trouble = None
         elif note.space_id != space.space_id:
             self.trouble = "The stored vectors were made by another model; words alone are searched. Run `scrubjay reindex` to embed anew."
         elif (moved := drift(np.array(note.canaries, dtype=np.float32), fresh)) > DRIFT_LIMIT:

@@ -113,10 +113,13 @@ class Lifetime:
                 self._announce(listener, finishing=True)
                 server.close()
         finally:
-            listener.close()
+            # Where the home was removed under us, the files at these paths are another engine's by now.
+            ours = self._lock.held
+            listener.close(remove_files=ours)
         await self._see_off()
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.home.engine_json)
+        if ours:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.home.engine_json)
         if work is not None:
             work.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -224,5 +227,6 @@ class Lifetime:
             "http": self.http,
             "finishing": finishing,
         }
-        with contextlib.suppress(FileNotFoundError):  # the home was removed under us, which is why we finish
-            write_facts(self.home, facts)
+        if self._lock.held:
+            with contextlib.suppress(FileNotFoundError):  # the home may be removed at any moment
+                write_facts(self.home, facts)

@@ -28,10 +28,11 @@ class Listener(NamedTuple):
     token: str | None
     files: tuple[str, ...]
 
-    def close(self) -> None:
+    def close(self, *, remove_files: bool = True) -> None:
         """Stop listening; clients that were not accepted yet see an end before any hello, and try again."""
         self.socket.close()
-        _remove(*self.files)
+        if remove_files:
+            _remove(*self.files)
 
 
 def listen(home: Home, env: dict[str, str], *, loopback: bool = not HAS_UNIX_SOCKETS) -> Listener:

@@ -38,6 +38,7 @@ class Store:
         self.path, self.note, self.tables = path, note, tables
         self.repairs = tables.repairs
         self.lock = asyncio.Lock()
+        self._noting = asyncio.Lock()
         self.sessions = Sessions(self._places)
         self._staged, self._committing = Staged(), Staged()
         self._speakers: set[tuple[str, str]] | None = None
@@ -229,7 +230,8 @@ class Store:
 
     async def write_note(self, note: IndexNote) -> None:
         self.note = note
-        await asyncio.to_thread(write_note, note_path(self.path), note)
+        async with self._noting:  # the last one to be written is the latest, whoever came first
+            await asyncio.to_thread(write_note, note_path(self.path), self.note)
 
     async def next_generation(self, dim: int) -> None:
         """Begin an empty passages table of the given width and drop the old one; the caller fills it from the records."""

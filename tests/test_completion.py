@@ -1,0 +1,120 @@
+"""Turns completed and reconciled from a transcript, with a real file and a real store."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from said import SCOPE
+
+from scrubjay import spool
+from scrubjay.engine.core import Core
+from scrubjay.models.envelopes import Envelope
+from scrubjay.models.records import Turn
+from scrubjay.settings import Settings, write_capture
+
+ANSWER = "Renamed tick() to advance() in clock.py and its tests."
+
+
+def line(kind: str, uuid: str, content, **values) -> str:
+    message = {"role": kind, "content": content}
+    return json.dumps({"type": kind, "uuid": uuid, "sessionId": "s1", "timestamp": "2026-03-05T11:00:00Z", "message": message, **values})
+
+
+def transcript(path: Path, *lines: str) -> str:
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+def stop(now, path: str, **args) -> dict:
+    known = {"session_id": "s1", "prompt_id": "p1", "user": "Rename tick() to advance() please", "assistant": ANSWER}
+    made = Envelope(
+        id="envelope_0001", kind="turn", at=now, scope=SCOPE, source="hook:stop", host="claude-code", transcript_path=path, args=known | args
+    )
+    return made.model_dump(mode="json")
+
+
+async def settled(core: Core) -> list[Turn]:
+    """The turns, once no transcript waits to be read."""
+    async with asyncio.timeout(10):
+        while core.completion.waiting:
+            await asyncio.sleep(0.01)
+    await core.writer.settle()
+    return sorted(await core.store.select(Turn, "true"), key=lambda turn: turn.turn)
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch):
+    monkeypatch.setattr("scrubjay.engine.completion.DELAYS", (0.0, 0.01))
+
+
+async def test_a_recorded_turn_gets_its_earlier_words_tools_and_files(core: Core, now, tmp_path: Path):
+    path = transcript(
+        tmp_path / "t.jsonl",
+        line("user", "u1", "Rename tick() to advance() please", promptId="p1"),
+        line("assistant", "a1", [{"type": "text", "text": "Let me look where it is used."}]),
+        line("assistant", "a2", [{"type": "tool_use", "id": "x", "name": "Edit", "input": {"file_path": "src/clock.py"}}]),
+        line("user", "u2", [{"type": "tool_result", "tool_use_id": "x", "content": "ok"}]),
+        line("assistant", "a3", [{"type": "text", "text": ANSWER}]),
+    )
+    spool.write(core.home, stop(now, path))
+    await core.writer.drain()
+    (turn,) = await settled(core)
+    assert turn.assistant == f"Let me look where it is used.\n\n{ANSWER}"
+    assert (turn.tools, turn.files) == (("Edit",), ("src/clock.py",))
+
+
+async def test_a_stale_or_absent_transcript_leaves_the_turn_as_the_hook_gave_it(core: Core, now, tmp_path: Path):
+    stale = transcript(tmp_path / "t.jsonl", line("user", "u1", "Rename tick() to advance() please"), "{half a line")
+    spool.write(core.home, stop(now, stale))
+    spool.write(core.home, {**stop(now, str(tmp_path / "gone.jsonl"), prompt_id="p2"), "id": "envelope_0002"})
+    await core.writer.drain()
+    assert [turn.assistant for turn in await settled(core)] == [ANSWER, ANSWER]
+
+
+async def test_turns_that_no_hook_reported_are_recorded_once_redacted(core: Core, now, tmp_path: Path):
+    secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    path = transcript(
+        tmp_path / "t.jsonl",
+        line("user", "u0", f"Use {secret} to fetch the list of repositories", promptId="p0"),
+        line("assistant", "a0", [{"type": "text", "text": "I began to fetch them."}]),
+        line("user", "u9", "[Request interrupted by user]"),
+        line("user", "u1", "Rename tick() to advance() please", promptId="p1"),
+        line("assistant", "a1", [{"type": "text", "text": ANSWER}]),
+    )
+    spool.write(core.home, stop(now, path))
+    request = {"event": "session_start", "session_id": "s1", "transcript_path": path, "source": "resume", "scope": SCOPE, "host": "claude-code"}
+    for _ in range(2):
+        await core.writer.drain()
+        core.completion.reconcile(request)
+        turns = await settled(core)
+    assert sorted(turn.prompt_id for turn in turns) == ["p0", "p1"]
+    assert not any(secret in turn.model_dump_json() for turn in turns)
+
+
+async def test_what_was_said_before_the_user_allowed_capture_is_not_fetched_afterwards(core: Core, now, tmp_path: Path):
+    path = transcript(
+        tmp_path / "t.jsonl",
+        line("user", "u0", "This was said while capture was paused", promptId="p0"),
+        line("assistant", "a0", [{"type": "text", "text": "It was."}]),
+        line("user", "u1", "And this was said after it was resumed", promptId="p1", timestamp="2026-03-05T12:30:00Z"),
+        line("assistant", "a1", [{"type": "text", "text": "It was."}]),
+    )
+    write_capture(core.home, Settings(), now - timedelta(days=1))
+    write_capture(core.home, Settings(paused=True), now - timedelta(hours=2))
+    write_capture(core.home, Settings(), now)
+    core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE})
+    assert [turn.prompt_id for turn in await settled(core)] == ["p1"]
+
+
+async def test_a_request_left_while_no_engine_ran_is_worked_off_and_a_broken_one_disturbs_nothing(core: Core, tmp_path: Path):
+    spool.write_request(core.home, {"session_id": 5}, "broken")
+    path = transcript(tmp_path / "t.jsonl", line("user", "u0", "What is the port of the API?", promptId="p0"), line("assistant", "a0", "8421, as decided."))
+    spool.write_request(core.home, {"session_id": "s1", "transcript_path": path, "scope": SCOPE}, "good")
+    for left in spool.requests(core.home):
+        core.completion._later(lambda left=left: core.completion._reconcile_file(left), 0.0)
+    assert [turn.user for turn in await settled(core)] == ["What is the port of the API?"]
+    assert spool.requests(core.home) == []

@@ -1,0 +1,151 @@
+"""Vectors in the background: the space of a store, a changed or missing model, reindexing, upkeep."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import timedelta
+
+import pytest
+from hashing_encoder import HashingEncoder
+from said import embedded, fact, search, texts, turn
+
+from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.upkeep import Upkeep
+from scrubjay.errors import EncoderError
+from scrubjay.home import Home
+from scrubjay.settings import Settings
+
+
+async def opened(home: Home, clock, make) -> Core:
+    core = await open_core(home, Settings(), clock, lambda *_, **__: make())
+    await core.writer.settle()
+    return core
+
+
+def missing():
+    raise EncoderError("The model folder /nowhere does not exist.")
+
+
+async def test_an_empty_store_takes_the_space_of_its_model(core: Core):
+    await embedded(core)
+    await core.indexer.check_space()
+    assert core.store.note.space_id == HashingEncoder().space.space_id and len(core.store.note.canaries) == 4
+    assert core.indexer.trouble is None
+
+
+async def test_a_missing_model_leaves_words_and_says_so(home: Home, clock):
+    core = await opened(home, clock, missing)
+    await turn(core, "a", user="the zebra decision")
+    hits = await search(core, "zebra")
+    assert texts(hits) == ["the zebra decision"]
+    assert hits.degraded and "/nowhere" in hits.degraded
+    await core.close()
+
+
+async def test_a_changed_model_is_noticed_words_answer_and_a_reindex_repairs(home: Home, clock):
+    core = await opened(home, clock, HashingEncoder)
+    await turn(core, "a", user="the zebra decision")
+    await fact(core, "Alex likes zebras.")
+    await embedded(core)
+    await core.close()
+
+    core = await opened(home, clock, lambda: HashingEncoder("another model"))
+    await turn(core, "a", user="a second zebra")
+    hits = await search(core, "zebra", top_k=10)
+    assert len(hits.results) == 3 and "scrubjay reindex" in (hits.degraded or "")
+    seen = []
+    assert await core.reindex(lambda done, total: seen.append((done, total))) == await core.store.count_passages()
+    assert seen and seen[-1][0] == seen[-1][1]
+    hits = await search(core, "zebra", top_k=10)
+    assert len(hits.results) == 3 and hits.degraded is None
+    assert await core.store.count_passages("space_id IS NULL") == 0
+    assert core.store.note.space_id == HashingEncoder("another model").space.space_id
+    await core.close()
+
+
+async def test_a_model_that_drifts_under_its_own_name_is_noticed(home: Home, clock):
+    core = await opened(home, clock, HashingEncoder)
+    await embedded(core)
+    await core.close()
+
+    class Drifted(HashingEncoder):
+        def __init__(self):
+            super().__init__("moved")
+            self.space = HashingEncoder().space
+
+    core = await opened(home, clock, Drifted)
+    await core.indexer.check_space()
+    assert "drift" in (core.indexer.trouble or "")
+    await core.close()
+
+
+async def test_an_interrupted_reindex_is_resumed_by_the_next_engine(home: Home, clock):
+    core = await opened(home, clock, HashingEncoder)
+    for n in range(5):
+        await turn(core, f"s{n}", user=f"zebra number {n}")
+    await embedded(core)
+    await core.store.next_generation(64)  # as a reindex begins, killed before it filled anything
+    await core.close()
+
+    core = await opened(home, clock, HashingEncoder)
+    assert len((await search(core, "zebra", top_k=10)).results) in range(6)
+    await core.reindex()
+    assert core.store.note.complete
+    assert len((await search(core, "zebra", top_k=10)).results) == 5
+    await core.close()
+
+
+async def test_upkeep_compacts_by_fragments_and_loses_nothing(core: Core):
+    for n in range(25):
+        await turn(core, f"s{n}", user=f"zebra number {n}")
+        await core.writer.settle()
+    upkeep = Upkeep(core.store)
+    assert await upkeep.tidy(20) >= 1
+    assert (await core.store.tables.turns.stats())["fragment_stats"]["num_fragments"] <= 2
+    assert upkeep.failures == 0
+    assert len((await search(core, "zebra number", top_k=50)).results) == 25
+
+
+async def test_the_connection_is_renewed_after_many_compactions_and_goes_on(core: Core, monkeypatch):
+    monkeypatch.setattr("scrubjay.engine.upkeep.REOPEN_AFTER", 1)
+    upkeep, before = Upkeep(core.store), core.store.tables
+    for n in range(3):
+        await turn(core, f"s{n}", user=f"zebra number {n}")
+        await core.writer.settle()
+    await upkeep.tidy(1)
+    assert core.store.tables is not before
+    await turn(core, "s9", user="zebra after")
+    assert len((await search(core, "zebra", top_k=50)).results) == 4
+
+
+async def test_status_counts_and_names_no_content(core: Core):
+    await turn(core, "a", user="the zebra decision")
+    await fact(core, "Alex likes zebras.")
+    await embedded(core)
+    status = await core.status()
+    assert status["records"]["turns"] == status["records"]["memories"] == 1
+    assert status["records"]["waiting_for_vector"] == 0 and status["disk"]["bytes"] > 0
+    assert "zebra" not in str(status)
+
+
+async def test_settings_are_told_to_a_running_core(core: Core):
+    core.settings = dataclasses.replace(core.settings, inject=True)
+    await turn(core, "old", user="Which port does the API use?", assistant="The API uses port 8421.", ts=str(core.clock() - timedelta(days=2)))
+    await embedded(core)
+    event = {"prompt": "Which port does the API use?", "session_id": "new", "max_bytes": 2048}
+    text = await core.injection(event, "repo_demo__0123456789abcdef")
+    assert "8421" in text and text.startswith("<scrubjay-memory>") and len(text.encode()) <= 2048
+    assert await core.injection({**event, "session_id": "old"}, "repo_demo__0123456789abcdef") == ""
+    assert await core.injection({**event, "prompt": "quantum chromodynamics lattice"}, "repo_demo__0123456789abcdef") == ""
+    core.settings = dataclasses.replace(core.settings, inject=False)
+    assert await core.injection(event, "repo_demo__0123456789abcdef") == ""
+
+
+@pytest.mark.parametrize("most", [0, 10, 200])
+async def test_an_injection_never_exceeds_its_room(core: Core, most: int):
+    from scrubjay.injection import injection
+    from scrubjay.models.results import Hit, MemoryHits, Tokens
+
+    hit = Hit(id="m", src="memory", memory="zebra " * 20, date=core.clock(), scope="s", partition_id="mem_x", source="t", relevance_score=0.9)
+    hits = MemoryHits(results=[hit] * 9, total=9, timing=0, tokens=Tokens(spent=0))
+    assert len(injection(hits, session_id=None, max_bytes=most).encode()) <= most

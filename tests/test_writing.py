@@ -1,0 +1,121 @@
+"""The write path: acknowledged means durable, replay means once, and what is broken is set aside with its reason."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from hashing_encoder import HashingEncoder
+from said import SCOPE, fact, search, texts, turn
+
+from scrubjay import spool
+from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.writing import Writer
+from scrubjay.errors import HomeError, InputError
+from scrubjay.home import Home
+from scrubjay.models.envelopes import Envelope
+from scrubjay.models.records import Memory, Turn
+from scrubjay.settings import Settings
+from scrubjay.store.store import Store, open_store
+
+
+def an_envelope(now, n: int, **values) -> dict:
+    base = Envelope(
+        id=f"envelope_{n:04d}", kind="turn", at=now, scope=SCOPE, source="hook:stop", args={"session_id": "a", "prompt_id": f"p{n}", "user": f"zebra {n}"}
+    )
+    return {**base.model_dump(mode="json"), **values}
+
+
+async def test_an_acknowledged_write_is_on_disk_before_the_store_has_it(core: Core):
+    await turn(core, "a", user="the zebra decision")
+    assert len(spool.pending(core.home)) == 1
+    await core.writer.settle()
+    assert spool.pending(core.home) == [] and await core.store.count(Turn) == 1
+
+
+async def test_a_write_that_changes_nothing_leaves_no_envelope(core: Core):
+    await fact(core, "Alex prefers tabs.")
+    await core.writer.settle()
+    await fact(core, "Alex prefers tabs.")
+    assert spool.pending(core.home) == []
+
+
+async def test_a_refused_write_leaves_no_envelope(core: Core):
+    await turn(core, "a", turn=0, user="one")
+    await core.writer.settle()
+    with pytest.raises(InputError):
+        await turn(core, "a", turn=0, user="two")
+    assert spool.pending(core.home) == []
+
+
+async def test_a_search_sees_everything_acknowledged(core: Core):
+    for n in range(20):
+        await turn(core, f"s{n}", user=f"zebra number {n}")
+        assert f"zebra number {n}" in texts(await search(core, "zebra number", top_k=50))
+
+
+async def test_what_hooks_left_while_no_engine_ran_is_there_once_and_in_order(home: Home, clock, now):
+    for n in range(30):
+        spool.write(home, an_envelope(now, n))
+    core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    hits = await search(core, "zebra", top_k=50)
+    assert len(hits.results) == 30
+    places = (await core.store.sessions.places([(SCOPE, "a")]))[SCOPE, "a"]
+    assert [place.turn for place in places] == list(range(30))
+    await core.close()
+
+
+async def test_an_engine_that_died_at_any_point_replays_to_the_same_records(home: Home, clock, now, tmp_path: Path):
+    """Die before staging, before the commit, and between the commit and the removal of the envelopes."""
+
+    async def writer_and_store() -> tuple[Writer, Store]:
+        store = await open_store(home.data, dim=64)
+        return Writer(home, store, clock, lambda *_: None), store
+
+    first, _ = await writer_and_store()
+    for n in range(5):
+        await first.write(Envelope.model_validate(an_envelope(now, n)))  # staged, never committed
+    second, store = await writer_and_store()
+    await second.drain()
+    await store.flush()  # committed, its envelopes never removed
+    assert len(spool.pending(home)) == 5
+    third, store = await writer_and_store()
+    assert await third.drain() == 5
+    await third.settle()
+    assert await store.count(Turn) == 5 and spool.pending(home) == []
+
+
+async def test_broken_envelopes_are_set_aside_with_a_reason_and_stop_nothing(core: Core, now):
+    new = Path(core.home.spool_new)
+    (new / "00000000000000000001-broken.json").write_text("{half")
+    (new / "00000000000000000002-list.json").write_text("[1]")
+    (new / "00000000000000000003-version.json").write_text(json.dumps(an_envelope(now, 3, v=9)))
+    (new / "00000000000000000004-field.json").write_text(json.dumps(an_envelope(now, 4, args={"session_id": "", "user": "x"})))
+    spool.write(core.home, an_envelope(now, 5))
+    assert texts(await search(core, "zebra")) == ["zebra 5"]
+    aside = sorted(os.listdir(core.home.spool_broken))
+    assert len([name for name in aside if name.endswith(".json")]) == 4
+    assert len([name for name in aside if name.endswith(".reason")]) == 4
+    assert "session_id" in (Path(core.home.spool_broken) / "00000000000000000004-field.json.reason").read_text()
+    assert (await core.status())["spool"] == {"waiting": 0, "set_aside": 4} or core.writer.pending
+
+
+async def test_a_conflicting_envelope_of_a_hook_is_set_aside_and_the_known_turn_stays(core: Core, now):
+    await turn(core, "a", prompt_id="p7", user="known")
+    spool.write(core.home, an_envelope(now, 7))
+    assert texts(await search(core, "known zebra")) == ["known"]
+    assert core.writer.set_aside == 1
+
+
+async def test_a_spool_that_cannot_be_written_is_said_and_nothing_is_kept(core: Core):
+    shutil.rmtree(core.home.spool)
+    Path(core.home.spool).write_text("a file in the way")
+    with pytest.raises((HomeError, OSError)):
+        await fact(core, "Alex prefers tabs.")
+    os.remove(core.home.spool)
+    for folder in (core.home.spool_new, core.home.spool_tmp, core.home.spool_broken):
+        os.makedirs(folder)
+    assert await core.store.count(Memory) == 0 and core.store.unwritten == 0
