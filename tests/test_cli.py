@@ -1,0 +1,239 @@
+"""The command line as a person uses it: real commands as processes, a home and a user of their own, one engine for all of them."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from user import PATIENCE, newcomer, user
+
+from scrubjay.cli.commands import GROUPS, build_parser, run
+from scrubjay.cli.installation import console_command
+from scrubjay.settings import describe
+from scrubjay.version import VERSION
+
+__all__ = ["newcomer", "user"]  # fixtures
+
+
+# Help.
+
+
+@pytest.mark.parametrize("command", [command for _, commands in GROUPS for command in commands], ids=lambda command: command.name)
+def test_every_command_has_help_and_a_sentence(command, capsys):
+    with pytest.raises(SystemExit) as left:
+        build_parser().parse_args([command.name, "--help"])
+    page = " ".join(capsys.readouterr().out.split())
+    assert left.value.code == 0
+    assert page.startswith(f"usage: scrubjay {command.name}")
+    assert command.says in page and command.says.endswith(".")
+
+
+def test_the_first_page_lists_every_command_and_says_what_this_is(newcomer):
+    page = newcomer.gets("--help")
+    assert "memory of a coding assistant" in page
+    for _, commands in GROUPS:
+        for command in commands:
+            assert f"\n  {command.name:<10} {command.says}\n" in page
+
+
+def test_the_version_is_told(newcomer):
+    assert newcomer.gets("--version") == f"scrubjay {VERSION}\n"
+
+
+def test_an_unknown_command_is_refused_with_the_known_ones(newcomer):
+    done = newcomer.types("remember")
+    assert done.returncode == 2
+    assert "status" in done.stderr
+
+
+def test_ctrl_c_ends_a_command_without_a_word(newcomer, monkeypatch, capsys):
+    class Interrupted:
+        def read(self) -> str:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("sys.stdin", Interrupted())
+    assert run(["add", "-"], newcomer.env) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_reader_that_leaves_early_is_no_error(newcomer):
+    command = [*console_command(), "config"]
+    with subprocess.Popen(command, env=newcomer.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert (process.stderr.read(), process.wait(PATIENCE)) == (b"", 0)
+
+
+def test_a_home_that_cannot_be_one_is_told_in_a_sentence(newcomer):
+    Path(newcomer.home.root).write_text("a file")
+    assert "cannot be used" in newcomer.refused("list")
+
+
+# Settings: none of these needs an engine.
+
+
+def test_every_setting_is_listed_with_its_value_and_its_sentence(newcomer):
+    page = newcomer.gets("config")
+    for key, default, says in describe():
+        assert f"{key} = {default}\n    {says}\n" in page
+
+
+def test_a_changed_setting_is_shown_kept_and_told_to_hooks(newcomer):
+    newcomer.gets("config", "capture", "salient")
+    assert newcomer.gets("config", "capture") == "salient\n"
+    assert "capture = salient   (default: all)" in newcomer.gets("config")
+    assert json.loads(Path(newcomer.home.capture).read_text())["capture"] == "salient"
+
+
+def test_an_unknown_setting_and_a_wrong_value_are_refused_and_change_nothing(newcomer):
+    assert "did you mean capture?" in newcomer.refused("config", "captur")
+    assert "did you mean capture?" in newcomer.refused("config", "captur", "all")
+    assert "one of all, salient" in newcomer.refused("config", "capture", "some")
+    assert not Path(newcomer.home.config).exists()
+
+
+def test_a_model_that_is_not_on_disk_is_reported_at_once(newcomer):
+    done = newcomer.types("config", "model", "nobody/nothing")
+    assert done.returncode == 0
+    assert "`scrubjay pull nobody/nothing`" in done.stderr
+
+
+def test_pull_refuses_what_is_no_model_before_it_opens_a_connection(newcomer):
+    assert "is no model id" in newcomer.refused("pull", "not a model")
+
+
+def test_excluded_folders_come_and_go(newcomer):
+    odd = newcomer.folder / 'with, comma and "quote"'
+    newcomer.gets("exclude", str(odd))
+    newcomer.gets("exclude")
+    assert newcomer.gets("config", "excluded") == f"{odd}, {newcomer.project}\n"
+    assert f"It lies in {newcomer.project}" in newcomer.refused("include", "src")
+    newcomer.gets("include", ".")
+    assert json.loads(Path(newcomer.home.capture).read_text())["excluded"] == [str(odd)]
+
+
+def test_nothing_is_captured_while_paused_or_in_an_excluded_folder(newcomer):
+    newcomer.gets("pause")
+    newcomer.says("Is this recorded while paused?", "It must not be recorded.", session="p", turn=0)
+    newcomer.gets("resume")
+    newcomer.gets("exclude")
+    newcomer.says("Is this recorded in an excluded folder?", "It must not be recorded.", session="p", turn=1)
+    newcomer.gets("include")
+    newcomer.says("Is this recorded after all of that?", "Yes, it is recorded now.", session="p", turn=2)
+    assert json.loads(newcomer.gets("status", "--json"))["inbox"]["waiting"] == 1
+
+
+# Status.
+
+
+def test_status_starts_no_engine_and_says_what_the_files_tell(newcomer):
+    newcomer.says("Which colour has the jay?", "It is blue.", session="s", turn=0)
+    page = newcomer.gets("status")
+    assert "No engine runs" in page
+    assert "1 turn in the spool will be stored by the next engine" in page
+    assert not Path(newcomer.home.data).exists()
+
+
+def test_stop_without_an_engine_says_so(newcomer):
+    assert newcomer.gets("stop") == "No engine runs.\n"
+
+
+def test_status_counts_captured_turns_those_set_aside_and_open_prompts(user):
+    user.says("Where do we keep the session tokens?", "In the table sessions, hashed with SHA-256.", session="tokens", turn=0)
+    user.says("And how long do they live?", "We decided on 12 hours.", session="tokens", turn=1)
+    user.says("Are you still thinking about this one?", None, session="tokens", turn=2)
+    page = user.gets("status", "--start")
+    assert "captured 2 of 2 turns" in page
+    assert "1 prompt without an answer yet" in page
+    broken = Path(user.home.spool_new) / f"{1:020d}-broken.json"
+    broken.write_text("no JSON")
+    user.gets("list")  # reads everything acknowledged, so the broken file is met
+    facts = json.loads(user.gets("status", "--json"))
+    assert (facts["captured"], facts["received"], facts["inbox"]["set_aside"]) == (2, 3, 1)
+    assert "captured 2 of 3 turns" in user.gets("status")
+    assert "PROBLEM  spool" in user.types("doctor").stdout
+    for file in Path(user.home.spool_broken).iterdir():
+        file.unlink()
+
+
+# Writing and looking.
+
+
+def test_a_fact_is_added_found_listed_and_forgotten(user):
+    kept = re.fullmatch(r"Kept as (\S+)\.\n", user.gets("add", "The", "release", "train", "leaves", "on", "Thursdays.", "--tag", "release"))
+    id = kept[1]
+    assert f"Known already as {id}" in user.gets("add", "-", stdin="The release train leaves on Thursdays.\n")
+    found = user.gets("search", "when does the release train leave", "--facts", "--tag", "release")
+    assert "The release train leaves on Thursdays." in found and id in found and "#release" in found
+    assert id in user.gets("list", "--last", "3")
+    assert "no search finds it" in user.gets("forget", id, "--reason", "it was a test")
+    assert id not in user.gets("list", "--all")
+    assert "No memory, turn or document" in user.refused("forget", "mem_nothing")
+
+
+def test_a_search_shows_the_turns_beside_a_hit_in_time_order(user):
+    for turn, (prompt, answer) in enumerate(
+        (
+            ("Where are feature flags kept?", "In flags.toml at the root."),
+            ("Which library reads the feature flags?", "We chose openfeature, because it reloads by itself."),
+            ("Fine, and who may change them?", "Whoever owns the file, by review."),
+        )
+    ):
+        user.says(prompt, answer, session="flags", turn=turn)
+    user.waits_for_vectors()
+    page = user.gets("search", "why openfeature library", "--top", "1", "--prev", "1", "--next", "1")
+    order = [page.index(text) for text in ("flags.toml", "because it reloads by itself", "by review")]
+    assert order == sorted(order)
+    assert "sparrow, session flags" in page and "beside a hit" in page
+    hits = json.loads(user.gets("search", "openfeature", "--top", "1", "--json"))
+    assert [hit["turn"] for hit in hits["results"]] == [1]
+
+
+def test_a_search_without_a_hit_and_a_wrong_date_are_told_in_a_sentence(user):
+    assert "Nothing relevant is remembered" in user.gets("search", "anything", "--scope", "repo_empty__0000000000000000")
+    assert "Nothing is recorded in repo_empty" in user.gets("list", "--scope", "repo_empty__0000000000000000")
+    assert "since = 'someday'" in user.refused("search", "x", "--since", "someday")
+    assert "last = 0" in user.refused("list", "--last", "0")
+
+
+def test_another_project_does_not_see_what_was_said_in_this_one(user):
+    other = user.folder / "finch"
+    (other / ".git").mkdir(parents=True)
+    (other / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    user.gets("add", "Sparrow deploys with helm.")
+    assert "Nothing relevant" in user.types("search", "helm", cwd=other).stdout
+    assert "Sparrow deploys with helm." in user.types("search", "helm", "--all", cwd=other).stdout
+    user.types("add", "Finch deploys with rsync.", cwd=other)
+    scopes = re.findall(r"^(repo_\S+)", user.gets("scopes"), re.MULTILINE)
+    finch, sparrow = (next(name for name in scopes if kind in name) for kind in ("finch", "sparrow"))
+    assert "1 record moved" in user.gets("scopes", "merge", finch, sparrow)
+    assert "Finch deploys with rsync." in user.gets("search", "rsync")
+    assert f"merged into {sparrow}" in user.gets("scopes")
+    assert "There is no scope" in user.refused("scopes", "merge", "repo_nothing", sparrow)
+
+
+# The engine.
+
+
+def test_a_setting_that_needs_another_engine_says_so(user):
+    done = user.types("config", "idle_minutes", "14")
+    assert "keeps the old idle_minutes" in done.stderr and "scrubjay stop" in done.stderr
+    user.gets("config", "idle_minutes", "15")
+
+
+def test_the_index_is_built_anew_and_finds_the_same(user):
+    user.gets("add", "The nightly build uses Clang 19.")
+    assert re.match(r"\d+ passages indexed", user.gets("reindex"))
+    assert "Clang 19" in user.gets("search", "which compiler builds at night")
+
+
+def test_an_engine_started_by_hand_takes_over_and_ends_at_ctrl_c(user):
+    user.gets("list")
+    with subprocess.Popen([*console_command(), "serve"], env=user.env, stderr=subprocess.PIPE, text=True) as engine:
+        assert "Ctrl-C ends it" in engine.stderr.readline()
+        assert "started by hand" in user.gets("status", "--start")
+        engine.send_signal(signal.SIGINT)
+        assert engine.wait(PATIENCE) == 0

@@ -1,0 +1,65 @@
+"""The doctor as a person meets it: a good home, broken ones, and clients that lack something."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+from user import make_user, newcomer, user
+
+from scrubjay.cli.installation import console_command
+
+__all__ = ["newcomer", "user"]  # fixtures
+
+
+def test_the_doctor_finds_nothing_wrong_in_a_good_home_and_leaves_nothing_behind(user):
+    done = user.types("doctor")
+    assert done.returncode == 0, done.stdout
+    assert "PROBLEM" not in done.stdout and "Everything works." in done.stdout
+    for what in ("home", "settings", "model", "engine", "store", "round trip", "spool"):
+        assert re.search(rf"^ok +{what} ", done.stdout, re.MULTILINE), what
+    assert "doctor" not in user.gets("list", "--all", "--last", "100")
+    assert not [name for name in os.listdir(user.home.prompts) if name.startswith("doctor")]
+
+
+def test_the_doctor_knows_which_clients_lack_what(user):
+    servers = {"mcpServers": {"memory": {"command": console_command()[0], "args": ["stdio"]}}}
+    (user.folder / ".claude.json").write_text(json.dumps(servers))
+    (user.folder / ".cursor").mkdir(exist_ok=True)
+    (user.folder / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": {"scrubjay": {"command": "/nowhere/scrubjay"}}}))
+    page = user.types("doctor").stdout
+    assert "Claude Code" in page and "lacks the hooks" in page
+    assert re.search(r"PROBLEM +clients +Cursor .* starts /nowhere/scrubjay, which is not there", page)
+    (user.folder / ".cursor" / "mcp.json").unlink()
+    user.gets("hooks", "add")
+    done = user.types("doctor")
+    assert done.returncode == 0
+    assert "has the server and the hooks" in done.stdout and "hands in every prompt" in done.stdout
+    settings = user.folder / ".claude" / "settings.json"
+    settings.write_text(settings.read_text().replace("stop.py", "gone/hooks/stop.py"))
+    assert "PROBLEM" in user.types("doctor").stdout
+    (user.folder / ".claude.json").unlink()
+    settings.unlink()
+
+
+def test_the_doctor_says_what_is_wrong_with_the_settings(tmp_path):
+    broken = make_user(tmp_path)
+    broken.gets("status")
+    Path(broken.home.config).write_text("capture = \n")
+    try:
+        done = broken.types("doctor")
+    finally:
+        broken.types("stop")
+    assert done.returncode == 1
+    assert re.search(r"PROBLEM +settings +\S+config.toml is not valid TOML", done.stdout)
+    assert re.search(r"PROBLEM +engine +The engine runs, but cannot work", done.stdout)
+
+
+def test_the_doctor_says_what_is_wrong_with_the_home(newcomer):
+    Path(newcomer.home.root).write_text("a file")
+    done = newcomer.types("doctor")
+    assert done.returncode == 1
+    assert re.search(r"PROBLEM +home +The home folder \S+ cannot be used", done.stdout)
+    assert "round trip" not in done.stdout

@@ -1,0 +1,92 @@
+"""A user in tests: a folder, a project and a Scrubjay of their own, who types commands and whose prompts go through the hooks."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from scrubjay.cli.installation import console_command, hook_command
+from scrubjay.home import Home
+
+PATIENCE = 30.0  # seconds; the bound of every command
+
+
+class User(NamedTuple):
+    """Somebody with a home folder, a project, and a Scrubjay of their own."""
+
+    folder: Path
+    project: Path
+    home: Home
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {"PATH": os.environ["PATH"], "HOME": str(self.folder), "SCRUBJAY_HOME": self.home.root}
+
+    def types(self, *words: str, stdin: str = "", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """Run `scrubjay` with these words in the project."""
+        command = [*console_command(), *words]
+        return subprocess.run(
+            command, input=stdin, env=self.env, cwd=cwd or self.project, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+
+    def gets(self, *words: str, stdin: str = "") -> str:
+        """What a command prints that must succeed."""
+        done = self.types(*words, stdin=stdin)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def refused(self, *words: str) -> str:
+        """The sentence with which a command refuses."""
+        done = self.types(*words)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert re.fullmatch(r"scrubjay: [^\n]+\n", done.stderr)
+        return done.stderr
+
+    def says(self, prompt: str, answer: str | None, *, session: str, turn: int) -> None:
+        """Have a turn captured by the hooks; without an answer it is still being answered."""
+        event = {"session_id": session, "prompt_id": f"{session}-{turn}", "cwd": str(self.project)}
+        self._hook("UserPromptSubmit", {**event, "prompt": prompt})
+        if answer is not None:
+            self._hook("Stop", {**event, "last_assistant_message": answer})
+
+    def waits_for_vectors(self) -> None:
+        """Return when everything stored is searched by meaning; each look takes a tenth of a second."""
+        for _ in range(100):
+            if not json.loads(self.gets("status", "--json"))["engine"]["records"]["waiting_for_vector"]:
+                return
+        raise AssertionError("something stored is not embedded")
+
+    def _hook(self, event: str, payload: dict[str, str]) -> None:
+        told = json.dumps({**payload, "hook_event_name": event})
+        done = subprocess.run(
+            hook_command(event), input=told, env=self.env, cwd=self.project, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+        assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "{}", "")
+
+
+def make_user(folder: Path) -> User:
+    project = folder / "sparrow"
+    (project / ".git").mkdir(parents=True)
+    (project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    return User(folder, project, Home(str(folder / "jay")))
+
+
+@pytest.fixture(scope="module")
+def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+    """The user whose engine all tests of this module share."""
+    somebody = make_user(tmp_path_factory.mktemp("u"))
+    yield somebody
+    somebody.types("stop")
+
+
+@pytest.fixture
+def newcomer(tmp_path: Path) -> User:
+    """A user who never started an engine; no test that has one starts it."""
+    return make_user(tmp_path)
