@@ -23,7 +23,7 @@ from scrubjay.cli.conversation import QUESTIONS, TURNS
 from scrubjay.cli.display import local
 from scrubjay.cli.installation import console_command, hook_command
 from scrubjay.cli.mcp_line import StdioServer
-from scrubjay.errors import EngineError
+from scrubjay.errors import EngineError, ScrubjayError
 from scrubjay.home import Home
 
 WIDTH = 108  # characters of a printed line
@@ -41,13 +41,20 @@ def demo(place: Place, options: argparse.Namespace) -> int:
     env = {name: value for name, value in place.env.items() if not name.startswith(("SCRUBJAY_", "CLAUDE_", "CURSOR_"))}
     env |= {"SCRUBJAY_HOME": home, "CLAUDE_PROJECT_DIR": project}
     print(f"A home of its own for this demo: {home}\n")
+    keep = options.keep
     try:
         _record(env, project)
         print(f"   No engine runs yet: {len(spool.pending(Home(home)))} turns wait on disk, in the spool.\n")
         found = _recall(env, project)
+    except ScrubjayError:
+        keep = True  # its log is what explains the error
+        raise
     finally:
-        _end(Place(env, project, home, place.pid), folder)
-    print(f"The engine has ended and the demo's home is deleted; all of it took {time.perf_counter() - started:.1f} s.")
+        _end(Place(env, project, home, place.pid), None if keep else folder)
+    if keep:
+        print(f"The engine has ended; the demo's home stays. Look at it: SCRUBJAY_HOME={home} scrubjay list --all")
+    else:
+        print(f"The engine has ended and the demo's home is deleted; all of it took {time.perf_counter() - started:.1f} s.")
     print("To have this in your own sessions: `scrubjay hooks add`, then register the server with your client (see the README).")
     return 0 if found == len(QUESTIONS) else 1
 
@@ -109,18 +116,23 @@ def _show(answer: dict[str, Any]) -> None:
     print()
 
 
-def _end(place: Place, folder: str) -> None:
-    """End the demo's engine and delete its home, also when the demo was interrupted."""
+def _end(place: Place, folder: str | None) -> None:
+    """End the demo's engine and delete its folder, also when the demo was interrupted; None keeps the folder."""
     from scrubjay.cli.running import finish
 
     try:
         finish(place)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _ms(since: float) -> str:
     return f"{(time.perf_counter() - since) * 1000:.0f} ms"
 
 
-DEMO = Command("demo", "See it work: a recorded session, three questions, their answers. Touches nothing of yours.", demo)
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--keep", action="store_true", help="leave the demo's home, to look at it with the other commands")
+
+
+DEMO = Command("demo", "See it work: a recorded session, three questions, their answers. Touches nothing of yours.", demo, _arguments)
