@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -126,6 +127,25 @@ def test_nothing_is_captured_while_paused_or_in_an_excluded_folder(newcomer):
     assert json.loads(newcomer.gets("status", "--json"))["inbox"]["waiting"] == 1
 
 
+# Hooks.
+
+
+def test_the_hooks_go_into_the_file_of_the_host_and_out_again(newcomer):
+    shown = json.loads(newcomer.gets("hooks", "show"))
+    assert all(os.path.isabs(entry["hooks"][0]["command"]) for entries in shown["hooks"].values() for entry in entries)
+    file = newcomer.folder / ".claude" / "settings.json"
+    added = newcomer.gets("hooks", "add")
+    assert str(file) in added and "SCRUBJAY_HOME is set here" in added
+    assert json.loads(file.read_text()) == shown
+    assert "already" in newcomer.gets("hooks", "add")
+    newcomer.gets("hooks", "remove")
+    assert not file.exists()
+    named = newcomer.folder / "other.json"
+    named.write_text("{,}")
+    assert "is not valid JSON" in newcomer.refused("hooks", "add", "--settings", str(named))
+    assert named.read_text() == "{,}"
+
+
 # Status.
 
 
@@ -224,10 +244,15 @@ def test_a_setting_that_needs_another_engine_says_so(user):
     user.gets("config", "idle_minutes", "15")
 
 
-def test_the_index_is_built_anew_and_finds_the_same(user):
+def test_the_index_is_built_anew_by_an_engine_that_follows_the_settings(user):
     user.gets("add", "The nightly build uses Clang 19.")
+    user.gets("config", "query_prompt", "query: ")  # another vector space, as with another model
+    before = json.loads(user.gets("status", "--json"))["engine"]
     assert re.match(r"\d+ passages indexed", user.gets("reindex"))
+    after = json.loads(user.gets("status", "--json"))["engine"]
+    assert (after["pid"] != before["pid"], after["space_id"] != before["space_id"], after["trouble"]) == (True, True, None)
     assert "Clang 19" in user.gets("search", "which compiler builds at night")
+    user.gets("config", "query_prompt", "none")
 
 
 def test_an_engine_started_by_hand_takes_over_and_ends_at_ctrl_c(user):

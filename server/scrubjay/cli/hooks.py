@@ -29,7 +29,7 @@ def hooks(place: Place, options: argparse.Namespace) -> int:
     if place.env.get("SCRUBJAY_HOME"):
         print(
             f'SCRUBJAY_HOME is set here. Let the host know it too, or its hooks write elsewhere: "env": {{"SCRUBJAY_HOME": '
-            f"{json.dumps(place.root)}}} in the same file."
+            f"{json.dumps(place.home.root)}}} in the same file."
         )
     return 0
 

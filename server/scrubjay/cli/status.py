@@ -24,7 +24,7 @@ def status(place: Place, options: argparse.Namespace) -> int:
         client = call_engine(place) if options.start else visit_engine(place)
         if client is not None:
             with client:
-                engine = client.call("status", {"wait": options.start}) | {"auto": client.engine.get("auto")}
+                engine = client.call("status", {"wait": True}) | {"auto": client.engine.get("auto")}
     except EngineError as error:
         trouble = str(error)
     left = inbox(home)  # after the engine was asked, so that a turn on its way is not missed by both
@@ -58,7 +58,9 @@ def received(engine: dict[str, Any] | None, left: Inbox) -> int | None:
 def headline(engine: dict[str, Any] | None, left: Inbox) -> list[str]:
     """The answer to the first question, and what keeps it from being complete."""
     total = received(engine, left)
-    if total is None:
+    if total is None and engine:
+        lines = ["The engine runs but cannot work, so turns cannot be counted; the reason is below."]
+    elif total is None:
         lines = ["No engine runs, so turns cannot be counted now (`scrubjay status --start` does)."]
         if not (left.waiting or left.set_aside):
             lines.append("Nothing waits in the spool: every turn that was captured is stored.")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
 from scrubjay import spool
+from scrubjay.errors import ScrubjayError
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.store import sql
 
@@ -18,8 +20,11 @@ ERRORS_SHOWN = 5
 
 
 async def status(core: Core) -> dict[str, Any]:
-    """The state of a home in numbers; see the keys. Sizes are bytes."""
+    """The state of a home in numbers, as of everything acknowledged; see the keys. Sizes are bytes."""
     store = core.store
+    with contextlib.suppress(ScrubjayError, OSError, RuntimeError):  # status answers also when the disk does not: the backlog tells
+        await core.writer.drain()
+        await core.writer.settle()
     visible = "forgotten_at IS NULL"
     from_hooks = sql.both(visible, "source LIKE 'hook:%'")
     disk = await asyncio.to_thread(_size, core.home.root)
