@@ -8,11 +8,16 @@ from pathlib import Path
 
 import pytest
 from hashing_encoder import HashingEncoder
+from mcp import Client
+from said import SCOPE
 
 from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.engine import Engine
 from scrubjay.home import Home, open_home
 from scrubjay.settings import Settings
 from scrubjay.store.store import Store, open_store
+from scrubjay.tools.caller import Caller, set_caller
+from scrubjay.tools.server import build_server
 
 
 @pytest.fixture
@@ -48,3 +53,29 @@ async def core(home: Home, clock: Callable[[], datetime]) -> AsyncIterator[Core]
     opened = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
     yield opened
     await opened.close()
+
+
+@pytest.fixture
+async def engine(home: Home, clock: Callable[[], datetime]) -> AsyncIterator[Engine]:
+    """A loaded engine over a fresh home, with the hashing encoder for its model."""
+    loaded = Engine(home, clock=clock, open_model=lambda *_, **__: HashingEncoder())
+    await loaded.load()
+    yield loaded
+    await loaded.close()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The folder that the client works in."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture(params=["legacy", "auto"])
+async def client(engine: Engine, project: Path, request: pytest.FixtureRequest) -> AsyncIterator[Client]:
+    """A client in memory: once with the handshake that ended in 2025, once with the protocol of 2026."""
+    set_caller(Caller(scope=SCOPE, folder=str(project)))
+    async with Client(build_server(engine), mode=request.param) as connected:
+        assert (connected.protocol_version < "2026") == (request.param == "legacy")
+        yield connected

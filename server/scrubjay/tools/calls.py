@@ -13,7 +13,17 @@ from mcp.types import CallToolResult, TextContent
 
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import ScrubjayError
-from scrubjay.models.requests import AddDocument, AddMemory, DocumentText, Forget, RecordTurn, Request, SearchDocuments, SearchMemories, parse
+from scrubjay.models.requests import (
+    AddDocument,
+    AddMemory,
+    DocumentText,
+    Forget,
+    RecordTurn,
+    Request,
+    SearchDocuments,
+    SearchMemories,
+    parse,
+)
 from scrubjay.models.results import DocumentHits, MemoryHits, Result
 from scrubjay.tools import render
 from scrubjay.tools.caller import Caller, caller
@@ -41,7 +51,9 @@ async def call(engine: Engine, name: str, arguments: dict[str, Any] | None) -> C
     except ScrubjayError as error:
         return failure(str(error))
     except OSError as error:
-        return failure(f"Nothing was written: {error.strerror or error} in {engine.home.root}. Free some space or fix its rights, then try again.")
+        return failure(
+            f"Nothing was written: {error.strerror or error} in {engine.home.root}. Free some space or fix its rights, then try again."
+        )
     wire = answer.result.wire()
     if isinstance(answer.result, MemoryHits):
         wire["tokens"]["rendered"] = math.ceil(max(len(answer.text), len(json.dumps(wire, ensure_ascii=False))) / 4)
@@ -70,16 +82,13 @@ async def _write(engine: Engine, kind: Literal["turn", "memory", "document", "fo
 
 async def _add_memory(engine: Engine, request: AddMemory, by: Caller) -> Answer:
     added: Any = await _write(engine, "memory", request, by)
-    text = {"stored": "Saved", "known": "Already known as", "updated": "Updated"}[added.action] + f" {added.id}."
-    if added.similar:
-        text += " Similar facts are already known:\n" + "\n".join(f"- {hit.id}: {hit.memory}" for hit in added.similar)
-    return Answer(added, text + _redactions(added.redacted))
+    return Answer(added, render.memory_added(added) + _redactions(added.redacted))
 
 
 async def _record_turn(engine: Engine, request: RecordTurn, by: Caller) -> Answer:
     turn: Any = await _write(engine, "turn", request, by)
     what = "Recorded" if turn.stored else "Completed" if turn.updated else "Already recorded:"
-    return Answer(turn, f"{what} turn {turn.turn} of session {turn.session_id} ({turn.id}).{_redactions(turn.redacted)}")
+    return Answer(turn, f"{what} turn {turn.turn} of session {render.one_line(turn.session_id)} ({turn.id}).{_redactions(turn.redacted)}")
 
 
 async def _add_document(engine: Engine, request: AddDocument, by: Caller) -> Answer:

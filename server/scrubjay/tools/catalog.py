@@ -50,7 +50,7 @@ OFFERS = (
         "search_memories",
         "Search memories",
         "Recall what was said, decided or saved in earlier sessions of this project. Use it whenever the answer may depend on earlier "
-        "work. Give the question in plain words, e.g. {\"query\": \"why did we move from REST to gRPC?\"}; prev_turns and next_turns "
+        'work. Give the question in plain words, e.g. {"query": "why did we move from REST to gRPC?"}; prev_turns and next_turns '
         "bring the turns around each hit. Returns hits with text, date, session, turn and scores, best first.",
         requests.SearchMemories,
         results.MemoryHits,
@@ -71,8 +71,8 @@ OFFERS = (
     Offer(
         "add_memory",
         "Add a memory",
-        "Keep one fact for later sessions: a decision and its reason, a preference, a convention. Example: {\"content\": \"The API "
-        "listens on port 8421 because 8000 is taken by the proxy.\", \"tags\": [\"api\"]}. Adding the same words again changes "
+        'Keep one fact for later sessions: a decision and its reason, a preference, a convention. Example: {"content": "The API '
+        'listens on port 8421 because 8000 is taken by the proxy.", "tags": ["api"]}. Adding the same words again changes '
         "nothing. Returns the id, and similar facts that are already known.",
         requests.AddMemory,
         results.MemoryAdded,

@@ -9,6 +9,7 @@ from mcp.types import ResourceTemplate, TextResourceContents
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import NotFound
 from scrubjay.models.records import AnyRecord, Document, Memory
+from scrubjay.tools.render import one_line
 
 _URI = re.compile(r"^scrubjay://(memory|turn|document)/([A-Za-z0-9_-]{1,100})$")
 _NAMES = {"memory": "A fact that was kept", "turn": "One recorded turn, word for word", "document": "The whole text of a document"}
@@ -29,7 +30,9 @@ async def read(engine: Engine, uri: str) -> TextResourceContents:
     """
     match = _URI.match(uri)
     if match is None:
-        raise NotFound(f"{uri[:200]!r} is no resource here. Addresses look like scrubjay://turn/ID, scrubjay://memory/ID, scrubjay://document/ID.")
+        raise NotFound(
+            f"{uri[:200]!r} is no resource here. Addresses look like scrubjay://turn/ID, scrubjay://memory/ID, scrubjay://document/ID."
+        )
     kind, id = match.groups()
     record = await (await engine.core()).find(id)
     if record is None or record.forgotten_at is not None or _kind(record) != kind:
@@ -46,10 +49,10 @@ def full_text(record: AnyRecord) -> str:
     if isinstance(record, Memory):
         return f"[fact · {record.created_at:%Y-%m-%d} · {record.scope}]\n{record.content}"
     if isinstance(record, Document):
-        return f"[document · {record.title or record.id} · {record.updated_at:%Y-%m-%d} · {record.scope}]\n{record.content}"
+        return f"[document · {one_line(record.title or record.id)} · {record.updated_at:%Y-%m-%d} · {record.scope}]\n{record.content}"
     said = [("user", record.user), ("assistant", record.assistant), (record.role or "text", record.text)]
-    body = "\n\n".join(f"{role}:\n{text}" for role, text in said if text)
+    body = "\n\n".join(f"{one_line(role)}:\n{text}" for role, text in said if text)
     files = f"\n\nfiles: {', '.join(record.files)}" if record.files else ""
     tools = f"\ntools: {', '.join(record.tools)}" if record.tools else ""
-    head = f"[turn {record.turn} of session {record.session_id} · {record.started_at:%Y-%m-%d %H:%M} · {record.scope}]"
+    head = f"[turn {record.turn} of session {one_line(record.session_id)} · {record.started_at:%Y-%m-%d %H:%M} · {record.scope}]"
     return f"{head}\n{body}{files}{tools}"
