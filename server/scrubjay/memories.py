@@ -26,7 +26,9 @@ async def plan_add(store: Store, envelope: Envelope, now: datetime) -> Plan[Memo
     id = derived_id("mem", envelope.scope, envelope.id)
     known = await _known(store, envelope.scope, content_hash(request.content), now)
     if known and known.id != id:
-        return Plan(None, MemoryAdded(id=known.id, action="known", version=known.version, root_id=known.root_id, redacted=envelope.redacted))
+        return Plan(
+            None, MemoryAdded(id=known.id, action="known", version=known.version, root_id=known.root_id, redacted=envelope.redacted)
+        )
     memory = Memory(
         id=id,
         scope=envelope.scope,
@@ -46,7 +48,9 @@ async def plan_add(store: Store, envelope: Envelope, now: datetime) -> Plan[Memo
         session_id=_text(request.metadata.get("session_id")),
         turn=_number(request.metadata.get("turn")),
     )
-    answer = MemoryAdded(id=id, action="stored", version=1, root_id=id, similar=await _similar(store, memory, now), redacted=envelope.redacted)
+    answer = MemoryAdded(
+        id=id, action="stored", version=1, root_id=id, similar=await _similar(store, memory, now), redacted=envelope.redacted
+    )
     return Plan(None if known else Change(memory, (passage(memory),)), answer)
 
 
@@ -88,7 +92,9 @@ async def _similar(store: Store, memory: Memory, now: datetime) -> list[Hit]:
         return []
     where = sql.both(sql.equal("scope", memory.scope), sql.equal("src", "memory"), sql.equal("hidden", False))
     found = (await store.by_words(words, where, 10)).to_pylist()
-    likeness = {row["record_id"]: alike(memory.content, row["text"]) for row in found if row["record_id"] != memory.id}
+    texts = {row["record_id"]: row["text"] for row in found}
+    texts |= {row.id: row.content for row in store.staged(Memory) if row.scope == memory.scope}  # not in the index yet
+    likeness = {id: alike(memory.content, text) for id, text in texts.items() if id != memory.id}
     near = sorted((id for id, value in likeness.items() if value >= SIMILAR), key=lambda id: -likeness[id])[:SIMILAR_SHOWN]
     rows = await store.get(Memory, near)
     return [hit(rows[id]) for id in near if id in rows and visible(rows[id], now)]
