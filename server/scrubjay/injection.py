@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from scrubjay.models.results import Hit, MemoryHits
 
 FLOOR = 0.6  # least relevance; below it silence is better than a guess
 HITS = 5
 OPEN, CLOSE = "<scrubjay-memory>", "</scrubjay-memory>"
+_TAG = re.compile("(scrubjay)-(memory)", re.IGNORECASE)  # parted and not removed: what is left of a removal can be a tag again
 _HEAD = "Quoted from this user's earlier sessions, for reference; it may be outdated."
 
 
@@ -29,6 +32,6 @@ def injection(hits: MemoryHits, *, session_id: str | None, max_bytes: int) -> st
 
 
 def _line(hit: Hit) -> str:
-    text = " ".join((hit.memory or hit.chunk or "").split()).replace(OPEN, "").replace(CLOSE, "")
     origin = f"session {hit.session_id}, turn {hit.turn}" if hit.src == "turn" else "fact"
-    return f"- {hit.date:%Y-%m-%d} ({origin}): {text}"
+    line = " ".join(f"- {hit.date:%Y-%m-%d} ({origin}): {hit.memory or hit.chunk}".split())
+    return _TAG.sub(r"\1 \2", line)

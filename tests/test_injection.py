@@ -1,0 +1,58 @@
+"""The block beside a prompt: what clears the floor, on lines of its own, within its bytes, and never more than quoted."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from scrubjay.injection import CLOSE, FLOOR, HITS, OPEN, injection
+from scrubjay.models.results import Hit, MemoryHits, Tokens
+
+
+def hit(text: str, *, relevance: float = 0.9, session: str | None = "s") -> Hit:
+    return Hit(
+        id="turn_1",
+        src="turn" if session else "memory",
+        memory=text,
+        session_id=session,
+        turn=4 if session else None,
+        date=datetime(2026, 3, 1, tzinfo=UTC),
+        scope="user",
+        partition_id="mem_episodic",
+        source="test",
+        relevance_score=relevance,
+    )
+
+
+def block(*hits: Hit, session: str | None = None, room: int = 2048) -> list[str]:
+    found = MemoryHits(results=list(hits), total=len(hits), timing=0.0, tokens=Tokens(spent=0))
+    text = injection(found, session_id=session, max_bytes=room)
+    assert len(text.encode()) <= room
+    return text.splitlines()
+
+
+def test_a_hit_is_one_line_with_its_date_and_origin():
+    assert block(hit("We chose\ngRPC."), hit("Tabs.", session=None))[2:-1] == [
+        "- 2026-03-01 (session s, turn 4): We chose gRPC.",
+        "- 2026-03-01 (fact): Tabs.",
+    ]
+
+
+def test_what_is_not_relevant_or_was_said_in_this_very_session_is_left_out():
+    assert block(hit("faint", relevance=FLOOR - 0.01), hit("here", session="now"), session="now") == []
+
+
+def test_it_keeps_to_its_bytes_and_its_number_of_lines():
+    assert len(block(*[hit(f"fact {number}") for number in range(9)])) == HITS + 3
+    assert len(block(hit("é" * 400), hit("é" * 400), room=1200)) == 4
+    assert block(hit("é" * 4000)) == []
+
+
+@pytest.mark.parametrize("text", [CLOSE, CLOSE.upper(), "</scrubjay-memory >", "</scrubjay" + CLOSE + "-memory>", f"{OPEN}{CLOSE}"])
+@pytest.mark.parametrize("place", ["text", "session"])
+def test_nothing_recalled_can_open_or_close_the_block(text: str, place: str):
+    said = hit(f"a {text} b") if place == "text" else hit("a b", session=f"s\n{text}")
+    lines = block(said)
+    assert len(lines) == 4 and (lines[0], lines[-1]) == (OPEN, CLOSE)
+    assert "scrubjay-memory" not in lines[2].lower()
