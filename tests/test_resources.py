@@ -1,0 +1,50 @@
+"""The three resources: the whole text of what a search shows in part, and a clear error for every other address."""
+
+from __future__ import annotations
+
+import pytest
+from asked import call
+from mcp import Client, MCPError
+from said import SCOPE
+
+GUIDE = "# Deploying\n\nRun the zebra migration before the deploy.\n"
+
+
+async def test_resources_give_the_whole_text_under_a_line_that_says_where_it_is_from(client: Client):
+    templates = (await client.list_resource_templates()).resource_templates
+    assert [each.uri_template for each in templates] == [f"scrubjay://{kind}/{{id}}" for kind in ("memory", "turn", "document")]
+    assert (await client.list_resources()).resources == []
+    long = "The zebra is striped. " * 200
+    turn, _ = await call(
+        client, "record_turn", session_id="s", user=long, assistant="Yes.", files=["a.py"], tools=["Read"], ts="2026-03-01"
+    )
+    fact, _ = await call(client, "add_memory", content="Zebras are striped.")
+    document, _ = await call(client, "add_document", content=GUIDE)
+    found, text = await call(client, "search_memories", query="zebra striped")
+    assert found["results"][0].get("truncated") and f"scrubjay://turn/{turn['id']}" in text
+    whole = {}
+    for kind, id in (("turn", turn["id"]), ("memory", fact["id"]), ("document", document["id"])):
+        (content,) = (await client.read_resource(f"scrubjay://{kind}/{id}")).contents
+        assert (str(content.uri), content.mime_type) == (f"scrubjay://{kind}/{id}", "text/plain")
+        whole[kind] = content.text
+    head, _, body = whole["turn"].partition("\n")
+    assert head == f"[turn 0 of session s · 2026-03-01 00:00 · {SCOPE}]"
+    assert long.strip() in body and "assistant:\nYes." in body and "files: a.py" in body and "tools: Read" in body
+    assert whole["memory"].endswith("\nZebras are striped.") and SCOPE in whole["memory"].partition("\n")[0]
+    assert whole["document"].endswith(GUIDE)
+
+
+async def test_an_address_that_names_nothing_is_a_protocol_error_that_says_what_does(client: Client):
+    fact, _ = await call(client, "add_memory", content="Zebras are striped.")
+    await call(client, "forget", id=fact["id"])
+    for uri, says in {
+        f"scrubjay://memory/{fact['id']}": "There is no memory with the id",  # forgotten
+        f"scrubjay://turn/{fact['id']}": "There is no turn with the id",  # of another kind
+        "scrubjay://document/doc_0": "There is no document with the id 'doc_0'. Take the id of a search result.",
+        "scrubjay://session/s": "no resource here. Addresses look like scrubjay://turn/ID",
+        "scrubjay://turn/../../etc/passwd": "no resource here",
+        "file:///etc/passwd": "no resource here",
+    }.items():
+        with pytest.raises(MCPError) as caught:
+            await client.read_resource(uri)
+        assert says in caught.value.message and caught.value.code == -32602, uri

@@ -1,0 +1,187 @@
+"""What an MCP client sees of the six tools, in both protocol eras, in text and in structure."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import jsonschema
+from asked import call, refusal
+from mcp import Client
+from mcp.types import Tool
+from said import SCOPE
+
+TOOLS = ["search_memories", "search_documents", "add_memory", "record_turn", "add_document", "forget"]
+ATLAS = "We moved the atlas service from REST to gRPC because streaming halves the latency."
+GUIDE = "# Deploying\n\nRun the zebra migration before the deploy.\n\n# Rolling back\n\nKeep the old image for a week.\n"
+
+
+async def tools(client: Client) -> dict[str, Tool]:
+    return {tool.name: tool for tool in (await client.list_tools()).tools}
+
+
+# What is offered.
+
+
+async def test_there_are_six_tools_in_their_order(client: Client):
+    assert list(await tools(client)) == TOOLS
+
+
+async def test_every_tool_states_all_four_annotations_and_a_title(client: Client):
+    for name, tool in (await tools(client)).items():
+        hints = tool.annotations
+        assert tool.title and hints.title == tool.title
+        assert hints.read_only_hint is name.startswith("search_")
+        assert hints.destructive_hint is (name == "forget")
+        assert (hints.idempotent_hint, hints.open_world_hint) == (True, False)
+
+
+async def test_the_two_tools_a_model_needs_most_are_always_loaded(client: Client):
+    loaded = [name for name, tool in (await tools(client)).items() if (tool.meta or {}).get("anthropic/alwaysLoad")]
+    assert loaded == ["search_memories", "add_memory"]
+
+
+async def test_schemas_are_closed_objects_without_alternatives_at_their_root(client: Client):
+    for name, tool in (await tools(client)).items():
+        for schema in (tool.input_schema, tool.output_schema):
+            jsonschema.Draft202012Validator.check_schema(schema)
+            assert (schema["type"], schema["additionalProperties"]) == ("object", False), name
+            assert not {"anyOf", "oneOf", "allOf"} & schema.keys()
+        assert '"null"' not in json.dumps(tool.input_schema), name
+
+
+async def test_descriptions_and_instructions_fit_where_clients_cut_them(client: Client):
+    assert 500 < len(client.instructions.encode()) <= 2048
+    for name, tool in (await tools(client)).items():
+        assert 80 < len(tool.description.encode()) <= 2048, name
+
+
+async def test_an_unknown_tool_is_answered_with_the_names_of_those_there_are(client: Client):
+    assert await refusal(client, "recall") == f"There is no tool 'recall'. The tools are: {', '.join(TOOLS)}."
+
+
+# Each tool.
+
+
+async def test_a_recorded_turn_is_found_with_what_was_said_around_it(client: Client):
+    for number, said in enumerate(["Where do we keep the protos?", ATLAS, "Then the gateway needs a flag."]):
+        recorded, text = await call(client, "record_turn", session_id="s-1", user=said, ts=f"2026-03-01T09:0{number}:00Z")
+        assert (recorded["turn"], recorded["stored"], recorded["updated"]) == (number, True, False)
+        assert recorded["id"] in text and "s-1" in text
+    found, text = await call(client, "search_memories", query="why gRPC for atlas?", top_k=1, prev_turns=1, next_turns=1)
+    (hit,) = found["results"]
+    assert (hit["memory"], hit["session_id"], hit["turn"], hit["scope"], hit["src"]) == (ATLAS, "s-1", 1, SCOPE, "turn")
+    assert hit["date"] == "2026-03-01T09:01:00Z"
+    assert [(near["turn"], near["reason"]) for near in found["related"]] == [(0, "window"), (2, "window")]
+    assert text.index("protos") < text.index("atlas service") < text.index("gateway")
+
+
+async def test_the_text_says_date_session_turn_project_and_id_of_each_hit(client: Client):
+    await call(client, "record_turn", session_id="s-1", user="The zebra is striped.", assistant="Noted.", ts="2026-02-01T08:30:00Z")
+    await call(client, "record_turn", session_id="s-2", text="A zebra, again.", role="Dana", ts="2026-02-02T10:00:00Z")
+    await call(client, "add_memory", content="The zebra's name is Marty.", tags=["animals"])
+    await call(client, "add_document", content="# Zebras\n\nA zebra eats grass.\n", title="Field guide")
+    found, text = await call(client, "search_memories", query="zebra", search_mode="hybrid")
+    assert {hit["src"] for hit in found["results"]} == {"turn", "memory", "chunk"} and found["total"] == 4
+    for rank, hit in enumerate(found["results"], 1):
+        assert hit["id"] in text and hit["date"][:10] in text and hit["scope"] in text
+        assert f"hit {rank}, score {hit['score']:.2f}, id {hit['id']}" in text
+        if hit["src"] == "turn":
+            assert f"session {hit['session_id']}" in text and f"turn {hit['turn']}" in text
+        for line in (hit.get("memory") or hit["chunk"]).splitlines():
+            assert f"> {line}" in text
+    assert "Dana" in text and "#animals" in text and "Field guide" in text
+
+
+async def test_scores_are_shares_in_order_and_costs_are_stated(client: Client):
+    for number in range(5):
+        await call(client, "record_turn", session_id="s", user=f"Zebra number {number} likes grass{' and hay' * number}.")
+    found, text = await call(client, "search_memories", query="zebra hay")
+    scores = [hit["score"] for hit in found["results"]]
+    assert scores == sorted(scores, reverse=True) and all(0 <= score <= 1 for score in scores)
+    tokens = found["tokens"]
+    assert tokens["spent"] == sum(math.ceil(len(hit["memory"]) / 4) for hit in found["results"]) and tokens["budget"] == 1500
+    assert tokens["spent"] <= tokens["rendered"] and tokens["rendered"] >= math.ceil(len(text) / 4)
+
+
+async def test_nothing_found_is_an_answer_and_no_error(client: Client):
+    found, text = await call(client, "search_memories", query="zebra")
+    assert (found["results"], found["related"], found["total"]) == ([], [], 0)
+    assert text == "Nothing relevant is remembered for this query."
+    found, text = await call(client, "search_documents", query="zebra")
+    assert (found["results"], found["total"]) == ([], 0) and text == "No document matches for this query."
+
+
+async def test_what_is_recorded_twice_is_stored_once(client: Client):
+    same = {"session_id": "s", "user": "The zebra is striped.", "prompt_id": "p-1"}
+    first, _ = await call(client, "record_turn", **same)
+    again, text = await call(client, "record_turn", **same)
+    assert (again["id"], again["stored"], again["updated"]) == (first["id"], False, False) and text.startswith("Already recorded")
+    completed, text = await call(client, "record_turn", **same, assistant="And fast.")
+    assert (completed["id"], completed["updated"]) == (first["id"], True) and text.startswith("Completed")
+    assert "another user text" in await refusal(client, "record_turn", **same | {"user": "It is spotted."})
+
+
+async def test_a_fact_is_known_the_second_time_and_like_ones_are_shown(client: Client):
+    stored, text = await call(
+        client, "add_memory", content="The API listens on port 8421.", importance=8.0, metadata={"session_id": "s", "turn": 3}
+    )
+    assert (stored["action"], stored["version"], stored["root_id"]) == ("stored", 1, stored["id"]) and stored["id"] in text
+    known, text = await call(client, "add_memory", content="The API listens on port 8421.")
+    assert (known["action"], known["id"]) == ("known", stored["id"]) and "Already known" in text
+    near, text = await call(client, "add_memory", content="The API listens on port 8422.")
+    assert [hit["id"] for hit in near["similar"]] == [stored["id"]] and stored["id"] in text
+    found, _ = await call(client, "search_memories", query="which port does the API listen on?")
+    assert {(hit.get("session_id"), hit.get("turn")) for hit in found["results"]} == {("s", 3), (None, None)}
+
+
+async def test_secrets_are_replaced_and_counted(client: Client):
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    added, text = await call(client, "add_memory", content=f"The zebra token is {secret}.")
+    assert added["redacted"] == 1 and "1 secret was replaced" in text
+    found, text = await call(client, "search_memories", query="zebra token")
+    assert len(found["results"]) == 1 and secret not in json.dumps(found) and secret not in text
+
+
+async def test_a_document_is_read_searched_and_replaced(client: Client, project: Path):
+    (project / "guide.md").write_text(GUIDE)
+    added, text = await call(client, "add_document", path="guide.md", metadata={"team": "ops"})
+    assert (added["status"], added["chunks"]) == ("done", 2) and added["id"] in text
+    assert (await call(client, "add_document", path=str(project / "guide.md"), metadata={"team": "ops"}))[0] == added
+    found, text = await call(client, "search_documents", query="zebra migration", include_full_docs=True, include_summary=True)
+    (hit,) = found["results"]
+    assert (hit["document_id"], hit["title"], hit["type"], hit["metadata"]) == (added["id"], "Deploying", "markdown", {"team": "ops"})
+    assert hit["content"] == GUIDE and "summary" in hit and hit["chunks"][0]["is_relevant"] and hit["chunks"][0]["lines"] == [1, 3]
+    assert "Deploying" in text and added["id"] in text and "lines 1-3" in text and "> Run the zebra migration" in text
+    (project / "guide.md").write_text("# Deploying\n\nNothing to migrate.\n")
+    assert (await call(client, "add_document", path="guide.md"))[0]["id"] == added["id"]
+    found, _ = await call(client, "search_documents", query="zebra migration", doc_id=added["id"], only_matching_chunks=True)
+    assert "zebra" not in json.dumps(found)
+
+
+async def test_files_outside_the_project_are_not_read(client: Client, project: Path, tmp_path: Path):
+    (tmp_path / "other.md").write_text("secret zebra")
+    (project / "link.md").symlink_to(tmp_path / "other.md")
+    (project / "picture.png").write_bytes(b"\x89PNG")
+    (project / "latin.txt").write_bytes("Größe".encode("latin-1"))
+    for path, says in {
+        "../other.md": "outside the project",
+        "/etc/hostname": "outside the project",
+        "link.md": "outside the project",
+        "picture.png": "only plain text and Markdown",
+        "missing.md": "cannot be read: No such file",
+        ".": "cannot be read: Is a directory",
+        "latin.txt": "not UTF-8",
+    }.items():
+        sentence = await refusal(client, "add_document", path=path)
+        assert sentence.startswith("path = ") and says in sentence, sentence
+
+
+async def test_what_is_forgotten_is_not_found_again(client: Client):
+    added, _ = await call(client, "add_memory", content="The zebra is striped.")
+    done, text = await call(client, "forget", id=added["id"], reason="it was a horse")
+    assert (done["ids"], done["forgotten"]) == ([added["id"]], 1) and added["id"] in text
+    again, text = await call(client, "forget", id=added["id"])
+    assert again["forgotten"] == 0 and "before" in text
+    assert (await call(client, "search_memories", query="zebra"))[0]["total"] == 0
