@@ -1,0 +1,94 @@
+"""Measured values, what they should reach, and how both are shown. Knows numbers and text; measures nothing."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import shlex
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from importlib.metadata import version
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table. `judged` is the value that is compared with `limit`; without a limit nothing is judged.
+
+    `samples` holds every single value, by name, for the JSON file; times are ms, memory is MB (10^6 bytes).
+    """
+
+    what: str
+    reach: str
+    measured: str
+    judged: float | None = None
+    limit: float | None = None
+    samples: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> str:
+        if self.limit is None or self.judged is None:
+            return ""
+        return "ok" if self.judged <= self.limit else "SHORT"
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The nearest-rank percentile: the least value that is not below `share` of all.
+
+    >>> percentile([3, 1, 2, 4], 0.5)
+    2
+    """
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
+
+
+def spread(values: Sequence[float], unit: str = "ms") -> str:
+    """p50, p95 and the count in a few words; few values are shown as p50 and the worst.
+
+    >>> spread([1.0, 2.0, 3.0])
+    'p50 2.0, worst 3.0 ms (n=3)'
+    """
+    high = f"p95 {percentile(values, 0.95):.1f}" if len(values) >= 20 else f"worst {max(values):.1f}"
+    return f"p50 {percentile(values, 0.5):.1f}, {high} {unit} (n={len(values)})"
+
+
+def timed_row(what: str, reach: str, ms: Sequence[float], *, share: float = 0.95, limit: float | None = None, **more: Any) -> Row:
+    """A row of times that is judged by the percentile `share`."""
+    return Row(what, reach, spread(ms), percentile(ms, share), limit, {"ms": list(ms), **more})
+
+
+def header() -> dict[str, str]:
+    """When, where and with what."""
+    packages = ("scrubjay", "lancedb", "pyarrow", "numpy", "mcp", "tokenizers")
+    return {
+        "date": f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}",
+        "machine": f"{_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.release()}",
+        "python": f"{platform.python_version()} ({sys.executable})",
+        "versions": ", ".join(f"{name} {version(name)}" for name in packages),
+        "command": shlex.join(["python", *sys.argv]),
+        "load": load(),
+    }
+
+
+def load() -> str:
+    """The load average of the last 1, 5 and 15 minutes; empty where the system keeps none."""
+    return " ".join(f"{value:.2f}" for value in os.getloadavg()) if hasattr(os, "getloadavg") else ""
+
+
+def table(rows: Iterable[Row]) -> str:
+    """Rows as a table in Markdown, columns aligned."""
+    cells = [("what", "reach", "measured", ""), *((row.what, row.reach, row.measured, row.verdict) for row in rows)]
+    widths = [max(len(line[at]) for line in cells) for at in range(4)]
+    lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in cells]
+    lines.insert(1, "|-" + "-|-".join("-" * width for width in widths) + "-|")
+    return "\n".join(lines)
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()

@@ -1,0 +1,127 @@
+"""A home and a project that exist for one measurement. Knows folders, environments and the processes that belong to a home;
+does not know what is measured.
+
+    with Place() as place:
+        client = place.client()
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import psutil
+from rpc import Client
+
+from scrubjay.hello import hello_from
+from scrubjay.home import open_home
+from scrubjay.pipe.client import open_client
+
+COMMAND = shutil.which("scrubjay", path=os.path.dirname(sys.executable)) or ""
+_STOP_SECONDS = 40.0  # an engine first ends what it has in hand
+
+
+class Place:
+    """A temporary home, and a project folder that has a scope of its own; leaving it ends every process of that home."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="scrubjay-bench-"))
+        self.home = self.folder / "home"
+        self.project = self.folder / "orchard"
+        git = self.project / ".git"
+        git.mkdir(parents=True)
+        (git / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+        (git / "config").write_text('[remote "origin"]\n\turl = https://git.example/bench/orchard.git\n', encoding="utf-8")
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("SCRUBJAY_", "PYTHON"))}
+        self.env = inherited | {"SCRUBJAY_HOME": str(self.home), "CLAUDE_PROJECT_DIR": str(self.project)}
+        self._clients: list[Client] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for client in self._clients:
+            client.close()
+        left = list(self._processes())
+        for process in left:
+            process.terminate()
+        _, stubborn = psutil.wait_procs(left, timeout=_STOP_SECONDS)
+        for process in stubborn:
+            process.kill()
+        psutil.wait_procs(stubborn, timeout=5)
+        shutil.rmtree(self.folder)
+
+    def client(self) -> Client:
+        """Spawn the installed command as a client does. Its clock starts before the spawn."""
+        client = Client([COMMAND], self.env, str(self.project))
+        self._clients.append(client)
+        return client
+
+    def engines(self) -> list[psutil.Process]:
+        """The engines of this home that run now."""
+        return [process for process in self._processes() if "serve" in process.cmdline()]
+
+    def pipes(self) -> list[psutil.Process]:
+        """The pipes of this home that run now."""
+        return [process for process in self._processes() if "serve" not in process.cmdline()]
+
+    def start_engine(self) -> psutil.Process:
+        """The engine of this home with everything loaded; it is started if there is none."""
+        with self.client() as client:
+            client.initialize()
+            client.call("search_memories", {"query": "anything at all"})
+        return self.engines()[0]
+
+    def stop_engine(self) -> None:
+        """End the engine in good order, so that the next client has to start one."""
+        engines = self.engines()
+        for process in engines:
+            process.terminate()
+        _, left = psutil.wait_procs(engines, timeout=_STOP_SECONDS)
+        if left:
+            raise TimeoutError(f"Engine {left[0].pid} did not end within {_STOP_SECONDS:g} s; see {self.home}/log.")
+
+    def status(self) -> dict[str, Any]:
+        """What `scrubjay status` is made of."""
+        hello = hello_from("cli", self.env, str(self.project), os.getpid())
+        with open_client(open_home(str(self.home)), hello, self.env, start=False) as engine:
+            return engine.call("status", {})
+
+    def until(self, what: str, reached: Any, seconds: float, step: float = 0.5) -> float:
+        """Wait until `reached(status)`; the seconds it took.
+
+        Raises:
+            TimeoutError: it did not come to pass; the last status is in the message.
+        """
+        start = time.perf_counter()
+        while not reached(status := self.status()):
+            if time.perf_counter() - start > seconds:
+                raise TimeoutError(f"After {seconds:g} s still not {what}: {status}")
+            time.sleep(step)
+        return time.perf_counter() - start
+
+    def _processes(self) -> Iterator[psutil.Process]:
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                if process.environ().get("SCRUBJAY_HOME") == str(self.home) and process.status() != psutil.STATUS_ZOMBIE:
+                    yield process
+
+
+def peak_memory(process: psutil.Process) -> int:
+    """The greatest resident memory a process ever had, in bytes: VmHWM on Linux, the peak working set on Windows.
+
+    Raises:
+        OSError: the system does not keep it.
+    """
+    if sys.platform == "win32":
+        return process.memory_info().peak_wset
+    with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+        (line,) = (line for line in file if line.startswith("VmHWM"))
+    return int(line.split()[1]) * 1024

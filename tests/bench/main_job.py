@@ -1,0 +1,75 @@
+"""Measures the main job against the installed command, with real processes in temporary homes, and prints a table.
+
+    python tests/bench/main_job.py [--quick] [--only GROUP ...] [--json FILE]
+
+The limits are the ones this project set itself; `reach` says each. Every home is removed and every process ended at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from typing import NamedTuple
+
+import homes
+from capturing import stop_hooks
+from figures import Row, header, load, table
+from recalling import growing
+from startup import at_once, starting
+
+
+class Effort(NamedTuple):
+    """How often each thing is measured."""
+
+    spawns: int
+    starts: int
+    hooks: int
+    searches: int
+    records: int
+    fresh: int
+    sizes: list[int]
+
+
+FULL = Effort(spawns=40, starts=7, hooks=100, searches=200, records=300, fresh=20, sizes=[1_000, 10_000])
+QUICK = Effort(spawns=10, starts=2, hooks=10, searches=30, records=40, fresh=3, sizes=[200])
+
+GROUPS: dict[str, Callable[[Effort], Iterator[Row]]] = {
+    "start": lambda effort: starting(effort.spawns, effort.starts),
+    "clients": lambda effort: at_once(10),
+    "hooks": lambda effort: stop_hooks(effort.hooks),
+    "recall": lambda effort: growing(effort.sizes, effort.searches, effort.records, effort.fresh, effort.starts),
+}
+
+
+def main() -> int:
+    """Run the groups asked for; the exit code is 1 when something falls short."""
+    parser = argparse.ArgumentParser(description="Measure the main job against the installed command.")
+    parser.add_argument("--quick", action="store_true", help="a minute instead of some twenty: few repetitions, 200 turns; judges little")
+    parser.add_argument("--only", nargs="+", choices=GROUPS, default=list(GROUPS), metavar="GROUP", help=f"of {', '.join(GROUPS)}")
+    parser.add_argument("--sizes", nargs="+", type=int, metavar="TURNS", help="other sizes for recall than 1000 10000")
+    parser.add_argument("--json", metavar="FILE", help="write every single value there")
+    options = parser.parse_args()
+    if not homes.COMMAND:
+        parser.error(f"there is no command `scrubjay` beside {sys.executable}; install the project into this environment")
+    effort = QUICK if options.quick else FULL
+    if options.sizes:
+        effort = effort._replace(sizes=sorted(options.sizes))
+    about = header()
+    rows = []
+    for name in options.only:
+        for row in GROUPS[name](effort):
+            print(f"{name}: {row.what}: {row.measured} {row.verdict}", file=sys.stderr, flush=True)
+            rows.append(row)
+    about["load"] += f" before, {load()} after"
+    print("\n".join(f"{name:>9}: {value}" for name, value in about.items()), table(rows), sep="\n\n")
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({"about": about, "rows": [asdict(row) | {"verdict": row.verdict} for row in rows]}, file, indent=1)
+    return int(any(row.verdict == "SHORT" for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,155 @@
+"""A home that grows: loading, searching, recording and memory at 1,000 and at 10,000 turns. Knows the measurements; not how they look."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import turns
+from figures import Row, timed_row
+from homes import Place, peak_memory
+from startup import restarts
+
+_MB = 1e6
+_LOADED_SECONDS = 1800.0  # until every passage of the largest load has its vector
+_TIDY_SECONDS = 120.0
+_POLL_SECONDS = 0.01  # between two looks whether a turn has its vectors
+TARGETS = {1_000: (40, 400), 10_000: (50, 600)}  # turns -> p95 of a search in ms, peak memory of the engine in MB
+
+
+class Growth:
+    """One home whose turns only become more. `queries` counts those asked, so that no two searches are alike."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self.turns = 0
+        self.queries = 0
+
+    def grow(self, to: int) -> Iterator[Row]:
+        """Record turns until there are `to`, many calls at a time, and wait for their vectors."""
+        count, start = to - self.turns, time.perf_counter()
+        with self._place.client() as client:
+            client.initialize()
+            client.pipelined("record_turn", turns.turns(self.turns, to))
+        took = time.perf_counter() - start
+        self.turns = to
+        embedded = self._place.until("embedded", _embedded, _LOADED_SECONDS)
+        passages = self._place.status()["records"]["passages"]
+        yield Row(
+            f"loading to {to:,} turns, 64 calls at a time",
+            "",
+            f"{count / took:.0f} turns/s acknowledged; all {passages:,} passages embedded {embedded:.0f} s later",
+            samples={"turns": count, "seconds": took, "embedded_seconds": embedded, "passages": passages},
+        )
+
+    def search(self, times: int, when: str) -> Row:
+        """Distinct questions through a warm pipe, with the defaults a model would use."""
+        limit = TARGETS.get(self.turns, (None, None))[0]
+        ms, engine_ms, found = [], [], 0
+        with self._place.client() as client:
+            client.initialize()
+            client.call("search_memories", {"query": "the first one pays for what is loaded late"})
+            for number in range(self.queries, self.queries + times):
+                seconds, answer = client.timed("search_memories", {"query": turns.query(number, self.turns)})
+                ms.append(seconds * 1e3)
+                engine_ms.append(answer["timing"])
+                found += answer["total"] > 0
+        self.queries += times
+        if found < times:
+            raise RuntimeError(f"{times - found} of {times} searches found nothing.")
+        reach = f"p95 < {limit} ms" if limit else ""
+        return timed_row(f"`search_memories`, warm, {self.turns:,} turns, {when}", reach, ms, limit=limit, engine_ms=engine_ms)
+
+    def settle(self) -> Row:
+        """Wait for the compaction and the index folding that the engine does by itself."""
+        seconds = self._place.until("tidy", _tidy, _TIDY_SECONDS)
+        upkeep = self._place.status()["upkeep"]
+        return Row(
+            f"tidy by itself, {self.turns:,} turns",
+            "",
+            f"{upkeep['compactions']} compactions so far, {upkeep['fragments']} fragments left; waited {seconds:.0f} s",
+            samples=upkeep,
+        )
+
+    def memory(self) -> Row:
+        """The greatest resident memory that the engine has had in its life."""
+        limit = TARGETS.get(self.turns, (None, None))[1]
+        (engine,) = self._place.engines()
+        peak, now = peak_memory(engine) / _MB, engine.memory_info().rss / _MB
+        return Row(
+            f"engine, peak resident memory, {self.turns:,} turns, {self.queries} searches, tidy",
+            f"< {limit} MB" if limit else "",
+            f"{peak:.0f} MB peak (VmHWM), {now:.0f} MB now",
+            peak,
+            limit,
+            {"peak_mb": peak, "now_mb": now},
+        )
+
+    def record(self, times: int) -> Row:
+        """Single turns, each acknowledged before the next is sent."""
+        ms = []
+        with self._place.client() as client:
+            client.initialize()
+            for turn in turns.turns(self.turns, self.turns + times):
+                seconds, answer = client.timed("record_turn", turn)
+                if not answer["stored"]:
+                    raise RuntimeError(f"Turn {turn['prompt_id']} was there before.")
+                ms.append(seconds * 1e3)
+        self.turns += times
+        return timed_row("`record_turn` acknowledged, durable", "p95 < 15 ms", ms, limit=15)
+
+    def fresh(self, times: int) -> Iterator[Row]:
+        """How soon a recorded turn is found: by words in the very next call, by meaning when its vectors are there."""
+        words, meaning = [], []
+        with self._place.client() as client:
+            client.initialize()
+            for turn in turns.turns(self.turns, self.turns + times):
+                recorded = client.call("record_turn", turn)
+                acknowledged = time.perf_counter()
+                hits = client.call("search_memories", {"query": turn["user"][:300], "top_k": 10})
+                words.append((time.perf_counter() - acknowledged) * 1e3)
+                if recorded["id"] not in [hit["id"] for hit in hits["results"]]:
+                    raise RuntimeError(f"Turn {turn['prompt_id']} was not found right after it was recorded.")
+                while not client.call("record_turn", turn)["indexed"]:
+                    time.sleep(_POLL_SECONDS)
+                meaning.append((time.perf_counter() - acknowledged) * 1e3)
+        self.turns += times
+        yield timed_row("a recorded turn found by its words, next call", "at once", words)
+        yield timed_row("a recorded turn searchable by meaning", "p95 < 1 s", meaning, limit=1000)
+
+    def first_search(self, times: int) -> Row:
+        """The first answer of all, when the client's spawn has to start the engine first."""
+
+        def ask(client: Any) -> None:
+            client.initialize()
+            self.queries += 1
+            client.call("search_memories", {"query": turns.query(self.queries - 1, self.turns)})
+
+        ms = [age * 1e3 for age in restarts(self._place, times, ask)]
+        return timed_row(f"first `search_memories`, engine has to start, {self.turns:,} turns", "< 2.5 s", ms, share=1.0, limit=2500)
+
+
+def growing(sizes: list[int], searches: int, records: int, fresh: int, starts: int) -> Iterator[Row]:
+    """Everything that depends on how much a home holds, at each of the sizes."""
+    with Place() as place:
+        growth = Growth(place)
+        place.start_engine()
+        for size in sizes:
+            yield from growth.grow(size)
+            yield growth.search(searches, "just embedded")
+            yield growth.settle()
+            yield growth.search(searches, "tidy")
+            yield growth.memory()
+            yield growth.first_search(starts)
+            if size == sizes[0]:
+                yield growth.record(records)
+                yield from growth.fresh(fresh)
+
+
+def _embedded(status: dict[str, Any]) -> bool:
+    return status["records"]["waiting_for_vector"] == 0 and status["spool"]["waiting"] == 0
+
+
+def _tidy(status: dict[str, Any]) -> bool:
+    return status["upkeep"]["fragments"] <= 10 and status["unindexed"] <= 500
