@@ -43,7 +43,9 @@ async def test_what_is_forgotten_is_found_by_nothing_and_keeps_its_reason(core: 
     if kind == "document":
         added = await document(core, "# Deploy\n\nRun make deploy on the bastion.")
     else:
-        added = await (fact(core, "Run make deploy on the bastion.") if kind == "fact" else turn(core, "a", user="Run make deploy on the bastion."))
+        added = await (
+            fact(core, "Run make deploy on the bastion.") if kind == "fact" else turn(core, "a", user="Run make deploy on the bastion.")
+        )
     await embedded(core)
     done = await forget(core, added.id, reason="moved to CI")
     assert (done.ids, done.forgotten) == ([added.id], 1)

@@ -7,7 +7,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from scrubjay.ranking import ALONE, FAR, NEAR, SESSION, Signals, blend, evidence, in_context, order, ranking_sum, recency, relevance, scale, window
+from scrubjay.ranking import (
+    ALONE,
+    FAR,
+    NEAR,
+    SESSION,
+    Signals,
+    blend,
+    evidence,
+    in_context,
+    order,
+    ranking_sum,
+    recency,
+    relevance,
+    scale,
+    window,
+)
 
 shares = st.floats(0, 1)
 columns = st.integers(1, 30).flatmap(lambda n: arrays(float, n, elements=shares))
@@ -73,6 +88,7 @@ def test_raising_one_signal_never_lowers_a_candidates_rank(cosine, data):
             Signals(
                 cosine=values,
                 bm25=np.full(n, np.nan),
+                unembedded=np.zeros(n, bool),
                 date=np.zeros(n),
                 speaker=np.zeros(n, bool),
                 quoted=np.zeros(n, bool),

@@ -180,6 +180,17 @@ async def test_a_date_in_the_question_prefers_the_turns_of_that_day(core: Core):
     assert (await search(core, "what did we say about the zebra on 10 January 2026?", top_k=1)).results[0].session_id == "b"
 
 
+async def test_a_turn_too_new_for_a_vector_is_not_beaten_by_older_ones_that_have_one(core: Core):
+    core.indexer.trouble = "resting"  # the background embeds nothing
+    await session(core, "old", "the library of the parser", "which library do we take for dates", "the parser library is small")
+    core.indexer.trouble = None
+    await embedded(core)
+    core.indexer.trouble = "resting"
+    await session(core, "new", "the openfeature library was chosen because of its providers", day=3)
+    core.indexer.trouble = None
+    assert (await search(core, "why the openfeature library", top_k=1)).results[0].session_id == "new"
+
+
 async def test_an_empty_store_answers_with_nothing(core: Core):
     hits = await search(core, "anything at all")
     assert (hits.results, hits.related, hits.total, hits.tokens.spent) == ([], [], 0, 0)

@@ -8,6 +8,7 @@ Standard library only and Python 3.9 syntax, because hook scripts import it with
         scopes.json         which project is which scope
         scopes.lock         held while scopes.json is changed
         models.json         digests of model files that were checked
+        hooks.json          what `scrubjay hooks add` found in a host's settings, to put it back
         engine.lock         held by the engine for its whole life
         starting.lock       held by the one pipe that is starting the engine
         engine.json         where the engine listens, its version and pid (a hint, never a lock)
@@ -42,7 +43,7 @@ class Home:
 
     def __repr__(self):
         # type: () -> str
-        return "Home(%r)" % self.root
+        return f"Home({self.root!r})"
 
 
 _LAYOUT = {
@@ -94,11 +95,11 @@ def open_home(root):
             os.makedirs(getattr(home, name), mode=0o700, exist_ok=True)
     except OSError as error:
         raise HomeError(
-            "The home folder %s cannot be used: %s. Set SCRUBJAY_HOME to a folder that you own on a local disk."
-            % (home.root, error.strerror or error)
+            f"The home folder {home.root} cannot be used: {error.strerror or error}. "
+            "Set SCRUBJAY_HOME to a folder that you own on a local disk."
         ) from error
     if not os.access(home.spool_tmp, os.W_OK):
-        raise HomeError("The home folder %s cannot be written. Give yourself write permission, or set SCRUBJAY_HOME." % home.root)
+        raise HomeError(f"The home folder {home.root} cannot be written. Give yourself write permission, or set SCRUBJAY_HOME.")
     return home
 
 
@@ -110,8 +111,7 @@ def _own(root):
     facts = os.stat(root)
     if facts.st_uid != os.getuid():
         raise HomeError(
-            "The home folder %s belongs to user %d, not to you (%d). Set SCRUBJAY_HOME to a folder of your own."
-            % (root, facts.st_uid, os.getuid())
+            f"The home folder {root} belongs to user {facts.st_uid}, not to you ({os.getuid()}). Set SCRUBJAY_HOME to a folder of your own."
         )
     if facts.st_mode & 0o077:
         os.chmod(root, 0o700)

@@ -35,6 +35,7 @@ class Signals:
 
     cosine: Floats  # NaN: not in the dense pool
     bm25: Floats  # NaN: not in the lexical pool
+    unembedded: NDArray[np.bool_]  # too new for a vector: its words speak for its meaning
     date: Floats  # 0, 0.5 or 1
     speaker: NDArray[np.bool_]
     quoted: NDArray[np.bool_]
@@ -65,7 +66,9 @@ def scale(values: Floats, *, floor: float | None = None, least_span: float = 0.0
 
 def own(signals: Signals) -> Floats:
     """What each candidate is worth by itself: the scaled sum of the legs, and its date."""
-    return DENSE * scale(signals.cosine, least_span=COSINE_SPAN) + LEXICAL * scale(signals.bm25, floor=0.0) + DATE * signals.date
+    wording = scale(signals.bm25, floor=0.0)
+    meaning = np.where(signals.unembedded, wording, scale(signals.cosine, least_span=COSINE_SPAN))
+    return DENSE * meaning + LEXICAL * wording + DATE * signals.date
 
 
 def in_context(score: Floats, session: Ints, place: Ints) -> Floats:

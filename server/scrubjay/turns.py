@@ -105,6 +105,8 @@ async def _existing(store: Store, envelope: Envelope, request: RecordTurn, place
     id = turn_id(envelope, request)
     if request.prompt_id is None and request.turn is not None:
         id = next((place.id for place in places if place.turn == request.turn), id)
+    if all(place.id != id for place in places):  # the session knows its turns: a new one costs no look at the disk
+        return None
     return (await store.get(Turn, [id])).get(id)
 
 

@@ -103,13 +103,12 @@ def _alone(found: Found) -> Candidate:
     )
 
 
-def _signals(
-    rows: list[Candidate], numbers: list[int], pools: Pools, query: str, periods: list[Period], speaker: str | None
-) -> Signals:
+def _signals(rows: list[Candidate], numbers: list[int], pools: Pools, query: str, periods: list[Period], speaker: str | None) -> Signals:
     quoted = {id for id, text in pools.quotable if quotes(query, text)}
     return Signals(
         cosine=_column(row.found.cosine if row.found else None for row in rows),
         bm25=_column(row.found.bm25 if row.found else None for row in rows),
+        unembedded=np.array([row.found is not None and not row.found.embedded for row in rows], dtype=bool),
         date=np.array([_date(periods, row.dated_at) for row in rows] if periods else np.zeros(len(rows)), dtype=float),
         speaker=np.array([speaker is not None and row.role == speaker for row in rows], dtype=bool),
         quoted=np.array([row.id in quoted for row in rows], dtype=bool),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,9 +29,10 @@ class Found:
     importance_score: float
     role: str | None
     text: str
-    cosine: float | None = None
-    bm25: float | None = None
-    answer: str | None = None  # the best passage that the user did not say: a question is often found by its like
+    cosine: float | None
+    bm25: float | None
+    embedded: bool  # False: too new to have a vector, so that the dense leg could not know it
+    answer: str | None  # the best passage that the user did not say: a question is often found by its like
 
 
 @dataclass(frozen=True)
@@ -48,19 +48,36 @@ async def both_legs(store: Store, question: Question, vector: NDArray[np.float32
         store.by_words(words, where, POOL) if words.strip() else _nothing(),
         store.by_vector(vector, where, POOL) if vector is not None and np.any(vector) else _nothing(),
     )
-    lexical = by_words.to_pylist() if by_words is not None else []
-    dense = by_vector.to_pylist() if by_vector is not None else []
-    found: dict[str, Found] = {}
-    # The dense leg goes last: where both know a record, the passage nearest in meaning is shown.
+    lexical, dense = _rows(by_words), _rows(by_vector)
+    bm25, cosine, answers = {}, {}, {}
+    best: dict[str, dict[str, Any]] = {}
+    # Rows come best first; where both legs know a record, the passage nearest in meaning is shown.
+    for row in dense:
+        cosine.setdefault(row["record_id"], 1.0 - row["_distance"])
+        best.setdefault(row["record_id"], row)
     for row in lexical:
-        if row["record_id"] not in found:  # rows come best first
-            found[row["record_id"]] = replace(_found(row), bm25=row["_score"])
-    for row in _best(dense):
-        known = found.get(row["record_id"])
-        found[row["record_id"]] = replace(_found(row), cosine=1.0 - row["_distance"], bm25=known.bm25 if known else None)
+        bm25.setdefault(row["record_id"], row["_score"])
+        best.setdefault(row["record_id"], row)
     for row in (*dense, *lexical):
-        if row["role"] not in ("user", "summary") and found[row["record_id"]].answer is None:
-            found[row["record_id"]] = replace(found[row["record_id"]], answer=row["text"])
+        if row["role"] not in ("user", "summary"):
+            answers.setdefault(row["record_id"], row["text"])
+    found = {
+        id: Found(
+            id=id,
+            src=row["src"],
+            scope=row["scope"],
+            session_id=row["session_id"],
+            dated_at=row["dated_at"],
+            importance_score=row["importance_score"],
+            role=row["role"],
+            text=row["text"],
+            cosine=cosine.get(id),
+            bm25=bm25.get(id),
+            embedded=id in cosine or row["space_id"] is not None,
+            answer=answers.get(id),
+        )
+        for id, row in best.items()
+    }
     return Pools(found, tuple((row["record_id"], row["text"]) for row in lexical[:30]))
 
 
@@ -68,22 +85,9 @@ async def _nothing() -> None:
     return None
 
 
-def _best(rows: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
-    seen: set[str] = set()
-    for row in rows:
-        if row["record_id"] not in seen:
-            seen.add(row["record_id"])
-            yield row
-
-
-def _found(row: dict[str, Any]) -> Found:
-    return Found(
-        id=row["record_id"],
-        src=row["src"],
-        scope=row["scope"],
-        session_id=row["session_id"],
-        dated_at=row["dated_at"],
-        importance_score=row["importance_score"],
-        role=row["role"],
-        text=row["text"],
-    )
+def _rows(table: Any) -> list[dict[str, Any]]:
+    """An Arrow table as dicts; by columns, which is several times faster than row by row."""
+    if table is None:
+        return []
+    names = table.column_names
+    return [dict(zip(names, row, strict=True)) for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]

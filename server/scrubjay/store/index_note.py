@@ -56,7 +56,9 @@ def read_note(path: str) -> IndexNote | None:
     except FileNotFoundError:
         return None
     except (ValueError, TypeError) as error:
-        raise StoreError(f"{path} cannot be read ({error}). Move it away and run `scrubjay reindex`; the records are not touched.") from error
+        raise StoreError(
+            f"{path} cannot be read ({error}). Move it away and run `scrubjay reindex`; the records are not touched."
+        ) from error
     if note.schema_version > SCHEMA_VERSION:
         raise StoreError(
             f"This home was written by a newer Scrubjay (schema {note.schema_version}, this one knows {SCHEMA_VERSION}). "

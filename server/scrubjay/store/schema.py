@@ -107,6 +107,4 @@ def from_table(model: type[R], table: pa.Table) -> list[R]:
 
 def _present(model: type[Row], names: list[str], row: tuple[Any, ...]) -> dict[str, Any]:
     """A row's values; a null in a column that may not be null (written before the column was) is left to the default."""
-    return {
-        name: value for name, value in zip(names, row, strict=True) if value is not None or model.model_fields[name].default is None
-    }
+    return {name: value for name, value in zip(names, row, strict=True) if value is not None or model.model_fields[name].default is None}

@@ -1,6 +1,6 @@
 """The order of turns in their sessions: who is a neighbour of whom. A bounded cache over the turns table.
 
-The engine is the only writer, so a cached session is right until a write to it drops it.
+The engine is the only writer and tells every write, so a cached session stays right.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Sessions:
         if missing:
             writes = self._writes
             found = await self._fetch(missing)
-            fresh = {key: tuple(sorted(found.get(key, ()), key=lambda place: (place.started_at, place.turn))) for key in missing}
+            fresh = {key: _ordered(found.get(key, ())) for key in missing}
             if writes == self._writes:  # else a write came in between: use it once, do not keep it
                 self._kept.update(fresh)
         answer = {}
@@ -55,6 +55,12 @@ class Sessions:
             self._kept.popitem(last=False)
         return answer
 
-    def changed(self, key: Key) -> None:
+    def changed(self, key: Key, place: Place) -> None:
+        """A turn of this session was written."""
         self._writes += 1
-        self._kept.pop(key, None)
+        if key in self._kept:
+            self._kept[key] = _ordered([*(kept for kept in self._kept[key] if kept.id != place.id), place])
+
+
+def _ordered(places: Iterable[Place]) -> tuple[Place, ...]:
+    return tuple(sorted(places, key=lambda place: (place.started_at, place.turn)))

@@ -26,7 +26,20 @@ from scrubjay.store.sessions import Key, Place, Sessions
 from scrubjay.store.tables import Tables, drop_table, open_tables
 
 T = TypeVar("T", Turn, Memory, Document)
-LEG_COLUMNS = ["id", "src", "record_id", "role", "text", "scope", "partition_id", "session_id", "turn", "dated_at", "importance_score"]
+LEG_COLUMNS = [
+    "id",
+    "src",
+    "record_id",
+    "role",
+    "text",
+    "scope",
+    "partition_id",
+    "session_id",
+    "turn",
+    "dated_at",
+    "importance_score",
+    "space_id",
+]
 _LEAN = arrow_schema(Passage)  # passages without their vectors: an upsert with it keeps the vector a row has
 _LEAN = pa.schema([field for field in _LEAN if field.name != "space_id"])
 
@@ -50,7 +63,7 @@ class Store:
         """Take a write for the next commit; reads by id and by session see it at once."""
         self._staged.add(change)
         if isinstance(change.record, Turn):
-            self.sessions.changed((change.record.scope, change.record.session_id))
+            self.sessions.changed((change.record.scope, change.record.session_id), _place(change.record))
             if self._speakers is not None and change.record.role:
                 self._speakers.add((change.record.scope, change.record.role))
 
@@ -171,7 +184,7 @@ class Store:
         places: dict[Key, list[Place]] = {key: [] for key in keys}
         for row in rows.values():
             if (key := (row.scope, row.session_id)) in places:
-                places[key].append(Place(row.started_at, row.turn, row.id, row.role, row.forgotten_at is not None))
+                places[key].append(_place(row))
         return places
 
     # -- passages --------------------------------------------------------------------------------------------------
@@ -182,7 +195,7 @@ class Store:
         return await query.select([*LEG_COLUMNS, *extra, "_score"]).limit(limit).to_arrow()
 
     async def by_vector(self, vector: NDArray[np.float32], where: str, limit: int, *, extra: Sequence[str] = ()) -> pa.Table:
-        """Passages by cosine distance (1 - cos), best first: the leg columns, `extra` ones, and `_distance`. Rows without a vector are not seen."""
+        """Passages by cosine distance (1 - cos), best first, as `by_words` with `_distance`; rows without a vector are not seen."""
         query = self.tables.passages.query().nearest_to(vector).distance_type("cosine").where(where)
         return await query.select([*LEG_COLUMNS, *extra, "_distance"]).limit(limit).to_arrow()
 
@@ -258,6 +271,10 @@ async def open_store(path: str, *, dim: int | None) -> Store:
         note = note.following(dim=dim) if note and dim else IndexNote(dim=dim or IndexNote.dim)  # nothing embedded yet: start over
         write_note(note_path(path), note)
     return Store(path, note, await open_tables(path, note.passages, note.dim))
+
+
+def _place(turn: Turn) -> Place:
+    return Place(turn.started_at, turn.turn, turn.id, turn.role, turn.forgotten_at is not None)
 
 
 def note_path(path: str) -> str:
