@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
 from scrubjay.encoders.space import Space
 
 WIDTH = 64

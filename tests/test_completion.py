@@ -32,7 +32,14 @@ def transcript(path: Path, *lines: str) -> str:
 def stop(now, path: str, **args) -> dict:
     known = {"session_id": "s1", "prompt_id": "p1", "user": "Rename tick() to advance() please", "assistant": ANSWER}
     made = Envelope(
-        id="envelope_0001", kind="turn", at=now, scope=SCOPE, source="hook:stop", host="claude-code", transcript_path=path, args=known | args
+        id="envelope_0001",
+        kind="turn",
+        at=now,
+        scope=SCOPE,
+        source="hook:stop",
+        host="claude-code",
+        transcript_path=path,
+        args=known | args,
     )
     return made.model_dump(mode="json")
 
@@ -86,7 +93,14 @@ async def test_turns_that_no_hook_reported_are_recorded_once_redacted(core: Core
         line("assistant", "a1", [{"type": "text", "text": ANSWER}]),
     )
     spool.write(core.home, stop(now, path))
-    request = {"event": "session_start", "session_id": "s1", "transcript_path": path, "source": "resume", "scope": SCOPE, "host": "claude-code"}
+    request = {
+        "event": "session_start",
+        "session_id": "s1",
+        "transcript_path": path,
+        "source": "resume",
+        "scope": SCOPE,
+        "host": "claude-code",
+    }
     for _ in range(2):
         await core.writer.drain()
         core.completion.reconcile(request)
@@ -112,7 +126,11 @@ async def test_what_was_said_before_the_user_allowed_capture_is_not_fetched_afte
 
 async def test_a_request_left_while_no_engine_ran_is_worked_off_and_a_broken_one_disturbs_nothing(core: Core, tmp_path: Path):
     spool.write_request(core.home, {"session_id": 5}, "broken")
-    path = transcript(tmp_path / "t.jsonl", line("user", "u0", "What is the port of the API?", promptId="p0"), line("assistant", "a0", "8421, as decided."))
+    path = transcript(
+        tmp_path / "t.jsonl",
+        line("user", "u0", "What is the port of the API?", promptId="p0"),
+        line("assistant", "a0", "8421, as decided."),
+    )
     spool.write_request(core.home, {"session_id": "s1", "transcript_path": path, "scope": SCOPE}, "good")
     for left in spool.requests(core.home):
         core.completion._later(lambda left=left: core.completion._reconcile_file(left), 0.0)

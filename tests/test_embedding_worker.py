@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 import numpy as np
 import pytest
 from hashing_encoder import HashingEncoder
+
 from scrubjay.encoders import EmbeddingWorker, Encoder
 from scrubjay.errors import EncoderError
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from scrubjay.encoders import bundled, canary_vectors, drift, open_encoder
 from scrubjay.encoders.bundled import bundled_folder
 from scrubjay.encoders.digests import sha256

@@ -13,6 +13,7 @@ import sys
 from collections.abc import AsyncIterator
 
 import pytest
+
 from scrubjay.engine.address import engine_facts
 from scrubjay.engine.connection import Connection
 from scrubjay.engine.greeting import Identity, greet

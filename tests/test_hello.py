@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from scrubjay.errors import EngineError
 from scrubjay.hello import KINDS, PROTOCOL, Hello, decode, encode, fields_of, hello_from
 from scrubjay.version import VERSION

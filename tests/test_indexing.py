@@ -130,7 +130,9 @@ async def test_status_counts_and_names_no_content(core: Core):
 
 async def test_settings_are_told_to_a_running_core(core: Core):
     core.settings = dataclasses.replace(core.settings, inject=True)
-    await turn(core, "old", user="Which port does the API use?", assistant="The API uses port 8421.", ts=str(core.clock() - timedelta(days=2)))
+    await turn(
+        core, "old", user="Which port does the API use?", assistant="The API uses port 8421.", ts=str(core.clock() - timedelta(days=2))
+    )
     await embedded(core)
     event = {"prompt": "Which port does the API use?", "session_id": "new", "max_bytes": 2048}
     text = await core.injection(event, "repo_demo__0123456789abcdef")
@@ -146,6 +148,8 @@ async def test_an_injection_never_exceeds_its_room(core: Core, most: int):
     from scrubjay.injection import injection
     from scrubjay.models.results import Hit, MemoryHits, Tokens
 
-    hit = Hit(id="m", src="memory", memory="zebra " * 20, date=core.clock(), scope="s", partition_id="mem_x", source="t", relevance_score=0.9)
+    hit = Hit(
+        id="m", src="memory", memory="zebra " * 20, date=core.clock(), scope="s", partition_id="mem_x", source="t", relevance_score=0.9
+    )
     hits = MemoryHits(results=[hit] * 9, total=9, timing=0, tokens=Tokens(spent=0))
     assert len(injection(hits, session_id=None, max_bytes=most).encode()) <= most

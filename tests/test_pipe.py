@@ -9,9 +9,10 @@ import sys
 import time
 
 import pytest
-import scrubjay
 from hypothesis import given
 from hypothesis import strategies as st
+
+import scrubjay
 from scrubjay.engine.glance import Glance, glance
 from scrubjay.engine.lines import LineCutter, TooLong
 from scrubjay.engine.lock import FileLock

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 import stat
-from datetime import datetime, timedelta
 import subprocess
 import sys
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from scrubjay.capture import DEFAULT, policy
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import open_home

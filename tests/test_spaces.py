@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hashing_encoder import HashingEncoder
 from pydantic import ValidationError
+
 from scrubjay.encoders import DRIFT_LIMIT, Space, canary_vectors, drift, open_encoder
 from scrubjay.encoders.bundled import bundled_folder
 from scrubjay.encoders.prompts import Prompts, effective_prompts, own_prompts

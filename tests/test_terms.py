@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from scrubjay.terms import STOP, content_words, expand, mentioned, query_terms, quotes, without, words
 
 

@@ -7,6 +7,7 @@ import tomllib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from scrubjay.toml_lines import with_value
 
 LONG_LIST = 'c = [\n  "p", # in\n  "q"\n] # out'

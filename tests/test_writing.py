@@ -24,7 +24,12 @@ from scrubjay.store.store import Store, open_store
 
 def an_envelope(now, n: int, **values) -> dict:
     base = Envelope(
-        id=f"envelope_{n:04d}", kind="turn", at=now, scope=SCOPE, source="hook:stop", args={"session_id": "a", "prompt_id": f"p{n}", "user": f"zebra {n}"}
+        id=f"envelope_{n:04d}",
+        kind="turn",
+        at=now,
+        scope=SCOPE,
+        source="hook:stop",
+        args={"session_id": "a", "prompt_id": f"p{n}", "user": f"zebra {n}"},
     )
     return {**base.model_dump(mode="json"), **values}
 

@@ -1,13 +1,13 @@
 """What can go wrong, as a tree. Knows words only; standard library only, so hooks and the pipe may use it.
 
-    ScrubjayError           every message is a sentence for the user: what happened, with which value, what to do
-    ├── InputError          the caller can fix it; nothing was written
-    │   └── NotFound        an id that names nothing here
-    ├── HomeError           the home folder cannot be used: rights, owner, space, file system
-    ├── EngineError         the engine cannot be reached, started or agreed with
-    ├── StoreError          LanceDB's files are damaged or of another version
-    ├── EncoderError        a model is missing, altered or cannot be loaded
-    └── SpoolError          an envelope that cannot be read; set aside, never raised to a host
+ScrubjayError           every message is a sentence for the user: what happened, with which value, what to do
+├── InputError          the caller can fix it; nothing was written
+│   └── NotFound        an id that names nothing here
+├── HomeError           the home folder cannot be used: rights, owner, space, file system
+├── EngineError         the engine cannot be reached, started or agreed with
+├── StoreError          LanceDB's files are damaged or of another version
+├── EncoderError        a model is missing, altered or cannot be loaded
+└── SpoolError          an envelope that cannot be read; set aside, never raised to a host
 """
 
 from __future__ import annotations

@@ -215,5 +215,3 @@ def _cut(hit: Hit, tokens: int) -> Hit:
     text = hit.memory or hit.chunk or ""
     short = text[: tokens * 4 - 2].rsplit(maxsplit=1)[0] + " …"
     return hit.model_copy(update={"truncated": True, "memory" if hit.memory else "chunk": short[: tokens * 4]})
-
-

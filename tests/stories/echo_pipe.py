@@ -10,6 +10,7 @@ import os
 import sys
 
 import echo_engine
+
 from scrubjay.hello import hello_from
 from scrubjay.pipe.stdio import MUST_SERVE, main
 

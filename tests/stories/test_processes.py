@@ -19,6 +19,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+
 from scrubjay.engine.lock import FileLock
 from scrubjay.errors import EngineError, HomeError, NotFound
 from scrubjay.hello import hello_from

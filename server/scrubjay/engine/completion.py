@@ -112,7 +112,11 @@ class Completion:
         recorded = (await self._store.get(Turn, [place.id for place in places])).values()
         captured = [(turn.prompt_id, turn.user) for turn in recorded]
         for turn in transcripts.missing(await self._turns(path), captured):
-            if turn["session_id"] not in (None, session) or _before(turn["started_at"], since) or not capture.should_record(turn["user"], turn["assistant"], policy):
+            if (
+                turn["session_id"] not in (None, session)
+                or _before(turn["started_at"], since)
+                or not capture.should_record(turn["user"], turn["assistant"], policy)
+            ):
                 continue
             args = {
                 "session_id": session,

@@ -28,8 +28,8 @@ from scrubjay.models.records import AnyRecord
 from scrubjay.models.requests import SearchDocuments, SearchMemories
 from scrubjay.models.results import DocumentHits, Hit, MemoryHits, Result
 from scrubjay.recall import search_memories
-from scrubjay.shown import shown
 from scrubjay.settings import Settings, capture_view
+from scrubjay.shown import shown
 from scrubjay.store.store import Store, open_store
 
 log = logging.getLogger("scrubjay.engine")
@@ -136,7 +136,13 @@ class Core:
     @property
     def busy(self) -> bool:
         """Whether there is work that an idle exit would interrupt."""
-        return bool(self._working or self.writer.pending or self.upkeep.working or self.completion.waiting or not self.indexer.idle and not self.indexer.trouble)
+        return bool(
+            self._working
+            or self.writer.pending
+            or self.upkeep.working
+            or self.completion.waiting
+            or (not self.indexer.idle and not self.indexer.trouble)
+        )
 
     async def close(self) -> None:
         """End the background work; what is acknowledged is committed, or waits in the spool."""
