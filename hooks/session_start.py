@@ -17,4 +17,6 @@ if __name__ == "__main__":
     import sys
 
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-    __import__("bootstrap").start(main, DEADLINE_S)  # the file beside this one, which makes the package importable
+    import bootstrap  # the file beside this one, which makes the package importable
+
+    bootstrap.start(main, DEADLINE_S)

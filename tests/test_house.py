@@ -93,7 +93,8 @@ def rooms_used(name: str) -> set[str]:
 
 
 def third_parties(name: str) -> set[str]:
-    return {used.split(".")[0] for used in imports(name)} - sys.stdlib_module_names - {"scrubjay"}
+    # A hook script is run as a file, and finds its neighbour `bootstrap` beside it before there is a package.
+    return {used.split(".")[0] for used in imports(name)} - sys.stdlib_module_names - {"scrubjay", "bootstrap"}
 
 
 def project() -> dict:

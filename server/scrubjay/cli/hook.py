@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
+
+from scrubjay.hooks import bootstrap
 
 NAMES = ("user_prompt_submit", "stop", "session_start")
 
@@ -14,4 +15,6 @@ def hook(arguments: list[str]) -> int:
     if name not in NAMES:
         print(f"usage: scrubjay hook {{{','.join(NAMES)}}}  (a host's hook command; reads its event on standard input)", file=sys.stderr)
         return 1
-    return importlib.import_module(f"scrubjay.hooks.{name}").main(sys.stdin.buffer, sys.stdout, os.environ)
+    event = importlib.import_module(f"scrubjay.hooks.{name}")
+    bootstrap.start(event.main, event.DEADLINE_S)  # leaves the process: like the script, within its deadline and with exit code 0
+    return 0
