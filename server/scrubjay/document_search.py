@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from scrubjay.errors import NotFound
 from scrubjay.models.records import Document, Passage
 from scrubjay.models.requests import SearchDocuments
 from scrubjay.models.results import Chunk, DocumentHit, DocumentHits
@@ -49,11 +50,18 @@ async def search_documents(store: Store, request: SearchDocuments, *, scope: str
 
 
 async def _document_id(store: Store, named: str, scopes: tuple[str, ...] | None) -> str:
-    if named.startswith("doc_"):
-        return named
-    where = sql.both(sql.equal("custom_id", named), None if scopes is None else sql.one_of("scope", scopes))
+    """The id of the document that has this id or custom_id.
+
+    Raises:
+        NotFound: these scopes hold none.
+    """
+    await store.flush()
+    name = sql.either(sql.equal("id", named), sql.equal("custom_id", named))
+    where = sql.both(name, "forgotten_at IS NULL", None if scopes is None else sql.one_of("scope", scopes))
     rows = await store.select(Document, where, limit=1, columns=["id"])
-    return rows[0].id if rows else named
+    if not rows:
+        raise NotFound(f"No document here has the id or custom_id {named[:80]!r}. Take the document_id of a search result.")
+    return rows[0].id
 
 
 async def _chunks(store: Store, id: str, scores: list[ChunkScore], request: SearchDocuments) -> list[Chunk]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -13,6 +14,8 @@ EVERY_SCOPE = "*"
 
 MAX_MEMORY = 10_000  # characters
 MAX_DOCUMENT = 10 * 1024 * 1024  # bytes through the tool; 50 MB through the command line
+MAX_METADATA_TEXT = 10_000  # characters of one value
+MAX_METADATA_NUMBER = 2**53  # whole numbers beyond it lose digits in other JSON readers
 MAX_TURN_TEXT = 1_000_000  # characters of one side of a turn; hooks cut there and say so
 
 
@@ -49,15 +52,32 @@ def _not_blank(value: str) -> str:
 
 def _flat(metadata: dict[str, Any]) -> dict[str, Any]:
     for key, value in metadata.items():
-        _no_nul(key)
-        if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            continue
-        if not isinstance(value, str | int | float | bool):
-            raise ValueError(f"must be flat: {key[:60]!r} holds {type(value).__name__}; use a string, number, boolean or list of strings")
-        if isinstance(value, float) and value != value:
-            raise ValueError(f"must not hold NaN ({key[:60]!r})")
+        if not key.strip() or len(key) > 200:
+            raise ValueError("must have names of 1 to 200 characters")
+        for text in (key, *(value if isinstance(value, list) else [value])):
+            _plain(key, text, listed=isinstance(value, list))
     return metadata
 
+
+def _plain(key: str, value: Any, *, listed: bool) -> None:
+    """Refuse what is no string, number or boolean; of a list, what is no string."""
+    if isinstance(value, str):
+        if len(_no_nul(value)) > MAX_METADATA_TEXT:
+            raise ValueError(f"must hold short values; {key[:60]!r} has {len(value):,} characters of at most {MAX_METADATA_TEXT:,}")
+    elif listed or not isinstance(value, int | float):
+        raise ValueError(f"must be flat, and {key[:60]!r} is not; use a string, number, boolean or list of strings")
+    elif abs(value) > MAX_METADATA_NUMBER if isinstance(value, int) else not math.isfinite(value):
+        raise ValueError(f"must hold finite numbers, whole ones of at most 2^53 ({key[:60]!r})")
+
+
+_LABEL = r"^[A-Za-z0-9_.:-]{1,100}$"
+_SCOPES = r"^(\*|[A-Za-z0-9_.:-]{1,100})$"
+_PARTITION = r"^mem_[a-z0-9_]{1,60}$"
+PATTERNS = {  # each in words
+    _LABEL: "1 to 100 letters, digits or . _ : -",
+    _SCOPES: "1 to 100 letters, digits or . _ : -, or * for every scope",
+    _PARTITION: "mem_ and 1 to 60 lower-case letters, digits or _",
+}
 
 Instant = Annotated[datetime, BeforeValidator(parse_instant), WithJsonSchema({"type": "string", "format": "date-time"})]
 Count = Annotated[int, Strict()]
@@ -65,9 +85,9 @@ Real = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 Flag = Annotated[bool, Strict()]
 Text = Annotated[str, AfterValidator(_no_nul), AfterValidator(_not_blank)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_no_nul), AfterValidator(_not_blank)]
-Tag = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:-]{1,100}$")]
-PartitionId = Annotated[str, StringConstraints(pattern=r"^mem_[a-z0-9_]{1,60}$")]
-Scope = Annotated[str, StringConstraints(pattern=r"^(\*|[A-Za-z0-9_.:-]{1,100})$")]
-OneScope = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:-]{1,100}$")]
+Tag = Annotated[str, StringConstraints(pattern=_LABEL)]
+PartitionId = Annotated[str, StringConstraints(pattern=_PARTITION)]
+Scope = Annotated[str, StringConstraints(pattern=_SCOPES)]
+OneScope = Annotated[str, StringConstraints(pattern=_LABEL)]
 Metadata = Annotated[dict[str, Any], AfterValidator(_flat), Field(max_length=100)]
 Importance = Annotated[float, Strict(), Field(ge=0, le=10, allow_inf_nan=False)]

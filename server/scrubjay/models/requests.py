@@ -1,4 +1,4 @@
-"""What a caller may ask: one class per tool, and the sentences for what is wrong with a request."""
+"""What a caller may ask: one class per tool."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from scrubjay.models.fields import (
     Tag,
     Text,
 )
+from scrubjay.models.refusals import sentences
 
 Weight = Annotated[Real, Field(ge=0, le=1000)]
 Share = Annotated[Real, Field(ge=0, le=1)]
@@ -45,10 +46,14 @@ class SearchMemories(Request):
     """Recall facts and turns saved in earlier sessions."""
 
     query: Annotated[Query, Field(description="What to recall, in plain words; names of files, functions and errors help.")]
-    top_k: Annotated[Annotated[Count, Field(ge=1, le=100)] | None, Field(description="Number of hits. Left out, a token budget is filled.")] = None
+    top_k: Annotated[
+        Annotated[Count, Field(ge=1, le=100)] | None, Field(description="Number of hits. Left out, a token budget is filled.")
+    ] = None
     max_tokens: Annotated[
         Annotated[Count, Field(ge=50, le=10_000)] | None,
-        Field(description="Budget for the returned texts; hits and neighbours share it, best first. 1,500 when neither top_k nor a window is given."),
+        Field(
+            description="Budget for the returned texts, hits and neighbours together, best first; 1,500 when neither top_k nor a window is given."
+        ),
     ] = None
     search_mode: Annotated[
         Literal["memories", "hybrid", "documents"],
@@ -57,7 +62,9 @@ class SearchMemories(Request):
     include_turns: Annotated[Flag, Field(description="False: only facts, no recorded turns.")] = True
     partition_ids: Annotated[list[PartitionId] | None, Field(description="Only these partitions, e.g. mem_preference.")] = None
     tags: Annotated[Tags | None, Field(description="Only records that carry all of these tags.")] = None
-    scope: Annotated[Scope | None, Field(description="Left out: this project and what is true of the user everywhere. '*': every project.")] = None
+    scope: Annotated[
+        Scope | None, Field(description="Left out: this project and what is true of the user everywhere. '*': every project.")
+    ] = None
     session_id: Annotated[Name | None, Field(description="Only this session.")] = None
     threshold: Annotated[Share, Field(description="Least relevance_score of a hit, 0 to 1.")] = 0.0
     weight_relevance: Weight = 1.0
@@ -93,8 +100,15 @@ class SearchDocuments(Request):
 class AddMemory(Request):
     """Keep one fact."""
 
-    content: Annotated[Annotated[Text, Field(max_length=MAX_MEMORY)], Field(description="One fact in one or a few sentences, understandable on its own.")]
-    partition_id: Annotated[PartitionId, Field(description="mem_semantic (facts), mem_preference, mem_procedural (how to do), mem_episodic (events), mem_hippocampus (inbox).")] = "mem_semantic"
+    content: Annotated[
+        Annotated[Text, Field(max_length=MAX_MEMORY)], Field(description="One fact in one or a few sentences, understandable on its own.")
+    ]
+    partition_id: Annotated[
+        PartitionId,
+        Field(
+            description="mem_semantic (facts), mem_preference, mem_procedural (how to do), mem_episodic (events), mem_hippocampus (inbox)."
+        ),
+    ] = "mem_semantic"
     tags: Tags = []
     importance: Annotated[Importance, Field(description="0 to 10.")] = 5.0
     metadata: Metadata = {}
@@ -110,8 +124,12 @@ class RecordTurn(Request):
     user: Annotated[SideText | None, Field(description="What the user asked.")] = None
     assistant: Annotated[SideText | None, Field(description="What the assistant answered.")] = None
     text: Annotated[SideText | None, Field(description="What somebody else said; needs role.")] = None
-    role: Annotated[Annotated[Text, Field(max_length=100)] | None, Field(description="Who said `text`; 'user' and 'assistant' fill those fields.")] = None
-    turn: Annotated[Annotated[Count, Field(ge=0, le=10_000_000)] | None, Field(description="0-based number in the session; left out, the next one.")] = None
+    role: Annotated[
+        Annotated[Text, Field(max_length=100)] | None, Field(description="Who said `text`; 'user' and 'assistant' fill those fields.")
+    ] = None
+    turn: Annotated[
+        Annotated[Count, Field(ge=0, le=10_000_000)] | None, Field(description="0-based number in the session; left out, the next one.")
+    ] = None
     prompt_id: Annotated[Name | None, Field(description="The host's id of the prompt: the same id is the same turn.")] = None
     summary: Annotated[Annotated[Text, Field(max_length=1_200)] | None, Field(description="Left out, one is made.")] = None
     tools: Labels = []
@@ -129,7 +147,7 @@ class RecordTurn(Request):
             raise ValueError("text is given without role; name who said it, or use user / assistant")
         if self.user is None and self.assistant is None and self.text is None:
             raise ValueError("nothing was said; give user, assistant, or text with role")
-        side = {"user": self.user, "assistant": self.assistant}.get((self.role or "").lower(), None)
+        side = {"user": self.user, "assistant": self.assistant}.get((self.role or "").lower())
         if side is not None:
             raise ValueError(f"both text with role {self.role!r} and {self.role!r} are given; give one of them")
         return self
@@ -140,7 +158,9 @@ class AddDocument(Request):
 
     content: Annotated[Text | None, Field(description="The text itself (plain or Markdown); or give path.")] = None
     path: Annotated[Annotated[Text, Field(max_length=4_096)] | None, Field(description="A text or Markdown file under the project.")] = None
-    title: Annotated[Annotated[Text, Field(max_length=500)] | None, Field(description="Left out: the first heading, else the file name.")] = None
+    title: Annotated[
+        Annotated[Text, Field(max_length=500)] | None, Field(description="Left out: the first heading, else the file name.")
+    ] = None
     custom_id: Annotated[Name | None, Field(description="Your own id: adding it again replaces the document.")] = None
     metadata: Metadata = {}
     scope: Annotated[OneScope | None, Field(description="Left out: this project.")] = None
@@ -183,22 +203,4 @@ def parse(kind: type[R], arguments: dict[str, Any] | None, *, later: frozenset[s
     try:
         return kind.model_validate(given)
     except ValidationError as error:
-        raise InputError(" ".join(_sentence(kind, problem) for problem in error.errors(include_url=False)[:5])) from None
-
-
-def _sentence(kind: type[Request], problem: Any) -> str:
-    field = ".".join(str(part) for part in problem["loc"] if not str(part).startswith(("constrained", "function-", "nullable", "list[")))
-    value, what = problem.get("input"), problem["msg"].removeprefix("Value error, ")
-    if problem["type"] == "extra_forbidden":
-        return f"{field[:60]} is not an argument here; known arguments: {', '.join(kind.model_fields)}."
-    if problem["type"] == "missing":
-        return f"{field} is missing; give it."
-    if not field:
-        return f"{what[:1].upper()}{what[1:]}."
-    if problem["type"] == "string_pattern_mismatch":
-        what = f"must match {problem['ctx']['pattern']}"
-    if problem["type"] == "string_too_long":
-        return f"{field} has {len(value):,} characters; at most {problem['ctx']['max_length']:,} are allowed, so shorten or split it."
-    shown = repr(value)
-    what = what if what.startswith(("must", "is", "contains")) else what[:1].lower() + what[1:]
-    return f"{field} = {shown if len(shown) <= 80 else shown[:77] + '...'}: {what.removesuffix('.')}."
+        raise InputError(sentences(kind.model_fields, error.errors(include_url=False))) from None

@@ -1,0 +1,70 @@
+"""What is wrong with a request, in sentences: each names the argument, the value and what is allowed. Knows how pydantic reports a
+mistake; does not know any one request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from scrubjay.models.fields import PATTERNS
+
+MOST = 5  # sentences; whoever makes more mistakes has to begin somewhere
+SHOWN = 80  # characters of a value
+
+# pydantic's type of error -> what holds for a right value, filled in from the error's context
+_RULES = {
+    "string_type": "must be text",
+    "string_unicode": "contains half of a surrogate pair, which is no text; remove it",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "finite_number": "must be a finite number",
+    "bool_type": "must be true or false",
+    "list_type": "must be a list",
+    "dict_type": "must be an object of names and values",
+    "greater_than_equal": "must be at least {ge:,}",
+    "less_than_equal": "must be at most {le:,}",
+    "literal_error": "must be {expected}",
+    "string_too_short": "is empty; give some text",
+}
+_COUNTED = {"string_too_long": "characters", "too_long": "items"}  # those whose value is too long to be shown
+
+
+def sentences(known: Iterable[str], problems: Iterable[Mapping[str, Any]]) -> str:
+    """One sentence a mistake, the first few of them; `problems` are pydantic's, `known` the arguments there are."""
+    return " ".join(_sentence(known, problem) for problem in list(problems)[:MOST])
+
+
+def _sentence(known: Iterable[str], problem: Mapping[str, Any]) -> str:
+    kind, value, context = problem["type"], problem.get("input"), problem.get("ctx", {})
+    field = _argument(problem["loc"])
+    if kind == "extra_forbidden" or (kind == "string_unicode" and not problem["loc"]):  # the latter is a name that is no text
+        return f"{shown(problem['loc'][0] if problem['loc'] else value)} is not an argument here; known arguments: {', '.join(known)}."
+    if kind == "missing":
+        return f"{field} is missing; give it."
+    if kind in _COUNTED:
+        what = "characters" if isinstance(value, str) else _COUNTED[kind]
+        return f"{field} has {len(value or ''):,} {what}; at most {context['max_length']:,} are allowed, so shorten or split it."
+    rule = _rule(kind, context) or problem["msg"].removeprefix("Value error, ").removesuffix(".")
+    if not field:  # of the request as a whole
+        return f"{rule[:1].upper()}{rule[1:]}."
+    return f"{field} = {shown(value)}: {rule}."
+
+
+def _argument(place: tuple[int | str, ...]) -> str:
+    """`tags[1]` for the second of the tags; what pydantic says of its own unions and constraints is left out."""
+    return "".join(str(part) if not at else f"[{part}]" for at, part in enumerate(place) if not at or isinstance(part, int))
+
+
+def _rule(kind: str, context: Mapping[str, Any]) -> str:
+    if kind == "string_pattern_mismatch":
+        return f"must be {PATTERNS[context['pattern']]}"
+    bounds = {name: int(value) if isinstance(value, float) and value.is_integer() else value for name, value in context.items()}
+    return _RULES.get(kind, "").format(**bounds)
+
+
+def shown(value: object) -> str:
+    """A value as one would type it, cut where it gets long."""
+    text = repr(value[: SHOWN + 1] if isinstance(value, str) else value)
+    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
