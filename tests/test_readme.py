@@ -1,0 +1,70 @@
+"""The README says what the code does: commands, settings, tools and the example configuration are checked against it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from scrubjay.cli.commands import build_parser
+from scrubjay.engine.engine import Engine
+from scrubjay.home import Home
+from scrubjay.settings import describe
+from scrubjay.tools.catalog import OFFERS
+from scrubjay.tools.server import build_server
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_every_setting_is_in_the_readme_with_its_default():
+    table = README.partition("## Settings")[2].partition("\n## ")[0]
+    for key, default, _ in describe():
+        row = next((line for line in table.splitlines() if line.startswith("|") and f"`{key}`" in line.split("|")[1]), "")
+        assert default in row and row, key
+
+
+def test_every_tool_is_in_the_readme_in_order():
+    table = README.partition("## Tools")[2].partition("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == [offer.name for offer in OFFERS]
+
+
+def test_every_command_of_the_readme_exists():
+    named = {name for name in re.findall(r"`?scrubjay ([a-z]+)\b", README)} - {"stdio", "hook"}
+    parser = build_parser()
+    for name in named:
+        with pytest.raises(SystemExit) as left:
+            parser.parse_args([name, "--help"])
+        assert left.value.code == 0, name
+
+
+def test_the_test_command_is_the_one_that_ci_runs():
+    assert len(re.findall(r"^python3 -m venv .* && \.venv/bin/pytest", README, re.MULTILINE)) == 1
+    assert len(re.findall(r"^python3 -m venv .* && \.venv/bin/scrubjay demo$", README, re.MULTILINE)) == 1
+
+
+def test_the_example_configuration_parses_and_names_our_command():
+    example = json.loads((ROOT / "mcp.json.example").read_text(encoding="utf-8"))
+    assert list(example) == ["claude-desktop", "claude-code", "cursor"]
+    for client in example.values():
+        assert client["mcpServers"]["scrubjay"]["command"].endswith("scrubjay")
+    assert "${workspaceFolder}" in json.dumps(example["cursor"])
+
+
+def test_the_resources_of_the_readme_are_the_servers(tmp_path: Path):
+    from scrubjay.tools.resources import templates
+
+    async def built() -> None:
+        build_server(Engine(Home(str(tmp_path))))
+
+    asyncio.run(built())
+    for template in templates():
+        assert template.uri_template in README
+
+
+def test_the_files_the_readme_names_exist():
+    for name in re.findall(r"`((?:server|tests|hooks)/[\w./-]+)`", README):
+        assert (ROOT / name).exists(), name
