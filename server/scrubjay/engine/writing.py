@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 
@@ -70,7 +71,8 @@ class Writer:
             paths = [path for path in spool.pending(self._home) if path not in known]
             for path in paths:
                 async with self._order:
-                    if path not in self._open:  # else it is a write of ours that was journalled since the folder was listed
+                    # Since the folder was listed, a write of ours may have been journalled there, or even settled and removed.
+                    if path not in self._open and os.path.exists(path):
                         await self._replay(path)
             return len(paths)
 
