@@ -17,7 +17,7 @@ from scrubjay.hooks import session_start, stop, user_prompt_submit
 from tests.claude_code_host import EVENTS, HOOKS, Engine, Host
 
 PACKAGE = HOOKS.parent / "server" / "scrubjay"
-SHARED = ("__init__", "errors", "version", "home", "hello", "capture", "redaction", "spool", "scopes", "transcripts")
+SHARED = ("__init__", "errors", "version", "home", "hello", "capture", "redaction", "spool", "repositories", "scopes", "transcripts")
 HELLO = {"protocol": 1, "version": "0.1.0", "kind": "engine", "pid": 1}
 
 

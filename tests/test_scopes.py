@@ -12,14 +12,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from scrubjay import scopes
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import Home, open_home
 from scrubjay.models.fields import USER_SCOPE
-from scrubjay.scopes import known, merge, normal_url, project_dir, scope_of
+from scrubjay.scopes import known, merge, project_dir, scope_of
 
 NAME = re.compile(r"repo_[A-Za-z0-9_.-]{1,60}__[0-9a-f]{16}")
 ORIGIN = "https://github.com/corvid/jay.git"
@@ -195,47 +193,6 @@ def test_a_merged_scope_means_the_other_from_then_on(home: Home, tmp_path: Path)
     for one, other in ((third, old), (third, third), (old, "repo_never__seen"), ("repo_never__seen", new), (USER_SCOPE, new)):
         with pytest.raises(InputError):
             merge(home, one, other)
-
-
-@pytest.mark.parametrize(
-    ("url", "normal"),
-    [
-        ("https://github.com/corvid/jay.git", "github.com/corvid/jay"),
-        ("https://user:pass@GITHUB.com/corvid/jay/", "github.com/corvid/jay"),
-        ("git@github.com:corvid/jay.git", "github.com/corvid/jay"),
-        ("github.com:corvid/jay", "github.com/corvid/jay"),
-        ("ssh://git@github.com/corvid/jay.git", "github.com/corvid/jay"),
-        ("ssh://git@host.example:2222/corvid/jay.git", "host.example:2222/corvid/jay"),
-        ("git@host.example:/abs/jay.git", "host.example/abs/jay"),
-        ("https://github.com/Corvid/Jay", "github.com/Corvid/Jay"),
-        ("file:///srv/git/jay.git", "/srv/git/jay"),
-        ("/srv/git/jay.git/", "/srv/git/jay"),
-        ("../other/jay", "/home/other/jay"),
-    ],
-)
-def test_a_url_is_normal_without_scheme_credentials_and_suffix(url: str, normal: str) -> None:
-    assert normal_url(url, "/home/base") == normal
-
-
-@given(st.from_regex(r"[a-z]{1,9}\.[a-z]{2,3}", fullmatch=True), st.from_regex(r"[A-Za-z0-9_-]{1,9}/[A-Za-z0-9_-]{1,9}", fullmatch=True))
-def test_the_scp_form_and_the_url_form_are_one(host: str, path: str) -> None:
-    assert normal_url(f"git@{host}:{path}.git", "/") == normal_url(f"ssh://git@{host}/{path}", "/") == f"{host}/{path}"
-
-
-@pytest.mark.parametrize(
-    "config",
-    [
-        '[remote "origin"]\n\turl = https://github.com/corvid/jay.git\n',
-        '[REMOTE "origin"] url=https://github.com/corvid/jay.git ; home\n',
-        '[remote "origin"]\n\tURL = "https://github.com/corvid/jay.git"\n',
-        '[remote "upstream"]\nurl = https://x.example/y\n[remote "origin"]\nfetch = +a:b\nurl = https://github.com/corvid/\\\njay.git\n[x]\n',
-    ],
-)
-def test_the_origin_is_read_from_a_configuration_as_git_allows_it(home: Home, tmp_path: Path, config: str) -> None:
-    top = repository(tmp_path / "jay")
-    (top / ".git" / "config").write_text(config)
-    scope_of(home, str(top))
-    assert known(home)[0]["origins"] == ["github.com/corvid/jay"]
 
 
 def test_a_name_keeps_only_what_a_scope_may_hold(home: Home, tmp_path: Path) -> None:

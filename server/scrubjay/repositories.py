@@ -1,0 +1,98 @@
+"""The repository a folder lies in, read from the files git keeps: where it is, where it came from, how it began. Never starts git,
+writes nothing, and does not know what a scope is. Hooks share it: standard library only and Python 3.9 syntax.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import namedtuple
+
+Repository = namedtuple("Repository", "path origin birth")
+"""Path of the common git folder, normalised URL of the origin or None, how its reflog begins or None."""
+
+_DEFAULT_PORTS = {"ssh": "22", "git+ssh": "22", "ssh+git": "22", "https": "443", "http": "80", "git": "9418"}
+
+
+def repository(folder: str, user_home: str) -> Repository | None:
+    """The repository a folder lies in; None outside of any, and at or above `user_home`. A submodule is a repository of its own."""
+    place, user_home = os.path.realpath(folder), os.path.realpath(user_home)
+    while place != user_home and place != os.path.dirname(place):
+        git_dir = _git_dir(os.path.join(place, ".git"))
+        if git_dir:
+            common = _text(os.path.join(git_dir, "commondir")).strip()
+            path = os.path.realpath(os.path.join(git_dir, common)) if common else git_dir
+            url = _origin_url(_text(os.path.join(path, "config")))
+            return Repository(os.path.normcase(path), normal_url(url, place) if url else None, birth_of(path))
+        place = os.path.dirname(place)
+    return None
+
+
+def birth_of(path: str) -> str | None:
+    """How the reflog of the common git folder at `path` begins, as `<old commit> <new commit> <seconds>`; None without one.
+
+    The author and the message on its first line are nobody's business.
+    """
+    parts = _text(os.path.join(path, "logs", "HEAD"), 1000).partition("\n")[0].partition("\t")[0].split()
+    return f"{parts[0]} {parts[1]} {parts[-2]}" if len(parts) >= 4 else None
+
+
+def normal_url(url: str, base: str) -> str:
+    """A remote's URL without scheme, credentials, default port, `.git` and closing slash, its host in lower case.
+
+    >>> normal_url("git@GitHub.com:corvid/jay.git", "/") == normal_url("https://me:pw@github.com/corvid/jay/", "/")
+    True
+    """
+    scheme, separator, rest = url.strip().partition("://")
+    before, colon, after = url.partition(":")
+    if separator and scheme.lower() != "file":
+        authority, _, path = rest.partition("/")
+        host, _, port = authority.rpartition("@")[2].lower().partition(":")
+        if port and port != _DEFAULT_PORTS.get(scheme.lower()):
+            host += ":" + port
+    elif not separator and colon and "/" not in before and len(before) > 1:  # one letter is a Windows drive
+        host, path = before.rpartition("@")[2].lower(), after
+    else:
+        host, path = "", os.path.normpath(os.path.join(base, os.path.expanduser(rest if separator else url.strip())))
+    path = path.rstrip("/")
+    path = path[:-4] if path.endswith(".git") else path
+    return (host + "/" + path.strip("/")) if host else path.rstrip("/")
+
+
+def _git_dir(dot_git):
+    """The git folder that `.git`, a folder or a file that names one, stands for; None if there is none."""
+    if os.path.isfile(os.path.join(dot_git, "HEAD")):
+        return os.path.realpath(dot_git)
+    link = _text(dot_git)
+    if not link.startswith("gitdir:"):
+        return None
+    target = os.path.realpath(os.path.join(os.path.dirname(dot_git), link[7:].strip()))
+    container = os.path.dirname(target)
+    if not os.path.exists(target) and os.path.basename(container) == "worktrees":
+        return os.path.dirname(container)  # a pruned worktree still belongs to its repository
+    return target
+
+
+def _origin_url(config):
+    """The first URL of the remote `origin` in a git configuration; includes are not followed."""
+    inside = False
+    for line in config.replace("\\\n", "").splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            head, _, line = line[1:].partition("]")
+            section, _, name = head.partition('"')
+            inside = section.strip().lower() == "remote" and name.rstrip('" ') == "origin"
+        key, equals, value = line.partition("=")
+        if inside and equals and key.strip().lower() == "url":
+            quoted, value = value.strip().startswith('"'), value.strip().strip('"')
+            value = value if quoted else value.partition(" #")[0].partition(" ;")[0].strip()
+            return value.replace("\\\\", "\\") or None
+    return None
+
+
+def _text(path, limit=1_000_000):
+    """The beginning of a file; empty when there is none to read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(limit).decode("utf-8", "replace").replace("\r\n", "\n")
+    except OSError:
+        return ""
