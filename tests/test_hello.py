@@ -7,9 +7,11 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
 
 from scrubjay.errors import EngineError
-from scrubjay.hello import KINDS, PROTOCOL, Hello, decode, encode, fields_of, hello_from
+from scrubjay.hello import KINDS, PROTOCOL, Hello, decode, encode, fields_of, hello_from, is_scope
+from scrubjay.models.fields import OneScope
 from scrubjay.version import VERSION
 
 GOOD = {"protocol": 1, "version": "0.1.0", "kind": "pipe", "project_dir": "/p", "cwd": "/p", "pid": 7}
@@ -75,3 +77,13 @@ def test_a_client_names_its_project_scope_and_settings():
     assert hello_from("pipe", {"CURSOR_PROJECT_DIR": "/c"}, "/x", 9).project_dir == "/c"
     assert hello_from("pipe", {}, "/x", 9).project_dir == "/x"
     assert hello_from("pipe", env, "/x", 9, scope="named").scope == "named"
+
+
+@given(st.text(max_size=110))
+def test_a_scope_is_called_what_the_models_allow(name: str) -> None:
+    try:
+        TypeAdapter(OneScope).validate_python(name)
+    except ValidationError:
+        assert not is_scope(name)
+    else:
+        assert is_scope(name)

@@ -35,39 +35,35 @@ SOCKET_PATH_LIMIT = 100  # bytes; sun_path holds 104 (macOS) or 108 (Linux) with
 class Home:
     """The paths of one home folder. Making one touches no disk; `open_home` does."""
 
-    def __init__(self, root):
-        # type: (str) -> None
+    def __init__(self, root: str) -> None:
         self.root = os.path.abspath(root)
-        for name, parts in _LAYOUT.items():
-            setattr(self, name, os.path.join(self.root, *parts))
+        self.config = self._path("config.toml")
+        self.capture = self._path("capture.json")
+        self.scopes = self._path("scopes.json")
+        self.models = self._path("models.json")
+        self.engine_lock = self._path("engine.lock")
+        self.starting_lock = self._path("starting.lock")
+        self.engine_json = self._path("engine.json")
+        self.socket = self._path("engine.sock")
+        self.data = self._path("data")
+        self.spool = self._path("spool")
+        self.spool_new = self._path("spool", "new")
+        self.spool_tmp = self._path("spool", "tmp")
+        self.spool_broken = self._path("spool", "broken")
+        self.prompts = self._path("spool", "prompts")
+        self.log = self._path("log")
 
-    def __repr__(self):
-        # type: () -> str
+    def __repr__(self) -> str:
         return f"Home({self.root!r})"
 
+    def _path(self, *parts: str) -> str:
+        return os.path.join(self.root, *parts)
 
-_LAYOUT = {
-    "config": ("config.toml",),
-    "capture": ("capture.json",),
-    "scopes": ("scopes.json",),
-    "models": ("models.json",),
-    "engine_lock": ("engine.lock",),
-    "starting_lock": ("starting.lock",),
-    "engine_json": ("engine.json",),
-    "socket": ("engine.sock",),
-    "data": ("data",),
-    "spool": ("spool",),
-    "spool_new": ("spool", "new"),
-    "spool_tmp": ("spool", "tmp"),
-    "spool_broken": ("spool", "broken"),
-    "prompts": ("spool", "prompts"),
-    "log": ("log",),
-}
+
 _FOLDERS = ("spool", "spool_new", "spool_tmp", "spool_broken", "prompts", "log")
 
 
-def default_root(env):
-    # type: (dict) -> str
+def default_root(env: dict) -> str:
     """The home when nobody names one: `SCRUBJAY_HOME`, else the platform's data folder."""
     named = env.get("SCRUBJAY_HOME")
     if named:
@@ -80,8 +76,7 @@ def default_root(env):
     return os.path.join(env.get("XDG_DATA_HOME") or os.path.join(user, ".local", "share"), "scrubjay")
 
 
-def open_home(root):
-    # type: (str) -> Home
+def open_home(root: str) -> Home:
     """The home at `root`, made with owner-only rights if it is not there.
 
     Raises:
@@ -103,8 +98,7 @@ def open_home(root):
     return home
 
 
-def _own(root):
-    # type: (str) -> None
+def _own(root: str) -> None:
     """Refuse a folder of another user; close our own to everybody else."""
     if not hasattr(os, "getuid"):
         return

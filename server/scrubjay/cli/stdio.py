@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 
 from scrubjay.errors import ScrubjayError
-from scrubjay.hello import hello_from
+from scrubjay.hello import hello_from, is_scope
 from scrubjay.home import default_root
 from scrubjay.pipe import stdio as pipe
 
@@ -33,6 +33,9 @@ def stdio(arguments: list[str], env: Mapping[str, str]) -> int:
     hello = hello_from("pipe", env, os.getcwd(), os.getpid())
     if scope:
         hello = hello.but(scope=scope)
+    if hello.scope and not is_scope(hello.scope):
+        print(f"scrubjay: scope = {hello.scope[:80]!r}: must be 1 to 100 letters, digits or . _ : -", file=sys.stderr)
+        return 2
     try:
         verdict = pipe.main(root, hello, env, in_process=in_process)
         if verdict == pipe.MUST_SERVE:

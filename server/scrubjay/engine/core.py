@@ -19,7 +19,7 @@ from scrubjay.engine.reindex import reindex
 from scrubjay.engine.status import counts_by_scope, status
 from scrubjay.engine.upkeep import Upkeep
 from scrubjay.engine.writing import Writer
-from scrubjay.errors import EncoderError
+from scrubjay.errors import EncoderError, StoreError
 from scrubjay.home import Home
 from scrubjay.injection import FLOOR, injection
 from scrubjay.models.envelopes import Envelope
@@ -196,6 +196,10 @@ async def open_core(home: Home, settings: Settings, clock: Callable[[], datetime
         dim = (await worker.ready()).space.dim
     except EncoderError:
         dim = None  # words answer until the model is there; the indexer says what is missing
-    core = Core(home, await open_store(home.data, dim=dim), worker, settings, clock)
+    try:
+        store = await open_store(home.data, dim=dim)
+    except (OSError, RuntimeError) as error:  # what LanceDB raises for a full disk, missing rights or damage it does not know
+        raise StoreError(f"The store in {home.data} cannot be opened: {error}. Free some space or fix its rights, then try again.") from error
+    core = Core(home, store, worker, settings, clock)
     core.start()
     return core

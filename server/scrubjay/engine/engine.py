@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from scrubjay import scopes
-from scrubjay.errors import EngineError, ScrubjayError
-from scrubjay.hello import Hello
+from scrubjay.errors import EngineError, InputError, ScrubjayError
+from scrubjay.hello import Hello, is_scope
 from scrubjay.home import Home
 from scrubjay.models.fields import USER_SCOPE
 from scrubjay.settings import Settings, capture_view, load, write_capture
@@ -114,8 +114,14 @@ class Engine:
         }
 
     def scope_of(self, hello: Hello) -> str:
-        """The scope a client works in: the one it names, else its project's."""
+        """The scope a client works in: the one it names, else its project's.
+
+        Raises:
+            InputError: it names one that no scope may be called.
+        """
         if hello.scope:
+            if not is_scope(hello.scope):
+                raise InputError(f"scope = {hello.scope[:80]!r}: must be 1 to 100 letters, digits or . _ : -. Change --scope or SCRUBJAY_SCOPE.")
             return hello.scope
         folder = hello.project_dir or hello.cwd
         return scopes.scope_of(self.home, folder) if folder and os.path.isabs(folder) else USER_SCOPE

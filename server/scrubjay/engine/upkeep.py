@@ -13,7 +13,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from scrubjay.store.store import Store
-from scrubjay.store.tables import TABLES
+from scrubjay.store.tables import TABLES, index_vectors
 
 log = logging.getLogger("scrubjay.engine.upkeep")
 
@@ -21,6 +21,8 @@ FRAGMENTS = 50  # of a table: compact from there on
 UNINDEXED = 500  # passages outside the word index; each costs a search 3-11 microseconds
 IDLE_FRAGMENTS = 10
 IDLE_SECONDS = 20.0
+VECTORS = 5_000  # passages with one: from there on a vector index pays; at 30,000 a search by meaning takes 13 ms instead of 46
+VECTOR_SEGMENTS = 8  # of the vector index, above which it is built anew: 0.3 s for 30,000 passages
 KEEP_VERSIONS = timedelta(minutes=10)  # younger ones may still be read; 0 was measured to bring rows back
 KEEP_ALL = timedelta(days=7)
 REOPEN_AFTER = 20  # compactions; each leaves 2-4 descriptors open in the old session
@@ -81,6 +83,8 @@ class Upkeep:
     async def _compact(self, name: str) -> None:
         """Compact, put the result on disk, and only then remove the versions it replaces."""
         async with self._store.lock:
+            if name == "passages" and await self._store.count_passages("space_id IS NOT NULL") >= VECTORS:
+                await index_vectors(self._store.tables.passages, segments=VECTOR_SEGMENTS)
             await self._store.tables.of(name).optimize(cleanup_older_than=KEEP_ALL)
         await self._store.checkpoint()
         async with self._store.lock:

@@ -49,7 +49,9 @@ async def both_legs(store: Store, question: Question, vector: NDArray[np.float32
         store.by_vector(vector, where, POOL) if vector is not None and np.any(vector) else _nothing(),
     )
     lexical, dense = _rows(by_words), _rows(by_vector)
-    bm25, cosine, answers = {}, {}, {}
+    bm25: dict[str, float] = {}
+    cosine: dict[str, float] = {}
+    answers: dict[str, str] = {}
     best: dict[str, dict[str, Any]] = {}
     # Rows come best first; where both legs know a record, the passage nearest in meaning is shown.
     for row in dense:

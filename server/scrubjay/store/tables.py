@@ -14,11 +14,11 @@ from datetime import timedelta
 import lancedb
 import pyarrow as pa
 from lancedb import AsyncConnection, AsyncTable
-from lancedb.index import FTS, Bitmap, BTree
+from lancedb.index import FTS, Bitmap, BTree, IvfSq
 
 from scrubjay.errors import StoreError
 from scrubjay.models.records import Document, Memory, Passage, Turn
-from scrubjay.store.schema import arrow_schema
+from scrubjay.store.schema import VECTOR, arrow_schema
 from scrubjay.terms import STOP
 
 log = logging.getLogger("scrubjay.store")
@@ -105,6 +105,16 @@ async def _create(database: AsyncConnection, name: str, schema: pa.Schema, btree
             ),
         )
     return table
+
+
+async def index_vectors(table: AsyncTable, *, segments: int) -> None:
+    """Build the vector index of a passages table if it has none, and anew if it has at least `segments` segments.
+
+    Every optimize adds a segment, and fragments of different segments are never merged; only a new index makes them one again.
+    """
+    index = next((index for index in await table.list_indices() if index.name == f"{VECTOR}_idx"), None)
+    if index is None or (index.num_segments or 0) >= segments:
+        await table.create_index(VECTOR, config=IvfSq(distance_type="cosine"), replace=True)
 
 
 async def _add_missing_columns(table: AsyncTable, schema: pa.Schema) -> None:
