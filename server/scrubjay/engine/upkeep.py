@@ -22,7 +22,7 @@ UNINDEXED = 500  # passages outside the word index; each costs a search 3-11 mic
 IDLE_FRAGMENTS = 10
 IDLE_SECONDS = 20.0
 VECTORS = 5_000  # passages with one: from there on a vector index pays; at 30,000 a search by meaning takes 13 ms instead of 46
-VECTOR_SEGMENTS = 8  # of the vector index, above which it is built anew: 0.3 s for 30,000 passages
+VECTOR_SEGMENTS = 8  # of the vector index: with so many it is built anew, in 0.3 s for 30,000 passages
 KEEP_VERSIONS = timedelta(minutes=10)  # younger ones may still be read; 0 was measured to bring rows back
 KEEP_ALL = timedelta(days=7)
 REOPEN_AFTER = 20  # compactions; each leaves 2-4 descriptors open in the old session
