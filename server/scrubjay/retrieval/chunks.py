@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scrubjay.ranking import evidence, scale
+from scrubjay.retrieval.pools import by_vector, by_words
 from scrubjay.retrieval.query import Question
 from scrubjay.retrieval.retrieve import Embed, coverage
 from scrubjay.store.store import Store
@@ -26,14 +27,14 @@ class ChunkScore:
 async def rank_chunks(store: Store, question: Question, embed: Embed) -> dict[str, list[ChunkScore]]:
     """Document id -> its chunks, both best first. A chunk's score in [0, 1] is its own evidence; a quotation's at least 0.9."""
     await store.flush()
-    vector, words, where = await embed(question.text), query_terms(question.text), question.where()
+    vector, where = await embed(question.text), question.where()
     lexical, dense = await asyncio.gather(
-        store.by_words(words, where, POOL, extra=("part",)) if words.strip() else _none(),
-        store.by_vector(vector, where, POOL, extra=("part",)) if vector is not None and np.any(vector) else _none(),
+        by_words(store, query_terms(question.text), where, POOL, extra=("part",)),
+        by_vector(store, vector, where, POOL, extra=("part",)),
     )
-    rows = {row["id"]: row for row in (*(lexical.to_pylist() if lexical else ()), *(dense.to_pylist() if dense else ()))}
-    bm25 = {row["id"]: row["_score"] for row in (lexical.to_pylist() if lexical else ())}
-    cosine = {row["id"]: 1.0 - row["_distance"] for row in (dense.to_pylist() if dense else ())}
+    rows = {row["id"]: row for row in (*lexical, *dense)}
+    bm25 = {row["id"]: row["_score"] for row in lexical}
+    cosine = {row["id"]: 1.0 - row["_distance"] for row in dense}
     if not rows:
         return {}
     found = list(rows.values())
@@ -47,7 +48,3 @@ async def rank_chunks(store: Store, question: Question, embed: Embed) -> dict[st
     for at in np.lexsort((-total, -np.round(proof, 6))):
         best.setdefault(found[at]["record_id"], []).append(ChunkScore(found[at]["part"], float(proof[at])))
     return best
-
-
-async def _none() -> None:
-    return None

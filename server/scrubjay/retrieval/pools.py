@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,11 +45,10 @@ class Pools:
 async def both_legs(store: Store, question: Question, vector: NDArray[np.float32] | None) -> Pools:
     """Search by words and, where there is a query vector, by meaning."""
     where, words = question.where(), query_terms(question.text)
-    by_words, by_vector = await asyncio.gather(
-        store.by_words(words, where, POOL) if words.strip() else _nothing(),
-        store.by_vector(vector, where, POOL) if vector is not None and np.any(vector) else _nothing(),
+    lexical, dense = await asyncio.gather(
+        by_words(store, words, where, POOL),
+        by_vector(store, vector, where, POOL),
     )
-    lexical, dense = _rows(by_words), _rows(by_vector)
     bm25: dict[str, float] = {}
     cosine: dict[str, float] = {}
     answers: dict[str, str] = {}
@@ -83,13 +83,19 @@ async def both_legs(store: Store, question: Question, vector: NDArray[np.float32
     return Pools(found, tuple((row["record_id"], row["text"]) for row in lexical[:30]))
 
 
-async def _nothing() -> None:
-    return None
+async def by_words(store: Store, words: str, where: str, limit: int, *, extra: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """The passages of the word leg, best first; no words find nothing."""
+    return _rows(await store.by_words(words, where, limit, extra=extra)) if words.strip() else []
+
+
+async def by_vector(
+    store: Store, vector: NDArray[np.float32] | None, where: str, limit: int, *, extra: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """The passages of the dense leg, nearest first; no vector, or one of zeros, finds nothing."""
+    return _rows(await store.by_vector(vector, where, limit, extra=extra)) if vector is not None and np.any(vector) else []
 
 
 def _rows(table: Any) -> list[dict[str, Any]]:
     """An Arrow table as dicts; by columns, which is several times faster than row by row."""
-    if table is None:
-        return []
     names = table.column_names
     return [dict(zip(names, row, strict=True)) for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]
