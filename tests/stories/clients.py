@@ -1,0 +1,142 @@
+"""A client as the pipe sees it, and the engines of its home, for the stories of processes.
+
+The engine is `echo_engine.py`, which has no store; everything else is the product. Each wait is for an event and has a bound.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from scrubjay.hello import hello_from
+from scrubjay.home import open_home
+from scrubjay.pipe.client import EngineClient, open_client
+
+PATIENCE = 20.0  # seconds; the bound of every wait
+ECHO_PIPE, ECHO_ENGINE = (str(Path(__file__).parent / name) for name in ("echo_pipe.py", "echo_engine.py"))
+ON_POSIX = pytest.mark.skipif(sys.platform == "win32", reason="the engine of these tests is stopped by POSIX signals")
+INITIALIZE = {"method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}}}
+
+
+def until(true: Callable[[], object], what: str) -> None:
+    """Look again and again, until `true` or out of patience."""
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end, f"never: {what}"
+        select.select([], [], [], 0.01)
+
+
+class Client:
+    """A coding assistant, as far as a pipe can tell: it owns both ends of the pipe's standard streams."""
+
+    def __init__(self, root: str, *, version: str = "0.1.0", idle: float = 0.5, flags: tuple[str, ...] = (), **env: str) -> None:
+        command = [sys.executable, ECHO_PIPE, root, version, str(idle), *flags]
+        streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        self.process = subprocess.Popen(command, env={**os.environ, **env}, **streams)
+        self._unread = b""
+
+    def say(self, id: int | str | None, method: str, **params: object) -> None:
+        message = {"jsonrpc": "2.0", "method": method, "params": params} | ({} if id is None else {"id": id})
+        self.send(json.dumps(message).encode() + b"\n")
+
+    def send(self, data: bytes) -> None:
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def call(self, id: int | str, tool: str = "search_memories", **arguments: object) -> None:
+        self.say(id, "tools/call", name=tool, arguments=arguments)
+
+    def hear(self) -> dict:
+        end = time.monotonic() + PATIENCE
+        while b"\n" not in self._unread:
+            assert select.select([self.process.stdout], [], [], end - time.monotonic())[0], "the pipe says nothing"
+            data = os.read(self.process.stdout.fileno(), 1 << 20)
+            assert data, f"the pipe ended: {self.process.stderr.read().decode()}"
+            self._unread += data
+        line, _, self._unread = self._unread.partition(b"\n")
+        return json.loads(line)
+
+    def open(self) -> dict:
+        """Initialize as clients do; the engine's answer."""
+        self.say(0, **INITIALIZE)
+        answer = self.hear()
+        self.say(None, "notifications/initialized")
+        return answer
+
+    def pid_of_engine(self) -> int:
+        self.call("pid")
+        return self.hear()["result"]["pid"]
+
+    def leave(self) -> int:
+        """Close the pipe's standard input and wait for it to go; its exit code."""
+        self.process.stdin.close()
+        return self.process.wait(PATIENCE)
+
+    def dispose(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            with contextlib.suppress(BrokenPipeError):  # what the test had buffered for a pipe that is gone
+                stream.close()
+
+
+def engines(root: str) -> list[psutil.Process]:
+    """The running engines of one home, wherever they descend from."""
+    found = []
+    for process in psutil.process_iter(["cmdline", "status"]):
+        if "serve" in (process.info["cmdline"] or []) and process.info["status"] != psutil.STATUS_ZOMBIE:
+            try:
+                if process.environ().get("SCRUBJAY_HOME") == root:
+                    found.append(process)
+            except psutil.Error:
+                continue
+    return found
+
+
+@pytest.fixture
+def root(tmp_path_factory) -> Iterator[str]:
+    path = str(tmp_path_factory.mktemp("h") / "home")
+    yield path
+    for process in engines(path):
+        process.kill()
+
+
+@pytest.fixture
+def start(root) -> Iterator[Callable[..., Client]]:
+    clients: list[Client] = []
+
+    def started(at: str = root, **options: object) -> Client:
+        clients.append(Client(at, **options))
+        return clients[-1]
+
+    yield started
+    for client in clients:
+        client.dispose()
+
+
+def heard(root: str) -> list[tuple[int, str]]:
+    """Which engine read which method, in order."""
+    lines = Path(root, "heard").read_text().splitlines()
+    return [(int(pid), method) for pid, method in (line.split() for line in lines)]
+
+
+def by_hand(root: str, version: str) -> subprocess.Popen:
+    """An engine started by its user, already listening."""
+    command = [sys.executable, ECHO_ENGINE, "serve", version, "60"]
+    engine = subprocess.Popen(command, env={**os.environ, "SCRUBJAY_HOME": root})
+    until(lambda: os.path.exists(os.path.join(root, "engine.json")), "it listens")
+    return engine
+
+
+def command_line(root: str) -> EngineClient:
+    return open_client(open_home(root), hello_from("cli", {}, "/", os.getpid(), version="0.1.0"), {}, start=False)

@@ -1,0 +1,95 @@
+"""Homes of every kind under real clients and engines: two of them, copied, far down, unusable, removed, out of reach."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from clients import INITIALIZE, ON_POSIX, engines, root, start, until
+
+from scrubjay.engine.lock import FileLock
+from scrubjay.errors import HomeError
+from scrubjay.home import open_home
+
+__all__ = ["root", "start"]  # fixtures
+
+pytestmark = ON_POSIX
+
+
+def test_two_homes_never_see_each_other(root, start):
+    other = root + "2"
+    one, two = start(), start(other)
+    assert one.pid_of_engine() != two.pid_of_engine()
+    assert len(engines(root)) == len(engines(other)) == 1
+    one.leave()
+    until(lambda: not engines(root), "the first engine ended")
+    assert two.pid_of_engine() == engines(other)[0].pid
+    two.leave()
+    until(lambda: not engines(other), "the second engine ended")
+
+
+def test_a_copied_home_does_not_lead_to_the_engine_of_the_original(root, start):
+    one = start()
+    first = one.pid_of_engine()
+    copy = open_home(root + ".copy").root
+    Path(copy, "engine.json").write_text(Path(root, "engine.json").read_text())
+    other = start(copy)
+    assert other.pid_of_engine() != first
+    assert one.pid_of_engine() == first
+    other.leave()
+    until(lambda: not engines(copy), "the engine of the copy ended")
+
+
+def test_a_home_with_a_long_path_works(tmp_path_factory, start):
+    base = tmp_path_factory.mktemp("h")
+    root = str(base / ("long" * 30))
+    client = start(root, XDG_RUNTIME_DIR=str(base / "run"))
+    assert client.open()["id"] == 0
+    assert os.listdir(base / "run" / "scrubjay")
+    client.leave()
+    until(lambda: not engines(root), "the engine ended")
+    assert not os.listdir(base / "run" / "scrubjay")
+
+
+def test_a_home_that_cannot_be_made_is_explained_to_every_request(tmp_path, start):
+    (tmp_path / "file").touch()
+    client = start(str(tmp_path / "file" / "home"))
+    client.say(0, **INITIALIZE)
+    assert "cannot be used: Not a directory" in client.hear()["error"]["message"]
+    client.call(1)
+    assert "cannot be used" in client.hear()["result"]["content"][0]["text"]
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give a folder away")
+def test_a_home_of_another_user_is_refused(root, start):
+    os.makedirs(root)
+    os.chown(root, 12345, 12345)
+    with pytest.raises(HomeError):
+        open_home(root)
+    client = start()
+    client.say(0, **INITIALIZE)
+    assert "belongs to user 12345" in client.hear()["error"]["message"]
+
+
+def test_a_home_removed_under_its_engine_ends_it(root, start):
+    client = start()
+    client.open()
+    os.rename(root, root + ".gone")
+    until(lambda: not engines(root), "the engine ended")
+
+
+def test_an_engine_out_of_reach_is_described_and_its_lock_is_left_alone(root, start):
+    home = open_home(root)
+    with FileLock(home.engine_lock) as lock:
+        assert lock.acquire()
+        facts = {"socket": "/elsewhere/engine.sock", "pid": 4711, "version": "0.1.0", "started_at": "2026-03-05T12:00:00Z"}
+        Path(home.engine_json).write_text(json.dumps(facts))
+        client = start(UNREACHABLE="0.2")
+        client.say(0, **INITIALIZE)
+        error = client.hear()["error"]["message"]
+        assert "pid 4711" in error and "/elsewhere/engine.sock" in error and "container" in error
+        assert lock.held
+    os.unlink(home.engine_json)
+    assert client.open()["id"] == 0

@@ -1,0 +1,81 @@
+"""What passes between a client and its engine: bytes, limits, a reader that stalls, and the end of input."""
+
+from __future__ import annotations
+
+import json
+import time
+
+from clients import ON_POSIX, PATIENCE, command_line, root, start, until
+
+__all__ = ["root", "start"]  # fixtures
+
+pytestmark = ON_POSIX
+
+
+def test_ids_keep_their_type_and_lines_their_bytes(start):
+    client = start()
+    client.open()
+    client.send('{ "jsonrpc":"2.0",  "id":"é\\u00e9", "method":"tools/call", "params":{"arguments":{"a":"ü\\n"}} }\r\n'.encode())
+    answer = client.hear()
+    assert answer["id"] == "éé" and json.loads(answer["result"]["content"][0]["text"]) == {"a": "ü\n"}
+    client.call(1)
+    client.call("1")
+    assert {str(type(client.hear()["id"])) for _ in range(2)} == {"<class 'int'>", "<class 'str'>"}
+
+
+def test_a_line_above_the_limit_is_refused_and_the_next_one_answered(start):
+    client = start()
+    client.open()
+    client.send(b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"text":"')
+    for _ in range(65):
+        client.send(b"x" * (1 << 20))
+    client.send(b'"}}\n')
+    answer = client.hear()
+    assert answer["id"] == 5 and "67108864 bytes" in answer["error"]["message"]
+    client.call(6)
+    assert client.hear()["id"] == 6
+
+
+def test_a_client_that_does_not_read_does_not_stop_the_others_and_loses_nothing(root, start):
+    stalled, lively = start(), start()
+    stalled.open(), lively.open()
+    for id in range(30):
+        stalled.call(id, bytes=1 << 20)
+    with command_line(root) as engine:
+        until(lambda: engine.call("status", {})["clients"] == 2, "the stalled client was cut off")
+    lively.call("quick")
+    assert lively.hear()["id"] == "quick"
+    assert sorted(stalled.hear()["id"] for _ in range(30)) == list(range(30))
+
+
+def test_the_end_of_input_waits_for_answers(start, tmp_path):
+    client = start()
+    client.open()
+    client.call(1, wait=str(tmp_path / "go"))
+    client.process.stdin.close()
+    (tmp_path / "go").touch()
+    assert client.hear()["id"] == 1
+    assert client.process.wait(PATIENCE) == 0
+
+
+def test_the_end_of_input_does_not_wait_for_ever(start, tmp_path):
+    client = start()
+    client.open()
+    client.call(1, wait=str(tmp_path / "never"))
+    before = time.monotonic()
+    assert client.leave() == 0
+    assert time.monotonic() - before < 4
+
+
+def test_a_last_line_without_a_newline_is_answered(start):
+    client = start()
+    client.send(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}')
+    client.process.stdin.close()
+    assert client.hear()["id"] == 1
+
+
+def test_settings_in_a_clients_environment_are_reported(start):
+    client = start(SCRUBJAY_MODEL="other")
+    client.open()
+    assert client.leave() == 0
+    assert b"SCRUBJAY_MODEL has no effect here" in client.process.stderr.read()
