@@ -1,0 +1,107 @@
+"""An engine's process side at work in a test's own event loop, and clients at real sockets to it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+from collections.abc import AsyncIterator
+
+import pytest
+
+from scrubjay.engine.address import engine_facts
+from scrubjay.engine.connection import Connection
+from scrubjay.engine.lifetime import Lifetime
+from scrubjay.engine.lock import take
+from scrubjay.hello import Hello, encode, fields_of
+from scrubjay.home import Home, open_home
+
+PATIENCE = 10.0  # seconds; the bound of every wait
+HELLO = Hello("pipe", "/p", "/p", 7)
+
+
+@pytest.fixture
+def home(tmp_path_factory) -> Home:
+    """A home with a path so short that its socket lies in it."""
+    return open_home(str(tmp_path_factory.mktemp("h") / "home"))
+
+
+class Client:
+    """One end of a real connection to a served engine."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    async def say(self, line: bytes) -> None:
+        self.writer.write(line)
+        await self.writer.drain()
+
+    async def hear(self) -> bytes:
+        return await asyncio.wait_for(self.reader.readline(), PATIENCE)
+
+    async def ask(self, id: object, method: str = "echo", **params: object) -> None:
+        await self.say(json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).encode() + b"\n")
+
+    async def answer(self) -> dict:
+        return json.loads(await self.hear())
+
+
+class Served:
+    """A Lifetime at work in this test's event loop, whose face answers each request when `gate` is open."""
+
+    def __init__(self, home: Home, **options: object) -> None:
+        self.home = home
+        self.lock = take(home.engine_lock)
+        self.life = Lifetime(home, self.lock, **{"auto": True, "idle_seconds": 60.0, "grace_seconds": 5.0, "env": {}} | options)
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.clients: list[Client] = []
+
+    async def face(self, connection: Connection) -> None:
+        if connection.hello.pid == 666:
+            raise RuntimeError("a face with a fault")
+        async with asyncio.TaskGroup() as tasks:
+            async for line in connection.lines():
+                tasks.create_task(self.reply(connection, json.loads(line)))
+
+    async def reply(self, connection: Connection, message: dict) -> None:
+        await self.gate.wait()
+        if "id" in message:
+            text = "x" * message["params"].get("bytes", 0)
+            await connection.writer().write(json.dumps({"id": message["id"], "result": text}) + "\n")
+
+    async def knock(self) -> Client:
+        facts = engine_facts(self.home)
+        limit = {"limit": 128 * 1024 * 1024}
+        if "socket" in facts:
+            client = Client(*await asyncio.open_unix_connection(facts["socket"], **limit))
+        else:
+            client = Client(*await asyncio.open_connection(*facts["address"], **limit))
+        self.clients.append(client)
+        return client
+
+    async def client(self, hello: Hello = HELLO) -> Client:
+        client = await self.knock()
+        await client.say(encode(hello))
+        assert fields_of(await client.hear())["kind"] == "engine"
+        return client
+
+
+@contextlib.asynccontextmanager
+async def served(home: Home, background=None, **options: object) -> AsyncIterator[Served]:
+    engine = Served(home, **options)
+    engine.ended = asyncio.create_task(engine.life.serve({"pipe": lambda connection: engine.face(connection)}, background))
+    async with asyncio.timeout(PATIENCE):
+        while not os.path.exists(home.engine_json):
+            await asyncio.sleep(0)
+    try:
+        yield engine
+    finally:
+        engine.gate.set()
+        for client in engine.clients:
+            client.writer.close()
+        engine.life.finish("the test is over")
+        with contextlib.suppress(ZeroDivisionError):
+            await asyncio.wait_for(engine.ended, PATIENCE)
+        engine.lock.release()

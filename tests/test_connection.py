@@ -1,0 +1,121 @@
+"""One client's connection to an engine: its hello, its limits, and that it never disturbs another's. Real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from served import HELLO, PATIENCE, home, served
+
+from scrubjay.engine.connection import Connection
+from scrubjay.hello import encode, fields_of
+
+__all__ = ["home"]  # a fixture
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [(b"GET / HTTP/1.1\n", "not a JSON object"), (encode(HELLO.but(kind="hook")), "no face"), (b"x" * 70_000 + b"\n", "70000 bytes")],
+)
+async def test_who_does_not_say_hello_is_told_so_and_cut_off(home, line, named):
+    async with served(home) as engine:
+        client = await engine.knock()
+        await client.say(line)
+        assert named in fields_of(await client.hear())["error"]
+        assert await client.hear() == b""
+
+
+async def test_a_face_that_fails_takes_only_its_own_client_with_it(home, caplog):
+    async with served(home) as engine:
+        good = await engine.client()
+        bad = await engine.client(HELLO.but(pid=666))
+        assert await bad.hear() == b""
+        await good.ask(1)
+        assert (await good.answer())["id"] == 1
+    assert "a face with a fault" in caplog.text
+
+
+async def test_a_line_above_the_limit_is_answered_and_the_next_one_works(home):
+    async with served(home, line_limit=100_000) as engine:
+        client = await engine.client()
+        await client.ask(1, text="x" * 100_000)
+        error = await client.answer()
+        assert error["id"] == 1 and "may have 100000 bytes" in error["error"]["message"]
+        await client.ask(2)
+        assert (await client.answer())["id"] == 2
+
+
+async def test_an_answer_above_the_limit_becomes_an_error(home):
+    async with served(home, line_limit=100_000) as engine:
+        client = await engine.client()
+        await client.ask(1, bytes=100_000)
+        error = await client.answer()
+        assert error["id"] == 1 and "Ask for less" in error["error"]["message"]
+
+
+async def test_a_large_answer_passes_to_a_client_that_reads(home):
+    async with served(home, output_limit=100_000) as engine:
+        client = await engine.client()
+        await client.ask(1, bytes=20_000_000)
+        assert len((await client.answer())["result"]) == 20_000_000
+
+
+async def test_a_client_that_does_not_read_loses_its_connection_and_others_never_wait(home, caplog):
+    async with served(home, output_limit=1_000_000) as engine:
+        stalled, lively = await engine.client(), await engine.client()
+        stalled.writer.transport.pause_reading()
+        for id in range(20):
+            await stalled.ask(id, bytes=1_000_000)
+        for id in range(20):
+            await lively.ask(id)
+            assert (await lively.answer())["id"] == id
+        async with asyncio.timeout(PATIENCE):
+            while len(engine.life.connections) > 1:
+                await lively.ask("more")
+                await lively.answer()
+    assert "left" in caplog.text and "bytes unread" in caplog.text
+
+
+async def test_a_client_that_has_said_its_last_word_still_hears_its_answers(home):
+    async with served(home) as engine:
+        engine.gate.clear()
+        client = await engine.client()
+        await client.ask(1)
+        client.writer.write_eof()
+        engine.gate.set()
+        assert (await client.answer())["id"] == 1
+        assert await client.hear() == b""
+
+
+async def test_the_official_server_runs_on_a_connection_and_finishes_its_answers(home):
+    from mcp.server.lowlevel import Server
+    from mcp.server.stdio import stdio_server
+    from mcp.types import CallToolResult, TextContent
+
+    gate = asyncio.Event()
+    started = asyncio.Event()
+
+    async def slow(_context, _params) -> CallToolResult:
+        started.set()
+        await gate.wait()
+        return CallToolResult(content=[TextContent(type="text", text="done")])
+
+    server = Server("on-a-connection", on_call_tool=slow)
+
+    async def face(connection: Connection) -> None:
+        async with stdio_server(stdin=connection.lines(), stdout=connection.writer()) as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+
+    async with served(home) as engine:
+        engine.face = face
+        client = await engine.client()
+        client_info = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}
+        await client.ask(0, "initialize", **client_info)
+        assert (await client.answer())["result"]["serverInfo"]["name"] == "on-a-connection"
+        await client.say(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+        await client.ask(1, "tools/call", name="slow", arguments={})
+        await asyncio.wait_for(started.wait(), PATIENCE)
+        client.writer.write_eof()
+        gate.set()
+        assert (await client.answer())["result"]["content"][0]["text"] == "done"
+        assert await client.hear() == b""

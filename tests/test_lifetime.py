@@ -1,0 +1,148 @@
+"""How long an engine lives: idleness, work in hand, signals, failures, and what it leaves behind. Real files and real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import stat
+
+import pytest
+from served import HELLO, PATIENCE, home, served
+
+from scrubjay.engine.address import engine_facts
+from scrubjay.engine.listener import listen
+from scrubjay.hello import encode, fields_of
+
+__all__ = ["home"]  # a fixture
+
+
+async def test_an_engine_answers_says_where_it_is_and_leaves_nothing(home):
+    async with served(home, http="127.0.0.1:80") as engine:
+        client = await engine.client()
+        await client.ask("1")
+        assert await client.answer() == {"id": "1", "result": ""}
+        facts = engine_facts(home)
+        assert facts["pid"] == os.getpid() and facts["http"] == "127.0.0.1:80" and not facts["finishing"]
+        assert stat.S_IMODE(os.stat(home.engine_json).st_mode) == 0o600
+        engine.life.finish("asked")
+        assert json.loads(await client.hear()) == {"scrubjay": "goodbye", "lines": 1, "reason": "asked"}
+        assert await client.hear() == b""
+        assert await engine.ended == "asked"
+    assert not {"engine.sock", "engine.json"} & set(os.listdir(home.root))
+
+
+async def test_a_stale_socket_file_is_replaced(home):
+    stale = listen(home, {}, loopback=False)
+    stale.socket.close()  # as after kill -9: the file stays
+    assert os.path.exists(home.socket)
+    async with served(home) as engine:
+        await engine.client()
+
+
+async def test_a_port_with_a_token_serves_like_a_socket(home):
+    async with served(home, loopback=True) as engine:
+        stranger = await engine.knock()
+        await stranger.say(encode(HELLO))
+        assert "error" in fields_of(await stranger.hear())
+        with open(engine_facts(home)["token_file"]) as file:
+            client = await engine.client(HELLO.but(token=file.read()))
+        await client.ask(1)
+        assert await client.answer() == {"id": 1, "result": ""}
+
+
+async def test_requests_in_flight_end_before_the_engine_does(home):
+    async with served(home) as engine:
+        engine.gate.clear()
+        client = await engine.client()
+        await client.ask(1)
+        async with asyncio.timeout(PATIENCE):
+            while not any(connection.in_flight for connection in engine.life.connections):
+                await asyncio.sleep(0)
+        engine.life.finish("asked")
+        async with asyncio.timeout(PATIENCE):
+            while os.path.exists(home.socket):
+                await asyncio.sleep(0)
+        await client.ask(2)  # too late: it is not read, and the goodbye says so
+        engine.gate.set()
+        assert await client.answer() == {"id": 1, "result": ""}
+        assert (await client.answer())["lines"] == 1
+
+
+async def test_an_engine_nobody_uses_ends_and_one_that_works_does_not(home):
+    work = [True]
+    looked = asyncio.Event()
+
+    def busy() -> bool:
+        looked.set()
+        return work[0]
+
+    async with served(home, idle_seconds=0.1, busy=busy) as engine:
+        for _ in range(12):  # ticks of a tenth of the idle time each: well past it
+            looked.clear()
+            await asyncio.wait_for(looked.wait(), PATIENCE)
+        assert not engine.ended.done()
+        work[0] = False
+        assert await asyncio.wait_for(engine.ended, PATIENCE) == "idle"
+
+
+async def test_a_client_keeps_the_engine_alive(home):
+    ticks = asyncio.Semaphore(0)
+
+    def busy() -> bool:
+        ticks.release()
+        return False
+
+    async with served(home, idle_seconds=0.1, busy=busy) as engine:
+        client = await engine.client()
+        await client.ask(1)
+        await client.answer()
+        client.writer.close()
+        assert await asyncio.wait_for(engine.ended, PATIENCE) == "idle"
+
+
+async def test_an_engine_started_by_hand_does_not_end_when_idle(home):
+    async with served(home, auto=False, idle_seconds=0.0) as engine:
+        client = await engine.client()
+        client.writer.close()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(engine.ended), 0.3)
+
+
+async def test_an_engine_whose_home_was_removed_ends(home):
+    async with served(home, idle_seconds=0.5) as engine:
+        await engine.client()
+        os.rename(home.root, home.root + ".gone")
+        assert await asyncio.wait_for(engine.ended, PATIENCE) == "its home was removed"
+
+
+async def test_a_signal_ends_the_engine_in_order(home):
+    async with served(home) as engine:
+        client = await engine.client()
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert json.loads(await client.hear())["reason"] == "SIGTERM"
+        assert await asyncio.wait_for(engine.ended, PATIENCE) == "SIGTERM"
+
+
+async def test_a_failure_in_the_background_ends_the_engine_and_is_raised(home):
+    async def background() -> None:
+        raise ZeroDivisionError("loading")
+
+    async with served(home, background) as engine:
+        with pytest.raises(ZeroDivisionError):
+            await asyncio.wait_for(engine.ended, PATIENCE)
+
+
+async def test_work_in_the_background_is_cancelled_at_the_end(home):
+    cancelled = asyncio.Event()
+
+    async def background() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    async with served(home, background) as engine:
+        await engine.client()
+    assert cancelled.is_set()

@@ -1,0 +1,51 @@
+"""The lock on a home: one holder, gone with its process. Real files and real processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from scrubjay.engine.lock import FileLock, check_filesystem, is_held, take
+from scrubjay.errors import EngineError, HomeError
+
+
+def test_a_lock_excludes_until_it_is_released(home):
+    first, second = FileLock(home.engine_lock), FileLock(home.engine_lock)
+    assert not is_held(home.engine_lock)
+    assert first.acquire() and first.held and is_held(home.engine_lock)
+    assert not second.acquire()
+    first.release()
+    assert not first.held and second.acquire()
+    second.release()
+
+
+def test_a_lock_dies_with_its_process(home):
+    code = f"from scrubjay.engine.lock import take; import sys; take({home.engine_lock!r}); print('held', flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(EngineError, match="Another engine already serves this home"):
+            take(home.engine_lock, wait_seconds=0)
+        holder.kill()
+    take(home.engine_lock).release()
+
+
+def test_a_lock_on_a_deleted_file_is_not_held(home):
+    lock = take(home.engine_lock)
+    os.unlink(home.engine_lock)
+    assert not lock.held
+    lock.release()
+
+
+def test_the_probe_of_a_filesystem_leaves_nothing_behind(home):
+    before = sorted(os.listdir(home.root))
+    check_filesystem(home.root)
+    assert sorted(os.listdir(home.root)) == before
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs a filesystem that takes no files")
+def test_a_filesystem_that_takes_no_files_is_refused():
+    with pytest.raises(HomeError, match="cannot be opened"):
+        check_filesystem("/proc/self")
