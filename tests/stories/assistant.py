@@ -1,0 +1,105 @@
+"""A coding assistant as far as a pipe can tell, and the engines that assistants leave behind: real processes of the installed command.
+
+Nothing here sleeps: what is waited for is a line, an exit or a condition, and each wait has a bound.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+from user import User
+
+from scrubjay.cli.installation import console_command
+
+PATIENCE = 30.0  # seconds; the bound of every wait
+
+
+def until(true: Callable[[], object], what: str) -> None:
+    """Look again and again, until `true` or out of patience."""
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end, f"never: {what}"
+        select.select([], [], [], 0.01)
+
+
+def engines(root: str) -> list[psutil.Process]:
+    """The running engines of one home, wherever they descend from."""
+    found = []
+    for process in psutil.process_iter(["cmdline", "status"]):
+        if "serve" in (process.info["cmdline"] or []) and process.info["status"] != psutil.STATUS_ZOMBIE:
+            with contextlib.suppress(psutil.Error):  # it ended while we looked
+                if process.environ().get("SCRUBJAY_HOME") == root:
+                    found.append(process)
+    return found
+
+
+class Assistant:
+    """One client, initialized: it owns both ends of its pipe's standard streams."""
+
+    def __init__(self, user: User, *, cwd: Path | None = None, command: Sequence[str] | None = None) -> None:
+        streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        self.process = subprocess.Popen(command or console_command(), env=user.env, cwd=cwd or user.project, **streams)
+        self._unread = b""
+        self._ids = 0
+        answer = self.ask("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "t", "version": "1"})
+        assert "result" in answer, answer
+        self.about = answer["result"]
+        self._say({"method": "notifications/initialized"})
+
+    def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        """The whole answer to a request."""
+        self._ids += 1
+        self._say({"id": self._ids, "method": method, "params": params})
+        while (answer := self._hear()).get("id") != self._ids:
+            pass
+        return answer
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """The result of a tool call, which may say that it is an error."""
+        return self.ask("tools/call", name=tool, arguments=arguments)["result"]
+
+    def get(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        """The structured content of a call that succeeds."""
+        result = self.call(tool, **arguments)
+        assert not result.get("isError"), result
+        return result["structuredContent"]
+
+    def recall(self, query: str, **arguments: Any) -> list[str]:
+        """The texts of the hits."""
+        return [hit.get("memory") or hit["chunk"] for hit in self.get("search_memories", query=query, **arguments)["results"]]
+
+    def leave(self) -> None:
+        """Close the pipe's standard input, as a client does that ends, and see it go."""
+        self.process.stdin.close()
+        assert self.process.wait(PATIENCE) == 0
+
+    def kill(self) -> None:
+        """End the pipe with SIGKILL, and close what it held."""
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(BrokenPipeError):  # what was buffered for a pipe that is gone
+                stream.close()
+
+    def _say(self, message: dict[str, Any]) -> None:
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def _hear(self) -> dict[str, Any]:
+        end = time.monotonic() + PATIENCE
+        while b"\n" not in self._unread:
+            assert select.select([self.process.stdout], [], [], max(end - time.monotonic(), 0))[0], "the pipe says nothing"
+            data = os.read(self.process.stdout.fileno(), 1 << 20)
+            assert data, f"the pipe ended with {self.process.wait(PATIENCE)}"
+            self._unread += data
+        line, _, self._unread = self._unread.partition(b"\n")
+        return json.loads(line)

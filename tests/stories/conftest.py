@@ -1,0 +1,49 @@
+"""A user per story whose engines end half a second after their last client, and who leaves no process behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from assistant import Assistant, engines, until
+from user import User, make_user
+
+from scrubjay.home import open_home
+
+
+@pytest.fixture
+def somebody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], User]]:
+    """Makes users, each with a home of their own."""
+    users: list[User] = []
+
+    def made() -> User:
+        users.append(make_user(tmp_path_factory.mktemp("s")))
+        Path(open_home(users[-1].home.root).config).write_text("idle_minutes = 0.01\n")
+        return users[-1]
+
+    yield made
+    for each in users:
+        for engine in engines(each.home.root):
+            engine.kill()
+        until(lambda root=each.home.root: not engines(root), "the engines are gone")
+
+
+@pytest.fixture
+def user(somebody: Callable[[], User]) -> User:
+    return somebody()
+
+
+@pytest.fixture
+def opens(user: User) -> Iterator[Callable[..., Assistant]]:
+    """Opens assistants, by default those of the user; all are gone when the story ends."""
+    assistants: list[Assistant] = []
+
+    def opened(of: User = user, **options: Any) -> Assistant:
+        assistants.append(Assistant(of, **options))
+        return assistants[-1]
+
+    yield opened
+    for assistant in assistants:
+        assistant.kill()

@@ -1,0 +1,80 @@
+"""The main job, told with real processes: what was said in one session is found in another, and by nobody who may not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from assistant import engines, until
+
+from scrubjay import spool
+
+SESSION = [
+    ("Why is the atlas gateway so slow?", "Each REST call opens a new connection to the atlas service."),
+    ("What would you do about it?", "Either pool connections or stream over gRPC."),
+    ("Let us decide.", "Decision: the atlas service moves to gRPC, because streaming halves the latency."),
+    ("Who writes the proto files?", "The platform team keeps them in the repository named contracts."),
+    ("Fine, and the deadline?", "The gateway flips its flag in March."),
+]
+
+
+def test_a_decision_of_one_session_is_found_in_another_with_its_neighbours(user, opens):
+    for turn, (prompt, answer) in enumerate(SESSION):
+        user.says(prompt, answer, session="tuesday", turn=turn)
+    user.says("How do I centre a div?", "With flexbox, on the parent.", session="monday", turn=0)
+    assert not engines(user.home.root)
+    other = opens()
+    found = other.get("search_memories", query="why did we choose gRPC for the atlas service?", top_k=1, prev_turns=1, next_turns=1)
+    (hit,) = found["results"]
+    assert "Decision: the atlas service moves to gRPC" in hit["memory"]
+    assert (hit["session_id"], hit["turn"], hit["source"]) == ("tuesday", 2, "hook:stop") and hit["scope"].startswith("repo_sparrow__")
+    assert [(near["turn"], near["reason"]) for near in found["related"]] == [(1, "window"), (3, "window")]
+    assert "pool connections" in found["related"][0]["memory"] and "degraded" not in found
+    whole = other.ask("resources/read", uri=f"scrubjay://turn/{hit['id']}")["result"]["contents"][0]["text"]
+    assert whole.startswith("[turn 2 of session tuesday") and "Let us decide." in whole
+    assert user.gets("status").startswith("captured 6 of 6 turns\n")
+
+
+def test_turns_captured_without_an_engine_are_there_once_and_in_order(user, opens):
+    for number in range(12):
+        user.says(f"Question number {number} about the atlas", f"Answer number {number}", session="s", turn=number)
+    user.says("Question number 11 about the atlas", "Answer number 11", session="s", turn=11)  # a hook that the host fires again
+    assert len(spool.pending(user.home)) >= 12 and not engines(user.home.root)
+    hits = opens().get("search_memories", query="question about the atlas", session_id="s", top_k=100)["results"]
+    said = {hit["turn"]: hit["memory"] for hit in hits}
+    assert len(hits) == 12 and sorted(said) == list(range(12))
+    assert all(text.count(f"number {number}") == 2 for number, text in said.items())
+    until(lambda: not spool.pending(user.home), "the spool is empty")
+
+
+def test_two_homes_never_see_each_other(somebody, user, opens):
+    other = somebody()
+    ours, theirs = opens(), opens(other)
+    ours.get("add_memory", content="The zebra is called Marty.", scope="user")
+    theirs.get("add_memory", content="The lion is called Alex.", scope="user")
+    assert ours.recall("what is the animal called?", scope="*") == ["The zebra is called Marty."]
+    assert theirs.recall("what is the animal called?", scope="*") == ["The lion is called Alex."]
+    assert len(engines(user.home.root)) == len(engines(other.home.root)) == 1
+
+
+def test_a_scope_never_leaks_into_another(user, opens):
+    folders = [repository(user.folder / name) for name in ("alpha", "beta")]
+    (folders[0] / "src").mkdir()
+    alpha, beta = opens(cwd=folders[0] / "src"), opens(cwd=folders[1])
+    alpha.get("record_turn", session_id="shared", user="The launch code of the zebra is 4711.")
+    alpha.get("add_memory", content="The zebra's launch code is kept in the vault.")
+    alpha.get("add_document", content="# Zebra\n\nThe launch code is 4711.\n", custom_id="codes")
+    for arguments in ({}, {"session_id": "shared"}, {"scope": "user"}, {"search_mode": "hybrid"}, {"search_mode": "documents"}):
+        assert beta.recall("launch code of the zebra", **arguments) == []
+    assert beta.get("search_documents", query="zebra launch code")["results"] == []
+    assert "No document here" in beta.call("search_documents", query="zebra", doc_id="codes")["content"][0]["text"]
+    assert beta.get("record_turn", session_id="shared", user="A session of the same name.")["turn"] == 0
+    assert beta.get("search_memories", query="session of the same name", top_k=1, prev_turns=20, next_turns=20)["related"] == []
+    assert len(alpha.recall("launch code of the zebra", search_mode="hybrid")) == 3
+    assert len(beta.recall("launch code of the zebra", scope="*", search_mode="hybrid")) >= 3  # asked for by name
+
+
+def repository(folder: Path) -> Path:
+    subprocess.run(["git", "init", "-q", str(folder)], check=True, env={"PATH": os.environ["PATH"], "HOME": str(folder.parent)}, timeout=20)
+    return folder
