@@ -47,7 +47,7 @@ GROUPS: dict[str, Callable[[Effort], Iterator[Row]]] = {
 def main() -> int:
     """Run the groups asked for; the exit code is 1 when something falls short."""
     parser = argparse.ArgumentParser(description="Measure the main job against the installed command.")
-    parser.add_argument("--quick", action="store_true", help="a minute instead of some twenty: few repetitions, 200 turns; judges little")
+    parser.add_argument("--quick", action="store_true", help="two minutes instead of half an hour: few repetitions, 200 turns")
     parser.add_argument("--only", nargs="+", choices=GROUPS, default=list(GROUPS), metavar="GROUP", help=f"of {', '.join(GROUPS)}")
     parser.add_argument("--sizes", nargs="+", type=int, metavar="TURNS", help="other sizes for recall than 1000 10000")
     parser.add_argument("--json", metavar="FILE", help="write every single value there")
