@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
 
 import jsonschema
@@ -11,6 +12,8 @@ from asked import call, refusal
 from mcp import Client
 from mcp.types import Tool
 from said import SCOPE
+
+from scrubjay.engine.engine import Engine
 
 TOOLS = ["search_memories", "search_documents", "add_memory", "record_turn", "add_document", "forget"]
 ATLAS = "We moved the atlas service from REST to gRPC because streaming halves the latency."
@@ -185,3 +188,13 @@ async def test_what_is_forgotten_is_not_found_again(client: Client):
     again, text = await call(client, "forget", id=added["id"])
     assert again["forgotten"] == 0 and "before" in text
     assert (await call(client, "search_memories", query="zebra"))[0]["total"] == 0
+
+
+async def test_a_failure_of_the_store_is_a_sentence_for_the_model_and_no_protocol_error(client: Client, engine: Engine, caplog):
+    added, _ = await call(client, "add_memory", content="The zebra is striped.")
+    await (await engine.core()).writer.settle()
+    shutil.rmtree(engine.home.data)
+    for tool, arguments in (("search_memories", {"query": "zebra"}), ("forget", {"id": added["id"]})):
+        sentence = await refusal(client, tool, **arguments)
+        assert sentence.startswith(f"{tool} failed inside Scrubjay: ") and sentence.endswith("engine.log says where.")
+        assert "\n" not in sentence and ".rs:" not in sentence

@@ -11,11 +11,13 @@ from scrubjay.encoders.protocol import Encoder
 from scrubjay.encoders.space import CANARY_DOCUMENTS, CANARY_QUERY, DRIFT_LIMIT, drift
 from scrubjay.encoders.worker import EmbeddingWorker
 from scrubjay.errors import EncoderError
+from scrubjay.store.failures import reason
 from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.indexing")
 
 BATCH = 256  # passages a commit of vectors
+RETRY_SECONDS = 1.0
 
 
 class Indexer:
@@ -78,15 +80,24 @@ class Indexer:
         return None if self._store.note.space_id is None else vector
 
     async def run(self) -> None:
-        """Embed for ever whatever waits, newest store state first; sleeps until woken when nothing does."""
-        encoder = await self.check_space()
+        """Embed for ever whatever waits, newest store state first; sleeps until woken when nothing does. What fails is tried again."""
+        encoder, pause = None, RETRY_SECONDS
         while True:
-            if encoder is None or self.trouble or not await self.embed_some(encoder):
+            try:
+                encoder = encoder or await self.check_space()
+                more = encoder is not None and self.trouble is None and await self.embed_some(encoder) > 0
+            except (OSError, RuntimeError) as error:  # a full disk, or LanceDB's own failure: both may pass
+                log.error("vectors cannot be stored (%s); next try in %.0f s", reason(error), pause)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, 60.0)
+                continue
+            except EncoderError as error:
+                self.trouble, encoder, more = f"{error} Until then words alone are searched.", None, False
+            pause = RETRY_SECONDS
+            if not more:
                 self.idle = True
                 await self._wake.wait()
                 self._wake.clear()
-                if encoder is None:
-                    encoder = await self.check_space()
 
     async def embed_some(self, encoder: Encoder) -> int:
         """Embed one batch of waiting passages; how many there were."""

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from scrubjay import spool
 from scrubjay.documents import plan_add as plan_document
-from scrubjay.errors import InputError, SpoolError
+from scrubjay.errors import HomeError, InputError, SpoolError, StoreError
 from scrubjay.forgetting import plan_forget
 from scrubjay.home import Home
 from scrubjay.memories import plan_add as plan_memory
@@ -82,6 +82,10 @@ class Writer:
             plan = await _PLANS[envelope.kind](self._store, envelope, self._clock())
         except (SpoolError, InputError) as error:
             self._put_aside(path, str(error))
+        except HomeError as error:
+            if not isinstance(error.__cause__, (PermissionError, IsADirectoryError)):
+                raise  # the next look may succeed
+            self._put_aside(path, str(error))
         except ValidationError as error:
             fields = ", ".join(sorted({".".join(map(str, problem["loc"])) for problem in error.errors()}))
             self._put_aside(path, f"The envelope is not of a known shape; wrong fields: {fields}.")
@@ -124,9 +128,9 @@ class Writer:
             self._wake.clear()
             try:
                 await self.settle()
-            except (OSError, RuntimeError) as error:  # a full disk, or LanceDB's own failure: both may pass
+            except (StoreError, OSError) as error:  # a full disk, which may pass
                 pause = min(max(1.0, pause * 2), 60.0)
-                log.error("commit failed (%s); %d writes stay in the spool, next try in %.0f s", type(error).__name__, self.pending, pause)
+                log.error("commit failed; %d writes stay in the spool, next try in %.0f s. %s", self.pending, pause, error)
                 self._wake.set()
                 continue
             pause = GROUP_SECONDS

@@ -20,6 +20,7 @@ from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn
 from scrubjay.store import sql
 from scrubjay.store.changes import TABLE_OF, Change, Staged
 from scrubjay.store.durable import Durable
+from scrubjay.store.failures import not_written
 from scrubjay.store.index_note import IndexNote, read_note, write_note
 from scrubjay.store.schema import VECTOR, arrow_schema, from_table, to_table
 from scrubjay.store.sessions import Key, Place, Sessions
@@ -73,7 +74,11 @@ class Store:
         return len(self._staged.changes)
 
     async def flush(self) -> int:
-        """Commit what is staged; the number of records. A failed commit leaves everything staged."""
+        """Commit what is staged; the number of records. A failed commit leaves everything staged.
+
+        Raises:
+            StoreError: the disk does not take it.
+        """
         if not self._staged and not self._committing:
             return 0
         async with self.lock:
@@ -90,6 +95,12 @@ class Store:
             return done
 
     async def _commit(self, staged: Staged) -> None:
+        try:
+            await self._put(staged)
+        except (RuntimeError, OSError) as error:
+            raise not_written(self.path, error) from error
+
+    async def _put(self, staged: Staged) -> None:
         """Passages first, records last: a record on disk has its passages."""
         passages = staged.passages()
         rewritten = [id for id, change in staged.changes.items() if change.rewritten and change.passages is not None]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
+import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -25,11 +27,14 @@ from scrubjay.models.requests import (
     parse,
 )
 from scrubjay.models.results import DocumentHits, MemoryHits, Result
+from scrubjay.store.failures import reason
 from scrubjay.tools import render
 from scrubjay.tools.caller import Caller, caller
 from scrubjay.tools.catalog import OFFERS
 from scrubjay.tools.files import read_document
 from scrubjay.writes import envelope
+
+log = logging.getLogger("scrubjay.tools")
 
 _BY_NAME = {offer.name: offer for offer in OFFERS}
 
@@ -50,10 +55,8 @@ async def call(engine: Engine, name: str, arguments: dict[str, Any] | None) -> C
         answer = await _CALLS[offer.request](engine, request, caller())
     except ScrubjayError as error:
         return failure(str(error))
-    except OSError as error:
-        return failure(
-            f"Nothing was written: {error.strerror or error} in {engine.home.root}. Free some space or fix its rights, then try again."
-        )
+    except Exception as error:  # the outermost edge: the model sees results, and never a protocol error
+        return failure(unforeseen(engine, name, error))
     wire = answer.result.wire()
     if isinstance(answer.result, MemoryHits):
         wire["tokens"]["rendered"] = math.ceil(max(len(answer.text), len(json.dumps(wire, ensure_ascii=False))) / 4)
@@ -62,6 +65,13 @@ async def call(engine: Engine, name: str, arguments: dict[str, Any] | None) -> C
 
 def failure(sentence: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=sentence)], is_error=True)
+
+
+def unforeseen(engine: Engine, what: str, error: Exception) -> str:
+    """The sentence for a failure that is ours or LanceDB's; the log gets the place and not what was said."""
+    log.exception("%s failed", what)
+    where = os.path.join(engine.home.log, "engine.log")
+    return f"{what} failed inside Scrubjay: {reason(error)}. Trying again is safe; if it fails again, {where} says where."
 
 
 async def _search_memories(engine: Engine, request: SearchMemories, by: Caller) -> Answer:

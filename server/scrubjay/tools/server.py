@@ -9,6 +9,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp.types import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
@@ -25,7 +26,7 @@ from scrubjay.engine.engine import Engine
 from scrubjay.errors import NotFound, ScrubjayError
 from scrubjay.tools import resources
 from scrubjay.tools.caller import Caller, set_caller
-from scrubjay.tools.calls import call
+from scrubjay.tools.calls import call, unforeseen
 from scrubjay.tools.catalog import INSTRUCTIONS, listed
 from scrubjay.version import VERSION
 
@@ -53,6 +54,8 @@ def build_server(engine: Engine) -> Server[Any]:
             raise MCPError(INVALID_PARAMS, str(error), {"uri": str(params.uri)[:200]}) from error
         except ScrubjayError as error:
             raise MCPError(INVALID_PARAMS, str(error)) from error
+        except Exception as error:  # the outermost edge
+            raise MCPError(INTERNAL_ERROR, unforeseen(engine, "resources/read", error)) from error
 
     return Server(
         "scrubjay",

@@ -1,0 +1,167 @@
+"""Homes with broken files, without rights, without space: what is whole goes on working, and each gets the sentence that helps."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from assistant import engines, until
+from user import User, make_user
+
+from scrubjay import spool
+from scrubjay.cli.installation import console_command
+
+NOBODY = 65534
+BALLAST = "ballast"
+
+
+def test_a_broken_spool_file_is_set_aside_with_its_reason_and_stops_nothing(user, opens):
+    envelope = {"v": 1, "id": "text-0001", "kind": "turn", "at": "2026-03-01", "scope": "user", "source": "hook:stop"}
+    broken = {
+        "00000000000000000001-cut.json": b'{"v": 1, "id": "cut',
+        "00000000000000000002-nul.json": bytes(4096),
+        "00000000000000000003-shape.json": b'{"v": 1, "kind": "song"}',
+        "00000000000000000004-text.json": json.dumps({**envelope, "args": {"session_id": "s"}}).encode(),
+    }
+    for name, content in broken.items():
+        Path(user.home.spool_new, name).write_bytes(content)
+    folder = "00000000000000000005-folder.json"
+    Path(user.home.spool_new, folder).mkdir()
+    user.says("What is the zebra called?", "The zebra is called Marty.", session="s", turn=0)
+    assert "Marty" in opens().recall("zebra")[0]
+    status = user.gets("status")
+    assert "captured 1 of 6 turns" in status and "5 set aside" in status
+    for reason in ("is not JSON", "wrong fields: ", "nothing was said", "Is a directory"):
+        assert reason.lower() in status.lower(), status
+    assert sorted(os.path.basename(path) for path in spool.set_aside_paths(user.home)) == [
+        *sorted(broken),
+        "00000000000000000005-folder.json",
+    ]
+
+
+def test_a_newest_manifest_without_bytes_costs_nothing_that_was_acknowledged(user, opens):
+    first = opens()
+    first.get("record_turn", session_id="s", user="The zebra is called Marty.")
+    first.leave()
+    until(lambda: not engines(user.home.root), "the first engine ended")
+    user.says("And the lion, what is it called?", "The lion is called Alex.", session="s", turn=1)
+    (left,) = spool.pending(user.home)
+    kept = shutil.copy(left, user.folder)
+    assert len(opens().recall("what is it called?")) == 2
+    until(lambda: not spool.pending(user.home), "the second turn is on disk")
+    for engine in engines(user.home.root):
+        engine.kill()
+    until(lambda: not engines(user.home.root), "the power went")
+    shutil.move(kept, left)  # as if it went just before the sync: the log still has the turn, the table's last version is empty
+    for table in Path(user.home.data).glob("*.lance"):
+        newest = min((table / "_versions").glob("*.manifest"))
+        newest.write_bytes(b"")
+    assert sorted(hit.split()[-1] for hit in opens().recall("what is it called?")) == ["Alex.", "Marty."]
+    status = user.gets("status")
+    assert "captured 1 of 1 turn" in status and "newest version was unreadable and was set aside" in status
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 6 MB, unmounted when the test ends."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = shutil.which("mount")
+    if sys.platform != "linux" or mount is None:
+        pytest.skip("only Linux lets a test have a small disk of its own")
+    made = subprocess.run([mount, "-t", "tmpfs", "-o", "size=6m", "tmpfs", folder], capture_output=True, timeout=20, check=False)
+    if made.returncode:
+        pytest.skip(f"this user may not mount a small disk: {made.stderr.decode().strip()}")
+    yield folder
+    subprocess.run(["umount", "--lazy", folder], check=True, timeout=20)
+
+
+def test_a_full_disk_refuses_writes_answers_searches_and_recovers(small_disk, opens, somebody):
+    user = make_user(small_disk)
+    Path(user.home.root).mkdir(mode=0o700)
+    Path(user.home.config).write_text("idle_minutes = 0.01\n")
+    client = opens(user)
+    client.get("record_turn", session_id="s", user="The zebra is called Marty.")
+    fill(small_disk)  # acknowledged, and not yet committed
+    refused = client.call("add_memory", content="The lion is called Alex. " + "x" * 9000)
+    assert refused["isError"]
+    assert "cannot be written: No space left on device. Make room" in refused["content"][0]["text"]
+    answer = client.call("search_memories", query="zebra")
+    assert "Marty" in answer["content"][0]["text"] or "No space left on device" in answer["content"][0]["text"]
+    (small_disk / BALLAST).unlink()
+    assert client.get("add_memory", content="The lion is called Alex.")["action"] == "stored"
+    assert sorted(client.recall("what is it called?")) == ["The lion is called Alex.", "The zebra is called Marty."]
+    until(lambda: not json.loads(user.gets("status", "--json"))["engine"]["records"]["waiting_for_vector"], "all is embedded")
+    assert spool.pending(user.home) == []
+    client.leave()
+    until(lambda: not engines(user.home.root), "the engine ended")
+
+
+def fill(disk: Path) -> None:
+    """Write until there is no byte left."""
+    with open(disk / BALLAST, "wb", buffering=0) as file:
+        size = 1 << 16
+        while size:
+            try:
+                file.write(bytes(size))
+            except OSError:
+                size //= 2
+
+
+@pytest.fixture
+def stranger() -> Iterator[tuple[User, list[str]]]:
+    """A user without rights, and what a command has to begin with to be theirs."""
+    folder = Path(tempfile.mkdtemp(prefix="jay"))
+    folder.chmod(0o755)
+    prefix = []
+    if os.geteuid() == 0:
+        prefix = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+        if (
+            shutil.which("setpriv") is None
+            or subprocess.run([*prefix, *console_command(), "--version"], timeout=30, check=False).returncode
+        ):
+            pytest.skip("root may do everything, and nobody else may run this installation")
+    user = make_user(folder)
+    os.mkdir(user.home.root, mode=0o500)
+    if prefix:
+        os.chown(user.home.root, NOBODY, NOBODY)
+    yield user, prefix
+    shutil.rmtree(folder)
+
+
+def run(prefix: list[str], user: User, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    command = [*prefix, *console_command(), *words]
+    return subprocess.run(command, env=user.env, cwd=user.project, input=stdin, capture_output=True, text=True, timeout=30, check=False)
+
+
+def test_a_home_without_rights_is_refused_with_what_to_do_and_the_host_is_not_disturbed(stranger):
+    user, prefix = stranger
+    sentence = (
+        f"The home folder {user.home.root} cannot be used: Permission denied. Set SCRUBJAY_HOME to a folder that you own on a local disk."
+    )
+    for words in (("status",), ("search", "zebra"), ("--in-process",)):
+        done = run(prefix, user, *words)
+        assert (done.returncode, done.stdout) == (1, "") and sentence in done.stderr, words
+    ask = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}})
+    answer = json.loads(run(prefix, user, stdin=f"{ask}\n").stdout)
+    assert answer["id"] == 1 and answer["error"]["message"] == sentence
+    prompt = json.dumps({"session_id": "s", "prompt": "What is the zebra called?", "hook_event_name": "UserPromptSubmit", "cwd": "/"})
+    hook = run(prefix, user, "hook", "user-prompt-submit", stdin=prompt)
+    assert (hook.returncode, hook.stdout.strip()) == (0, "{}")
+
+
+def test_the_home_of_somebody_else_is_refused(stranger):
+    user, prefix = stranger
+    if not prefix:
+        pytest.skip("only root can make a folder of somebody else")
+    os.chown(user.home.root, 0, 0)
+    os.chmod(user.home.root, 0o777)
+    done = run(prefix, user, "status")
+    assert done.returncode == 1 and f"belongs to user 0, not to you ({NOBODY})" in done.stderr
