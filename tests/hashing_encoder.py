@@ -23,19 +23,19 @@ class HashingEncoder:
     `salt` moves all words to other places: two encoders with different salts are two models of equal width.
     """
 
-    def __init__(self, salt: str = "") -> None:
-        self._salt = salt
+    def __init__(self, salt: str = "", width: int = WIDTH) -> None:
+        self._salt, self._width = salt, width
         digest = hashlib.sha256(salt.encode()).hexdigest()
-        self.space = Space(model="hashing", weights=digest, tokenizer=digest, dim=WIDTH, pooling="sum", max_seq_length=None)
+        self.space = Space(model="hashing", weights=digest, tokenizer=digest, dim=width, pooling="sum", max_seq_length=None)
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return np.array([self._vector(text) for text in texts], dtype=np.float32).reshape(len(texts), WIDTH)
+        return np.array([self._vector(text) for text in texts], dtype=np.float32).reshape(len(texts), self._width)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         return self._vector(text)
 
     def _vector(self, text: str) -> NDArray[np.float32]:
-        vector = np.zeros(WIDTH, dtype=np.float32)
+        vector = np.zeros(self._width, dtype=np.float32)
         for word in _WORDS.findall(text.lower()):
             place, sign = self._place(_stem(word))
             vector[place] += sign
@@ -45,7 +45,7 @@ class HashingEncoder:
 
     def _place(self, stem: str) -> tuple[int, float]:
         number = int.from_bytes(hashlib.blake2b((self._salt + stem).encode(), digest_size=8).digest(), "big")
-        return number % WIDTH, 1.0 if number >> 63 else -1.0
+        return number % self._width, 1.0 if number >> 63 else -1.0
 
 
 def _stem(word: str) -> str:

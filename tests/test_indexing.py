@@ -42,6 +42,18 @@ async def test_a_missing_model_leaves_words_and_says_so(home: Home, clock):
     await core.close()
 
 
+async def test_a_question_asked_before_the_model_was_compared_waits_for_that(home: Home, clock):
+    core = await opened(home, clock, HashingEncoder)
+    await turn(core, "a", user="the zebra decision")
+    await embedded(core)
+    await core.close()
+
+    core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder(width=32))
+    hits = await search(core, "zebra")  # the first thing that happens to this engine
+    assert texts(hits) == ["the zebra decision"] and "another model" in (hits.degraded or "")
+    await core.close()
+
+
 async def test_a_changed_model_is_noticed_words_answer_and_a_reindex_repairs(home: Home, clock):
     core = await opened(home, clock, HashingEncoder)
     await turn(core, "a", user="the zebra decision")

@@ -26,6 +26,7 @@ class Indexer:
     def __init__(self, store: Store, worker: EmbeddingWorker) -> None:
         self._store, self._worker = store, worker
         self._wake = asyncio.Event()
+        self._compared = asyncio.Event()  # from then on `trouble` can be believed
         self.trouble: str | None = None
         self.idle = False
 
@@ -38,6 +39,12 @@ class Indexer:
 
         An empty store takes the model's space as its own.
         """
+        try:
+            return await self._check_space()
+        finally:
+            self._compared.set()
+
+    async def _check_space(self) -> Encoder | None:
         try:
             encoder = await self._worker.ready()
             fresh = np.vstack([await self._worker.query(CANARY_QUERY), await self._worker.documents(CANARY_DOCUMENTS)])
@@ -70,6 +77,7 @@ class Indexer:
 
     async def embed_query(self, text: str) -> np.ndarray | None:
         """A query's vector, or None while meaning cannot be searched."""
+        await self._compared.wait()  # a vector of another model would find the wrong things, or none at all
         if self.trouble or not text.strip():
             return None
         try:
