@@ -1,0 +1,147 @@
+"""Clients that others wrote, against the installed command: the MCP Inspector in both protocol eras, and the TypeScript SDK."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from user import User, make_user
+
+from scrubjay.cli.installation import console_command
+
+CLIENTS = Path(__file__).parent / "clients"
+TOOLS = ["search_memories", "search_documents", "add_memory", "record_turn", "add_document", "forget"]
+NODE = 20  # the oldest major version that the pinned clients run on
+INSTALL_SECONDS, CALL_SECONDS = 300, 60
+ERAS = pytest.mark.parametrize("era", ["legacy", "modern"])
+
+
+def _node() -> str:
+    """The Node to run clients with; without one, these tests say so and rest."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        pytest.skip(f"clients of others need Node.js {NODE} with npm, and this machine has no {'node' if node is None else 'npm'}")
+    version = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=CALL_SECONDS, check=True).stdout.strip()
+    if int(version.removeprefix("v").split(".")[0]) < NODE:
+        pytest.skip(f"clients of others need Node.js {NODE}, and this is {version}")
+    return node
+
+
+@pytest.fixture(scope="session")
+def installed() -> Path:
+    """The folder with the clients, installed from their lock once for all runs: a mark is left where that went well."""
+    _node()
+    wanted = b"".join((CLIENTS / name).read_bytes() for name in ("package.json", "package-lock.json"))
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = cache / "scrubjay-tests" / f"clients-{hashlib.sha256(wanted).hexdigest()[:16]}"
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in CLIENTS.iterdir():
+        shutil.copy(file, folder)
+    mark = folder / "complete"
+    if not mark.exists():
+        npm = [shutil.which("npm"), "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+        done = subprocess.run(npm, cwd=folder, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
+        assert done.returncode == 0, f"npm could not install the clients of {CLIENTS}:\n{done.stderr[-2000:]}"
+        mark.touch()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+    """The user whose engine all these clients share."""
+    somebody = make_user(tmp_path_factory.mktemp("c"))
+    yield somebody
+    somebody.types("stop")
+
+
+class Inspector:
+    """The MCP Inspector's command line: one process, one connection and one request a call."""
+
+    def __init__(self, folder: Path, user: User) -> None:
+        self._start = [_node(), str(folder / "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js")]
+        self._user = user
+        # it hands its server few variables of its own, and would keep secrets in the system's keychain
+        self._env = {**user.env, "MCP_INSPECTOR_SECRET_STORE": "memory", "MCP_STORAGE_DIR": str(user.folder / "inspector")}
+
+    def run(self, *words: str, era: str = "legacy") -> subprocess.CompletedProcess[str]:
+        server = [*console_command(), "-e", f"SCRUBJAY_HOME={self._user.home.root}", "--cwd", str(self._user.project)]
+        command = [*self._start, "--cli", *server, "--protocol-era", era, "--format", "json", "--method", *words]
+        return subprocess.run(command, env=self._env, capture_output=True, text=True, timeout=CALL_SECONDS, check=False)
+
+    def ask(self, *words: str, era: str = "legacy") -> dict[str, Any]:
+        """The result of a request that succeeds."""
+        done = self.run(*words, era=era)
+        assert done.returncode == 0, (words, done.stdout, done.stderr)
+        return json.loads(done.stdout)["result"]
+
+    def call(self, tool: str, *, era: str = "legacy", **arguments: Any) -> dict[str, Any]:
+        """The structured content of a tool call that succeeds, after a look at its text."""
+        result = self.ask("tools/call", "--tool-name", tool, "--tool-args-json", json.dumps(arguments), era=era)
+        assert not result.get("isError") and result["content"][0]["text"]
+        return result["structuredContent"]
+
+
+@pytest.fixture
+def inspector(installed: Path, user: User) -> Inspector:
+    return Inspector(installed, user)
+
+
+@ERAS
+def test_the_inspector_meets_the_server(inspector: Inspector, era: str):
+    about = inspector.ask("initialize", era=era)
+    assert (about["protocolVersion"] >= "2026") == (era == "modern")
+    assert about["serverInfo"]["name"] == "scrubjay" and "search_memories" in about["instructions"]
+
+
+@ERAS
+def test_the_inspector_finds_nothing_wrong_with_the_schemas(inspector: Inspector, era: str):
+    done = inspector.run("tools/list", "--strict", era=era)
+    assert done.returncode == 0, done.stderr
+    assert [tool["name"] for tool in json.loads(done.stdout)["result"]["tools"]] == TOOLS
+    assert "warning" not in done.stderr.lower(), done.stderr
+
+
+@ERAS
+def test_the_inspector_calls_every_tool_and_reads_every_resource(inspector: Inspector, user: User, era: str):
+    bird = {"legacy": "egret", "modern": "bittern"}[era]
+    (user.project / f"{bird}.md").write_text(f"# The {bird}\n\nThe {bird} service is deployed on Fridays.\n")
+    turn = inspector.call("record_turn", era=era, session_id=f"i-{era}", user=f"Which port does the {bird} use?", assistant="Port 7412.")
+    fact = inspector.call("add_memory", era=era, content=f"The {bird} service listens on port 7412.", tags=[bird])
+    document = inspector.call("add_document", era=era, path=f"{bird}.md")
+    found = inspector.call("search_memories", era=era, query=f"port of the {bird}", search_mode="hybrid")
+    assert {turn["id"], fact["id"], document["id"]} <= {hit["id"] for hit in found["results"]}
+    pages = inspector.call("search_documents", era=era, query=f"when is the {bird} deployed?")
+    assert pages["results"][0]["document_id"] == document["id"]
+    templates = inspector.ask("resources/templates/list", era=era)["resourceTemplates"]
+    assert [each["uriTemplate"] for each in templates] == [f"scrubjay://{kind}/{{id}}" for kind in ("memory", "turn", "document")]
+    for kind, id in (("turn", turn["id"]), ("memory", fact["id"]), ("document", document["id"])):
+        (content,) = inspector.ask("resources/read", "--uri", f"scrubjay://{kind}/{id}", era=era)["contents"]
+        assert bird in content["text"]
+    assert inspector.call("forget", era=era, id=fact["id"])["forgotten"] == 1
+
+
+@ERAS
+def test_the_inspector_shows_what_is_refused_as_a_result(inspector: Inspector, era: str):
+    done = inspector.run("tools/call", "--tool-name", "search_memories", "--tool-args-json", '{"query": "x", "top_k": 0}', era=era)
+    assert done.returncode == 5  # a tool said isError
+    assert "top_k = 0: must be at least 1." in done.stdout + done.stderr
+
+
+def test_a_client_of_the_typescript_sdk_records_a_turn_and_finds_it(installed: Path, user: User):
+    command = [_node(), str(installed / "remember.mjs"), *console_command()]
+    done = subprocess.run(command, env=user.env, cwd=user.project, capture_output=True, text=True, timeout=CALL_SECONDS, check=False)
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    assert seen["protocol"] >= "2026"  # negotiated by itself
+    assert [tool["name"] for tool in seen["tools"]] == TOOLS and seen["server"]["name"] == "scrubjay"
+    recorded, (hit,) = seen["recorded"]["structuredContent"], seen["found"]["structuredContent"]["results"]
+    assert (hit["id"], hit["session_id"], hit["turn"]) == (recorded["id"], "ts", 0) and "Port 7412" in hit["memory"]
+    assert "behind the proxy" in seen["contents"][0]["text"]
+    assert seen["refused"]["isError"] and seen["refused"]["content"][0]["text"] == "top_k = 0: must be at least 1."
