@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
 
 # English function and question words: in a question put to a memory they are wording, not evidence.
 # Leaving them out of BM25 was worth 5-6 points of recall on LoCoMo, the cheapest gain measured.
@@ -166,11 +167,12 @@ def _is_code(token: str) -> bool:
     return (mixed and len(token) >= 6) or (len(runs) > 1 and any(mark in token.strip(".:") for mark in "_./\\:@#"))
 
 
-def _sequence(text: str) -> list[str]:
-    return _CJK_OR_RUN.findall(_normal(text))
+@lru_cache(maxsize=256)  # one query is held against thirty passages, and the same passages against the next
+def _sequence(text: str) -> tuple[str, ...]:
+    return tuple(_CJK_OR_RUN.findall(_normal(text)))
 
 
-def _holds(said: list[str], asked: list[str]) -> bool:
+def _holds(said: tuple[str, ...], asked: tuple[str, ...]) -> bool:
     return f" {' '.join(asked)} " in f" {' '.join(said)} "
 
 

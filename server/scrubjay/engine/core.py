@@ -45,8 +45,8 @@ class Core:
 
     def __init__(self, home: Home, store: Store, worker: EmbeddingWorker, settings: Settings, clock: Callable[[], datetime]) -> None:
         self.home, self.store, self.clock, self.settings, self._worker = home, store, clock, settings, worker
-        self.indexer = Indexer(store, worker)
         self.upkeep = Upkeep(store)
+        self.indexer = Indexer(store, worker, self.upkeep.wake)
         self.writer = Writer(home, store, clock, self._recorded)
         self.completion = Completion(home, self.writer, store, clock, self._policy)
         self._tasks: list[asyncio.Task[None]] = []
@@ -199,7 +199,9 @@ async def open_core(home: Home, settings: Settings, clock: Callable[[], datetime
     try:
         store = await open_store(home.data, dim=dim)
     except (OSError, RuntimeError) as error:  # what LanceDB raises for a full disk, missing rights or damage it does not know
-        raise StoreError(f"The store in {home.data} cannot be opened: {error}. Free some space or fix its rights, then try again.") from error
+        raise StoreError(
+            f"The store in {home.data} cannot be opened: {error}. Free some space or fix its rights, then try again."
+        ) from error
     core = Core(home, store, worker, settings, clock)
     core.start()
     return core

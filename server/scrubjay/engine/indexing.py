@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 import numpy as np
 
@@ -21,10 +22,13 @@ RETRY_SECONDS = 1.0
 
 
 class Indexer:
-    """Watches for passages without a vector. `trouble` says why meaning cannot be searched, None while it can."""
+    """Watches for passages without a vector. `trouble` says why meaning cannot be searched, None while it can.
 
-    def __init__(self, store: Store, worker: EmbeddingWorker) -> None:
-        self._store, self._worker = store, worker
+    `embedded` is told after each commit of vectors: it rewrites rows, which then wait for the word index to be folded.
+    """
+
+    def __init__(self, store: Store, worker: EmbeddingWorker, embedded: Callable[[], None] = lambda: None) -> None:
+        self._store, self._worker, self._embedded = store, worker, embedded
         self._wake = asyncio.Event()
         self._compared = asyncio.Event()  # from then on `trouble` can be believed
         self.trouble: str | None = None

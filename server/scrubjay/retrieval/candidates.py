@@ -12,7 +12,7 @@ from scrubjay.dates import Period, closeness
 from scrubjay.models.records import Src
 from scrubjay.ranking import Floats, Signals
 from scrubjay.retrieval.pools import Found, Pools
-from scrubjay.store.schema import micros, moment
+from scrubjay.store.schema import moment
 from scrubjay.store.sessions import Key, Place
 from scrubjay.terms import quotes
 
@@ -64,7 +64,7 @@ def lay_out(
                     scope=scope,
                     session_id=session_id,
                     place=position,
-                    dated_at=micros(place.started_at),
+                    dated_at=place.started_at,
                     importance_score=found.importance_score if found else 5.0,
                     role=place.role,
                     found=found,

@@ -27,10 +27,10 @@ class ChunkScore:
 async def rank_chunks(store: Store, question: Question, embed: Embed) -> dict[str, list[ChunkScore]]:
     """Document id -> its chunks, both best first. A chunk's score in [0, 1] is its own evidence; a quotation's at least 0.9."""
     await store.flush()
-    vector, where = await embed(question.text), question.where()
+    where = question.where()
     lexical, dense = await asyncio.gather(
         by_words(store, query_terms(question.text), where, POOL, extra=("part",)),
-        by_vector(store, vector, where, POOL, extra=("part",)),
+        by_vector(store, embed(question.text), where, POOL, extra=("part",)),
     )
     rows = {row["id"]: row for row in (*lexical, *dense)}
     bm25 = {row["id"]: row["_score"] for row in lexical}

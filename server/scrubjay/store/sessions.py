@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime
 
 SESSIONS_KEPT = 4_000  # about 20 turns each: some 20 MB
 
@@ -17,7 +16,7 @@ SESSIONS_KEPT = 4_000  # about 20 turns each: some 20 MB
 class Place:
     """Where a turn stands: sessions are ordered by (`started_at`, `turn`), which is also how places compare."""
 
-    started_at: datetime
+    started_at: int  # microseconds since 1970: a search reads hundreds, and makes no datetime of them
     turn: int
     id: str
     role: str | None

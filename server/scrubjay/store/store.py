@@ -22,7 +22,7 @@ from scrubjay.store.changes import TABLE_OF, Change, Staged
 from scrubjay.store.durable import Durable
 from scrubjay.store.failures import not_written
 from scrubjay.store.index_note import IndexNote, read_note, write_note
-from scrubjay.store.schema import VECTOR, arrow_schema, from_table, to_table
+from scrubjay.store.schema import VECTOR, arrow_schema, from_table, micros, to_table
 from scrubjay.store.sessions import Key, Place, Sessions
 from scrubjay.store.tables import Tables, drop_table, open_tables
 
@@ -287,7 +287,7 @@ async def open_store(path: str, *, dim: int | None) -> Store:
 
 
 def _place(turn: Turn) -> Place:
-    return Place(turn.started_at, turn.turn, turn.id, turn.role, turn.forgotten_at is not None)
+    return Place(micros(turn.started_at), turn.turn, turn.id, turn.role, turn.forgotten_at is not None)
 
 
 def note_path(path: str) -> str:
