@@ -33,7 +33,7 @@ def test_every_tool_is_in_the_readme_in_order():
 
 
 def test_every_command_of_the_readme_exists():
-    named = {name for name in re.findall(r"`?scrubjay ([a-z]+)\b", README)} - {"stdio", "hook"}
+    named = set(re.findall(r"`?scrubjay ([a-z]+)\b", README)) - {"stdio", "hook"}
     parser = build_parser()
     for name in named:
         with pytest.raises(SystemExit) as left:

@@ -103,9 +103,7 @@ class Settings:
     excluded: tuple[str, ...] = _setting((), _FOLDERS, "Folders whose sessions are never captured, with all that is below them.")
     roots: tuple[str, ...] = _setting((), _FOLDERS, "Folders that add_document may read besides the client's project.")
     # a heavy year of turns with their vectors is under 1 GB
-    disk_limit_gb: float = _setting(
-        10, _number(0.1, 100_000, "gigabytes"), "Above this size of the home, `scrubjay status` and `scrubjay doctor` warn you."
-    )
+    disk_limit_gb: float = _setting(10, _number(0.1, 100_000, "gigabytes"), "Above this, `scrubjay status` and `doctor` warn you.")
 
 
 _FIELDS = {one.name: one for one in fields(Settings)}

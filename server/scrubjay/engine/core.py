@@ -199,9 +199,7 @@ async def open_core(home: Home, settings: Settings, clock: Callable[[], datetime
     try:
         store = await open_store(home.data, dim=dim)
     except (OSError, RuntimeError) as error:  # what LanceDB raises for a full disk, missing rights or damage it does not know
-        raise StoreError(
-            f"The store in {home.data} cannot be opened: {error}. Free some space or fix its rights, then try again."
-        ) from error
+        raise StoreError(f"The store in {home.data} cannot be opened: {error}. Make room or fix its rights; try again.") from error
     core = Core(home, store, worker, settings, clock)
     core.start()
     return core

@@ -121,9 +121,7 @@ class Engine:
         """
         if hello.scope:
             if not is_scope(hello.scope):
-                raise InputError(
-                    f"scope = {hello.scope[:80]!r}: must be 1 to 100 letters, digits or . _ : -. Change --scope or SCRUBJAY_SCOPE."
-                )
+                raise InputError(f"scope = {hello.scope[:80]!r}: must be 1 to 100 letters, digits or . _ : - (--scope, SCRUBJAY_SCOPE).")
             return hello.scope
         folder = hello.project_dir or hello.cwd
         return scopes.scope_of(self.home, folder) if folder and os.path.isabs(folder) else USER_SCOPE

@@ -51,9 +51,7 @@ class SearchMemories(Request):
     ] = None
     max_tokens: Annotated[
         Annotated[Count, Field(ge=50, le=10_000)] | None,
-        Field(
-            description="Budget for the returned texts, hits and neighbours together, best first; 1,500 when neither top_k nor a window is given."
-        ),
+        Field(description="Budget for the returned texts, hits and neighbours together; 1,500 when neither top_k nor a window is given."),
     ] = None
     search_mode: Annotated[
         Literal["memories", "hybrid", "documents"],
