@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,8 +33,7 @@ _DAY = 86_400_000_000  # microseconds
 _SRCS: dict[str, tuple[Src, ...]] = {"memories": ("memory", "turn"), "hybrid": ("memory", "turn", "chunk"), "documents": ("chunk",)}
 
 
-@dataclass(frozen=True)
-class Scored:
+class Scored(NamedTuple):
     row: Candidate
     relevance: float
     importance: float
@@ -84,11 +84,10 @@ async def _weighed(store: Store, ranked: Ranked, request: SearchMemories, now: d
     fresh = recency((micros(now) - np.array(used, dtype=float)) / _DAY, half_life_days=HALF_LIFE_DAYS)
     weights = (request.weight_relevance, request.weight_importance, request.weight_recency)
     score = blend(relevance, importance, fresh, weights)
-    return [
-        Scored(rows[at], float(relevance[at]), float(importance[at]), float(fresh[at]), float(score[at]))
-        for at in order(score, ties=(relevance, np.array([row.dated_at for row in rows], dtype=float)))
-        if relevance[at] >= request.threshold
-    ]
+    best = order(score, ties=(relevance, np.array([row.dated_at for row in rows], dtype=float)))
+    best = best[relevance[best] >= request.threshold]
+    parts = zip(*(part[best].tolist() for part in (relevance, importance, fresh, score)), strict=True)
+    return [Scored(rows[at], *values) for at, values in zip(best.tolist(), parts, strict=True)]
 
 
 @dataclass
