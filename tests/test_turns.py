@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from said import SCOPE, embedded, search, texts, turn
+from said import SCOPE, embedded, forget, search, texts, turn
 
 from scrubjay.engine.core import Core
 from scrubjay.errors import InputError
@@ -27,6 +27,20 @@ async def test_turns_without_a_number_take_the_next_one(core: Core):
     numbers = [(await turn(core, "a", user=f"question {n}")).turn for n in range(3)]
     assert numbers == [0, 1, 2]
     assert (await turn(core, "b", user="another session")).turn == 0
+
+
+async def test_a_turn_that_nothing_names_is_known_when_it_repeats_the_last_one(core: Core):
+    first = await turn(core, "a", user="hi", assistant="hello")
+    again = await turn(core, "a", user="hi", assistant="hello")  # its client was cut off before it heard the answer
+    assert (again.id, again.stored, again.updated) == (first.id, False, False)
+    await core.writer.settle()
+    assert not (await turn(core, "a", user="hi", assistant="hello")).stored
+    for other in ({"user": "hi"}, {"user": "hi", "assistant": "hello"}, {"text": "hi", "role": "Dana"}, {"text": "hi", "role": "Kim"}):
+        assert (await turn(core, "a", **other)).stored
+    assert (await turn(core, "a", text="hi", role="Kim", ts="2026-04-01")).stored  # said again at another time
+    assert not (await turn(core, "a", text="hi", role="Kim", ts="2026-04-01")).stored
+    await forget(core, (await turn(core, "b", user="hi")).id)
+    assert (await turn(core, "b", user="hi")).stored
 
 
 async def test_the_same_number_is_the_same_turn(core: Core):

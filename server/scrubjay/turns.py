@@ -26,7 +26,8 @@ PLAIN_ROLES = frozenset({"user", "assistant", "system", "tool", "document"})  # 
 async def plan_record(store: Store, envelope: Envelope, now: datetime) -> Plan[TurnRecorded]:
     """What recording this turn does: a new turn, the completion of a known one, or nothing.
 
-    A turn is known by (scope, session, prompt_id), else (scope, session, turn), else by its envelope.
+    A turn is known by (scope, session, prompt_id), else (scope, session, turn), else by its envelope; one that nothing names is also
+    known when it repeats the session's last turn word for word.
 
     Raises:
         InputError: another text of the user (or of the same speaker) stands under the same key.
@@ -105,9 +106,18 @@ async def _existing(store: Store, envelope: Envelope, request: RecordTurn, place
     id = turn_id(envelope, request)
     if request.prompt_id is None and request.turn is not None:
         id = next((place.id for place in places if place.turn == request.turn), id)
-    if all(place.id != id for place in places):  # the session knows its turns: a new one costs no look at the disk
-        return None
-    return (await store.get(Turn, [id])).get(id)
+    if any(place.id == id for place in places):
+        return (await store.get(Turn, [id])).get(id)
+    if request.prompt_id is None and request.turn is None and places and not places[-1].forgotten:
+        last = (await store.get(Turn, [places[-1].id])).get(places[-1].id)
+        return last if last is not None and _repeats(last, request) else None
+    return None  # the session knows its turns: a new one costs no look at the disk
+
+
+def _repeats(turn: Turn, request: RecordTurn) -> bool:
+    """Whether a turn that nothing names is the session's last one again, from a client that never heard that it was recorded."""
+    said = (request.user, request.assistant, request.role, request.text)
+    return said == (turn.user, turn.assistant, turn.role, turn.text) and request.ts in (None, turn.started_at)
 
 
 def turn_id(envelope: Envelope, request: RecordTurn) -> str:
