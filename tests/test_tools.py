@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import shutil
@@ -161,6 +162,13 @@ async def test_a_document_is_read_searched_and_replaced(client: Client, project:
     assert (await call(client, "add_document", path="guide.md"))[0]["id"] == added["id"]
     found, _ = await call(client, "search_documents", query="zebra migration", doc_id=added["id"], only_matching_chunks=True)
     assert "zebra" not in json.dumps(found)
+
+
+async def test_a_large_document_does_not_keep_others_waiting(client: Client):
+    adding = asyncio.ensure_future(call(client, "add_document", content="The zebra is striped, the lion is not.\n" * 40_000))
+    assert (await call(client, "search_memories", query="zebra"))[0]["total"] == 0
+    assert not adding.done()
+    assert (await adding)[0]["chunks"] > 1000
 
 
 async def test_files_outside_the_project_are_not_read(client: Client, project: Path, tmp_path: Path):

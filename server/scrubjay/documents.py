@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from datetime import datetime
 
@@ -29,8 +30,16 @@ async def plan_add(store: Store, envelope: Envelope, now: datetime) -> Plan[Docu
     unchanged = known is not None and known.content == request.content and known.forgotten_at is None
     if known is not None and unchanged and known.metadata == request.metadata and request.title in (None, known.title):
         return Plan(None, DocumentAdded(id=id, status=known.status, chunks=known.chunk_count, redacted=envelope.redacted))
+    # In a thread, because 10 MB take six seconds, in which others want their answers.
+    document = await asyncio.to_thread(_document, request, envelope, id, known, now)
+    pieces = await asyncio.to_thread(passages, document)
+    answer = DocumentAdded(id=id, status=document.status, chunks=document.chunk_count, redacted=envelope.redacted)
+    return Plan(Change(document, pieces, rewritten=known is not None), answer)
+
+
+def _document(request: DocumentText, envelope: Envelope, id: str, known: Document | None, now: datetime) -> Document:
     found = sections(request.content)
-    document = Document(
+    return Document(
         id=id,
         scope=envelope.scope,
         partition_id=PARTITION,
@@ -44,12 +53,10 @@ async def plan_add(store: Store, envelope: Envelope, now: datetime) -> Plan[Docu
         type="markdown" if any(section.headings for section in found) else "text",
         path=request.path,
         content=request.content,
-        content_hash=digest,
+        content_hash=content_hash(request.content),
         summary=summarise(None, request.content) or None,
         chunk_count=len(found),
     )
-    answer = DocumentAdded(id=id, status=document.status, chunks=len(found), redacted=envelope.redacted)
-    return Plan(Change(document, passages(document), rewritten=known is not None), answer)
 
 
 def passages(document: Document) -> tuple[Passage, ...]:
