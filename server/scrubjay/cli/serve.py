@@ -118,4 +118,5 @@ def _log_to_file(home: Home, *, also_here: bool) -> None:
     for name in ("mcp", "anyio", "asyncio"):
         logging.getLogger(name).setLevel(logging.ERROR)  # their warnings quote what clients sent
     logging.captureWarnings(True)
+    logging.raiseExceptions = False  # a full disk must not make every log line a traceback on stderr
     sys.excepthook = lambda kind, error, trace: logging.getLogger("scrubjay.engine").critical("stopped", exc_info=(kind, error, trace))

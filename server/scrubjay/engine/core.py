@@ -61,6 +61,8 @@ class Core:
             self._watch_spool(),
         ]
         self._tasks = [asyncio.create_task(loop) for loop in loops]
+        for task in self._tasks:
+            task.add_done_callback(_note_end)
         self.upkeep.wake()
         if not self.store.note.complete:
             self._tasks.append(asyncio.create_task(self.reindex()))
@@ -177,6 +179,12 @@ class Core:
             except OSError as error:  # a full or vanished disk: the next look may succeed, and status shows the backlog
                 log.error("the spool cannot be read: %s", error.strerror)
             await asyncio.sleep(DRAIN_SECONDS)
+
+
+def _note_end(task: asyncio.Task[Any]) -> None:
+    """A loop that ends by itself is a mistake of ours; without this nobody would hear of it."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("background work ended", exc_info=error)
 
 
 async def open_core(home: Home, settings: Settings, clock: Callable[[], datetime], open_model: OpenModel = open_encoder) -> Core:
