@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from scrubjay.engine.upkeep import VECTOR_SEGMENTS, VECTORS, Upkeep
+from scrubjay.engine.upkeep import VECTOR_SEGMENTS, VECTORS, Bounds, Upkeep
 from scrubjay.models.records import Passage
 from scrubjay.store.store import Store
 
@@ -53,7 +53,7 @@ async def nearest(store: Store, question: NDArray[np.float32]) -> dict[str, floa
 
 async def test_a_small_store_is_searched_without_a_vector_index(store: Store) -> None:
     await fill(store, 300)
-    await Upkeep(store).tidy(0)
+    await Upkeep(store).tidy(Bounds(0, 0))
     assert await segments(store) is None
 
 
@@ -61,7 +61,7 @@ async def test_the_vector_index_finds_what_the_exact_scan_finds_at_the_same_dist
     await fill(store, VECTORS)
     questions = vectors(10, 2)
     exact = [await nearest(store, question) for question in questions]
-    await Upkeep(store).tidy(0)
+    await Upkeep(store).tidy(Bounds(0, 0))
     assert await segments(store) == 1
     for question, expected in zip(questions, exact, strict=True):
         found = await nearest(store, question)
@@ -71,7 +71,7 @@ async def test_the_vector_index_finds_what_the_exact_scan_finds_at_the_same_dist
 
 async def test_a_vector_that_came_after_the_index_was_built_is_found(store: Store) -> None:
     await fill(store, VECTORS)
-    await Upkeep(store).tidy(0)
+    await Upkeep(store).tidy(Bounds(0, 0))
     (late,) = vectors(1, 3)
     await store.put_passages([passage(VECTORS)])
     await store.set_vectors({f"p{VECTORS}": late}, "space")
@@ -83,5 +83,5 @@ async def test_the_segments_of_the_vector_index_stay_few(store: Store) -> None:
     upkeep = Upkeep(store)
     for seed in range(VECTOR_SEGMENTS + 3):
         await store.set_vectors({f"p{number}": vector for number, vector in enumerate(vectors(200, seed))}, "space")
-        await upkeep.tidy(0)
+        await upkeep.tidy(Bounds(0, 0))
     assert (await segments(store) or 0) <= VECTOR_SEGMENTS

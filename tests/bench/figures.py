@@ -79,11 +79,15 @@ def load() -> str:
 
 def table(rows: Iterable[Row]) -> str:
     """Rows as a table in Markdown, columns aligned."""
-    cells = [("what", "reach", "measured", ""), *((row.what, row.reach, row.measured, row.verdict) for row in rows)]
-    widths = [max(len(line[at]) for line in cells) for at in range(4)]
-    lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in cells]
-    lines.insert(1, "|-" + "-|-".join("-" * width for width in widths) + "-|")
-    return "\n".join(lines)
+    return grid([("what", "reach", "measured", ""), *((row.what, row.reach, row.measured, row.verdict) for row in rows)])
+
+
+def grid(lines: Sequence[Sequence[str]]) -> str:
+    """Lines of equally many cells, the first of them the heads, as a table in Markdown, columns aligned."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    shown = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in lines]
+    shown.insert(1, "|-" + "-|-".join("-" * width for width in widths) + "-|")
+    return "\n".join(shown)
 
 
 def _processor() -> str:

@@ -70,7 +70,7 @@ def headline(engine: dict[str, Any] | None, left: Inbox) -> list[str]:
         when = "are about to be stored" if engine else "will be stored by the next engine"
         lines.append(f"  {plural(left.turns_waiting, 'turn')} in the spool {when}")
     if left.turns_set_aside:
-        lines.append(f"  {plural(left.turns_set_aside, 'turn')} set aside, because it could not be read; the reason is below")
+        lines.append(f"  {plural(left.turns_set_aside, 'turn')} set aside as unreadable; the reason is below")
     if left.unanswered:
         lines.append(f"  {plural(left.unanswered, 'prompt')} without an answer yet: being answered now, or interrupted")
     return lines

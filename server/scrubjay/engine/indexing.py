@@ -17,7 +17,7 @@ from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.indexing")
 
-BATCH = 256  # passages a commit of vectors
+BATCH = 64  # passages a commit of vectors: behind a backlog the next turn waits some 4 s for its own
 RETRY_SECONDS = 1.0
 
 
@@ -121,4 +121,5 @@ class Indexer:
             await self._store.set_vectors(
                 {piece.id: vector for piece, vector in zip(waiting, vectors, strict=True)}, encoder.space.space_id
             )
+            self._embedded()
         return len(waiting)

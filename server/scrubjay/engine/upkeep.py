@@ -11,22 +11,30 @@ import logging
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from typing import NamedTuple
 
 from scrubjay.store.store import Store
 from scrubjay.store.tables import TABLES, index_vectors
 
 log = logging.getLogger("scrubjay.engine.upkeep")
 
-FRAGMENTS = 50  # of a table: compact from there on
-UNINDEXED = 500  # passages outside the word index; each costs a search 3-11 microseconds
-IDLE_FRAGMENTS = 10
-IDLE_SECONDS = 20.0
+IDLE_SECONDS = 3.0  # without a write; a compaction rewrites its table, so it waits for a pause where it can
 VECTORS = 5_000  # passages with one: from there on a vector index pays; at 30,000 a search by meaning takes 13 ms instead of 46
 VECTOR_SEGMENTS = 8  # of the vector index: with so many it is built anew, in 0.3 s for 30,000 passages
 KEEP_VERSIONS = timedelta(minutes=10)  # younger ones may still be read; 0 was measured to bring rows back
 KEEP_ALL = timedelta(days=7)
 REOPEN_AFTER = 20  # compactions; each leaves 2-4 descriptors open in the old session
 ORPHANS_EVERY = timedelta(days=1)
+
+
+class Bounds(NamedTuple):
+    """How far a table may come before it is compacted."""
+
+    fragments: int  # 50 were measured to cost a search 4 ms
+    unindexed: int  # passages outside the word index, searched by reading them: 256 of 900 characters cost 12 ms, 768 cost 25
+
+
+BUSY, IDLE = Bounds(50, 500), Bounds(20, 50)
 
 
 class Upkeep:
@@ -49,18 +57,18 @@ class Upkeep:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            await self.tidy(FRAGMENTS)
+            await self.tidy(BUSY)
             try:
                 async with asyncio.timeout(IDLE_SECONDS):  # Python 3.11's wait_for can swallow a cancellation
                     await self._wake.wait()
             except TimeoutError:
-                await self.tidy(IDLE_FRAGMENTS)
+                await self.tidy(IDLE)
 
-    async def tidy(self, fragments: int) -> int:
-        """Compact every table with more than this many fragments; how many were compacted."""
+    async def tidy(self, bounds: Bounds) -> int:
+        """Compact every table that is over its bounds; how many were."""
         self.working = True
         try:
-            due = [name for name in TABLES if await self._due(name, fragments)]
+            due = [name for name in TABLES if await self._due(name, bounds)]
             for name in due:
                 await self._compact(name)
             return len(due)
@@ -71,14 +79,14 @@ class Upkeep:
         finally:
             self.working = False
 
-    async def _due(self, name: str, fragments: int) -> bool:
+    async def _due(self, name: str, bounds: Bounds) -> bool:
         table = self._store.tables.of(name)
-        if (await table.stats())["fragment_stats"]["num_fragments"] > fragments:
+        if (await table.stats())["fragment_stats"]["num_fragments"] > bounds.fragments:
             return True
         if name != "passages":
             return False
         index = await table.index_stats("search_text_idx")
-        return index is not None and index.num_unindexed_rows > UNINDEXED
+        return index is not None and index.num_unindexed_rows > bounds.unindexed
 
     async def _compact(self, name: str) -> None:
         """Compact, put the result on disk, and only then remove the versions it replaces."""

@@ -226,8 +226,9 @@ class Store:
         return {piece.record_id for piece in await self.passages(where, columns=["record_id"])}
 
     async def unembedded(self, limit: int) -> list[Passage]:
-        """Passages that wait for their vector, some `limit` of them."""
-        return await self.passages("space_id IS NULL", limit=limit, columns=["id", "record_id", "embed_text"])
+        """Passages that wait for their vector, at most `limit` of them, newest first: what was just said is asked for first."""
+        query = self.tables.passages.query().where("space_id IS NULL").order_by([ColumnOrdering(column_name="dated_at", ascending=False)])
+        return from_table(Passage, await query.select(["id", "record_id", "embed_text", "dated_at"]).limit(limit).to_arrow())
 
     async def count_passages(self, where: str | None = None) -> int:
         return await self.tables.passages.count_rows(where)
