@@ -20,7 +20,7 @@ from scrubjay.retrieval.query import Question
 from scrubjay.retrieval.retrieve import Embed, Ranked, retrieve
 from scrubjay.shown import shown
 from scrubjay.store.schema import micros
-from scrubjay.store.sessions import Place
+from scrubjay.store.sessions import Key, Place
 from scrubjay.store.store import Store
 
 HALF_LIFE_DAYS = 30.0  # of recency: a turn since it started, a memory since its last access
@@ -122,7 +122,6 @@ class _Choice:
         for start in range(0, len(scored), batch):
             if not await self._take(scored[start : start + batch]):
                 break
-        self._drop_hits_from_related()
         return MemoryHits(
             results=self.hits,
             related=sorted(self.related.values(), key=lambda hit: (hit.session_id or "", hit.date, hit.turn or 0)),
@@ -137,6 +136,7 @@ class _Choice:
         turns = await self.store.get(Turn, [item.row.id for item in scored if item.row.src == "turn"])
         facts = await self.store.get(Memory, [item.row.id for item in scored if item.row.src == "memory"])
         documents = await self.store.get(Document, [item.row.id for item in scored if item.row.src == "chunk"])
+        beside = await self._beside([*turns.values(), *facts.values()]) if self.windowed else {}
         for item in scored:
             if len(self.hits) >= self.most_hits:
                 return False
@@ -151,8 +151,7 @@ class _Choice:
                     "recency_score": item.recency,
                 }
             )
-            neighbours = await self._neighbours(record) if self.windowed else []
-            if not self._afford(hit, neighbours):
+            if not self._afford(hit, beside.get(record.id, [])):
                 self.left_out += 1
                 if self.left_out >= 10:
                     return False
@@ -167,7 +166,7 @@ class _Choice:
         self.spent += cost(hit)
         self.hits.append(hit)
         for neighbour in neighbours:
-            if neighbour.id in self.related:
+            if neighbour.id in self.related or any(neighbour.id == hit.id for hit in self.hits):
                 continue
             if cost(neighbour) > self._room():
                 self.left_out += 1
@@ -180,25 +179,24 @@ class _Choice:
         ceiling = MOST_TOKENS - HIT_OVERHEAD * (len(self.hits) + len(self.related) + 1)
         return min(ceiling, self.budget if self.budget is not None else ceiling) - self.spent
 
-    async def _neighbours(self, record: Turn | Memory | Document) -> list[Hit]:
-        """The turns around a turn, or around the turn a fact was learned in; nearest first."""
-        if isinstance(record, Document) or record.session_id is None or record.turn is None:
+    async def _beside(self, records: Sequence[Turn | Memory]) -> dict[str, list[Hit]]:
+        """The turns around each record, nearest first: around a turn, or around the turn that a fact was learned in."""
+        keys = [(record.scope, record.session_id) for record in records if record.session_id is not None]
+        places = {key: [place for place in found if not place.forgotten] for key, found in (await self.store.sessions.places(keys)).items()}
+        ids = {record.id: self._around(record, places) for record in records}
+        turns = await self.store.get(Turn, [id for near in ids.values() for id in near])
+        neighbours = {id: shown(turn, None).model_copy(update={"reason": "window"}) for id, turn in turns.items()}
+        return {id: [neighbours[other] for other in near if other in neighbours] for id, near in ids.items()}
+
+    def _around(self, record: Turn | Memory, places: dict[Key, list[Place]]) -> list[str]:
+        if record.session_id is None or record.turn is None:
             return []
-        key = (record.scope, record.session_id)
-        places = [place for place in (await self.store.sessions.places([key]))[key] if not place.forgotten]
-        at = next((n for n, place in enumerate(places) if place.id == record.id or _is(place, record)), None)
+        session = places[record.scope, record.session_id]
+        at = next((n for n, place in enumerate(session) if place.id == record.id or _is(place, record)), None)
         if at is None:
             return []
-        around = window(len(places), at, before=self.request.prev_turns, after=self.request.next_turns)
-        taken = {hit.id for hit in self.hits} | {record.id}
-        ids = [places[n].id for n in sorted(around, key=lambda n: abs(n - at)) if places[n].id not in taken]
-        turns = await self.store.get(Turn, ids)
-        return [shown(turns[id], None).model_copy(update={"reason": "window"}) for id in ids if id in turns]
-
-    def _drop_hits_from_related(self) -> None:
-        for hit in self.hits:
-            if twin := self.related.pop(hit.id, None):
-                self.spent -= cost(twin)
+        around = window(len(session), at, before=self.request.prev_turns, after=self.request.next_turns)
+        return [session[n].id for n in sorted(around, key=lambda n: abs(n - at)) if n != at or session[n].id != record.id]
 
 
 def _is(place: Place, record: Turn | Memory) -> bool:
