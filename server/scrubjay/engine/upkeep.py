@@ -13,6 +13,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import NamedTuple
 
+from scrubjay.store.memory import give_memory_back
 from scrubjay.store.store import Store
 from scrubjay.store.tables import TABLES, index_vectors
 
@@ -23,7 +24,7 @@ VECTORS = 5_000  # passages with one: from there on a vector index pays; at 30,0
 VECTOR_SEGMENTS = 8  # of the vector index: with so many it is built anew, in 0.3 s for 30,000 passages
 KEEP_VERSIONS = timedelta(minutes=10)  # younger ones may still be read; 0 was measured to bring rows back
 KEEP_ALL = timedelta(days=7)
-REOPEN_AFTER = 20  # compactions; each leaves 2-4 descriptors open in the old session
+REOPEN_AFTER = 5  # compactions; each leaves 2-4 descriptors and some 15 MB of superseded index pages in the old session
 ORPHANS_EVERY = timedelta(days=1)
 
 
@@ -103,6 +104,7 @@ class Upkeep:
             if self._since_reopened >= REOPEN_AFTER:
                 self._since_reopened = 0
                 await self._store.reopen()
+        give_memory_back()
 
     def _orphans_due(self) -> bool:
         """Whether files of failed writes are due to be removed; safe only because nobody else ever writes."""
