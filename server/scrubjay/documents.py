@@ -76,7 +76,7 @@ def _passage(document: Document, position: int, section: Section) -> Passage:
         part=position,
         text=text,
         search_text=expand("\n".join(filter(None, (trail, text, values)))),
-        embed_text=f"{trail}\n{text}" if trail else text,
+        embed_text=f"{trail}\n{text}" if trail else None,
         scope=document.scope,
         partition_id=document.partition_id,
         tags=document.tags,

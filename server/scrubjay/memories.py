@@ -62,7 +62,6 @@ def passage(memory: Memory) -> Passage:
         part=0,
         text=memory.content,
         search_text=expand(memory.content),
-        embed_text=memory.content,
         scope=memory.scope,
         partition_id=memory.partition_id,
         tags=memory.tags,

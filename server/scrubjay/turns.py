@@ -81,7 +81,7 @@ def _passage(turn: Turn, role: str, part: int, text: str) -> Passage:
         role=role,
         text=text,
         search_text=expand(named),
-        embed_text=named,
+        embed_text=named if named != text else None,
         scope=turn.scope,
         partition_id=turn.partition_id,
         tags=turn.tags,

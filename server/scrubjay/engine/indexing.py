@@ -116,7 +116,7 @@ class Indexer:
         waiting = await self._store.unembedded(BATCH)
         if not waiting:
             return 0
-        vectors = await self._worker.documents([piece.embed_text for piece in waiting])
+        vectors = await self._worker.documents([piece.embed_text or piece.text for piece in waiting])
         if self._store.note.space_id == encoder.space.space_id:  # else a reindex began meanwhile
             await self._store.set_vectors(
                 {piece.id: vector for piece, vector in zip(waiting, vectors, strict=True)}, encoder.space.space_id

@@ -100,7 +100,7 @@ class Passage(Row):
     role: str | None = None  # user | assistant | summary | a speaker's name; None for facts and chunks
     text: str
     search_text: str
-    embed_text: str  # what the vector is made of: a speaker's name before the text, headings before a chunk
+    embed_text: str | None = None  # what the vector is made of, if not `text`: a speaker's name before it, headings before a chunk
     scope: str
     partition_id: str
     tags: tuple[str, ...] = ()

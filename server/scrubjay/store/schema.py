@@ -13,9 +13,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, Literal, TypeVar
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from scrubjay.models.records import Row
 
@@ -79,7 +77,7 @@ def arrow_schema(model: type[Row], *, dim: int | None = None) -> pa.Schema:
     return pa.schema(fields)
 
 
-def to_table(rows: Sequence[Row], schema: pa.Schema, vectors: Sequence[NDArray[np.float32] | None] | None = None) -> pa.Table:
+def to_table(rows: Sequence[Row], schema: pa.Schema, vectors: Sequence[Sequence[float] | None] | None = None) -> pa.Table:
     """Rows of one model as an Arrow table of exactly `schema`; `vectors` fills the vector column, one (dim,) or None a row."""
     columns = []
     for field in schema:

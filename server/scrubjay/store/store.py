@@ -22,9 +22,10 @@ from scrubjay.store.changes import TABLE_OF, Change, Staged
 from scrubjay.store.durable import Durable
 from scrubjay.store.failures import not_written
 from scrubjay.store.index_note import IndexNote, read_note, write_note
-from scrubjay.store.schema import VECTOR, arrow_schema, from_table, micros, to_table
+from scrubjay.store.schema import arrow_schema, from_table, micros, to_table
 from scrubjay.store.sessions import Key, Place, Sessions
 from scrubjay.store.tables import Tables, drop_table, open_tables
+from scrubjay.store.upserts import put_vectors, upsert, upsert_passages
 
 T = TypeVar("T", Turn, Memory, Document)
 LEG_COLUMNS = [
@@ -42,8 +43,6 @@ LEG_COLUMNS = [
     "space_id",
 ]
 REFINED = 2  # times the rows asked for are weighed again by their full vectors; recall at 200 of 30,000 is 1.000, without it 0.978
-_LEAN = arrow_schema(Passage)  # passages without their vectors: an upsert with it keeps the vector a row has
-_LEAN = pa.schema([field for field in _LEAN if field.name != "space_id"])
 
 
 class Store:
@@ -108,13 +107,13 @@ class Store:
             kept = sql.one_of("id", (piece.id for piece in passages))
             await self.tables.passages.delete(sql.both(sql.one_of("record_id", rewritten), f"NOT ({kept})"))
         if passages:
-            await _upsert(self.tables.passages, to_table(passages, _LEAN))
+            await upsert_passages(self.tables.passages, passages, self.note.dim, rewritten=bool(rewritten))
         bare = [id for id, change in staged.changes.items() if change.hidden and change.passages is None]
         if bare:
             await self.tables.passages.update({"hidden": True}, where=sql.one_of("record_id", bare))
         for kind, name in TABLE_OF.items():
             if rows := staged.records(kind):
-                await _upsert(self.tables.of(name), to_table(rows, arrow_schema(kind)))
+                await upsert(self.tables.of(name), to_table(rows, arrow_schema(kind)))
 
     async def checkpoint(self) -> None:
         """Put everything committed so far on disk; only then may its envelopes leave the write-ahead log."""
@@ -228,30 +227,21 @@ class Store:
     async def unembedded(self, limit: int) -> list[Passage]:
         """Passages that wait for their vector, at most `limit` of them, newest first: what was just said is asked for first."""
         query = self.tables.passages.query().where("space_id IS NULL").order_by([ColumnOrdering(column_name="dated_at", ascending=False)])
-        return from_table(Passage, await query.select(["id", "record_id", "embed_text", "dated_at"]).limit(limit).to_arrow())
+        return from_table(Passage, await query.select(["id", "record_id", "text", "embed_text", "dated_at"]).limit(limit).to_arrow())
 
     async def count_passages(self, where: str | None = None) -> int:
         return await self.tables.passages.count_rows(where)
 
     async def set_vectors(self, vectors: Mapping[str, NDArray[np.float32]], space_id: str) -> None:
         """Give passages their vectors, by passage id; ids that are gone by now are passed over."""
-        schema = self._vector_schema()
-        rows = pa.Table.from_arrays(
-            [pa.array(list(vectors)), pa.array([space_id] * len(vectors)), pa.array(list(vectors.values()), schema.field(VECTOR).type)],
-            schema=schema,
-        )
         async with self.lock:
-            await self.tables.passages.merge_insert("id").when_matched_update_all().execute(rows)
+            await put_vectors(self.tables.passages, vectors, space_id)
 
     async def put_passages(self, passages: Sequence[Passage]) -> None:
-        """Write passages as they are, without staging; a reindex does this."""
+        """Write passages without vectors as they are, without staging; a reindex does this."""
         if passages:
             async with self.lock:
-                await _upsert(self.tables.passages, to_table(passages, _LEAN))
-
-    def _vector_schema(self) -> pa.Schema:
-        full = arrow_schema(Passage, dim=self.note.dim)
-        return pa.schema([full.field("id"), full.field("space_id"), full.field(VECTOR)])
+                await upsert_passages(self.tables.passages, passages, self.note.dim, rewritten=False)
 
     # -- generations and connections -------------------------------------------------------------------------------
 
@@ -293,8 +283,3 @@ def _place(turn: Turn) -> Place:
 
 def note_path(path: str) -> str:
     return os.path.join(path, "index.json")
-
-
-async def _upsert(table: object, rows: pa.Table) -> None:
-    merge = table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()  # type: ignore[attr-defined]
-    await merge.execute(rows)
