@@ -45,7 +45,7 @@ class Core:
 
     def __init__(self, home: Home, store: Store, worker: EmbeddingWorker, settings: Settings, clock: Callable[[], datetime]) -> None:
         self.home, self.store, self.clock, self.settings, self._worker = home, store, clock, settings, worker
-        self.upkeep = Upkeep(store)
+        self.upkeep = Upkeep(store, lambda: self.indexer.idle)
         self.indexer = Indexer(store, worker, self.upkeep.wake)
         self.writer = Writer(home, store, clock, self._recorded)
         self.completion = Completion(home, self.writer, store, clock, self._policy)

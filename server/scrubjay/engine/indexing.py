@@ -108,6 +108,7 @@ class Indexer:
             pause = RETRY_SECONDS
             if not more:
                 self.idle = True
+                self._embedded()  # a pause for upkeep too
                 await self._wake.wait()
                 self._wake.clear()
 

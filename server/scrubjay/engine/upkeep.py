@@ -39,10 +39,13 @@ BUSY, IDLE = Bounds(50, 500), Bounds(20, 50)
 
 
 class Upkeep:
-    """`failures` counts compactions that failed in a row; three are worth a warning."""
+    """`failures` counts compactions that failed in a row; three are worth a warning.
 
-    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
-        self._store, self._clock = store, clock
+    `resting` says that no passage waits for its vector: between two batches of a long ingest is no pause.
+    """
+
+    def __init__(self, store: Store, resting: Callable[[], bool] = lambda: True, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store, self._resting, self._clock = store, resting, clock
         self._wake = asyncio.Event()
         self._since_reopened = 0
         self._orphans_removed: float | None = None
@@ -63,7 +66,8 @@ class Upkeep:
                 async with asyncio.timeout(IDLE_SECONDS):  # Python 3.11's wait_for can swallow a cancellation
                     await self._wake.wait()
             except TimeoutError:
-                await self.tidy(IDLE)
+                if self._resting():
+                    await self.tidy(IDLE)
 
     async def tidy(self, bounds: Bounds) -> int:
         """Compact every table that is over its bounds; how many were."""
