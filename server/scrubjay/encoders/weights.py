@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import mmap
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,8 @@ def tensors(file: Path) -> dict[str, NDArray[Any]]:
         ValueError: the file is no safetensors file, or is cut short.
     """
     entries, start = header(file)
-    mapped = np.memmap(file, np.uint8, "r")
+    with file.open("rb") as stream:
+        mapped = np.frombuffer(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
     views = {}
     for name, entry in entries.items():
         dtype = _DTYPES.get(entry["dtype"])
@@ -50,6 +52,22 @@ def tensors(file: Path) -> dict[str, NDArray[Any]]:
         begin, end = (start + offset for offset in entry["data_offsets"])
         if end > len(mapped) or end - begin != math.prod(entry["shape"]) * np.dtype(dtype).itemsize:
             raise ValueError(f"tensor {name} of {file.name} is cut short")
-        # A plain array keeps the map alive and is sliced faster than the memmap subclass.
-        views[name] = np.asarray(mapped[begin:end]).view(dtype).reshape(entry["shape"])
+        views[name] = mapped[begin:end].view(dtype).reshape(entry["shape"])
     return views
+
+
+def let_go(tensor: NDArray[Any]) -> None:
+    """Drop a tensor's pages from this process; they stay in the system's cache and come back when they are read.
+
+    Only whole pages inside the tensor are dropped. Does nothing where the system has no madvise (Windows).
+    """
+    whole: Any = tensor
+    while isinstance(whole, np.ndarray) and isinstance(whole.base, np.ndarray):
+        whole = whole.base
+    if not (isinstance(whole.base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED")):
+        return
+    begin = tensor.ctypes.data - whole.ctypes.data
+    first = -(-begin // mmap.PAGESIZE) * mmap.PAGESIZE
+    length = (begin + tensor.nbytes - first) // mmap.PAGESIZE * mmap.PAGESIZE
+    if length > 0:
+        whole.base.madvise(mmap.MADV_DONTNEED, first, length)
