@@ -64,10 +64,11 @@ def let_go(tensor: NDArray[Any]) -> None:
     whole: Any = tensor
     while isinstance(whole, np.ndarray) and isinstance(whole.base, np.ndarray):
         whole = whole.base
-    if not (isinstance(whole.base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED")):
+    mapped = whole.base.obj if isinstance(whole.base, memoryview) else None
+    if not (isinstance(mapped, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED")):
         return
     begin = tensor.ctypes.data - whole.ctypes.data
     first = -(-begin // mmap.PAGESIZE) * mmap.PAGESIZE
     length = (begin + tensor.nbytes - first) // mmap.PAGESIZE * mmap.PAGESIZE
     if length > 0:
-        whole.base.madvise(mmap.MADV_DONTNEED, first, length)
+        mapped.madvise(mmap.MADV_DONTNEED, first, length)
