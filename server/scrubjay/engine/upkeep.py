@@ -24,7 +24,7 @@ VECTORS = 5_000  # passages with one: from there on a vector index pays; at 30,0
 VECTOR_SEGMENTS = 8  # of the vector index: with so many it is built anew, in 0.3 s for 30,000 passages
 KEEP_VERSIONS = timedelta(minutes=10)  # younger ones may still be read; 0 was measured to bring rows back
 KEEP_ALL = timedelta(days=7)
-REOPEN_AFTER = 5  # compactions; each leaves 2-4 descriptors and some 15 MB of superseded index pages in the old session
+REOPEN_AFTER = 2  # compactions; each leaves 2-4 descriptors and some 15 MB of superseded index pages in the old session
 ORPHANS_EVERY = timedelta(days=1)
 
 
