@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 
 import pytest
+from claude_code_host import Host
 
 from scrubjay import spool
-from tests.claude_code_host import Host
 
 GITHUB = "gh" + "p_" + "a7Gk29xPq41LmZ0uR5tW8yB3nC6vD1eF1234"
 

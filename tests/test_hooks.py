@@ -11,10 +11,10 @@ import stat
 from pathlib import Path
 
 import pytest
+from claude_code_host import EVENTS, HOOKS, Engine, Host
 
 from scrubjay import spool
 from scrubjay.hooks import session_start, stop, user_prompt_submit
-from tests.claude_code_host import EVENTS, HOOKS, Engine, Host
 
 PACKAGE = HOOKS.parent / "server" / "scrubjay"
 SHARED = ("__init__", "errors", "version", "home", "hello", "capture", "redaction", "spool", "repositories", "scopes", "transcripts")
