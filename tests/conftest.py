@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hashing_encoder import HashingEncoder
+from hypothesis import HealthCheck, settings
 from mcp import Client
 from said import SCOPE
 
@@ -18,6 +19,10 @@ from scrubjay.settings import Settings
 from scrubjay.store.store import Store, open_store
 from scrubjay.tools.caller import Caller, set_caller
 from scrubjay.tools.server import build_server
+
+# Machines that run this are shared and slow at times, which says nothing about the code; fixtures over a store are meant to be shared.
+settings.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+settings.load_profile("here")
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrubjay.models.records import Document, Memory, Passage, Turn
@@ -50,7 +50,7 @@ def test_records_survive_arrow(rows):
     assert from_table(Turn, to_table(rows, arrow_schema(Turn))) == rows
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=15)
 @given(row=turns())
 async def test_a_record_survives_lancedb(store: Store, row: Turn):
     from scrubjay.store.changes import Change

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrubjay import spool
@@ -32,7 +32,7 @@ def test_an_envelope_comes_back_as_it_was_written_and_is_the_owners_only(home: H
     assert os.listdir(home.spool_tmp) == []
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(args=st.dictionaries(st.text(), JSON))
 def test_any_json_survives_the_disk(home: Home, args: dict) -> None:
     assert spool.read(spool.write(home, {"id": "roundtrip", "args": args})) == {"id": "roundtrip", "args": args}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrubjay.errors import StoreError
@@ -155,7 +155,7 @@ async def test_a_new_generation_of_passages_replaces_the_old_one(store: Store, n
     assert not (Path(home.data) / "passages_1.lance").exists()
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=40)
 @given(value=st.one_of(st.text(max_size=20), st.sampled_from(["' OR 1=1 --", "'; drop", "\\'", '"', "`x`", "a' AND 'b", "\n", "%_"])))
 async def test_no_value_can_leave_its_literal(store: Store, now, value: str):
     value = value.replace("\x00", "")
@@ -166,7 +166,7 @@ async def test_no_value_can_leave_its_literal(store: Store, now, value: str):
     assert [row.id for row in rows] == ["turn_odd"]
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=40)
 @given(text=st.one_of(st.text(min_size=1, max_size=40), st.sampled_from(['"hello"', '"', "hello AND (", "*", "hello^2 ~", "\x00", "🐦"])))
 async def test_no_query_text_can_break_the_word_leg(store: Store, now, text: str):
     await store.by_words(text, "true", 5)
