@@ -179,3 +179,20 @@ async def test_an_injection_never_exceeds_its_room(core: Core, most: int):
     )
     hits = MemoryHits(results=[hit] * 9, total=9, timing=0, tokens=Tokens(spent=0))
     assert len(injection(hits, session_id=None, max_bytes=most).encode()) <= most
+
+
+async def test_a_question_that_breaks_the_model_does_not_turn_meaning_off_for_the_next(home: Home, clock):
+    class Fragile(HashingEncoder):
+        def embed_query(self, text: str):
+            if "poison" in text:
+                raise ValueError("no such token")
+            return super().embed_query(text)
+
+    core = await opened(home, clock, Fragile)
+    await turn(core, "a", user="the zebra decision")
+    await embedded(core)
+    with pytest.raises(EncoderError, match="could not be embedded"):
+        await search(core, "a poison question")
+    hits = await search(core, "zebra decision")
+    assert texts(hits) == ["the zebra decision"] and hits.degraded is None
+    await core.close()

@@ -138,3 +138,21 @@ async def test_a_write_that_settles_while_the_spool_is_listed_is_not_taken_for_l
         spool.remove([path])
     await draining
     assert core.writer.set_aside == 0
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="needs a file that opens and cannot be read")
+async def test_the_spool_is_watched_on_after_a_disk_that_failed_for_a_moment(core: Core, now, monkeypatch):
+    monkeypatch.setattr("scrubjay.engine.core.DRAIN_SECONDS", 0.01)
+    failing = Path(core.home.spool_new) / "00000000000000000001-failing.json"
+    failing.symlink_to("/proc/self/mem")  # its first byte is an input/output error
+    watch = asyncio.create_task(core._watch_spool())
+    with pytest.raises(HomeError):
+        await core.writer.drain()
+    await asyncio.sleep(0)
+    failing.unlink()
+    spool.write(core.home, an_envelope(now, 1))
+    async with asyncio.timeout(10):
+        while not core.store.unwritten and not await core.store.count(Turn):
+            await asyncio.sleep(0.01)
+    assert not watch.done()
+    watch.cancel()

@@ -19,7 +19,7 @@ Standard library only and Python 3.9 syntax, because hook scripts import it with
         spool/broken/       envelopes set aside, each with a .reason file
         spool/prompts/      prompts waiting for their answer
         spool/reconcile/    sessions to be compared with their transcript
-        log/                engine.log, hooks.log, pipe.log
+        log/                engine.log, hooks.log
 """
 
 from __future__ import annotations

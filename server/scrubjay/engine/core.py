@@ -19,7 +19,7 @@ from scrubjay.engine.reindex import reindex
 from scrubjay.engine.status import counts_by_scope, status
 from scrubjay.engine.upkeep import Upkeep
 from scrubjay.engine.writing import Writer
-from scrubjay.errors import EncoderError, StoreError
+from scrubjay.errors import EncoderError, HomeError, StoreError
 from scrubjay.home import Home
 from scrubjay.injection import FLOOR, injection
 from scrubjay.models.envelopes import Envelope
@@ -176,8 +176,8 @@ class Core:
                 if swept is None or now - swept > timedelta(days=1):
                     spool.sweep(self.home, now.timestamp())
                     swept = now
-            except OSError as error:  # a full or vanished disk: the next look may succeed, and status shows the backlog
-                log.error("the spool cannot be read: %s", error.strerror)
+            except (OSError, HomeError) as error:  # a full or vanished disk: the next look may succeed, and status shows the backlog
+                log.error("the spool cannot be read: %s", error)
             await asyncio.sleep(DRAIN_SECONDS)
 
 

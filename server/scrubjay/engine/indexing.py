@@ -80,15 +80,15 @@ class Indexer:
         return await self._worker.ready()
 
     async def embed_query(self, text: str) -> np.ndarray | None:
-        """A query's vector, or None while meaning cannot be searched."""
+        """A query's vector, or None while meaning cannot be searched.
+
+        Raises:
+            EncoderError: this text cannot be embedded; the next one may be.
+        """
         await self._compared.wait()  # a vector of another model would find the wrong things, or none at all
         if self.trouble or not text.strip():
             return None
-        try:
-            vector = await self._worker.query(text)
-        except EncoderError as error:
-            self.trouble = f"{error} Until then words alone are searched."
-            return None
+        vector = await self._worker.query(text)
         return None if self._store.note.space_id is None else vector
 
     async def run(self) -> None:

@@ -98,7 +98,7 @@ def _peak_rss() -> int | None:
 def _last_errors(folder: str) -> list[str]:
     """The last lines of the logs that report an error; they hold ids and reasons, never content."""
     found = []
-    for name in ("engine.log", "hooks.log", "pipe.log"):
+    for name in ("engine.log", "hooks.log"):
         try:
             with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
                 file.seek(max(0, os.path.getsize(file.name) - 64_000))

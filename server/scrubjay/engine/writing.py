@@ -46,7 +46,6 @@ class Writer:
         self._draining = asyncio.Lock()
         self._open: list[str] = []  # envelopes on disk whose records are not yet
         self._wake = asyncio.Event()
-        self.taken = 0  # envelopes since the start
         self.set_aside = 0
 
     async def write(self, envelope: Envelope) -> Result:
@@ -102,7 +101,6 @@ class Writer:
         if plan.change is not None:
             self._store.stage(plan.change)
         self._open.append(path)
-        self.taken += 1
         self._wake.set()
 
     @property

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict, StringConstraints, WithJsonSchema
 
-PARTITIONS = ("mem_hippocampus", "mem_semantic", "mem_episodic", "mem_preference", "mem_procedural")  # seed 002's five
 USER_SCOPE = "user"  # what is true of the person everywhere
 EVERY_SCOPE = "*"
 
