@@ -22,7 +22,7 @@ class Envelope(BaseModel):
 
     v: Literal[1] = ENVELOPE_VERSION
     id: str = Field(pattern=r"^[A-Za-z0-9_-]{8,80}$")
-    kind: Literal["turn", "memory", "document", "forget"]
+    kind: Literal["turn", "memory", "document", "forget", "restore", "import", "review"]
     at: Instant
     scope: str = Field(pattern=r"^[A-Za-z0-9_.:-]{1,100}$")
     source: str = Field(max_length=60)  # hook:stop, hook:reconcile, mcp, cli, ...

@@ -55,6 +55,8 @@ class Turn(Record):
     host: str | None = None
     capture: str | None = None  # summary_only: its summary alone is searchable
     started_at: datetime
+    alike: tuple[str, ...] = ()  # older turns of other sessions in which nearly the same was said
+    purged_at: datetime | None = None  # its texts are gone for good; what is left keeps its place, and keeps it from being recorded again
 
 
 class Memory(Record):
@@ -63,6 +65,7 @@ class Memory(Record):
     root_id: str
     version: int = 1
     is_latest: bool = True
+    replaced_at: datetime | None = None  # when a newer version took its place
     relation: Literal["updates", "extends", "derives"] | None = None
     parent_ids: tuple[str, ...] = ()
     content: str
@@ -71,6 +74,9 @@ class Memory(Record):
     session_id: str | None = None
     turn: int | None = None
     document_ids: tuple[str, ...] = ()
+    occasions: tuple[str, ...] = ()  # sessions and days on which it was said again, as far as they made it more important
+    alike: tuple[str, ...] = ()  # older facts that say the same in other words
+    review: Literal["approved", "declined"] | None = None  # what somebody said of a fact that was concluded
 
 
 class Document(Record):
@@ -83,18 +89,33 @@ class Document(Record):
     content: str
     content_hash: str
     summary: str | None = None
-    status: str = "done"
+    status: str = "done"  # or failed
+    error: str | None = None  # why it failed
     chunk_count: int = 0
+    file_size: int | None = None  # bytes of the file at `path` when it was read
+    file_mtime: int | None = None  # nanoseconds since 1970
+    file_digest: str | None = None
+    folder: str | None = None  # that was indexed; None for a file that was named itself
+    filepath: str | None = None  # where a client files it, which is no file of this machine
+    task_type: Literal["memory", "superrag"] | None = None  # memory: its paragraphs are facts too; None: nobody asked
+    dated_at: datetime | None = None  # when its content is from, if somebody said
+
+    @property
+    def place(self) -> str | None:
+        """Where it is found by path."""
+        return self.path or self.filepath
 
 
 Src = Literal["memory", "turn", "chunk"]
+PassageSrc = Literal[Src, "summary"]  # a session's summary is a memory that a search of turns leaves out: it would say them again
+SUMMARY = "engine:summary"  # the source of a memory that was made of the turns of a session
 
 
 class Passage(Row):
     """One searchable piece of a record. `text` is what is returned, `search_text` what is indexed."""
 
     id: str
-    src: Src
+    src: PassageSrc
     record_id: str
     part: int  # 0-based within (record, role)
     role: str | None = None  # user | assistant | summary | a speaker's name; None for facts and chunks
@@ -110,11 +131,22 @@ class Passage(Row):
     dated_at: datetime  # a turn's started_at, else created_at
     expires_at: datetime | None = None
     hidden: bool = False  # forgotten, or replaced by a newer version
+    hidden_at: datetime | None = None  # since when
     title: str | None = None
     path: str | None = None
     line_start: int | None = None  # 1-based, of a chunk
     line_end: int | None = None
-    space_id: str | None = None  # the vector space of `vector`; None until embedded
+    facets: str | None = None  # the metadata of its record, as `store.facets` spells it for filters
+    tied: str | None = None  # what ties its record to others, as `ties.tied` spells it; on one passage of a turn
+    space_id: str | None = None  # the vector space of `vector` and `token_vectors`; None until embedded
+    token_vectors: bytes | None = None  # the codes of its tokens; None for chunks, while late interaction is off, or the model gives none
 
 
 AnyRecord = Turn | Memory | Document
+Relation = Literal["updates", "extends", "derives"]
+
+
+def hidden_since(record: AnyRecord) -> datetime | None:
+    """When a record left every search: when it was forgotten or replaced, whichever came first; None while it is to be found."""
+    replaced = record.replaced_at if isinstance(record, Memory) else None
+    return min((at for at in (record.forgotten_at, replaced) if at is not None), default=None)

@@ -7,6 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
 from scrubjay.models.fields import PATTERNS
 
 MOST = 5  # sentences; whoever makes more mistakes has to begin somewhere
@@ -23,6 +26,7 @@ _RULES = {
     "bool_type": "must be true or false",
     "list_type": "must be a list",
     "dict_type": "must be an object of names and values",
+    "model_type": "must be an object of names and values",
     "greater_than_equal": "must be at least {ge:,}",
     "less_than_equal": "must be at most {le:,}",
     "literal_error": "must be {expected}",
@@ -31,14 +35,21 @@ _RULES = {
 _COUNTED = {"string_too_long": "characters", "too_long": "items"}  # those whose value is too long to be shown
 
 
-def sentences(known: Iterable[str], problems: Iterable[Mapping[str, Any]]) -> str:
+def sentences(known: Mapping[str, FieldInfo], problems: Iterable[Mapping[str, Any]]) -> str:
     """One sentence a mistake, the first few of them; `problems` are pydantic's, `known` the arguments there are."""
     return " ".join(_sentence(known, problem) for problem in list(problems)[:MOST])
 
 
-def _sentence(known: Iterable[str], problem: Mapping[str, Any]) -> str:
+def _sentence(known: Mapping[str, FieldInfo], problem: Mapping[str, Any]) -> str:
     kind, value, context = problem["type"], problem.get("input"), problem.get("ctx", {})
-    field = _argument(problem["loc"])
+    options = _options(known.get(str(problem["loc"][0]))) if problem["loc"] else None
+    if options and len(problem["loc"]) > 1:
+        name, *rest = problem["loc"]
+        if kind == "extra_forbidden":
+            return f"{name} has no option {shown(rest[0])}; known options: {', '.join(options)}."
+        field = f"{name}.{_argument(tuple(rest))}"
+    else:
+        field = _argument(problem["loc"])
     if kind == "extra_forbidden" or (kind == "string_unicode" and not problem["loc"]):  # the latter is a name that is no text
         return f"{shown(problem['loc'][0] if problem['loc'] else value)} is not an argument here; known arguments: {', '.join(known)}."
     if kind == "missing":
@@ -50,6 +61,12 @@ def _sentence(known: Iterable[str], problem: Mapping[str, Any]) -> str:
     if not field:  # of the request as a whole
         return f"{rule[:1].upper()}{rule[1:]}."
     return f"{field} = {shown(value)}: {rule}."
+
+
+def _options(field: FieldInfo | None) -> Iterable[str]:
+    """The names within an argument that is an object of its own; none for any other."""
+    kind = field.annotation if field else None
+    return kind.model_fields if isinstance(kind, type) and issubclass(kind, BaseModel) else ()
 
 
 def _argument(place: tuple[int | str, ...]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from scrubjay.errors import InputError
 from scrubjay.models.fields import (
@@ -23,6 +23,8 @@ from scrubjay.models.fields import (
     Tag,
     Text,
 )
+from scrubjay.models.filter_forms import Filters
+from scrubjay.models.records import PassageSrc, Relation
 from scrubjay.models.refusals import sentences
 
 Weight = Annotated[Real, Field(ge=0, le=1000)]
@@ -33,6 +35,11 @@ SideText = Annotated[Text, Field(max_length=MAX_TURN_TEXT)]
 Labels = Annotated[list[Name], Field(max_length=200)]
 Tags = Annotated[list[Tag], Field(max_length=100)]
 Reason = Annotated[Text, Field(max_length=500)]
+Ids = Annotated[list[Name], BeforeValidator(lambda value: [value] if isinstance(value, str) else value), Field(max_length=20)]
+FILTERS = (
+    'Only records whose metadata fits: {"AND": [{"key": "lang", "value": "go"}, {"key": "year", "value": 2024, "numericOperator": ">="}]}. '
+    "AND and OR nest. filterType: metadata (equal), numeric, string_contains or array_contains; negate and ignoreCase are flags."
+)
 
 
 class Request(BaseModel):
@@ -40,6 +47,15 @@ class Request(BaseModel):
 
 
 R = TypeVar("R", bound=Request)
+
+
+class Include(Request):
+    """What each hit brings beside itself."""
+
+    explain: Annotated[Flag, Field(description="Ranks, values, bonuses and weights behind each score.")] = False
+    related_memories: Annotated[Flag, Field(description="Older and newer versions of a fact, and what it extends or derives from.")] = False
+    documents: Annotated[Flag, Field(description="The documents that a fact cites.")] = False
+    forgotten: Annotated[Flag, Field(description="Also what was forgotten or has expired.")] = False
 
 
 class SearchMemories(Request):
@@ -57,13 +73,14 @@ class SearchMemories(Request):
         Literal["memories", "hybrid", "documents"],
         Field(description="memories: facts and turns; documents: passages of documents; hybrid: all."),
     ] = "memories"
-    include_turns: Annotated[Flag, Field(description="False: only facts, no recorded turns.")] = True
+    include_turns: Annotated[Flag, Field(description="False: only facts, and in place of turns the summaries of their sessions.")] = True
     partition_ids: Annotated[list[PartitionId] | None, Field(description="Only these partitions, e.g. mem_preference.")] = None
     tags: Annotated[Tags | None, Field(description="Only records that carry all of these tags.")] = None
     scope: Annotated[
         Scope | None, Field(description="Left out: this project and what is true of the user everywhere. '*': every project.")
     ] = None
     session_id: Annotated[Name | None, Field(description="Only this session.")] = None
+    filters: Annotated[Filters | None, Field(description=FILTERS)] = None
     threshold: Annotated[Share, Field(description="Least relevance_score of a hit, 0 to 1.")] = 0.0
     weight_relevance: Weight = 1.0
     weight_importance: Weight = 0.1
@@ -72,13 +89,28 @@ class SearchMemories(Request):
     next_turns: Annotated[Neighbours, Field(description="Turns after each hit to bring along, from its session.")] = 0
     since: Annotated[Instant | None, Field(description="Only what is dated at or after this time (ISO 8601).")] = None
     until: Annotated[Instant | None, Field(description="Only what is dated before this time (ISO 8601).")] = None
+    as_of: Annotated[
+        Instant | None, Field(description="Answer with what was known at this time (ISO 8601): the versions of then, nothing newer.")
+    ] = None
     now: Annotated[Instant | None, Field(description="The time to count ages from; left out, the present.")] = None
+    include: Include = Include()
+
+    @property
+    def weights(self) -> tuple[float, float, float]:
+        """Of relevance, importance and recency in the score."""
+        return self.weight_relevance, self.weight_importance, self.weight_recency
 
     @model_validator(mode="after")
     def _weights(self) -> Self:
-        if self.weight_relevance + self.weight_importance + self.weight_recency == 0:
+        if sum(self.weights) == 0:
             raise ValueError("weight_relevance, weight_importance and weight_recency are all 0; make at least one of them positive")
         return self
+
+
+class SearchRecords(SearchMemories):
+    """A search that names which passages may answer, instead of a mode; for faces that tell facts and turns apart."""
+
+    srcs: tuple[PassageSrc, ...]
 
 
 class SearchDocuments(Request):
@@ -89,6 +121,10 @@ class SearchDocuments(Request):
     chunk_threshold: Annotated[Share, Field(description="A chunk is relevant from this score on; left out, 0.5.")] = 0.5
     document_threshold: Annotated[Share, Field(description="Least score of a document.")] = 0.0
     doc_id: Annotated[Name | None, Field(description="Only this document, by id or custom_id.")] = None
+    path: Annotated[
+        Annotated[Text, Field(max_length=4_096)] | None, Field(description="Only this file, or when it ends in /, this folder.")
+    ] = None
+    filters: Annotated[Filters | None, Field(description=FILTERS)] = None
     include_full_docs: Annotated[Flag, Field(description="Return each document's whole text.")] = False
     include_summary: Annotated[Flag, Field(description="Return each document's summary.")] = False
     only_matching_chunks: Annotated[Flag, Field(description="Leave out context chunks, and documents without a relevant chunk.")] = False
@@ -112,7 +148,22 @@ class AddMemory(Request):
     metadata: Metadata = {}
     expires_at: Annotated[Instant | None, Field(description="Hidden from then on.")] = None
     is_static: Annotated[Flag, Field(description="A lasting trait rather than a passing state.")] = False
+    updates: Annotated[Ids, Field(description="Ids of facts that this one replaces: they leave every search and stay as its history.")] = []
+    extends: Annotated[Ids, Field(description="Ids of facts that this one adds to; all stay.")] = []
+    derives: Annotated[Ids, Field(description="Ids of the facts, turns or documents that this one was concluded from.")] = []
     scope: Annotated[OneScope | None, Field(description="Left out: this project. 'user': true of the user in every project.")] = None
+
+    @property
+    def link(self) -> tuple[Relation, tuple[str, ...]] | None:
+        """What this fact is to others, and the ids of those; None for one that stands by itself."""
+        named: tuple[tuple[Relation, list[str]], ...] = (("updates", self.updates), ("extends", self.extends), ("derives", self.derives))
+        return next(((relation, tuple(dict.fromkeys(ids))) for relation, ids in named if ids), None)
+
+    @model_validator(mode="after")
+    def _one_relation(self) -> Self:
+        if sum(map(bool, (self.updates, self.extends, self.derives))) > 1:
+            raise ValueError("more than one of updates, extends and derives is given; give the one that fits best")
+        return self
 
 
 class RecordTurn(Request):
@@ -155,9 +206,10 @@ class AddDocument(Request):
     """Add one document, or replace it."""
 
     content: Annotated[Text | None, Field(description="The text itself (plain or Markdown); or give path.")] = None
-    path: Annotated[Annotated[Text, Field(max_length=4_096)] | None, Field(description="A text or Markdown file under the project.")] = None
+    path: Annotated[Annotated[Text, Field(max_length=4_096)] | None, Field(description="A file under the project.")] = None
     title: Annotated[
-        Annotated[Text, Field(max_length=500)] | None, Field(description="Left out: the first heading, else the file name.")
+        Annotated[Text, Field(max_length=500)] | None,
+        Field(description="Left out: the file's own, else the first heading or the file name."),
     ] = None
     custom_id: Annotated[Name | None, Field(description="Your own id: adding it again replaces the document.")] = None
     metadata: Metadata = {}
@@ -170,35 +222,53 @@ class AddDocument(Request):
         return self
 
 
-class DocumentText(Request):
-    """An AddDocument whose text was read: what the write-ahead log keeps, so that a replay needs no file."""
-
-    content: Text
-    path: str | None = None  # absolute
-    title: str | None = None
-    custom_id: Name | None = None
-    metadata: Metadata = {}
-
-
 class Forget(Request):
-    """Hide one record from every search."""
+    """Hide records from every search."""
 
-    id: Annotated[Name, Field(description="The id of a memory, turn or document.")]
+    id: Annotated[Name | None, Field(description="The id of a memory, turn or document.")] = None
+    content: Annotated[
+        Annotated[Text, Field(max_length=MAX_MEMORY)] | None, Field(description="The exact words of a fact, instead of its id.")
+    ] = None
+    query: Annotated[
+        Query | None,
+        Field(description="What the facts and turns to forget are about. First with dry_run true, which lists them; then without."),
+    ] = None
+    scope: Annotated[OneScope | None, Field(description="Where content and query look; left out, this project.")] = None
+    dry_run: Annotated[Flag, Field(description="True: only say what would be forgotten.")] = False
     reason: Annotated[Reason | None, Field(description="Why; kept beside it.")] = None
+    purge: Annotated[
+        Flag, Field(description="True: also delete it from the disk, older versions included, so that nothing can bring it back.")
+    ] = False
+
+    @model_validator(mode="after")
+    def _one_target(self) -> Self:
+        given = [name for name in ("id", "content", "query") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"give one of id, content and query; {' and '.join(given) or 'none of them'} is given")
+        return self
 
 
-def parse(kind: type[R], arguments: dict[str, Any] | None, *, later: frozenset[str] = frozenset()) -> R:
+class AskProfile(Request):
+    """What to know about a scope before anything is asked."""
+
+    scope: Annotated[OneScope | None, Field(description="Left out: this project.")] = None
+    max_tokens: Annotated[Count, Field(ge=50, le=4_000, description="For all facts together.")] = 400
+
+
+class Review(Request):
+    """Say whether a fact that was concluded is right."""
+
+    id: Name
+    action: Literal["approve", "decline", "undo"]
+
+
+def parse(kind: type[R], arguments: dict[str, Any] | None) -> R:
     """A request out of a caller's arguments.
 
     Raises:
-        InputError: one sentence per mistake, each naming the field, the value and what to do. `later` names arguments
-            of the contract that this version does not have yet.
+        InputError: one sentence per mistake, each naming the field, the value and what to do.
     """
-    given = arguments or {}
-    early = sorted(later & given.keys())
-    if early:
-        raise InputError(f"{early[0]} is not supported by this version of Scrubjay; leave it out.")
     try:
-        return kind.model_validate(given)
+        return kind.model_validate(arguments or {})
     except ValidationError as error:
         raise InputError(sentences(kind.model_fields, error.errors(include_url=False))) from None

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from scrubjay.models.records import Src
+from scrubjay.models.records import Relation, Src
 
 Score = Annotated[float, Field(ge=0, le=1)]
 
@@ -26,7 +26,69 @@ def _slim(value: Any) -> Any:
     return [_slim(item) for item in value] if isinstance(value, list) else value
 
 
-_KEPT_EMPTY = frozenset({"results", "related", "chunks", "ids"})
+_KEPT_EMPTY = frozenset({"results", "related", "chunks", "ids", "parents", "children", "static", "recent"})
+
+
+class Leg(Result):
+    """What one way of searching thinks of a hit."""
+
+    rank: int  # from 1, among the records that it found
+    value: float  # the cosine, or the BM25 score
+
+
+class Weighed(Result):
+    value: Score
+    weight: float
+
+
+class Explanation(Result):
+    """Where a score comes from, exactly.
+
+    ranking_sum = the sum of `parts`. relevance = low + (high - low) * odds / (1 + odds), where [low, high] = `bounds` and
+    odds = chance / (1 - chance) * e ** -(fall * behind). score = the mean of `score_parts`, each by its weight.
+    """
+
+    dense: Leg | None = None
+    lexical: Leg | None = None
+    parts: dict[str, float]
+    ranking_sum: float
+    evidence: Score  # how well the best of the first candidates answers by itself
+    chance: Score  # that the hits hold the answer, by the evidence
+    behind: float  # distance of the ranking sum to the best
+    fall: float
+    bounds: tuple[Score, Score]
+    score_parts: dict[str, Weighed]
+
+
+class Linked(Result):
+    """A record that a fact is linked to. `version` is the distance: -1 a parent, -2 its parent, 1 a child."""
+
+    id: str
+    src: Src
+    memory: str
+    relation: Relation  # of the younger to the older of the two
+    version: int
+    updated_at: datetime
+    metadata: dict[str, Any] = {}
+
+
+class Context(Result):
+    """What a fact grew out of and what grew out of it: seed 003's two lists with all relations, and `related` without versions."""
+
+    parents: list[Linked] = []
+    children: list[Linked] = []
+    related: list[Linked] = []  # those of extends and derives
+
+
+class Source(Result):
+    """A document that a fact cites."""
+
+    id: str
+    title: str | None = None
+    type: str
+    metadata: dict[str, Any] = {}
+    created_at: datetime
+    updated_at: datetime
 
 
 class Hit(Result):
@@ -52,7 +114,16 @@ class Hit(Result):
     relevance_score: Score | None = None
     importance_score_normalized: Score | None = None
     recency_score: Score | None = None
-    reason: Literal["window", "relation", "tag", "entity"] | None = None  # of a related record
+    explain: Explanation | None = None
+    is_latest: bool | None = None  # false: an older version, asked for by its time
+    forgotten_at: datetime | None = None
+    forget_reason: str | None = None
+    expires_at: datetime | None = None
+    context: Context | None = None
+    documents: list[Source] | None = None
+    # of a related record why it is there; of a similar one what the new fact is to it
+    reason: Literal["window", "relation", "tag", "entity", "known", "update", "similar"] | None = None
+    via: str | None = None  # the tag or entity that a related record shares with a hit, or the id of the hit it is linked to
 
 
 class Tokens(Result):
@@ -85,12 +156,14 @@ class DocumentHit(Result):
     document_id: str
     title: str | None = None
     type: str
+    path: str | None = None
     score: Score
     chunks: list[Chunk]
     metadata: dict[str, Any] = {}
     created_at: datetime
     updated_at: datetime
     content: str | None = None
+    truncated: bool | None = None  # true: `content` is the beginning; the resource scrubjay://document/{id} has it all
     summary: str | None = None
 
 
@@ -118,17 +191,78 @@ class MemoryAdded(Result):
     version: int
     root_id: str
     similar: list[Hit] = []
+    note: str | None = None  # what the similar ones mean for this one
     redacted: int
+
+
+class NotRead(Result):
+    """A file that has no text for us, and why."""
+
+    path: str
+    reason: str
+
+
+class Ingested(Result):
+    """What became of the files below some paths: how many documents are new, changed, and so on."""
+
+    added: int
+    changed: int
+    renamed: int
+    removed: int
+    unchanged: int
+    failed: list[NotRead] = []
 
 
 class DocumentAdded(Result):
-    id: str
+    """One document; or, of a folder, `ingested` instead of an id."""
+
+    id: str | None = None
     status: str
-    chunks: int
-    redacted: int
+    chunks: int = 0
+    redacted: int = 0
+    ingested: Ingested | None = None
+
+
+class ListedDocument(Result):
+    """One document and how far it is; `status` is queued, extracting, chunking, embedding, done or failed."""
+
+    id: str | None = None
+    title: str | None = None
+    type: str | None = None
+    path: str | None = None
+    scope: str
+    status: str
+    error: str | None = None
+    chunks: int = 0
+    updated_at: datetime | None = None
 
 
 class Forgotten(Result):
     ids: list[str]
     forgotten: int
     purged: int = 0
+    candidates: list[Hit] = []  # of a dry run
+
+
+class Profile(Result):
+    """What to know about a scope and its user before anything is asked; `total` counts all facts there are."""
+
+    scope: str
+    static: list[Hit]
+    recent: list[Hit]
+    total: int
+    spent: int  # estimated tokens of the texts
+
+
+class Reviewed(Result):
+    """What a review made of a fact; `is_inference` is False once it is approved."""
+
+    id: str
+    is_inference: bool
+    forgotten: bool
+    review: Literal["approved", "declined"] | None = None
+
+
+class Restored(Result):
+    id: str
+    restored: bool
