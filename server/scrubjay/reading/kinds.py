@@ -1,0 +1,153 @@
+"""What a file is: by what its bytes look like, else by its name. Knows suffixes, names and first bytes; reads nothing. Pure."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The type of a document, and the language of a source or data file."""
+
+    type: str
+    language: str | None = None
+
+
+_TYPES = {
+    "text": "txt text log rst adoc asciidoc org tex srt vtt diff patch",
+    "markdown": "md markdown mdown mkd mdx qmd rmd",
+    "html": "html htm xhtml",
+    "pdf": "pdf",
+    "docx": "docx docm dotx",
+    "pptx": "pptx pptm ppsx potx",
+    "xlsx": "xlsx xlsm xltx xlsb xls ods",
+    "csv": "csv",
+    "tsv": "tsv tab",
+    "notebook": "ipynb",
+    "email": "eml",
+}
+_LANGUAGES = {
+    "python": "py pyi pyw",
+    "javascript": "js jsx mjs cjs",
+    "typescript": "ts mts cts",
+    "tsx": "tsx",
+    "java": "java",
+    "go": "go",
+    "rust": "rs",
+    "c": "c h",
+    "cpp": "cc cpp cxx hpp hh hxx cu cuh ino",
+    "csharp": "cs",
+    "ruby": "rb rake gemspec",
+    "php": "php phtml",
+    "bash": "sh bash zsh ksh",
+    # cut by their indentation
+    "json": "json jsonl ndjson json5 jsonc geojson webmanifest",
+    "yaml": "yaml yml",
+    "toml": "toml",
+    "ini": "ini cfg conf properties env editorconfig",
+    "xml": "xml svg xsd xsl rss atom plist csproj pom gradle",
+    "sql": "sql",
+    "css": "css scss sass less",
+    "kotlin": "kt kts",
+    "swift": "swift",
+    "scala": "scala sc",
+    "lua": "lua",
+    "perl": "pl pm",
+    "r": "r",
+    "julia": "jl",
+    "dart": "dart",
+    "elixir": "ex exs",
+    "erlang": "erl hrl",
+    "haskell": "hs",
+    "ocaml": "ml mli",
+    "fsharp": "fs fsx",
+    "clojure": "clj cljs edn",
+    "lisp": "el lisp scm",
+    "zig": "zig",
+    "nim": "nim",
+    "vue": "vue svelte astro",
+    "powershell": "ps1 psm1",
+    "batch": "bat cmd",
+    "terraform": "tf tfvars hcl",
+    "protobuf": "proto",
+    "graphql": "graphql gql",
+    "solidity": "sol",
+    "assembly": "s asm",
+    "make": "mk mak",
+    "cmake": "cmake",
+    "docker": "dockerfile",
+    "nix": "nix",
+    "vim": "vim",
+}
+_NAMES = {
+    "makefile": "make",
+    "gnumakefile": "make",
+    "dockerfile": "docker",
+    "containerfile": "docker",
+    "cmakelists.txt": "cmake",
+    "gemfile": "ruby",
+    "rakefile": "ruby",
+    "vagrantfile": "ruby",
+    "jenkinsfile": "java",
+    ".bashrc": "bash",
+    ".zshrc": "bash",
+    ".profile": "bash",
+    ".gitconfig": "ini",
+    ".env": "ini",
+}
+_REFUSED = {
+    "is an image, and only text is read": "png jpg jpeg gif bmp webp tif tiff ico heic avif psd",
+    "is a sound or a film, and only text is read": "mp3 wav flac ogg m4a mp4 mov avi mkv webm",
+    "is an archive; unpack it and add what is in it": "zip tar gz tgz bz2 xz 7z rar zst jar whl",
+    "is in Word's old format; save it as .docx": "doc dot",
+    "is in PowerPoint's old format; save it as .pptx": "ppt pps",
+    "is rich text; save it as .docx or .txt": "rtf",
+    "is an OpenDocument file; save it as .docx or .pptx": "odt odp",
+    "is data of a program, and only text is read": "exe dll so dylib o a obj class pyc wasm bin db sqlite parquet npy npz pkl pt onnx",
+}
+
+
+def _by_suffix(table: dict[str, str]) -> dict[str, str]:
+    return {suffix: name for name, suffixes in table.items() for suffix in suffixes.split()}
+
+
+_TYPE_OF, _LANGUAGE_OF, _REFUSAL_OF = _by_suffix(_TYPES), _by_suffix(_LANGUAGES), _by_suffix(_REFUSED)
+_INTERPRETER = re.compile(rb"#!\s*(?:\S*/)?(?:env\s+(?:-S\s+)?)?([a-z]+)")
+_RUN_BY = {
+    "python": "python",
+    "sh": "bash",
+    "bash": "bash",
+    "zsh": "bash",
+    "node": "javascript",
+    "ruby": "ruby",
+    "php": "php",
+    "perl": "perl",
+}
+_MARKUP = re.compile(rb"\s*(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html[\s>])", re.IGNORECASE | re.DOTALL)
+
+
+def kind_of(name: str, head: bytes = b"") -> Kind:
+    """What a file of this name is, and where the name says nothing what its first bytes say; else plain text.
+
+    >>> kind_of("src/app.tsx"), kind_of("notes")
+    (Kind(type='code', language='tsx'), Kind(type='text', language=None))
+    """
+    base = os.path.basename(name).lower()
+    suffix = base.rpartition(".")[2] if "." in base.strip(".") else ""
+    if head.lstrip(b"\xef\xbb\xbf\r\n\t ").startswith(b"%PDF-"):
+        return Kind("pdf")
+    if language := _NAMES.get(base) or _LANGUAGE_OF.get(suffix):
+        return Kind("json" if language == "json" else "code", language)
+    if suffix in _TYPE_OF:
+        return Kind(_TYPE_OF[suffix])
+    if run := _INTERPRETER.match(head):
+        language = _RUN_BY.get(run[1].decode())
+        return Kind("code" if language else "text", language)
+    return Kind("html") if _MARKUP.match(head) else Kind("text")
+
+
+def refusal(name: str) -> str | None:
+    """Why a file of this name is not read at all, or None; a clause without a full stop."""
+    return _REFUSAL_OF.get(os.path.basename(name).lower().rpartition(".")[2]) if "." in os.path.basename(name) else None

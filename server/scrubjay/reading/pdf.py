@@ -1,0 +1,98 @@
+"""PDF into text: page by page, with the headings that its bookmarks name. Knows PDFium; does not know how text is recognised in images."""
+
+from __future__ import annotations
+
+import re
+from threading import Lock
+
+import pypdfium2  # type: ignore[import-untyped]
+
+from scrubjay.reading.result import Budget, Converted, Unreadable, tidy_values
+
+PAGE_END = "\n\f\n"
+
+_ONE_AT_A_TIME = Lock()  # PDFium keeps global state
+_PASSWORD = 4  # FPDF_ERR_PASSWORD
+_MADE_UP = re.compile(r"microsoft (?:word|powerpoint) - |untitled|\.(?:docx?|dvi|tex|indd|pptx?|qxd)$", re.IGNORECASE)  # no titles
+_NUMBER = re.compile(r"(?:[Cc]hapter\s+)?(?:\d{1,3}|[A-Z](?=[.\d]))(?:\.\d+)*[.:)]?\s+")
+_BLANKS = re.compile(r"\n{3,}")
+
+
+def convert_pdf(data: bytes, budget: Budget) -> Converted:
+    """The text of all pages, each ended by a form feed; lines that a bookmark names are Markdown headings.
+
+    Raises:
+        Unreadable: protected, damaged, or without text, as scans are.
+        TooLong: too much text.
+    """
+    with _ONE_AT_A_TIME:
+        try:
+            document = pypdfium2.PdfDocument(data)
+        except pypdfium2.PdfiumError as error:
+            protected = getattr(error, "err_code", None) == _PASSWORD
+            raise Unreadable("is protected by a password; save it without one" if protected else "is no PDF, or damaged") from None
+        try:
+            return _converted(document, budget)
+        finally:
+            document.close()
+
+
+def _converted(document: pypdfium2.PdfDocument, budget: Budget) -> Converted:
+    headings = _headings(document)
+    pages = [budget.take(_page(document, at, headings.get(at, {}))) for at in range(len(document))]
+    if not any(page.strip() for page in pages):
+        raise Unreadable("has no text, only images; recognise its text first (OCR)")
+    said = document.get_metadata_dict()
+    title = " ".join(said.get("Title", "").split())
+    date = re.match(r"D:(\d{4})(\d\d)(\d\d)", said.get("CreationDate", ""))
+    return Converted(
+        PAGE_END.join(pages).rstrip(),
+        title=None if _MADE_UP.search(title) else title or None,
+        metadata=tidy_values(
+            author=said.get("Author"), subject=said.get("Subject"), keywords=said.get("Keywords"), date=date and "-".join(date.groups())
+        ),
+    )
+
+
+def _page(document: pypdfium2.PdfDocument, at: int, headings: dict[str, int]) -> str:
+    page = document[at]
+    try:
+        layer = page.get_textpage()
+        try:
+            text = layer.get_text_bounded()
+        finally:
+            layer.close()
+    finally:
+        page.close()
+    # U+0002 and U+FFFE stand for a hyphen at the end of a line, where a word goes on
+    text = re.sub("[\x02\ufffe](?:\r?\n)?", "", text).replace("\r\n", "\n").replace("\r", "").replace("\f", "\n")
+    lines = [_line(line.rstrip(), headings) for line in text.split("\n")]
+    return _BLANKS.sub("\n\n", "\n".join(lines)).strip()
+
+
+def _line(line: str, headings: dict[str, int]) -> str:
+    level = headings.pop(_bare(line), 0)
+    if level:
+        return f"\n{'#' * level} {line}\n"
+    return f"\\{line}" if line.startswith("#") else line
+
+
+def _headings(document: pypdfium2.PdfDocument) -> dict[int, dict[str, int]]:
+    """Page -> what its bookmarks say -> their level, from 1."""
+    found: dict[int, dict[str, int]] = {}
+    try:
+        for mark in document.get_toc(max_depth=6):
+            place = mark.get_dest()
+            page = place.get_index() if place else None
+            if page is not None and (said := _bare(mark.get_title())):
+                found.setdefault(page, {}).setdefault(said, min(mark.level + 1, 6))
+    except pypdfium2.PdfiumError:  # a damaged outline is no reason to lose the text
+        return {}
+    return found
+
+
+def _bare(text: str) -> str:
+    """A heading without its number, as a bookmark may or may not have it."""
+    said = " ".join(text.split())
+    number = _NUMBER.match(said)
+    return (said[number.end() :] if number else said).casefold()

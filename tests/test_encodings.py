@@ -1,0 +1,90 @@
+"""Encodings: marks, UTF-8, what a file declares, and a good guess; binary files are named as such."""
+
+from __future__ import annotations
+
+import codecs
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrubjay.reading.encodings import decode
+from scrubjay.reading.result import Unreadable
+
+GERMAN = "Die Größe der Datei wird überprüft, und das kostet 5 €."
+RUSSIAN = "Сервер не отвечает на запросы, проверьте журнал ошибок и перезапустите службу."
+JAPANESE = "サーバーが応答しません。ログを確認してから再起動してください。"
+CHINESE = "服务器没有响应。请检查日志。然后重新启动服务。"
+
+
+@given(st.text().filter(lambda text: "\x00" not in text and not text.startswith("\ufeff")))
+def test_utf8_comes_back_as_it_was(text: str) -> None:
+    assert decode(text.encode()) == (text, "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("mark", "encoding", "name"),
+    [
+        (codecs.BOM_UTF8, "utf-8", "utf-8"),
+        (codecs.BOM_UTF16_LE, "utf-16-le", "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16-be", "utf-16"),
+        (codecs.BOM_UTF32_LE, "utf-32-le", "utf-32"),
+        (codecs.BOM_UTF32_BE, "utf-32-be", "utf-32"),
+    ],
+)
+def test_a_mark_says_the_encoding_and_is_no_text(mark: bytes, encoding: str, name: str) -> None:
+    assert decode(mark + GERMAN.encode(encoding)) == (GERMAN, name)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf16_without_a_mark_is_known_by_its_zeros(encoding: str) -> None:
+    assert decode(GERMAN.encode(encoding)) == (GERMAN, encoding)
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        (GERMAN, "cp1252"),
+        ("café", "cp1252"),
+        (RUSSIAN, "cp1251"),
+        (RUSSIAN, "koi8_r"),
+        (JAPANESE, "cp932"),
+        (JAPANESE, "euc_jp"),
+        (CHINESE, "gb18030"),
+    ],
+)
+@pytest.mark.parametrize("times", [1, 50])
+def test_common_encodings_are_guessed(text: str, encoding: str, times: int) -> None:
+    assert decode((f"{text}\n" * times).encode(encoding)) == (f"{text}\n" * times, encoding)
+
+
+def test_what_a_file_declares_is_believed_when_it_is_true() -> None:
+    page = '<meta charset="iso-8859-2"><p>Žluťoučký kůň</p>'
+    assert decode(page.encode("iso-8859-2")) == (page, "iso8859-2")
+    source = "# -*- coding: latin-1 -*-\nname = 'é'\n"
+    assert decode(source.encode("latin-1")) == (source, "iso8859-1")
+    assert decode("<meta charset=nonsense>é".encode("cp1252"))[0] == "<meta charset=nonsense>é"
+
+
+def test_a_character_cut_at_the_end_leaves_the_file_utf8() -> None:
+    assert decode("Größe €".encode()[:-1])[0].startswith("Größe ")
+    assert decode("Groß: é".encode("cp1252"))[0] == "Groß: é"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [bytes(range(256)) * 8, b"\x7fELF" + b"\x00\x01" * 90, b"text\x00text", b"\xff\xfe\x00\xd8", b"\x89PNG\r\n\x1a\n" + b"\x00" * 40],
+)
+def test_binary_is_no_text(data: bytes) -> None:
+    with pytest.raises(Unreadable, match=r"binary|damaged"):
+        decode(data)
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes_are_text_or_unreadable(data: bytes) -> None:
+    try:
+        text, encoding = decode(data)
+    except Unreadable:
+        return
+    assert "\x00" not in text
+    codecs.lookup(encoding)

@@ -1,0 +1,175 @@
+"""Reading: what a file of each kind becomes, and what it says of itself."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import files_made as made
+import pytest
+
+from scrubjay.reading import Read, kind_of, read, read_file
+
+
+def test_plain_text_is_kept_as_it_is() -> None:
+    assert read(b"one\r\n\ttwo\n", "notes.txt") == Read("one\r\n\ttwo\n", "text", encoding="utf-8")
+
+
+def test_markdown_is_kept_and_its_front_matter_read() -> None:
+    text = '---\ntitle: "The guide"\nauthor: Ann Lee\ndate: 2026-03-01\ntags: [a]\n---\n\n# Guide\n'
+    found = read(text.encode(), "guide.md")
+    assert (found.text, found.kind, found.title) == (text, "markdown", "The guide")
+    assert found.metadata == {"author": "Ann Lee", "date": "2026-03-01"}
+
+
+HTML = """<?xml version="1.0"?><!DOCTYPE html><html lang="en"><head><title>Deploying
+ with care</title><meta name="author" content="Ann Lee"><meta name="description" content="How to">
+<style>p {color: red}</style></head><body><nav><a href="/">Home</a> <a href="/docs">Docs</a></nav>
+<main><h1>Deploy<a href="#deploy">¶</a></h1><p>Call <code>user_profile_id</code> and *wait* in my_file_name.</p>
+<ul><li>one<ul><li>inner</li></ul></li><li>two</li></ul>
+<pre><code class="language-sh">make deploy</code></pre>
+<table><tr><th>host</th><th>port</th></tr><tr><td>a|b</td><td>8080</td></tr></table>
+<p>See <a href="https://example.org/x">the page</a> and <a href="other.html">the other</a>. <img src="x.png" alt="A map"></p>
+<p>REPEATED</p></main><footer>Imprint</footer><script>alert(1)</script><!-- secret --></body></html>""".replace(
+    "REPEATED", "It goes on and on. " * 20
+)
+
+
+def test_html_becomes_the_markdown_of_its_content() -> None:
+    found = read(HTML.encode(), "page.html")
+    assert (found.kind, found.title, found.encoding) == ("html", "Deploying with care", "utf-8")
+    assert found.metadata == {"author": "Ann Lee", "subject": "How to"}
+    for part in (
+        "# Deploy¶",
+        "Call `user_profile_id` and *wait* in my_file_name.",
+        "- one\n  - inner\n- two",
+        "```sh\nmake deploy\n```",
+        "| host | port |\n| --- | --- |\n| a\\|b | 8080 |",
+        "See [the page](https://example.org/x) and the other. A map",
+    ):
+        assert part in found.text
+    for part in ("Home", "Imprint", "alert", "color", "secret", "<"):
+        assert part not in found.text
+
+
+def test_a_page_without_a_name_is_known_by_its_first_bytes() -> None:
+    assert read(b"<!DOCTYPE html>\n<p>Hello</p>", "page").text == "Hello"
+
+
+def test_a_pdf_becomes_its_pages_with_headings_by_its_bookmarks() -> None:
+    data = made.pdf(
+        [["A report", "", "1. Scope", "What we did.", "# no heading"], ["Results", "All is well."]],
+        title="Report",
+        author="Ann",
+        headings=["1. Scope", "Results"],
+    )
+    found = read(data, "report.pdf")
+    assert (found.kind, found.title, found.metadata["author"]) == ("pdf", "Report", "Ann")
+    assert found.text == "A report\n\n# 1. Scope\n\nWhat we did.\n\\# no heading\n\f\n# Results\n\nAll is well."
+
+
+def test_a_word_document_becomes_markdown() -> None:
+    found = read(made.word(), "deploy.docx")
+    assert (found.kind, found.title) == ("docx", "Deploying")
+    assert (found.metadata["author"], found.metadata["date"]) == ("Ann Lee", "2026-03-01")
+    assert found.text == (
+        "# The first step\n\nRun the zebra migration.\n\n- one\n- two\n\n| host | port |\n| --- | --- |\n| a\\|b | 8080 |\n\n"
+        "## Below it\n\nIt calls user_profile_id * 2 and costs 5 €."
+    )
+
+
+def test_slides_become_headings_lists_tables_and_notes() -> None:
+    found = read(made.slides(), "roadmap.pptx")
+    assert (found.kind, found.title) == ("pptx", "Roadmap")
+    assert found.text == (
+        "## Slide 1: Where we are\n\n- Shipped\n  - in March\n\nNotes: Say why March.\n\n"
+        "## Slide 2\n\n| team | size |\n|---|---|\n| atlas | 4 |\n\nGrouped words"
+    )
+
+
+def test_a_workbook_becomes_a_table_for_each_sheet() -> None:
+    found = read(made.workbook(), "ports.xlsx")
+    assert (found.kind, found.title, found.metadata["author"]) == ("xlsx", "Ports", "Ann Lee")
+    assert found.text == (
+        "# Services\n\n| name | port | since | up |\n|---|---|---|---|\n| atlas 0 | 8080 | 2026-03-01 | True |\n\n"
+        "# Costs\n\n| month | 1.5 |\n|---|---|"
+    )
+
+
+def test_an_office_file_is_known_whatever_its_name() -> None:
+    assert read(made.word(), "download").kind == "docx"
+    assert read(made.workbook(), "ports.docx").kind == "xlsx"
+    assert read(made.pdf([["text"]]), "download.txt").kind == "pdf"
+
+
+def test_rows_are_kept_as_they_are() -> None:
+    assert read(b"name,port\natlas,8080\n", "ports.csv") == Read("name,port\natlas,8080\n", "csv", encoding="utf-8")
+    assert read(b"name\tport\n", "ports.tsv").kind == "tsv"
+
+
+def test_json_is_kept_and_laid_out_when_it_is_one_long_line() -> None:
+    assert read(b'{"a": 1}', "x.json") == Read('{"a": 1}', "json", language="json", encoding="utf-8")
+    long = read(json.dumps({"name": "é", "list": ["word " * 300] * 3}).encode(), "x.json").text
+    assert long.startswith('{\n "name": "é",\n "list": [') and json.loads(long)["name"] == "é"
+    rows = b'{"a": 1}\n{"a": 2}\n'
+    assert read(rows, "x.jsonl").text.encode() == rows
+    assert read(b"{broken" + b"x" * 3000, "x.json").text.startswith("{broken")
+
+
+def test_a_notebook_becomes_prose_and_fenced_code() -> None:
+    found = read(made.notebook(), "analysis.ipynb")
+    assert found.kind == "notebook"
+    assert found.text == (
+        "# Analysis\n\nWhat we count.\n\n```python\nprint(1 + 1)\n```\n\n```text\n2\n```\n\n"
+        "```text\n<Figure>\n```\n\n```text\nKeyError\n'x'\n```"
+    )
+
+
+def test_a_mail_becomes_its_headers_and_body() -> None:
+    found = read(made.mail(), "plan.eml")
+    assert (found.kind, found.title) == ("email", "Über the deploy")
+    assert found.metadata == {
+        "author": "Ann Lee <ann@example.org>",
+        "to": "bob@example.org",
+        "date": "2026-03-01",
+        "subject": "Über the deploy",
+    }
+    assert found.text == (
+        "# Über the deploy\n\nFrom: Ann Lee <ann@example.org>\nTo: bob@example.org\nDate: Sun, 01 Mar 2026 09:30:00 +0100\n"
+        "Attachments: plan.pdf\n\nRoll back first. €"
+    )
+    assert read(made.mail(html=True), "plan.eml").text.endswith("## Plan\n\nRoll **back** €")
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "kind", "language"),
+    [
+        ("src/app.py", b"", "code", "python"),
+        ("C:\\src\\App.TSX", b"", "code", "tsx"),
+        ("Makefile", b"", "code", "make"),
+        ("config.YAML", b"", "code", "yaml"),
+        ("run", b"#!/usr/bin/env python3\n", "code", "python"),
+        ("run", b"#!/bin/bash -e\n", "code", "bash"),
+        ("run", b"#!/usr/bin/awk -f\n", "text", None),
+        ("LICENSE", b"MIT", "text", None),
+        (".gitignore", b"", "text", None),
+        ("notes.unknown", b"", "text", None),
+        ("guide.md", b"", "markdown", None),
+        ("data.jsonl", b"", "json", "json"),
+    ],
+)
+def test_a_name_or_else_the_first_bytes_tell_the_kind(name: str, head: bytes, kind: str, language: str | None) -> None:
+    assert (kind_of(name, head).type, kind_of(name, head).language) == (kind, language)
+
+
+def test_a_file_is_read_from_its_path(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("print(1)\n")
+    assert read_file(str(tmp_path / "app.py")) == Read("print(1)\n", "code", language="python", encoding="utf-8")
+
+
+def test_no_converter_is_imported_before_a_file_needs_it() -> None:
+    heavy = "bs4 lxml markdownify mammoth pptx pypdfium2 python_calamine charset_normalizer tree_sitter"
+    code = f"import sys, scrubjay.reading, scrubjay.chunking; print([name for name in {heavy.split()!r} if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"

@@ -1,0 +1,162 @@
+"""Files that cannot be read: one clear sentence for each, and never an exception of a library."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from io import BytesIO
+from pathlib import Path
+
+import files_made as made
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrubjay.errors import InputError
+from scrubjay.reading import Read, read, read_file
+
+WORD, SLIDES, BOOK = made.word(), made.slides(), made.workbook(20)
+STYLES = b'<w:styles xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"/>'  # of 800 KB, which are no matter here
+SMALL_WORD = made.repacked(WORD, {"word/styles.xml": STYLES, "word/stylesWithEffects.xml": STYLES})
+PDF = made.pdf([["A report", "1. Scope"], ["Results"]], headings=["1. Scope"])
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504)
+SENTENCE = re.compile(r"'[^\n]+' [^\n]+[^.]\.")
+
+
+def refusal(data: bytes, name: str, **limits: int) -> str:
+    with pytest.raises(InputError) as caught:
+        read(data, name, **limits)
+    assert SENTENCE.fullmatch(str(caught.value))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("a.txt", b"", "is empty"),
+        ("a.pdf", b" \n", "is empty"),
+        ("a.txt", b"\x00\x01\x02\x03" * 50, "is binary"),
+        ("a.png", b"\x89PNG", "is an image"),
+        ("a.mp3", b"ID3", "is a sound or a film"),
+        ("a.zip", b"PK\x05\x06" + bytes(18), "is an archive"),
+        ("a.doc", OLE + "WordDocument".encode("utf-16-le"), "is in Word's old format; save it as .docx"),
+        ("a.ppt", OLE + "PowerPoint Document".encode("utf-16-le"), "is in PowerPoint's old format"),
+        ("a.docx", OLE + "EncryptedPackage".encode("utf-16-le"), "is protected by a password"),
+        ("a.docx", b"hello", "is no DOCX file, or damaged"),
+        ("a.docx", WORD[: len(WORD) // 2], "is a damaged archive"),
+        ("a.docx", made.repacked(WORD, {"word/document.xml": b"<broken"}), "is damaged, or no docx file"),
+        ("a.docx", made.saved(made.docx.Document()), "has no text in it"),
+        ("a.pptx", made.repacked(SLIDES, {"ppt/slides/slide1.xml": b"\x00"}), "is damaged, or no pptx file"),
+        ("a.xlsx", made.repacked(BOOK, {"xl/workbook.xml": b"<broken"}), "is no workbook, or damaged"),
+        ("a.xls", OLE + "Workbook".encode("utf-16-le"), "is no workbook, or damaged"),
+        ("a.pdf", b"%PDF-1.7 and then nothing", "is no PDF, or damaged"),
+        ("a.pdf", made.pdf([["secret"]], password="owl"), "is protected by a password"),
+        ("a.pdf", made.pdf([[], []]), "has no text, only images"),
+        ("a.ipynb", b'{"cells": 3}', "is no Jupyter notebook"),
+        ("a.ipynb", b"[" * 100_000, "is no Jupyter notebook"),
+        ("a.eml", b"just words", "is no e-mail message"),
+        ("a.html", b"<script>alert(1)</script>", "has no text in it"),
+    ],
+)
+def test_each_has_its_reason(name: str, data: bytes, said: str) -> None:
+    assert f"{name!r} {said}" in refusal(data, name)
+
+
+def test_a_file_or_text_that_is_too_long_is_refused() -> None:
+    assert "is larger than 1 MB" in refusal(b"x" * (1024 * 1024 + 1), "a.txt", max_file=1024 * 1024)
+    for data, name in ((b"word " * 50, "a.txt"), (WORD, "a.docx"), (SLIDES, "a.pptx"), (made.workbook(50), "a.xlsx"), (PDF, "a.pdf")):
+        assert "has more than 20 characters of text" in refusal(data, name, max_text=20)
+
+
+def test_an_archive_that_unpacks_to_too_much_is_not_unpacked() -> None:
+    bomb = made.repacked(BOOK, {f"xl/media/{n}.bin": bytes(50 * 1024 * 1024) for n in range(6)})
+    assert len(bomb) < 1024 * 1024
+    assert "is larger than 256 MB when it is unpacked" in refusal(bomb, "a.xlsx")
+
+
+def test_an_archive_that_lies_about_its_size_is_damaged() -> None:
+    data = bytearray(made.repacked(BOOK, {"xl/media/1.bin": bytes(5_000_000)}))
+    with zipfile.ZipFile(BytesIO(bytes(data))) as archive:
+        size = archive.getinfo("xl/media/1.bin").file_size.to_bytes(4, "little")
+    while (at := data.find(size)) >= 0:
+        data[at : at + 4] = (10).to_bytes(4, "little")
+    assert "is a damaged archive" in refusal(bytes(data), "a.xlsx")
+
+
+def test_entities_that_grow_without_end_are_damage() -> None:
+    entities = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10 if n else "ha" * 20}">' for n in range(12))
+    bomb = f"<?xml version='1.0'?><!DOCTYPE x [{entities}]><x>&e11;</x>".encode()
+    for data, name, part in (
+        (WORD, "a.docx", "word/document.xml"),
+        (SLIDES, "a.pptx", "ppt/slides/slide1.xml"),
+        (BOOK, "a.xlsx", "xl/workbook.xml"),
+    ):
+        refusal(made.repacked(data, {part: bomb}), name)
+    assert read(made.repacked(WORD, {"docProps/core.xml": bomb}), "a.docx").title is None
+
+
+def test_tags_nested_without_end_still_have_their_words() -> None:
+    assert read(b"<p>first</p>" + b"<div>" * 5_000 + b"words" + b"</div>" * 5_000, "a.html").text.startswith("first")
+
+
+def test_a_path_that_cannot_be_opened_has_its_reason(tmp_path: Path) -> None:
+    for path, said in ((tmp_path / "none.txt", "No such file"), (tmp_path, "Is a directory")):
+        with pytest.raises(InputError, match=said):
+            read_file(str(path))
+    with pytest.raises(InputError, match="is no path"):
+        read_file("a\x00b")
+
+
+@pytest.mark.parametrize(
+    "name", ["a.pdf", "a.docx", "a.pptx", "a.xlsx", "a.xls", "a.ipynb", "a.eml", "a.html", "a.csv", "a.json", "a.md", "a"]
+)
+@settings(max_examples=30)
+@given(data=st.data())
+def test_a_damaged_file_is_text_or_one_sentence(name: str, data: st.DataObject) -> None:
+    whole = {
+        "a.pdf": PDF,
+        "a.docx": SMALL_WORD,
+        "a.pptx": SLIDES,
+        "a.xlsx": BOOK,
+        "a.ipynb": made.notebook(),
+        "a.eml": made.mail(),
+        "a.html": b"<p>a<table><td>b",
+    }
+    damaged = bytearray(whole.get(name, b"# text\n\na,b\n"))
+    for _ in range(data.draw(st.integers(0, 8))):
+        at = data.draw(st.integers(0, len(damaged)))
+        damaged[at : at + data.draw(st.integers(0, 40))] = data.draw(st.binary(max_size=40))
+    try:
+        found = read(bytes(damaged), name)
+    except InputError as refused:
+        assert SENTENCE.fullmatch(str(refused))
+    else:
+        assert isinstance(found, Read) and found.text.strip() and "\x00" not in found.text
+        found.text.encode()
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "word/document.xml",
+        "ppt/slides/slide1.xml",
+        "ppt/presentation.xml",
+        "xl/worksheets/sheet1.xml",
+        "xl/sharedStrings.xml",
+        "docProps/core.xml",
+    ],
+)
+@settings(max_examples=30)
+@given(data=st.data())
+def test_damage_inside_an_archive_is_found_too(part: str, data: st.DataObject) -> None:
+    """The archive is sound, so that the damage reaches the converter."""
+    whole = {"w": SMALL_WORD, "p": SLIDES, "x": BOOK, "d": BOOK}[part[0]]
+    with zipfile.ZipFile(BytesIO(whole)) as archive:
+        damaged = bytearray(archive.read(part))
+    for _ in range(data.draw(st.integers(1, 6))):
+        at = data.draw(st.integers(0, len(damaged)))
+        damaged[at : at + data.draw(st.integers(0, 60))] = data.draw(st.binary(max_size=20))
+    try:
+        assert read(made.repacked(whole, {part: bytes(damaged)}), "a").text
+    except InputError as refused:
+        assert SENTENCE.fullmatch(str(refused))
