@@ -1,4 +1,4 @@
-"""Cutting: spans that lose nothing but white space, and sections that know their headings and lines."""
+"""Cutting: spans that lose nothing but white space, and chunks that know their headings and lines."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.chunking import Section, sections, split
+from scrubjay.chunking import Chunk, chunks, split
 
 PIECES = ["word", "x" * 30, " ", "\n", "\n\n", ". ", "。", "\t", "é", "```\n", "# Title\n", "===\n", "---\n", "| a | b |\n", "|---|---|\n"]
 texts = st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
 
 
-def of(text: str, found: list[Section]) -> list[str]:
-    return [text[section.start : section.end] for section in found]
+def cut(text: str, size: int, kind: str = "markdown") -> list[Chunk]:
+    return chunks(text, kind, size=size)
+
+
+def of(text: str, found: list[Chunk]) -> list[str]:
+    return [text[chunk.start : chunk.end] for chunk in found]
 
 
 def assert_covers(text: str, spans: list[tuple[int, int]], size: int) -> None:
@@ -31,13 +35,14 @@ def test_spans_lose_only_white_space_and_none_is_too_long(text: str, size: int) 
     assert_covers(text, split(text, size), size)
 
 
-@given(texts, st.integers(1, 80))
-def test_sections_lose_only_white_space_and_know_their_lines(text: str, size: int) -> None:
-    found = sections(text, size)
-    assert_covers(text, [(section.start, section.end) for section in found], size)
-    for section in found:
-        assert section.line_start == text.count("\n", 0, section.start) + 1
-        assert section.line_end == text.count("\n", 0, section.end) + 1
+@pytest.mark.parametrize("kind", ["markdown", "pdf", "csv", "tsv"])
+@given(text=texts, size=st.integers(1, 80))
+def test_chunks_lose_only_white_space_and_know_their_lines(kind: str, text: str, size: int) -> None:
+    found = cut(text, size, kind)
+    assert_covers(text, [(chunk.start, chunk.end) for chunk in found], size)
+    for chunk in found:
+        assert chunk.line_start == text.count("\n", 0, chunk.start) + 1
+        assert chunk.line_end == text.count("\n", 0, chunk.end) + 1
 
 
 @given(texts.filter(lambda text: len(text.strip()) <= 80))
@@ -104,8 +109,8 @@ Done.
 
 
 def test_a_document_is_cut_at_its_headings() -> None:
-    found = sections(GUIDE)
-    assert [(section.headings, section.line_start, section.line_end) for section in found] == [
+    found = chunks(GUIDE)
+    assert [(chunk.headings, chunk.line_start, chunk.line_end) for chunk in found] == [
         ((), 1, 1),
         (("Guide", "Install"), 3, 13),
         (("Guide", "Usage"), 15, 22),
@@ -114,43 +119,92 @@ def test_a_document_is_cut_at_its_headings() -> None:
 
 
 def test_fenced_code_and_tables_stay_whole_when_they_fit() -> None:
-    pieces = of(GUIDE, sections(GUIDE, 50))
+    pieces = of(GUIDE, cut(GUIDE, 50))
     assert "```sh\n# not a heading\n\npip install it\n```" in pieces
     assert any("| a | b |\n|---|---|\n| 1 | 2 |" in piece for piece in pieces)
 
 
 def test_fenced_code_that_does_not_fit_is_cut_at_lines() -> None:
     text = "```\n" + "\n".join(f"line {n} of code" for n in range(20)) + "\n```"
-    pieces = of(text, sections(text, 80))
+    pieces = of(text, cut(text, 80))
     assert len(pieces) > 3
     assert "\n".join(pieces) == text
 
 
 def test_a_deeper_heading_stands_under_the_shallower_one() -> None:
     text = "# A\na\n### B\nb\n## C #\nc\n# C#\nd"
-    assert [section.headings for section in sections(text)] == [("A",), ("A", "B"), ("A", "C"), ("C#",)]
+    assert [chunk.headings for chunk in chunks(text)] == [("A",), ("A", "B"), ("A", "C"), ("C#",)]
 
 
 def test_setext_headings_are_headings_and_front_matter_rules_are_not() -> None:
     text = "---\ntitle: x\n---\n\nBig\n===\ntext\n\nSmall\n---\nmore\n\n- item\n---\nend"
-    assert [section.headings for section in sections(text)] == [(), ("Big",), ("Big", "Small")]
+    assert [chunk.headings for chunk in chunks(text)] == [(), ("Big",), ("Big", "Small")]
 
 
 def test_a_fence_never_closed_runs_to_the_end() -> None:
-    assert [section.headings for section in sections("# A\n\n~~~\n# no\n```\n# no")] == [("A",)]
+    assert [chunk.headings for chunk in chunks("# A\n\n~~~\n# no\n```\n# no")] == [("A",)]
 
 
 def test_a_document_of_headings_alone_is_still_kept() -> None:
     text = "# A\n## B\n# C"
-    found = sections(text)
+    found = chunks(text)
     assert of(text, found) == [text]
     assert found[0].headings == ("C",)
 
 
 def test_windows_line_ends_are_read_like_others() -> None:
     text = "# A\r\n\r\ntext\r\n\r\nB\r\n===\r\nmore\r\n"
-    assert [(section.headings, section.line_end) for section in sections(text)] == [(("A",), 3), (("B",), 7)]
+    assert [(chunk.headings, chunk.line_end) for chunk in chunks(text)] == [(("A",), 3), (("B",), 7)]
 
 
 def test_blank_texts_have_no_pieces() -> None:
-    assert split(" \n\t") == [] == sections(" \n\n")
+    assert split(" \n\t") == [] == chunks(" \n\n")
+
+
+ROWS = "| name | port |\n|---|---|\n" + "".join(f"| service {n} | {8000 + n} |\n" for n in range(40))
+
+
+def test_a_long_table_is_cut_at_rows_that_repeat_its_header() -> None:
+    found = cut(f"Ports:\n\n{ROWS}\nDone.", 200)
+    assert len(found) > 4
+    assert found[0].repeat == "" and found[0].line_start == 1
+    assert {chunk.repeat for chunk in found[1:-1]} == {"| name | port |\n|---|---|"}
+    assert all(line.startswith("|") and line.endswith("|") for line in of(f"Ports:\n\n{ROWS}\nDone.", found)[2].splitlines())
+
+
+def test_rows_of_a_csv_file_repeat_its_header_and_stay_whole() -> None:
+    text = "name,note\n" + "".join(f'service {n},"first line\nsecond line, of {n}"\n' for n in range(30))
+    found = cut(text, 150, "csv")
+    assert {chunk.repeat for chunk in found[1:]} == {"name,note"}
+    assert all(piece.count('"') % 2 == 0 for piece in of(text, found))
+
+
+def test_chunks_of_a_pdf_know_their_page() -> None:
+    text = "one\n\f\n# Two\n\n" + "word " * 30 + "\n\f\nthree"
+    found = cut(text, 100, "pdf")
+    assert list(dict.fromkeys(chunk.headings for chunk in found)) == [("page 1",), ("Two", "page 2"), ("Two", "page 3")]
+    assert of(text, found)[-1] == "three"
+
+
+def test_list_items_are_cut_apart_rather_than_inside() -> None:
+    text = "".join(f"- item {n} goes on\n  over a second line\n" for n in range(20))
+    assert all(piece.startswith("- item") for piece in of(text, cut(text, 90)))
+
+
+@given(st.lists(st.text("abcdefgh", min_size=1, max_size=12), min_size=80, max_size=300), st.text("xyz \n", max_size=50))
+def test_an_edit_at_the_end_leaves_the_chunks_before_it(parts: list[str], tail: str) -> None:
+    head = " ".join(parts)
+    far = len(head) - 60 - 33  # what a cut is chosen by: the window, and 32 characters behind it
+    before, after = ([(chunk.start, chunk.end) for chunk in cut(text, 60) if chunk.end <= far] for text in (head, f"{head}\n{tail}"))
+    assert before == after
+
+
+def test_one_line_more_in_a_long_text_changes_few_of_its_chunks() -> None:
+    lines = [f"{n:05} the service {n * 7919 % 1000} answered in {n * 31 % 97} ms" for n in range(3000)]
+    was = set(of("\n".join(lines), chunks("\n".join(lines))))
+    changed = []
+    for at in range(100, 3000, 100):
+        text = "\n".join([*lines[:at], "and one line more " * (at % 7 + 1), *lines[at:]])
+        changed.append(len([piece for piece in of(text, chunks(text)) if piece not in was]))
+    assert len(was) > 150
+    assert sum(changed) / len(changed) <= 3 and max(changed) <= 10

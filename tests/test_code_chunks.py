@@ -1,0 +1,212 @@
+"""Source files: one chunk for each definition that fits, named by what it stands in, whatever the language."""
+
+from __future__ import annotations
+
+import itertools
+from textwrap import indent
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrubjay.chunking import CODE_SIZE, Chunk, chunks
+from scrubjay.chunking.grammars import LANGUAGES
+
+BODY = "\n".join(f"        total = total + {n}  # step {n} of a long calculation" for n in range(30))
+PYTHON = f'''"""A module."""
+import os
+import sys
+
+LIMIT = 10
+
+
+class Store:
+    """Keeps things."""
+
+    def __init__(self):
+        self.things = []  # in the order in which they came; nothing is ever taken away
+
+    # What is kept last
+    # comes out first.
+    @property
+    def last(self):
+        """The last of the things that were put in, or an error if there is none of them; it stays where it is and can be had again."""
+        return self.things[-1]
+
+    def calculate(self, total):
+{BODY}
+        return total
+
+
+def main():
+    """Opens the store, asks it for the last of the things that it keeps, and prints what it was given for an answer to that."""
+    print(Store().last)
+'''
+
+
+def of(text: str, language: str | None = "python", size: int = CODE_SIZE) -> list[tuple[tuple[str, ...], str]]:
+    return [(chunk.headings, text[chunk.start : chunk.end]) for chunk in chunks(text, "code", language, size)]
+
+
+def one_with(text: str, said: str, language: str = "python", size: int = CODE_SIZE) -> tuple[tuple[str, ...], str]:
+    (found,) = [found for found in of(text, language, size) if said in found[1]]
+    return found
+
+
+def test_a_definition_that_fits_is_one_chunk_under_its_name() -> None:
+    assert one_with(PYTHON, "def main", size=400)[0] == ("main",)
+    assert one_with(PYTHON, "def main", size=400)[1].endswith("print(Store().last)")
+
+
+def test_a_method_knows_its_class_and_keeps_its_comment_and_decorator() -> None:
+    headings, text = one_with(PYTHON, "def last", size=400)
+    assert headings == ("Store", "last")
+    assert text.startswith("# What is kept last\n    # comes out first.\n    @property")
+
+
+def test_a_function_that_is_too_long_is_cut_between_statements_and_each_part_has_its_name() -> None:
+    parts = [(headings, text) for headings, text in of(PYTHON) if "total" in text]
+    assert len(parts) > 2
+    assert {headings for headings, _ in parts} == {("Store", "calculate")}
+    assert all(text.startswith(("def calculate", "total", "return")) for _, text in parts)
+
+
+def test_small_statements_are_put_together() -> None:
+    assert of("import os\nimport sys\n\nLIMIT = 1\n") == [((), "import os\nimport sys\n\nLIMIT = 1")]
+
+
+def test_lines_are_those_of_the_file() -> None:
+    found = next(chunk for chunk in chunks(PYTHON, "code", "python", 400) if chunk.headings == ("main",))
+    assert PYTHON.split("\n")[found.line_start - 1] == "def main():"
+    assert PYTHON.split("\n")[found.line_end - 1] == "    print(Store().last)"
+
+
+def test_characters_that_are_several_bytes_move_nothing() -> None:
+    text = "NAME = 'é漢字🙂'\n" * 60 + "\n\ndef später():\n    return '🙂'\n"
+    assert one_with(text, "später")[1].endswith("def später():\n    return '🙂'")
+    assert all(line.startswith(("NAME", "def", "    return")) for _, piece in of(text) for line in piece.splitlines() if line)
+
+
+def test_a_broken_source_is_cut_all_the_same() -> None:
+    text = PYTHON.replace("self.things = []", "self.things = [").replace("LIMIT = 10", "LIMIT = = 10")
+    assert any(headings[-1:] == ("main",) for headings, _ in of(text, size=400))
+
+
+FILL = "\n".join(f"    step({n}); // one of the many steps that make this long" for n in range(12))
+SOURCES = {
+    "bash": (f"deploy() {{\n{FILL.replace('//', '#')}\n}}\n", ("deploy",)),
+    "c": (f"static int *deploy(int argc, char **argv)\n{{\n{FILL}\n}}\n", ("deploy",)),
+    "cpp": (f"namespace app {{\nclass Deployer {{\npublic:\n  void deploy() {{\n{FILL}\n  }}\n}};\n}}\n", ("app", "Deployer", "deploy")),
+    "csharp": (
+        f"namespace App {{\npublic class Deployer {{\n  public void Deploy() {{\n{FILL}\n  }}\n}}\n}}\n",
+        ("App", "Deployer", "Deploy"),
+    ),
+    "go": (f"package main\n\nfunc (d *Deployer) Deploy(x int) error {{\n{FILL}\n}}\n", ("(d *Deployer) Deploy",)),
+    "java": (f"public class Deployer {{\n  @Override\n  public void deploy() {{\n{FILL}\n  }}\n}}\n", ("Deployer", "deploy")),
+    "javascript": (f"export const deploy = async () => {{\n{FILL}\n}};\n", ("deploy",)),
+    "php": (f"<?php\nclass Deployer {{\n  public function deploy() {{\n{FILL}\n  }}\n}}\n", ("Deployer", "deploy")),
+    "ruby": (
+        f"module App\n  class Deployer\n    def deploy\n{FILL.replace('//', '#')}\n    end\n  end\nend\n",
+        ("App", "Deployer", "deploy"),
+    ),
+    "rust": (f"impl Deploy for Deployer {{\n  fn deploy(&self) {{\n{FILL}\n  }}\n}}\n", ("Deploy Deployer", "deploy")),
+    "tsx": (f"export function Deploy(props: Props) {{\n{FILL}\n  return <b>{{props.name}}</b>;\n}}\n", ("Deploy",)),
+    "typescript": (f"export class Deployer {{\n  deploy(name: string): void {{\n{FILL}\n  }}\n}}\n", ("Deployer", "deploy")),
+    "python": (f"class Deployer:\n  def deploy(self):\n{FILL.replace('//', '#')}\n", ("Deployer", "deploy")),
+}
+
+
+KOTLIN = f"class Deployer {{\n\n    fun deploy(name: String) {{\n{indent(FILL, '    ')}\n    }}\n}}\n"
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+def test_every_language_names_what_a_chunk_stands_in(language: str) -> None:
+    text, path = SOURCES[language]
+    assert one_with(text, "step(7)", language, 400)[0] == path
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "said", "headings"),
+    [
+        ("kotlin", KOTLIN, "step(7)", ("Deployer", "deploy")),
+        ("lua", f"-- Deploys.\nfunction deploy(name)\n{FILL.replace('//', '--')}\nend\n", "step(7)", ("deploy",)),
+        (
+            "sql",
+            "CREATE TABLE users (\n  id int,\n" + "".join(f"  column_{n} varchar(200),\n" for n in range(30)) + ");",
+            "column_9 ",
+            ("users",),
+        ),
+        ("css", ".card > .title {\n" + "".join(f"  --colour-{n}: red;\n" for n in range(40)) + "}\n", "colour-9:", (".card > .title",)),
+        (
+            "json",
+            '{\n  "jobs": {\n' + "".join(f'    "job-{n}": "runs the step {n}",\n' for n in range(40)) + '    "z": 1\n  }\n}\n',
+            '"job-9"',
+            ("jobs",),
+        ),
+        ("yaml", "jobs:\n  build:\n" + "".join(f"    - run: step {n} of the build\n" for n in range(40)), "step 9 ", ("jobs", "build")),
+        ("toml", "[project]\n" + "".join(f'key{n} = "a value of {n}"\n' for n in range(40)) + "\n[tool.x]\na = 1\n", "key9 ", ("project",)),
+    ],
+)
+def test_other_languages_are_cut_by_their_indentation(language: str, text: str, said: str, headings: tuple[str, ...]) -> None:
+    assert one_with(text, said, language, 400)[0] == headings
+
+
+LINES = [
+    "def f():",
+    "class A:",
+    "  x = 1",
+    "    y = 2",
+    "",
+    "}",
+    "{",
+    "foo(bar",
+    "# note",
+    "@wraps",
+    "'''",
+    "/* x",
+    "*/",
+    "é = '漢'",
+    "x" * 70,
+    "a: b",
+    "[s]",
+]
+ENDS = ["\n", "\r\n"]
+sources = st.tuples(st.lists(st.sampled_from(LINES), max_size=50), st.sampled_from(ENDS)).map(lambda made: made[1].join(made[0]))
+
+
+def assert_covers(text: str, found: list[Chunk], size: int) -> None:
+    at = 0
+    for chunk in found:
+        assert not text[at : chunk.start].strip()
+        assert 0 < chunk.end - chunk.start <= size
+        assert (chunk.line_start, chunk.line_end) == tuple(text.count("\n", 0, place) + 1 for place in (chunk.start, chunk.end))
+        at = chunk.end
+    assert not text[at:].strip()
+
+
+@given(sources | st.text(), st.sampled_from([*sorted(LANGUAGES), "json", "other"]), st.integers(1, 300))
+def test_chunks_of_any_source_lose_only_white_space(text: str, language: str, size: int) -> None:
+    assert_covers(text, chunks(text, "code", language, size), size)
+
+
+def test_an_edit_in_one_function_changes_only_its_chunks() -> None:
+    functions = [
+        f"def function_{n}(value):\n" + "".join(f"    value += {n * k}\n" for k in range(n % 30 + 1)) + "    return value\n"
+        for n in range(400)
+    ]
+    was = {piece for _, piece in of("\n\n".join(functions))}
+    functions[200] = functions[200].replace("    return value", "    value *= 2\n    return value")
+    assert len([piece for _, piece in of("\n\n".join(functions)) if piece not in was]) <= 3
+
+
+def test_nesting_without_end_is_no_error() -> None:
+    for text in ("(" * 50_000, "[\n" * 20_000, "".join(" " * n + "if x:\n" for n in range(1500))):
+        for language in ("python", "json", "javascript"):
+            assert_covers(text, chunks(text, "code", language), CODE_SIZE)
+
+
+def test_a_source_beyond_the_parser_is_cut_by_its_indentation() -> None:
+    text = "".join(f"def function_{n}(value):\n    return value + {n}\n\n" for n in range(25_000))
+    found = chunks(text, "code", "python")
+    assert len(text) > 1_000_000 and len(found) > 1000
+    assert all(text.startswith("def ", chunk.start) for chunk in itertools.islice(found, 50))
