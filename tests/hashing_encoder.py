@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrubjay.encoders.space import Space
+from scrubjay.encoders.token_codes import Asked, Embedded, says_something, signs
 
 WIDTH = 64
 _WORDS = re.compile(r"[^\W_]+")
@@ -23,6 +24,8 @@ class HashingEncoder:
     `salt` moves all words to other places: two encoders with different salts are two models of equal width.
     """
 
+    parallel = False
+
     def __init__(self, salt: str = "", width: int = WIDTH) -> None:
         self._salt, self._width = salt, width
         digest = hashlib.sha256(salt.encode()).hexdigest()
@@ -33,6 +36,19 @@ class HashingEncoder:
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         return self._vector(text)
+
+    def embed_passages(self, texts: Sequence[str]) -> Embedded:
+        return Embedded(self.embed_documents(texts), tuple(self._codes(text).tobytes() for text in texts))
+
+    def embed_question(self, text: str) -> Asked:
+        codes = self._codes(text)
+        return Asked(self.embed_query(text), codes if len(codes) else None)
+
+    def _codes(self, text: str) -> NDArray[np.uint64]:
+        """A word's vector is drawn from its stem, so that like words have like signs and others differ in half of them."""
+        places = [self._place(_stem(word))[0] for word in _WORDS.findall(text.lower()) if says_something(word)]
+        states = [np.random.RandomState(place).standard_normal(self._width) for place in places]
+        return signs(np.array(states, np.float32).reshape(len(states), self._width).T)
 
     def _vector(self, text: str) -> NDArray[np.float32]:
         vector = np.zeros(self._width, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""The embedding worker: one thread, questions first, failed loads told, cancelled callers forgotten."""
+"""The embedding worker: one thread or two, questions first, failed loads told, cancelled callers forgotten."""
 
 from __future__ import annotations
 
@@ -126,6 +126,18 @@ async def test_a_question_waits_for_one_piece_of_the_documents_at_most(make) -> 
     encoder.gate.release(3)
     assert (await asyncio.wait_for(documents, PATIENCE)).shape == (4, 64)
     assert len(encoder.threads) == 1
+
+
+async def test_a_question_waits_for_nothing_where_the_encoder_bears_two_threads(make) -> None:
+    encoder = GatedEncoder()
+    encoder.parallel = True
+    worker = make(lambda: encoder)
+    documents = asyncio.create_task(worker.documents(["doc 0 "]))
+    await encoder.reached()
+    await asyncio.wait_for(worker.query("first?"), PATIENCE)
+    assert encoder.seen == ["ready", "first?"] and len(encoder.threads) == 2
+    encoder.gate.release()
+    assert (await asyncio.wait_for(documents, PATIENCE)).shape == (1, 64)
 
 
 async def test_a_cancelled_caller_leaves_no_work_behind(make) -> None:

@@ -1,6 +1,6 @@
 """Models: texts in, unit vectors out. Knows runtimes and model folders; does not know records, scopes or the store.
 
-open_encoder      a model by its name, as an Encoder
+open_encoder      a model by its name, as an Encoder, or a TokenEncoder where its runtime gives tokens
 EmbeddingWorker   one encoder in one thread, for callers on an event loop
 Space             the identity of the vectors; canary_vectors and drift notice a model that no longer keeps to it
 pull              (scrubjay.encoders.pull) the explicit download
@@ -8,8 +8,8 @@ pull              (scrubjay.encoders.pull) the explicit download
 
 from scrubjay.encoders.bundled import BUNDLED
 from scrubjay.encoders.opening import open_encoder
-from scrubjay.encoders.protocol import Encoder
+from scrubjay.encoders.protocol import Encoder, TokenEncoder
 from scrubjay.encoders.space import DRIFT_LIMIT, Space, canary_vectors, drift
 from scrubjay.encoders.worker import EmbeddingWorker
 
-__all__ = ["BUNDLED", "DRIFT_LIMIT", "EmbeddingWorker", "Encoder", "Space", "canary_vectors", "drift", "open_encoder"]
+__all__ = ["BUNDLED", "DRIFT_LIMIT", "EmbeddingWorker", "Encoder", "Space", "TokenEncoder", "canary_vectors", "drift", "open_encoder"]

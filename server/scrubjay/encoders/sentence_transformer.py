@@ -26,6 +26,8 @@ _BATCH = 8
 class SentenceTransformerEncoder:
     """A model of sentence-transformers; the first text loads it, which takes seconds and hundreds of megabytes."""
 
+    parallel = False
+
     def __init__(self, folder: ModelFolder, space: Space) -> None:
         self.space = space
         self._folder = folder

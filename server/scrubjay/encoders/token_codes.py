@@ -1,0 +1,95 @@
+"""Token vectors as bit strings: how they are turned and packed, and how well a question's tokens are matched by a passage's.
+Knows arrays and bytes; does not know models, texts or the store.
+
+Late interaction (ColBERT, Khattab & Zaharia 2020) compares every token of a question with every token of a passage. A vector's
+signs after a random rotation are enough for that: the share of signs that differ is the angle over pi (Goemans & Williamson 1995;
+SimHash, Charikar 2002). The rotation comes from a seed, so it needs no training data and is the same for every model of a width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrubjay.terms import STOP
+
+# Any@10 on LoCoMo's dev half, without a window / with two turns each side, mean of four seeds: 64 bits a token 89.8 / 95.9,
+# 128 90.9 / 96.1, 256 91.0 / 96.0, whole vectors 90.7 / 96.2. Like the seed it is in every home's codes; see `signs`.
+BITS = 128
+_SEED = 0
+_WORDS = BITS // 64
+_UNKNOWN = frozenset({"[UNK]", "<unk>"})  # what a tokenizer puts for letters it does not know: all of them look alike
+UNRELATED = 0.0  # the cosine of a passage that has no token to be matched
+
+Bits = NDArray[np.uint64]  # (tokens, BITS / 64)
+
+
+class Asked(NamedTuple):
+    """A question's vector, shape (dim,), and the codes of its tokens; None where the encoder gives none or no token says anything."""
+
+    vector: NDArray[np.float32]
+    tokens: Bits | None = None
+
+
+class Embedded(NamedTuple):
+    """Stored texts' vectors, shape (texts, dim), and each text's tokens as bytes, BITS / 8 a token."""
+
+    vectors: NDArray[np.float32]
+    codes: tuple[bytes, ...]
+
+
+@cache
+def says_something(token: str) -> bool:
+    """Whether a token of a tokenizer's vocabulary has a letter or digit and is no stop word; only such tokens are compared.
+
+    Passages are half as long without the others, and questions need them no more: recall on LoCoMo is the same with and without.
+
+    >>> [says_something(token) for token in ("zebra", "##s", "The", "▁the", "?")]
+    [True, True, False, False, False]
+    """
+    word = token.lstrip("▁Ġ").lower()  # SentencePiece and byte-level BPE mark the beginning of a word
+    return token not in _UNKNOWN and word not in STOP and any(character.isalnum() for character in word)
+
+
+def signs(states: NDArray[np.float32]) -> Bits:
+    """The signs of token vectors of any length, shape (dim, tokens), after the rotation."""
+    turned = _rotation(len(states)) @ states
+    return np.ascontiguousarray(np.packbits(turned > 0, axis=0).T).view(np.uint64)
+
+
+def matches(question: Bits, passages: Sequence[bytes]) -> NDArray[np.float64]:
+    """The greatest cosine that each token of the question has with a token of each passage, shape (passages, tokens).
+
+    Word by word over all passages at once: 12 tokens against 35,000 take 0.6 ms, a product of unpacked signs takes 9 ms.
+    """
+    lengths = np.array([len(code) for code in passages], dtype=np.int64) // (BITS // 8)
+    held = lengths > 0
+    found = np.full((len(passages), len(question)), UNRELATED)
+    if not held.any():
+        return found
+    stored = np.ascontiguousarray(np.frombuffer(b"".join(passages), np.uint64).reshape(-1, _WORDS).T)
+    first = np.concatenate(([0], np.cumsum(lengths[held])[:-1]))
+    for at, token in enumerate(question):
+        differing = np.zeros(stored.shape[1], np.uint16)
+        for mine, theirs in zip(token, stored, strict=True):
+            differing += np.bitwise_count(theirs ^ mine)
+        found[held, at] = np.cos(np.pi / BITS * np.minimum.reduceat(differing, first))
+    return found
+
+
+@cache
+def _rotation(dim: int) -> NDArray[np.float32]:
+    """`BITS` directions in `dim` dimensions, shape (BITS, dim); at right angles to each other as far as there is room.
+
+    RandomState's stream is frozen (NEP 19), and a diagonal of R above 0 makes Q the same whichever LAPACK computes it.
+    """
+    random = np.random.RandomState(_SEED)
+    parts = []
+    for _ in range(0, BITS, dim):
+        orthogonal, triangular = np.linalg.qr(random.standard_normal((dim, dim)))
+        parts.append(orthogonal * np.sign(np.diag(triangular)))
+    return np.concatenate(parts, axis=1)[:, :BITS].T.astype(np.float32)
