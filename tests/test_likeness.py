@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrubjay.likeness import alike, same_facts
@@ -16,6 +16,7 @@ def test_likeness_is_symmetric_and_between_0_and_1(one: str, other: str) -> None
     assert same_facts(one, other) == same_facts(other, one)
 
 
+@example("\u1e00\u0300")  # an accent that no composed letter takes in
 @given(st.text())
 def test_a_text_is_like_itself_and_states_its_own_facts(text: str) -> None:
     assert alike(text, text) == 1

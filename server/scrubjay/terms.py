@@ -21,7 +21,12 @@ STOP = frozenset(
     """.split()  # noqa: SIM905 - as a list it would fill a screen
 )
 
-_RUN = re.compile(r"[^\W_]+")
+# Vowel signs and other marks belong to the word they stand on; Python counts them as no letters, the index mostly as letters.
+_MARK = (
+    r"\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
+    r"\u0900-\u0963\u0966-\u0df3\u0e31-\u0e4e\u0eb1-\u0ecd\u0f71-\u0f84\u102b-\u103e\u17b4-\u17d3\u3099\u309a"
+)
+_RUN = re.compile(rf"[^\W_](?:[^\W_]|[{_MARK}])*")
 # Scripts written without spaces, or whose words carry particles: kana, Han, Hangul, half-width katakana.
 _CJK = (
     r"\u1100-\u11ff\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -31,9 +36,17 @@ _CJK_RUN = re.compile(f"[{_CJK}]+")
 _CJK_OR_RUN = re.compile(rf"(?=\w)[{_CJK}]|[^\W_{_CJK}]+")
 # HTTPServer2 -> HTTP, Server2; userIDs -> user, IDs. Code is ASCII nearly everywhere, so case is read in ASCII only.
 _CAMEL = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+\d*|[A-Z]+\d*|\d+")
+# Up to ten parts: test names are long. Dashes before a flag and underscores around a private name are passed over.
 _COMPOUND = tuple(
-    re.compile(rf"(?<![\w{mark}])[^\W_]+(?:{mark}[^\W_]+){{1,4}}(?![\w]|{mark}[^\W_])") for mark in ("_", r"\-", r"\.")
-)  # fmt: skip
+    re.compile(rf"(?<![\w{mark}]){lead}[^\W_]+(?:{mark}[^\W_]+){{1,9}}{tail}(?![\w]|{mark}[^\W_])")
+    for mark, lead, tail in (("_", "_{0,2}", "_{0,2}"), (r"\-", "-{0,2}", ""), (r"\.", "", ""))
+)
+_VERSION = re.compile(r"(?<![\w.])(?:[vV](\d+(?:\.\d+){1,3})|(\d+(?:\.\d+){2,3}))(?!\d|\.\d)")
+_DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?![\w.]*\d)")
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_HASH = re.compile(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,64}")
+_SHORT_HASH = 7  # characters: what git shows of a commit
+_ERROR_CODE = re.compile(r"([A-Z]{1,6})(\d{3,})")
 
 
 def words(text: str) -> list[str]:
@@ -45,9 +58,27 @@ def words(text: str) -> list[str]:
     return _RUN.findall(_normal(text))
 
 
+def runs(text: str) -> list[str]:
+    """As `words`, in the case that they are written in.
+
+    >>> runs("Don't ask Ada")
+    ['Don', 't', 'ask', 'Ada']
+    """
+    return _RUN.findall(unicodedata.normalize("NFKC", text))
+
+
 def content_words(text: str) -> list[str]:
     """The words that are not stop words; [] for a text of nothing else."""
     return [word for word in words(text) if word not in STOP]
+
+
+def compared_words(text: str) -> list[str]:
+    """The content words by which two texts are compared: as the index sees them, and runs of Chinese or Japanese by their pairs.
+
+    >>> compared_words("部署脚本")
+    ['部署', '署脚', '脚本']
+    """
+    return [word for word in content_words(expand(text)) if len(word) <= 2 or not _CJK_RUN.fullmatch(word)]
 
 
 def expand(text: str) -> str:
@@ -65,7 +96,10 @@ def query_terms(query: str) -> str:
     A query of stop words only keeps them: no words would find nothing.
     """
     kept = content_words(query) or words(query)
-    return " ".join(dict.fromkeys([*kept, *(word.casefold() for word in _additions(query))]))
+    versions = (
+        _joined_version(match[0]) for match in _DECIMAL.finditer(query)
+    )  # in a text 2.13 is a number, asked for it may be a version
+    return " ".join(dict.fromkeys([*kept, *(word.casefold() for word in _additions(query)), *versions]))
 
 
 def without(query: str, names: Collection[str]) -> str:
@@ -102,14 +136,19 @@ def quotes(query: str, text: str) -> bool:
 
 
 def _normal(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return folded.replace("i\u0307", "i")  # what is left of a Turkish capital i with its dot
 
 
 def _additions(text: str) -> list[str]:
     """Words to add, each once and none that the text already has, of at least two characters and no stop word."""
     known = {run.casefold() for run in _RUN.findall(text)} | STOP
     added = []
-    for word in _hidden_words(text):
+    # Letters and their accents in two characters (file names of macOS), and full-width letters, are other words to the index.
+    normal = text if unicodedata.is_normalized("NFKC", text) else unicodedata.normalize("NFKC", text)
+    normal = normal.replace("\u0130", "I")  # a Turkish capital i, whose dot the index keeps
+    respelled = [] if normal == text else _RUN.findall(normal)
+    for word in (*respelled, *_hidden_words(normal)):
         folded = word.casefold()
         if folded not in known and (len(word) > 1 or _CJK_RUN.match(word)):
             known.add(folded)
@@ -119,24 +158,48 @@ def _additions(text: str) -> list[str]:
 
 def _hidden_words(text: str) -> Iterator[str]:
     for run in _RUN.findall(text):
-        if run.isascii():
-            yield from _camel_parts(run)
-        else:
+        if not run.isascii():
             yield from _cjk_parts(run)
+        elif _HASH.fullmatch(run.lower()):
+            yield run[:_SHORT_HASH]
+        elif code := _ERROR_CODE.fullmatch(run):
+            yield from code.groups()
+        else:
+            yield from _camel_parts(run)
     for compound in _COMPOUND:
         for name in compound.findall(text):
             parts = _RUN.findall(name)
             if _is_name(parts, dotted="." in name):
                 yield "".join(parts).lower()
+    for match in _VERSION.finditer(text):
+        numbers = (match[1] or match[2]).split(".")
+        if match[1] or not any(_YEAR.fullmatch(number) for number in (numbers[0], numbers[-1])):  # else a date
+            yield _joined_version(".".join(numbers))
+            yield _joined_version(".".join(numbers[:2]))
+
+
+def parts(name: str) -> list[str]:
+    """The parts of an identifier of ASCII letters and digits.
+
+    >>> parts("HTTPServer2"), parts("userIDs"), parts("sha256")
+    (['HTTP', 'Server2'], ['user', 'IDs'], ['sha256'])
+    """
+    found = _CAMEL.findall(name)
+    if len(found) < 2 or name.islower() or name.isupper() or name.isdigit():
+        return [name]  # one word, or letters and digits of one case: 7pm, sha256
+    return found
 
 
 def _camel_parts(run: str) -> Iterator[str]:
-    parts = _CAMEL.findall(run)
-    if len(parts) < 2 or run.islower() or run.isupper() or run.isdigit():
-        return  # one word, or letters and digits of one case: a hash, 7pm, sha256
-    for part in parts:
-        yield part
-        yield part.rstrip("0123456789")
+    if len(found := parts(run)) > 1:
+        for part in found:
+            yield part
+            yield part.rstrip("0123456789")
+
+
+def _joined_version(version: str) -> str:
+    """One word to the index for what would be three: 2.13.0 as v2v13v0."""
+    return "".join(f"v{number.lstrip('0') or '0'}" for number in version.split("."))
 
 
 def _cjk_parts(run: str) -> Iterator[str]:

@@ -1,0 +1,89 @@
+"""Other languages than English: found by words, quoted, with their neighbours; the default model stays out of what it cannot read."""
+# ruff: noqa: RUF001 - letters of other alphabets are the point here
+
+from __future__ import annotations
+
+import unicodedata
+from pathlib import Path
+
+import numpy as np
+import pytest
+from asked import call
+from berts import bundled_model, verdicts
+from mcp import Client
+from said import embedded, fact, search, turn
+
+from scrubjay.encoders import open_encoder
+from scrubjay.engine.core import Core
+from scrubjay.terms import query_terms
+
+__all__ = ["bundled_model", "verdicts"]  # fixtures
+
+SAID = {  # what was said, then what may be asked for it
+    "Мы перенесли службу заказов с REST на gRPC.": ["служба gRPC заказов", "куда перенесли службу", "ПЕРЕНЕСЛИ СЛУЖБУ"],
+    "我们决定把缓存换成Redis,过期时间是十分钟。": ["缓存", "过期时间是多少", "Redis 缓存"],
+    "昨日、依存関係を更新しました。": ["依存関係", "依存関係はいつ更新したか"],
+    "新しいデータベースはSQLiteに決めた。": ["データベース", "データベースは何に決めた?"],
+    "배포는 화요일과 목요일에만 합니다.": ["배포", "배포는 언제 하나요"],
+    "La configuración está en el módulo de facturación.": ["configuracion", "módulo facturación", "donde esta la configuración"],
+    "Der Zugang für Prüfer läuft über den Größenfilter.": ["grössenfilter", "Größenfilter", "prufer zugang"],
+    "Η ανάπτυξη γίνεται κάθε Τρίτη.": ["ανάπτυξη", "ΑΝΆΠΤΥΞΗ"],
+    "הגיבוי רץ בכל לילה.": ["הגיבוי", "גיבוי הגיבוי לילה"],
+    "يعمل النسخ الاحتياطي كل ليلة.": ["النسخ الاحتياطي"],
+    "डेटाबेस का बैकअप रात में चलता है।": ["बैकअप", "डेटाबेस बैकअप"],
+    "การสำรองข้อมูลทำงานทุกคืน": ["การสำรองข้อมูลทำงานทุกคืน"],
+    "İstanbul sunucusu gece yedeklenir.": ["İstanbul", "istanbul sunucusu"],
+}
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+async def test_what_is_said_in_any_language_is_found_by_its_words(core: Core, form: str):
+    for said in SAID:
+        await fact(core, unicodedata.normalize(form, said))
+    await core.store.flush()
+    for said, queries in SAID.items():
+        for query in queries:
+            for spelled in (query, unicodedata.normalize("NFD", query)):
+                best = (await core.store.by_words(query_terms(spelled), "true", 1)).to_pylist()
+                assert [row["text"] for row in best] == [unicodedata.normalize(form, said)], query
+
+
+@pytest.mark.parametrize(
+    ("said", "query"),
+    [
+        ("Мы решили хранить пароли с помощью Argon2id.", "хранить пароли с помощью"),
+        ("我们决定把订单服务迁移到新的集群。", "把订单服务迁移到"),
+        ("昨日、依存関係を更新しました。", "依存関係を更新"),
+        ("배포는 화요일과 목요일에만 합니다.", "화요일과 목요일에만"),
+        ("La configuración está en el módulo.", "configuración está en el módulo"),
+    ],
+)
+async def test_a_quotation_in_any_language_is_one(core: Core, said: str, query: str):
+    await fact(core, "Nothing of the kind.")
+    await fact(core, said)
+    hit = (await search(core, query, top_k=1)).results[0]
+    assert hit.memory == said and hit.relevance_score >= 0.9
+
+
+async def test_a_window_around_a_chinese_turn_is_a_window(client: Client):
+    for number, said in enumerate(["先看日志。", "缓存的过期时间改成十分钟。", "好的,谢谢。"]):
+        await call(client, "record_turn", session_id="会话", user=said, ts=f"2026-03-01T09:0{number}:00Z")
+    found, text = await call(client, "search_memories", query="缓存过期时间", top_k=1, prev_turns=1, next_turns=1)
+    assert found["results"][0]["turn"] == 1 and [hit["turn"] for hit in found["related"]] == [0, 2]
+    assert "session 会话" in text and text.index("先看日志") < text.index("十分钟") < text.index("谢谢")
+
+
+async def test_names_of_code_inside_a_sentence_without_spaces_are_found(core: Core):
+    await turn(core, "a", user="http_clientの再試行を直した")
+    await turn(core, "b", user="別の話をした")
+    await embedded(core)
+    assert (await search(core, "HttpClient", top_k=1)).results[0].session_id == "a"
+
+
+def test_what_the_model_cannot_read_has_no_meaning_to_it(verdicts: Path) -> None:
+    encoder = open_encoder(verdicts=verdicts)
+    for unread in ("缓存的过期时间是多少", "订单服务为什么用gRPC", "ฐานข้อมูลใหม่"):
+        vector, tokens = encoder.embed_question(unread)
+        assert not np.any(vector) and tokens is None
+    for read in ("What did 小王 say about the cache?", "done 🎉🎉🎉", "куда перенесли службу", "¿Dónde está?", "?!"):
+        assert np.linalg.norm(encoder.embed_question(read).vector) == pytest.approx(1.0, abs=1e-5)

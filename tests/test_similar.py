@@ -1,0 +1,72 @@
+"""What is told about facts that a new one is like: the same in other words, one it may change, one beside it; and nothing is lost."""
+
+from __future__ import annotations
+
+import pytest
+from asked import call
+from mcp import Client
+from said import embedded, fact, forget
+
+from scrubjay.engine.core import Core
+from scrubjay.models.records import Memory
+
+
+async def test_the_same_in_other_words_is_kept_and_named(core: Core):
+    first = await fact(core, "Run `make lint` before every commit.")
+    await embedded(core)
+    second = await fact(core, "Before every commit, run `make lint`.")
+    assert (second.action, [(hit.id, hit.reason) for hit in second.similar]) == ("stored", [(first.id, "known")])
+    assert second.note == f"This is already known as {first.id} in other words; both are kept. Forget one of them if it adds nothing."
+    await core.writer.settle()
+    assert await core.store.count(Memory) == 2
+
+
+@pytest.mark.parametrize("settled", [True, False], ids=["on disk", "just written"])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The API listens on port 8080.", "The API listens on port 8081."),
+        ("The project uses tabs.", "The project does not use tabs."),
+        ("Maria owns the billing module.", "Tom owns the billing module."),
+        ("We use npm in the web folder.", "We use pnpm in the web folder."),
+    ],
+)
+async def test_one_that_differs_in_a_number_a_name_or_a_negation_may_be_an_update(core: Core, old: str, new: str, settled: bool):
+    first = await fact(core, old)
+    if settled:
+        await embedded(core)
+    second = await fact(core, new)
+    assert (second.action, [(hit.id, hit.reason) for hit in second.similar]) == ("stored", [(first.id, "update")])
+    assert second.note.startswith(f"This may update {first.id}; both are kept.")
+
+
+async def test_another_matter_is_not_mentioned(core: Core):
+    await fact(core, "The database password rotates monthly.")
+    await fact(core, "The API listens on port 8421.", scope="elsewhere")
+    gone = await fact(core, "The API listens on port 8422.")
+    await forget(core, gone.id)
+    await embedded(core)
+    added = await fact(core, "The API listens on port 8423.")
+    assert (added.similar, added.note) == ([], None)
+
+
+async def test_an_update_is_not_told_of_what_it_replaces(core: Core):
+    first = await fact(core, "The API listens on port 8080.")
+    assert (await fact(core, "The API listens on port 8081.", updates=[first.id])).similar == []
+
+
+async def test_without_a_model_wording_alone_is_compared(core: Core):
+    first = await fact(core, "The API listens on port 8080.")
+    await embedded(core)
+    core.indexer.trouble = "The model is missing. Until then words alone are searched."
+    added = await fact(core, "The API listens on port 8081.")
+    assert [(hit.id, hit.reason) for hit in added.similar] == [(first.id, "update")]
+
+
+async def test_the_text_of_the_answer_says_what_can_be_done(client: Client):
+    first, _ = await call(client, "add_memory", content="The API listens on port 8080.")
+    second, text = await call(client, "add_memory", content="The API listens on port 8081.")
+    assert text.startswith(f"Saved {second['id']}. This may update {first['id']}; both are kept.")
+    assert "> The API listens on port 8080." in text and second["note"] in text
+    third, text = await call(client, "add_memory", content="The API listens on port 8081.", updates=[first["id"]])
+    assert (third["action"], third["id"], third["version"]) == ("updated", second["id"], 2) and text == f"Updated {second['id']}."
