@@ -16,8 +16,10 @@ from scrubjay.models.records import Memory, Passage, Turn
 from scrubjay.store import sql
 from scrubjay.store.changes import Change
 from scrubjay.store.durable import Durable
-from scrubjay.store.index_note import read_note
-from scrubjay.store.store import Store, note_path, open_store
+from scrubjay.store.index_note import parse_note
+from scrubjay.store.notes import FileNotes
+from scrubjay.store.opening import open_store
+from scrubjay.store.store import Store
 
 
 def a_turn(now, id="turn_1", **values) -> Turn:
@@ -102,11 +104,11 @@ async def test_turns_of_a_session_stand_in_order_of_their_start(store: Store, no
 
     for number, minutes in ((0, 0), (1, 20), (2, 10)):
         store.stage(Change(a_turn(now, f"turn_{number}", turn=number, started_at=now + timedelta(minutes=minutes))))
-    places = (await store.sessions.places([("s", "a")]))["s", "a"]
+    places = (await store.sessions.of([("s", "a")]))["s", "a"].places
     assert [place.turn for place in places] == [0, 2, 1]
     await store.flush()
-    assert (await store.sessions.places([("s", "a")]))["s", "a"] == places
-    assert (await store.sessions.places([("other", "a")]))["other", "a"] == ()
+    assert (await store.sessions.of([("s", "a")]))["s", "a"].places == places
+    assert (await store.sessions.of([("other", "a")]))["other", "a"].places == ()
 
 
 async def test_a_failed_commit_leaves_everything_staged(store: Store, now, home: Home):
@@ -138,7 +140,7 @@ async def test_a_zero_byte_newest_manifest_is_set_aside_and_the_version_before_i
 
 
 async def test_a_home_of_a_newer_version_is_refused_untouched(store: Store, home: Home):
-    note = Path(note_path(home.data))
+    note = Path(FileNotes(home.data).path("index"))
     newer = note.read_text().replace('"schema_version": 1', '"schema_version": 99')
     note.write_text(newer)
     with pytest.raises(StoreError, match="newer Scrubjay"):
@@ -151,7 +153,7 @@ async def test_a_new_generation_of_passages_replaces_the_old_one(store: Store, n
     await store.flush()
     await store.next_generation(32)
     assert (await store.count_passages(), await store.count(Turn), store.note.dim) == (0, 1, 32)
-    assert read_note(note_path(home.data)) == store.note
+    assert parse_note(Path(FileNotes(home.data).path("index")).read_text(), home.data) == store.note
     assert not (Path(home.data) / "passages_1.lance").exists()
 
 
@@ -197,7 +199,7 @@ async def test_moving_a_scope_moves_records_and_passages(store: Store, now):
     await store.flush()
     assert await store.rescope("s", "t") == 1
     assert [row.scope for row in await store.passages("true")] == ["t"]
-    assert len((await store.sessions.places([("t", "a")]))["t", "a"]) == 1
+    assert len((await store.sessions.of([("t", "a")]))["t", "a"].places) == 1
 
 
 async def test_the_newest_records_of_every_kind_come_first(store: Store, now):
@@ -210,5 +212,5 @@ async def test_the_newest_records_of_every_kind_come_first(store: Store, now):
     )  # fmt: skip
     store.stage(Change(fact))
     await store.flush()
-    assert [row.id for row in await store.latest(5, "s")] == ["mem_1", "turn_1"]
-    assert await store.latest(5, "t") == []
+    assert [row.id for row in await store.latest(5, "s", now)] == ["mem_1", "turn_1"]
+    assert await store.latest(5, "t", now) == []

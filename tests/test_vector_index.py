@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import lancedb
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
-from scrubjay.engine.upkeep import VECTOR_SEGMENTS, VECTORS, Bounds, Upkeep
+from scrubjay.engine.upkeep import BUSY, IDLE, VECTOR_SEGMENTS, VECTORS, Bounds, Upkeep
 from scrubjay.models.records import Passage
 from scrubjay.store.store import Store
+from scrubjay.store.upserts import upsert_passages
 
 EVERYWHERE = "hidden = false"
 
@@ -36,8 +39,12 @@ def vectors(count: int, seed: int) -> NDArray[np.float32]:
     return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
 
 
+async def put(store: Store, *numbers: int) -> None:
+    await upsert_passages(store.tables.passages, [passage(number) for number in numbers], store.note.dim, rewritten=False)
+
+
 async def fill(store: Store, count: int) -> None:
-    await store.put_passages([passage(number) for number in range(count)])
+    await put(store, *range(count))
     await store.set_vectors({f"p{number}": vector for number, vector in enumerate(vectors(count, 1))}, "space")
 
 
@@ -57,7 +64,7 @@ async def test_a_small_store_is_searched_without_a_vector_index(store: Store) ->
     assert await segments(store) is None
 
 
-async def test_the_vector_index_finds_what_the_exact_scan_finds_at_the_same_distances(store: Store) -> None:
+async def test_the_vector_index_finds_nearly_what_the_exact_scan_finds_at_nearly_the_same_distances(store: Store) -> None:
     await fill(store, VECTORS)
     questions = vectors(10, 2)
     exact = [await nearest(store, question) for question in questions]
@@ -65,17 +72,58 @@ async def test_the_vector_index_finds_what_the_exact_scan_finds_at_the_same_dist
     assert await segments(store) == 1
     for question, expected in zip(questions, exact, strict=True):
         found = await nearest(store, question)
-        assert list(found) == list(expected)
-        assert np.allclose(list(found.values()), list(expected.values()), atol=1e-6)
+        both = expected.keys() & found.keys()  # the index keeps a byte of each number: the end of the pool is its estimate
+        assert len(both) >= 45
+        assert np.allclose([found[id] for id in both], [expected[id] for id in both], atol=0.01)
 
 
 async def test_a_vector_that_came_after_the_index_was_built_is_found(store: Store) -> None:
     await fill(store, VECTORS)
     await Upkeep(store).tidy(Bounds(0, 0))
     (late,) = vectors(1, 3)
-    await store.put_passages([passage(VECTORS)])
+    await put(store, VECTORS)
     await store.set_vectors({f"p{VECTORS}": late}, "space")
     assert next(iter(await nearest(store, late))) == f"p{VECTORS}"
+
+
+async def test_rows_beside_the_index_are_measured_as_those_in_it(store: Store) -> None:
+    await fill(store, VECTORS)
+    await Upkeep(store).tidy(Bounds(0, 0))
+    twin, question = vectors(VECTORS, 1)[7], vectors(1, 2)[0]
+    near = (twin + question) / np.linalg.norm(twin + question)
+    await put(store, VECTORS)
+    await store.set_vectors({f"p{VECTORS}": twin}, "space")
+    found = await nearest(store, near)
+    assert found["p7"] == pytest.approx(found[f"p{VECTORS}"], abs=0.01) and found["p7"] == pytest.approx(1 - float(near @ twin), abs=0.01)
+
+
+async def test_segments_of_the_vector_index_call_for_no_compaction(store: Store) -> None:
+    await fill(store, VECTORS)
+    upkeep = Upkeep(store)
+    await upkeep.tidy(Bounds(0, 0))
+    await store.set_vectors({f"p{number}": vector for number, vector in enumerate(vectors(200, 5))}, "space")
+    await upkeep.tidy(Bounds(0, 0))
+    assert await segments(store) == 2
+    assert await upkeep.tidy(Bounds(1, 50)) == 0, "fragments of two segments never merge"
+
+
+async def test_many_segments_call_for_a_compaction_in_a_pause_and_not_in_bulk(store: Store) -> None:
+    await fill(store, VECTORS)
+    upkeep = Upkeep(store)
+    await upkeep.tidy(Bounds(0, 0))
+    assert IDLE.segments == VECTOR_SEGMENTS < BUSY.segments
+    assert await upkeep.tidy(Bounds(50, 500, segments=2)) == 0
+    assert await upkeep.tidy(Bounds(50, 500, segments=1)) == 1
+
+
+async def test_the_index_cache_grows_with_the_passages(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    await fill(store, 300)
+    monkeypatch.setattr("scrubjay.store.tables._INDEX_CACHE", 1_000)
+    asked: list[int] = []
+    monkeypatch.setattr("lancedb.Session", lambda index, metadata, session=lancedb.Session: asked.append(index) or session(index, metadata))
+    await store.reopen()
+    assert asked == [1_000, 300 * (64 + 384)]
+    assert len(await nearest(store, vectors(1, 2)[0])) == 50
 
 
 async def test_the_segments_of_the_vector_index_stay_few(store: Store) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 
-from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn
+from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn, hidden_since
 
 TABLE_OF: dict[type, str] = {Turn: "turns", Memory: "memories", Document: "documents"}
 
@@ -32,9 +33,10 @@ class Staged:
     def add(self, change: Change) -> None:
         earlier = self.changes.get(change.record.id)
         if earlier and change.passages is None and earlier.passages is not None:
-            change = Change(change.record, earlier.passages, earlier.rewritten, change.hidden)
+            change = Change(change.record, earlier.passages, earlier.rewritten, earlier.hidden or change.hidden)
         elif earlier:
-            change = Change(change.record, change.passages, earlier.rewritten or change.rewritten, change.hidden)
+            hidden = change.hidden or (change.passages is None and earlier.hidden)  # new passages say themselves whether they are
+            change = Change(change.record, change.passages, earlier.rewritten or change.rewritten, hidden)
         self.changes[change.record.id] = change
 
     def record(self, id: str) -> AnyRecord | None:
@@ -46,11 +48,19 @@ class Staged:
 
     def passages(self) -> list[Passage]:
         found: Iterable[Passage] = (
-            piece.model_copy(update={"hidden": True}) if change.hidden else piece
+            piece.model_copy(update={"hidden": True, "hidden_at": hidden_since(change.record)}) if change.hidden else piece
             for change in self.changes.values()
             for piece in change.passages or ()
         )
         return list({piece.id: piece for piece in found}.values())
+
+    def hidden(self) -> dict[datetime | None, list[str]]:
+        """The records whose passages on disk leave every search, by the time since when."""
+        found: dict[datetime | None, list[str]] = {}
+        for id, change in self.changes.items():
+            if change.hidden and change.passages is None:
+                found.setdefault(hidden_since(change.record), []).append(id)
+        return found
 
     def __bool__(self) -> bool:
         return bool(self.changes)

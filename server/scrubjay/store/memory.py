@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import sys
 
@@ -9,9 +10,24 @@ import pyarrow as pa
 
 
 def give_memory_back() -> None:
-    """Return unused memory; after a compaction 20-30 MB of 300 were measured. Where the C library cannot, only Arrow's is returned."""
+    """Return unused memory: 20-50 MB of 300 after a compaction, a hundred searches or a thousand vectors. It takes 1 to 7 ms.
+
+    Where the C library cannot, only Arrow's is returned.
+    """
     pa.default_memory_pool().release_unused()
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc has it, musl has not
         if trim is not None:
             trim(0)
+
+
+class Returns:
+    """Gives memory back once in so many pieces of work, in a thread. Belongs to one event loop."""
+
+    def __init__(self, every: int) -> None:
+        self._every, self._done = every, 0
+
+    def worked(self) -> None:
+        self._done += 1
+        if self._done % self._every == 0:
+            asyncio.get_running_loop().run_in_executor(None, give_memory_back)

@@ -41,15 +41,20 @@ def _dump(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
+def _load(text: str) -> dict[str, Any]:
+    return json.loads(text) if text != "{}" else {}  # most rows have none, and a search reads a hundred rows
+
+
 # annotation -> (Arrow type, model value -> Arrow value, Arrow value -> model value); None passes through untouched
 _KINDS: dict[Any, tuple[pa.DataType, Callable[[Any], Any] | None, Callable[[Any], Any] | None]] = {
     str: (pa.string(), None, None),
     int: (pa.int64(), None, None),
     float: (pa.float64(), float, None),
     bool: (pa.bool_(), None, None),
+    bytes: (pa.binary(), None, None),
     datetime: (pa.int64(), micros, moment),
     tuple[str, ...]: (pa.list_(pa.string()), list, tuple),
-    dict[str, Any]: (pa.string(), _dump, json.loads),
+    dict[str, Any]: (pa.string(), _dump, _load),
 }
 
 
@@ -100,9 +105,34 @@ def from_table(model: type[R], table: pa.Table) -> list[R]:
         values: Iterable[Any] = table.column(name).to_pylist()
         columns.append([None if value is None else decode(value) for value in values] if decode else values)
     names = [name for name, _ in wanted]
-    return [model.model_construct(**_present(model, names, row)) for row in zip(*columns, strict=True)]
+    required, defaults = _never_null(model), _defaults(model)
+    return [_made(model, _present(names, row, required), defaults) for row in zip(*columns, strict=True)]
 
 
-def _present(model: type[Row], names: list[str], row: tuple[Any, ...]) -> dict[str, Any]:
+def _made(model: type[R], values: dict[str, Any], defaults: dict[str, Any]) -> R:
+    """What `model_construct` makes, which looks up every default for every row: a search makes some 400 rows, at 15 us against 4."""
+    row = model.__new__(model)
+    held = {name: value.copy() if isinstance(value, dict) else value for name, value in defaults.items() if name not in values}
+    object.__setattr__(row, "__dict__", held | values)
+    object.__setattr__(row, "__pydantic_fields_set__", set(values))
+    object.__setattr__(row, "__pydantic_extra__", None)
+    object.__setattr__(row, "__pydantic_private__", None)
+    return row
+
+
+@cache
+def _defaults(model: type[Row]) -> dict[str, Any]:
+    return {name: field.default for name, field in model.model_fields.items() if not field.is_required()}
+
+
+@cache
+def _never_null(model: type[Row]) -> frozenset[str]:
+    return frozenset(name for name, field in model.model_fields.items() if field.default is not None)
+
+
+def _present(names: list[str], row: tuple[Any, ...], required: frozenset[str]) -> dict[str, Any]:
     """A row's values; a null in a column that may not be null (written before the column was) is left to the default."""
-    return {name: value for name, value in zip(names, row, strict=True) if value is not None or model.model_fields[name].default is None}
+    values = dict(zip(names, row, strict=True))
+    if None in row:
+        return {name: value for name, value in values.items() if value is not None or name not in required}
+    return values

@@ -35,6 +35,16 @@ def has_all(column: str, values: Iterable[str]) -> str:
     return f"array_has_all({column}, [{', '.join(quote(value) for value in values)}])"
 
 
+def has_any(column: str, values: Iterable[str]) -> str:
+    """The list column holds at least one of the values."""
+    return f"array_has_any({column}, [{', '.join(quote(value) for value in values)}])"
+
+
+def at_or_below(column: str, path: str) -> str:
+    """The column is this path, or begins with it when it ends in a slash."""
+    return f"starts_with({column}, {quote(path)})" if path.endswith("/") else equal(column, path)
+
+
 def both(*conditions: str | None) -> str:
     """All conditions, without the empty ones; no condition at all is `true`."""
     return " AND ".join(f"({condition})" for condition in conditions if condition) or "true"

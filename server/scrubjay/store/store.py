@@ -1,4 +1,4 @@
-"""The store: records and passages of one home, with group commit. The engine is its only user and the only writer.
+"""The store: records and passages, with group commit. One engine writes it; of a store in a bucket, the one that maintains it.
 
 A write is staged in memory (the caller has it in the write-ahead log by then) and committed by `flush`; reads by id and by session
 see staged writes, a search flushes first. Everything async runs in one event loop; mutations hold one lock.
@@ -7,77 +7,99 @@ see staged writes, a search flushes first. Everything async runs in one event lo
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
-from lancedb.query import ColumnOrdering, MatchQuery
+from lancedb.query import ColumnOrdering
 from numpy.typing import NDArray
 
 from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn
-from scrubjay.store import sql
+from scrubjay.store import legs, sql
 from scrubjay.store.changes import TABLE_OF, Change, Staged
+from scrubjay.store.commits import commit
 from scrubjay.store.durable import Durable
 from scrubjay.store.failures import not_written
-from scrubjay.store.index_note import IndexNote, read_note, write_note
-from scrubjay.store.schema import arrow_schema, from_table, micros, to_table
-from scrubjay.store.sessions import Key, Place, Sessions
+from scrubjay.store.index_note import INDEX, IndexNote, spell_note
+from scrubjay.store.names import Names
+from scrubjay.store.newest import newest
+from scrubjay.store.notes import FileNotes, Notes
+from scrubjay.store.schema import from_table, micros
+from scrubjay.store.sessions import COLUMNS, Key, Place, Sessions, places_of
+from scrubjay.store.sharing import Shared
 from scrubjay.store.tables import Tables, drop_table, open_tables
-from scrubjay.store.upserts import put_vectors, upsert, upsert_passages
+from scrubjay.store.upserts import Seen, put_counts, put_vectors, upsert_passages
 
 T = TypeVar("T", Turn, Memory, Document)
-LEG_COLUMNS = [
-    "id",
-    "src",
-    "record_id",
-    "role",
-    "text",
-    "scope",
-    "partition_id",
-    "session_id",
-    "turn",
-    "dated_at",
-    "importance_score",
-    "space_id",
-]
-REFINED = 2  # times the rows asked for are weighed again by their full vectors; recall at 200 of 30,000 is 1.000, without it 0.978
 
 
 class Store:
-    """See the module. Open one with `open_store`."""
+    """See the module. Open one with `store.opening`; `shared` is its part in a store that other engines use too.
 
-    def __init__(self, path: str, note: IndexNote, tables: Tables) -> None:
-        self.path, self.note, self.tables = path, note, tables
+    `elsewhere` is awaited in place of a commit where another engine writes the tables.
+    """
+
+    def __init__(self, path: str, note: IndexNote, tables: Tables, shared: Shared | None = None) -> None:
+        self.path, self.note, self.tables, self.shared = path, note, tables, shared
+        self.notes: Notes = shared.notes if shared else FileNotes(path)
+        self.elsewhere: Callable[[], Awaitable[None]] = _nothing
         self.repairs = tables.repairs
         self.lock = asyncio.Lock()
+        self.readers = 0  # of versions that are not the newest; while there are any, none is removed
         self._noting = asyncio.Lock()
         self.sessions = Sessions(self._places)
         self._staged, self._committing = Staged(), Staged()
-        self._speakers: set[tuple[str, str]] | None = None
-        self._durable = Durable(path)
+        self.names = Names(
+            lambda: self.tables, lambda: [change.record for batch in (self._committing, self._staged) for change in batch.changes.values()]
+        )
+        self._durable = None if shared else Durable(path)  # what a bucket has taken, it keeps
+
+    @property
+    def writes(self) -> bool:
+        """Whether this engine is the one that writes the tables."""
+        return self.shared is None or self.shared.maintains
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
     def stage(self, change: Change) -> None:
         """Take a write for the next commit; reads by id and by session see it at once."""
         self._staged.add(change)
+        self.names.written(change.record)
         if isinstance(change.record, Turn):
             self.sessions.changed((change.record.scope, change.record.session_id), _place(change.record))
-            if self._speakers is not None and change.record.role:
-                self._speakers.add((change.record.scope, change.record.role))
 
     @property
     def unwritten(self) -> int:
         return len(self._staged.changes)
 
+    def unstage(self, ids: Iterable[str] | None = None) -> None:
+        """Let go of staged records (None: of all): another engine has written them, or they are planned anew."""
+        for id in list(self._staged.changes) if ids is None else ids:
+            self._staged.changes.pop(id, None)
+        self.moved()
+
+    def moved(self) -> None:
+        """Somebody else wrote the tables: what is remembered of them is read anew."""
+        self.sessions = Sessions(self._places)
+        self.names.changed()
+
     async def flush(self) -> int:
         """Commit what is staged; the number of records. A failed commit leaves everything staged.
+
+        Where another engine writes, wait for it instead, as long as that makes sense.
 
         Raises:
             StoreError: the disk does not take it.
         """
+        if not self.writes:
+            await self.elsewhere()
+            return 0
+        return await self.commit()
+
+    async def commit(self) -> int:
+        """As `flush`, by the engine that writes the tables; it is an error by any other."""
         if not self._staged and not self._committing:
             return 0
         async with self.lock:
@@ -95,38 +117,31 @@ class Store:
 
     async def _commit(self, staged: Staged) -> None:
         try:
-            await self._put(staged)
+            if not self.writes:  # the lease went while this waited for its turn
+                raise OSError(f"another engine maintains the store now ({self.path})")
+            await commit(self.tables, staged, self.note.dim)
         except (RuntimeError, OSError) as error:
             raise not_written(self.path, error) from error
 
-    async def _put(self, staged: Staged) -> None:
-        """Passages first, records last: a record on disk has its passages."""
-        passages = staged.passages()
-        rewritten = [id for id, change in staged.changes.items() if change.rewritten and change.passages is not None]
-        if rewritten:
-            kept = sql.one_of("id", (piece.id for piece in passages))
-            await self.tables.passages.delete(sql.both(sql.one_of("record_id", rewritten), f"NOT ({kept})"))
-        if passages:
-            await upsert_passages(self.tables.passages, passages, self.note.dim, rewritten=bool(rewritten))
-        bare = [id for id, change in staged.changes.items() if change.hidden and change.passages is None]
-        if bare:
-            await self.tables.passages.update({"hidden": True}, where=sql.one_of("record_id", bare))
-        for kind, name in TABLE_OF.items():
-            if rows := staged.records(kind):
-                await upsert(self.tables.of(name), to_table(rows, arrow_schema(kind)))
+    async def count_access(self, seen: Mapping[str, Seen]) -> None:
+        """Add to the access counts of committed records of any kind, by id; a staged write of one of them wins over its count."""
+        async with self.lock:
+            for name in TABLE_OF.values():
+                await put_counts(self.tables.of(name), seen)
 
     async def checkpoint(self) -> None:
         """Put everything committed so far on disk; only then may its envelopes leave the write-ahead log."""
-        await asyncio.to_thread(self._durable.sync)
+        if self._durable is not None:
+            await asyncio.to_thread(self._durable.sync)
 
     # -- records ---------------------------------------------------------------------------------------------------
 
-    async def get(self, kind: type[T], ids: Iterable[str]) -> dict[str, T]:
-        """Records by id, staged ones first; unknown ids are left out."""
+    async def get(self, kind: type[T], ids: Iterable[str], *, columns: Sequence[str] | None = None) -> dict[str, T]:
+        """Records by id, staged ones first; unknown ids are left out. `columns` (with the id) are read of committed ones, else all."""
         wanted = list(dict.fromkeys(ids))
         staged = {id: found for id in wanted if isinstance(found := self._seen(id), kind)}
         if rest := [id for id in wanted if id not in staged]:
-            for row in await self.select(kind, sql.one_of("id", rest)):
+            for row in await self.select(kind, sql.one_of("id", rest), columns=columns):
                 staged[row.id] = row
         return staged
 
@@ -138,6 +153,10 @@ class Store:
             if rows := await self.select(kind, sql.equal("id", id), limit=1):
                 return rows[0]
         return None
+
+    def is_staged(self, id: str) -> bool:
+        """Whether the newest version of this record is not committed yet."""
+        return self._seen(id) is not None
 
     def staged(self, kind: type[T]) -> list[T]:
         """Records written but not yet committed; the latest version of each."""
@@ -156,16 +175,10 @@ class Store:
             query = query.limit(limit)
         return from_table(kind, await query.to_arrow())
 
-    async def latest(self, last: int, scope: str | None) -> list[AnyRecord]:
-        """The newest committed records that are not forgotten, of every kind together, newest first."""
-        where = sql.both("forgotten_at IS NULL", None if scope is None else sql.equal("scope", scope))
-        rows: list[AnyRecord] = []
-        for kind, name in TABLE_OF.items():
-            moment = "started_at" if kind is Turn else "created_at"
-            query = self.tables.of(name).query().where(where).order_by([ColumnOrdering(column_name=moment, ascending=False)])
-            rows += from_table(kind, await query.limit(last).to_arrow())
-        rows.sort(key=lambda row: row.started_at if isinstance(row, Turn) else row.created_at, reverse=True)
-        return rows[:last]
+    async def latest(self, last: int, scope: str | None, now: datetime) -> list[AnyRecord]:
+        """The newest committed records that are neither forgotten, expired nor replaced, of every kind together, newest first."""
+        where = sql.both("forgotten_at IS NULL", unexpired(now), None if scope is None else sql.equal("scope", scope))
+        return await newest(self.tables, last, where)
 
     async def rescope(self, old: str, new: str) -> int:
         """Move every record and passage of one scope into another; how many records moved."""
@@ -174,42 +187,36 @@ class Store:
             for name in ("passages", *TABLE_OF.values()):
                 result = await self.tables.of(name).update({"scope": new}, where=sql.equal("scope", old))
                 moved += 0 if name == "passages" else result.rows_updated
-            self.sessions, self._speakers = Sessions(self._places), None
+            self.moved()
             return moved
 
     async def count(self, kind: type[T], where: str | None = None) -> int:
         return await self.tables.of(TABLE_OF[kind]).count_rows(where)
 
-    async def speakers(self, scopes: Iterable[str] | None) -> frozenset[str]:
-        """The names under which others than user and assistant spoke, in these scopes (None: everywhere)."""
-        if self._speakers is None:
-            rows = await self.select(Turn, "role IS NOT NULL", columns=["scope", "role"])
-            self._speakers = {(row.scope, row.role) for row in (*rows, *self.staged(Turn)) if row.role}
-        return frozenset(role for scope, role in self._speakers if scopes is None or scope in scopes)
-
     async def _places(self, keys: list[Key]) -> dict[Key, list[Place]]:
         where = sql.one_of("session_id", {session for _, session in keys})
-        columns = ["id", "scope", "session_id", "turn", "role", "started_at", "forgotten_at"]
-        rows = {row.id: row for row in await self.select(Turn, where, columns=columns)}
-        rows.update((row.id, row) for row in self.staged(Turn))
-        places: dict[Key, list[Place]] = {key: [] for key in keys}
-        for row in rows.values():
-            if (key := (row.scope, row.session_id)) in places:
-                places[key].append(_place(row))
-        return places
+        places = places_of(keys, await self.tables.turns.query().where(where).select(COLUMNS).to_arrow())
+        for row in self.staged(Turn):
+            if (session := places.get((row.scope, row.session_id))) is not None:
+                session[row.id] = _place(row)
+        return {key: list(session.values()) for key, session in places.items()}
 
     # -- passages --------------------------------------------------------------------------------------------------
 
     async def by_words(self, text: str, where: str, limit: int, *, extra: Sequence[str] = ()) -> pa.Table:
         """Passages by BM25 (k1 1.2, b 0.75), best first: the leg columns, `extra` ones, and `_score`."""
-        query = self.tables.passages.query().nearest_to_text(MatchQuery(text, "search_text")).where(where)
-        return await query.select([*LEG_COLUMNS, *extra, "_score"]).limit(limit).to_arrow()
+        return await legs.by_words(self.tables.passages, text, where, limit, extra)
 
     async def by_vector(self, vector: NDArray[np.float32], where: str, limit: int, *, extra: Sequence[str] = ()) -> pa.Table:
-        """Passages by cosine distance (1 - cos), best first, as `by_words` with `_distance`; rows without a vector are not seen."""
-        query = self.tables.passages.query().nearest_to(vector).distance_type("cosine").where(where)
-        query = query.refine_factor(REFINED)  # distances are exact then, with the index as without it
-        return await query.select([*LEG_COLUMNS, *extra, "_distance"]).limit(limit).to_arrow()
+        """Passages by cosine distance (1 - cos) to a vector of length 1, best first, as `by_words` with `_distance`.
+
+        Rows without a vector are not seen.
+        """
+        return await legs.by_vector(self.tables.passages, vector, where, limit, extra)
+
+    async def tied(self, words: Iterable[str], where: str, limit: int, columns: Sequence[str]) -> list[Passage]:
+        """Passages that have one of these ties, by their words; first those that share the most and the rarest."""
+        return from_table(Passage, await legs.by_ties(self.tables.passages, words, where, limit, columns))
 
     async def passages(self, where: str, *, limit: int | None = None, columns: Sequence[str] | None = None) -> list[Passage]:
         query = self.tables.passages.query().where(where)
@@ -224,31 +231,38 @@ class Store:
         where = sql.both(sql.one_of("record_id", record_ids), "space_id IS NULL")
         return {piece.record_id for piece in await self.passages(where, columns=["record_id"])}
 
-    async def unembedded(self, limit: int) -> list[Passage]:
+    async def unembedded(self, limit: int, where: str = "space_id IS NULL") -> list[Passage]:
         """Passages that wait for their vector, at most `limit` of them, newest first: what was just said is asked for first."""
-        query = self.tables.passages.query().where("space_id IS NULL").order_by([ColumnOrdering(column_name="dated_at", ascending=False)])
-        return from_table(Passage, await query.select(["id", "record_id", "text", "embed_text", "dated_at"]).limit(limit).to_arrow())
+        query = self.tables.passages.query().where(where).order_by([ColumnOrdering(column_name="dated_at", ascending=False)])
+        columns = ["id", "src", "record_id", "role", "part", "text", "embed_text", "dated_at"]
+        return from_table(Passage, await query.select(columns).limit(limit).to_arrow())
 
     async def count_passages(self, where: str | None = None) -> int:
         return await self.tables.passages.count_rows(where)
 
-    async def set_vectors(self, vectors: Mapping[str, NDArray[np.float32]], space_id: str) -> None:
-        """Give passages their vectors, by passage id; ids that are gone by now are passed over."""
+    async def set_vectors(
+        self, vectors: Mapping[str, NDArray[np.float32]], space_id: str, codes: Mapping[str, bytes] | None = None
+    ) -> None:
+        """Give passages their vectors and the codes of their tokens, by passage id; ids that are gone by now are passed over."""
         async with self.lock:
-            await put_vectors(self.tables.passages, vectors, space_id)
+            await put_vectors(self.tables.passages, vectors, codes or {}, space_id)
 
-    async def put_passages(self, passages: Sequence[Passage]) -> None:
-        """Write passages without vectors as they are, without staging; a reindex does this."""
-        if passages:
-            async with self.lock:
-                await upsert_passages(self.tables.passages, passages, self.note.dim, rewritten=False)
+    async def refill(self, kind: type[T], ids: Iterable[str], cut: Callable[[T], Iterable[Passage]]) -> None:
+        """Make the passages of these records anew, without staging; those that are the same keep their vectors.
+
+        Under one lock, so that no newer version of a record is committed between its reading and the writing of its passages.
+        """
+        async with self.lock:
+            passages = [piece for row in await self.select(kind, sql.one_of("id", ids)) for piece in cut(row)]
+            if passages:
+                await upsert_passages(self.tables.passages, passages, self.note.dim, rewritten=True)
 
     # -- generations and connections -------------------------------------------------------------------------------
 
     async def write_note(self, note: IndexNote) -> None:
         self.note = note
         async with self._noting:  # the last one to be written is the latest, whoever came first
-            await asyncio.to_thread(write_note, note_path(self.path), self.note)
+            await self.notes.write(INDEX, spell_note(self.note))
 
     async def next_generation(self, dim: int) -> None:
         """Begin an empty passages table of the given width and drop the old one; the caller fills it from the records."""
@@ -256,30 +270,23 @@ class Store:
             old, note = self.note, self.note.following(dim=dim)
             self.tables = await open_tables(self.path, note.passages, note.dim)
             await self.write_note(note)
-            await drop_table(self.path, old.passages)
+            if self.shared is None:  # others may still search it; `Upkeep.sweep` drops it later
+                await drop_table(self.path, old.passages)
 
     async def reopen(self) -> None:
         """A new connection and session: the old one keeps every superseded index file open."""
-        self.tables = await open_tables(self.path, self.note.passages, self.note.dim)
+        self.tables = await open_tables(self.path, self.note.passages, self.note.dim, change=self.writes)
 
 
-async def open_store(path: str, *, dim: int | None) -> Store:
-    """Open the store below `path`, creating it; `dim` is the width of the encoder's vectors, None if no encoder is known.
-
-    Raises:
-        StoreError: the files are damaged, or a newer Scrubjay wrote them.
-    """
-    os.makedirs(path, mode=0o700, exist_ok=True)
-    note = read_note(note_path(path))
-    if note is None or (note.space_id is None and dim is not None and note.dim != dim):
-        note = note.following(dim=dim) if note and dim else IndexNote(dim=dim or IndexNote.dim)  # nothing embedded yet: start over
-        write_note(note_path(path), note)
-    return Store(path, note, await open_tables(path, note.passages, note.dim))
+def unexpired(now: datetime) -> str:
+    """The condition that a row has not expired by `now`."""
+    return sql.either("expires_at IS NULL", f"expires_at > {micros(now)}")
 
 
 def _place(turn: Turn) -> Place:
-    return Place(micros(turn.started_at), turn.turn, turn.id, turn.role, turn.forgotten_at is not None)
+    forgotten_at = None if turn.forgotten_at is None else micros(turn.forgotten_at)
+    return Place(micros(turn.started_at), turn.turn, turn.id, turn.role, forgotten_at)
 
 
-def note_path(path: str) -> str:
-    return os.path.join(path, "index.json")
+async def _nothing() -> None:
+    """There is nobody else to wait for."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 import os
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import lancedb
 import pyarrow as pa
@@ -18,6 +18,8 @@ from lancedb.index import FTS, Bitmap, BTree, IvfSq
 
 from scrubjay.errors import StoreError
 from scrubjay.models.records import Document, Memory, Passage, Turn
+from scrubjay.store.connection import connect, is_shared
+from scrubjay.store.creation import opened
 from scrubjay.store.schema import VECTOR, arrow_schema
 from scrubjay.terms import STOP
 
@@ -25,61 +27,116 @@ log = logging.getLogger("scrubjay.store")
 
 TABLES = ("turns", "memories", "documents", "passages")
 RECORDS = {"turns": Turn, "memories": Memory, "documents": Document}
-_BTREES = {"turns": ("id", "session_id"), "memories": ("id", "content_hash"), "documents": ("id",), "passages": ("id", "record_id")}
+_BTREES = {
+    "turns": ("id", "session_id"),
+    "memories": ("id", "content_hash", "session_id"),
+    "documents": ("id",),
+    "passages": ("id", "record_id"),
+}
 _INDEX_CACHE, _METADATA_CACHE = 16 << 20, 8 << 20  # bytes; four times as much was no faster at 30,000 passages, half of it slower
+# Every search by meaning reads the codes of many vectors, one byte a dimension. While they fit, 100,000 passages take 11 ms less.
+_CACHED_BESIDE = 384  # bytes a passage, for what a search reads of the other indexes
+_MOST_INDEX_CACHE = 768 << 20  # of a million passages
+_PROSE = FTS(
+    base_tokenizer="simple",
+    language="English",
+    stem=True,
+    lower_case=True,
+    ascii_folding=True,
+    remove_stop_words=True,
+    custom_stop_words=sorted(STOP),
+    max_token_length=128,  # the default of 40 drops SHA-1 hashes
+    with_position=False,
+)
+_WORDS = FTS(base_tokenizer="whitespace", stem=False, lower_case=False, ascii_folding=False, remove_stop_words=False, with_position=False)
 _TORN = ("Invalid range 0..0", "file size is too small", "Invalid user input: Invalid range")
 
 
 @dataclass(frozen=True)
 class Tables:
-    """The open tables of one connection, and what had to be repaired to open them."""
+    """The open tables of one connection, and in which state they were found."""
 
     turns: AsyncTable
     memories: AsyncTable
     documents: AsyncTable
     passages: AsyncTable
     repairs: tuple[str, ...] = ()
+    outdated: bool = False  # an older Scrubjay wrote the passages, and left out what this one looks into
 
     def of(self, name: str) -> AsyncTable:
         return getattr(self, name)
 
+    def by_name(self, passages: str) -> dict[str, AsyncTable]:
+        """Every table under the name that it has on disk; `passages` is that of the passages."""
+        return {"turns": self.turns, "memories": self.memories, "documents": self.documents, passages: self.passages}
 
-async def open_tables(path: str, passages: str, dim: int) -> Tables:
-    """Open the four tables below `path`, creating what is missing.
+
+class _Found(NamedTuple):
+    """What was noticed while tables were opened: sentences on repairs, and the names of those that lacked columns."""
+
+    repairs: list[str]
+    older: set[str]
+
+
+async def open_tables(path: str, passages: str, dim: int, *, change: bool = True) -> Tables:
+    """Open the four tables below `path`, creating what is missing, unless another engine maintains them and nothing is to `change`.
 
     Raises:
-        StoreError: a table is damaged beyond its newest version.
+        StoreError: a table is damaged beyond its newest version, or is missing and not to be created.
     """
-    session = lancedb.Session(_INDEX_CACHE, _METADATA_CACHE)
-    database = await lancedb.connect_async(path, read_consistency_interval=timedelta(0), session=session)
-    repairs: list[str] = []
+    tables = await _opened(path, passages, dim, _INDEX_CACHE, change)
+    wanted = min(await tables.passages.count_rows() * (dim + _CACHED_BESIDE), _MOST_INDEX_CACHE)
+    if wanted <= _INDEX_CACHE:
+        return tables
+    again = await _opened(path, passages, dim, wanted, change)  # a session's caches keep their size
+    return replace(again, repairs=tables.repairs, outdated=tables.outdated)
+
+
+async def _opened(path: str, passages: str, dim: int, cache: int, change: bool) -> Tables:
+    database = await connect(path, session=lancedb.Session(cache, _METADATA_CACHE))
+    if not change:
+        known = {name: await _as_it_is(database, path, name) for name in RECORDS}
+        return Tables(**known, passages=await _as_it_is(database, path, passages))
+    found = _Found([], set())
     records = {
-        name: await _open_or_create(database, path, name, arrow_schema(model), _BTREES[name], repairs) for name, model in RECORDS.items()
+        name: await _open_or_create(database, path, name, arrow_schema(model), _BTREES[name], found) for name, model in RECORDS.items()
     }
-    pieces = await _open_or_create(database, path, passages, arrow_schema(Passage, dim=dim), _BTREES["passages"], repairs)
-    return Tables(**records, passages=pieces, repairs=tuple(repairs))
+    pieces = await _open_or_create(database, path, passages, arrow_schema(Passage, dim=dim), _BTREES["passages"], found)
+    return Tables(**records, passages=pieces, repairs=tuple(found.repairs), outdated=passages in found.older)
+
+
+async def _as_it_is(database: AsyncConnection, path: str, name: str) -> AsyncTable:
+    if (table := await opened(database, name)) is None:
+        raise StoreError(f"Table {name} is missing in {path}. Wait for the engine that maintains this store to make it, and try again.")
+    return table
+
+
+async def drop_superseded(path: str, generation: int) -> None:
+    """Drop the passages of earlier generations, which nobody searches any more."""
+    for name in (await (await connect(path)).list_tables()).tables:
+        if name.startswith("passages_") and int(name.removeprefix("passages_")) < generation:
+            await drop_table(path, name)
 
 
 async def drop_table(path: str, name: str) -> None:
-    database = await lancedb.connect_async(path, read_consistency_interval=timedelta(0))
-    await database.drop_table(name, ignore_missing=True)
+    await (await connect(path)).drop_table(name, ignore_missing=True)
 
 
 async def _open_or_create(
-    database: AsyncConnection, path: str, name: str, schema: pa.Schema, btrees: tuple[str, ...], repairs: list[str]
+    database: AsyncConnection, path: str, name: str, schema: pa.Schema, btrees: tuple[str, ...], found: _Found
 ) -> AsyncTable:
     try:
-        table = await database.open_table(name)
-    except ValueError as error:
-        if "was not found" not in str(error):
-            raise
-        return await _create(database, name, schema, btrees)
+        table = await opened(database, name)
     except RuntimeError as error:
-        if not any(sign in str(error) for sign in _TORN):
+        if is_shared(path) or not any(sign in str(error) for sign in _TORN):
             raise StoreError(f"Table {name} cannot be opened: {error}. Restore a backup of the home, or move {path} away.") from error
-        repairs.append(_set_newest_version_aside(path, name))
+        found.repairs.append(_set_newest_version_aside(path, name))
         table = await database.open_table(name)
-    await _add_missing_columns(table, schema)
+    if table is None:
+        return await _create(database, name, schema, btrees)
+    if await _add_missing_columns(table, schema):
+        found.older.add(name)
+    await _index_missing(table, btrees)
     return table
 
 
@@ -90,20 +147,8 @@ async def _create(database: AsyncConnection, name: str, schema: pa.Schema, btree
         await table.create_index(column, config=BTree())
     if "search_text" in schema.names:
         await table.create_index("scope", config=Bitmap())
-        await table.create_index(
-            "search_text",
-            config=FTS(
-                base_tokenizer="simple",
-                language="English",
-                stem=True,
-                lower_case=True,
-                ascii_folding=True,
-                remove_stop_words=True,
-                custom_stop_words=sorted(STOP),
-                max_token_length=128,  # the default of 40 drops SHA-1 hashes
-                with_position=False,
-            ),
-        )
+        await table.create_index("search_text", config=_PROSE)
+        await table.create_index("tied", config=_WORDS)
     return table
 
 
@@ -112,17 +157,33 @@ async def index_vectors(table: AsyncTable, *, segments: int) -> None:
 
     Every optimize adds a segment, and fragments of different segments are never merged; only a new index makes them one again.
     """
-    index = next((index for index in await table.list_indices() if index.name == f"{VECTOR}_idx"), None)
-    if index is None or (index.num_segments or 0) >= segments:
-        await table.create_index(VECTOR, config=IvfSq(distance_type="cosine"), replace=True)
+    held = await vector_segments(table)
+    if held == 0 or held >= segments:
+        await table.create_index(VECTOR, config=IvfSq(distance_type="l2"), replace=True)
 
 
-async def _add_missing_columns(table: AsyncTable, schema: pa.Schema) -> None:
-    """Columns that a newer Scrubjay knows are added as nulls, so that an older one can keep writing beside it."""
+async def vector_segments(table: AsyncTable) -> int:
+    """How many segments the vector index of a passages table has; 0 where there is none."""
+    return next((index.num_segments or 1 for index in await table.list_indices() if index.name == f"{VECTOR}_idx"), 0)
+
+
+async def _add_missing_columns(table: AsyncTable, schema: pa.Schema) -> bool:
+    """Columns that a newer Scrubjay knows are added as nulls, so that an older one can keep writing beside it; whether there were any."""
     present = set((await table.schema()).names)
     missing = [field for field in schema if field.name not in present]
     if missing:
         await table.add_columns(missing)
+    if any(field.name == "tied" for field in missing):
+        await table.create_index("tied", config=_WORDS)
+    return bool(missing)
+
+
+async def _index_missing(table: AsyncTable, columns: tuple[str, ...]) -> None:
+    """What an older Scrubjay did not look up by is indexed now."""
+    indexed = {column for index in await table.list_indices() for column in index.columns}
+    for column in columns:
+        if column not in indexed:
+            await table.create_index(column, config=BTree())
 
 
 def _set_newest_version_aside(path: str, name: str) -> str:

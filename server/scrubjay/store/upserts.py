@@ -7,6 +7,8 @@ An upsert of some columns makes LanceDB 0.40 read the whole table: 300 MB and 14
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +17,9 @@ from numpy.typing import NDArray
 
 from scrubjay.models.records import Passage
 from scrubjay.store import sql
-from scrubjay.store.schema import VECTOR, arrow_schema, to_table
+from scrubjay.store.schema import VECTOR, arrow_schema, micros, to_table
+
+_EMBEDDED = ("space_id", VECTOR, "token_vectors")  # what the model made of a passage; it stays while the passage does
 
 
 async def upsert(table: AsyncTable, rows: pa.Table) -> None:
@@ -25,25 +29,54 @@ async def upsert(table: AsyncTable, rows: pa.Table) -> None:
 
 
 async def upsert_passages(table: AsyncTable, passages: Sequence[Passage], dim: int, *, rewritten: bool) -> None:
-    """Write passages without vectors; where records were rewritten, a passage that was there before keeps its vector."""
-    known: dict[str, tuple[str | None, list[float] | None]] = {}
+    """Write passages without vectors; where records were rewritten, a passage that was there before keeps its vector and tokens."""
+    kept: dict[str, dict[str, Any]] = {}
     if rewritten:
-        rows = await table.query().where(sql.one_of("id", (piece.id for piece in passages))).select(["id", "space_id", VECTOR]).to_arrow()
-        ids, spaces, vectors = (rows[name].to_pylist() for name in ("id", "space_id", VECTOR))
-        known = dict(zip(ids, zip(spaces, vectors, strict=True), strict=True))
-    nothing = (None, None)
-    pieces = [piece.model_copy(update={"space_id": known.get(piece.id, nothing)[0]}) for piece in passages]
-    kept = [known.get(piece.id, nothing)[1] for piece in passages]
-    await upsert(table, to_table(pieces, arrow_schema(Passage, dim=dim), kept))
+        query = table.query().where(sql.one_of("id", (piece.id for piece in passages))).select(["id", *_EMBEDDED])
+        kept = {row.pop("id"): row for row in (await query.to_arrow()).to_pylist()}
+    nothing: dict[str, Any] = dict.fromkeys(_EMBEDDED)
+    before = [kept.get(piece.id, nothing) for piece in passages]
+    pieces = [
+        piece.model_copy(update={name: known[name] for name in _EMBEDDED if name != VECTOR})
+        for piece, known in zip(passages, before, strict=True)
+    ]
+    await upsert(table, to_table(pieces, arrow_schema(Passage, dim=dim), [known[VECTOR] for known in before]))
 
 
-async def put_vectors(table: AsyncTable, vectors: Mapping[str, NDArray[np.float32]], space_id: str) -> None:
-    """Give passages their vectors, by passage id; ids that are gone by now are passed over."""
+async def put_vectors(table: AsyncTable, vectors: Mapping[str, NDArray[np.float32]], codes: Mapping[str, bytes], space_id: str) -> None:
+    """Give passages their vectors, and the codes of their tokens where there are any, by passage id; ids gone by now are passed over."""
     rows = await table.query().where(sql.one_of("id", vectors)).to_arrow()
     if not len(rows):
         return
-    found = [vectors[id] for id in rows["id"].to_pylist()]
-    for name, values in ((VECTOR, found), ("space_id", [space_id] * len(found))):
+    ids = rows["id"].to_pylist()
+    made = {VECTOR: [vectors[id] for id in ids], "space_id": [space_id] * len(ids), "token_vectors": [codes.get(id) for id in ids]}
+    await _put(table, rows, made)
+
+
+class Seen(NamedTuple):
+    """How often a record was recalled since its count was written, and when last."""
+
+    times: int
+    last: datetime
+
+
+async def put_counts(table: AsyncTable, seen: Mapping[str, Seen]) -> None:
+    """Add to the access counts of the records that this table has."""
+    rows = await table.query().where(sql.one_of("id", seen)).to_arrow()
+    if not len(rows):
+        return
+    new = [seen[id] for id in rows["id"].to_pylist()]
+    counts, lasts = rows["access_count"].to_pylist(), rows["last_accessed_at"].to_pylist()
+    made = {
+        "access_count": [(count or 0) + one.times for count, one in zip(counts, new, strict=True)],
+        "last_accessed_at": [max(last or 0, micros(one.last)) for last, one in zip(lasts, new, strict=True)],
+    }
+    await _put(table, rows, made)
+
+
+async def _put(table: AsyncTable, rows: pa.Table, made: Mapping[str, Sequence[Any]]) -> None:
+    """Write these rows again, with other values in some columns."""
+    for name, values in made.items():
         at = rows.schema.get_field_index(name)
         rows = rows.set_column(at, rows.schema.field(at), pa.array(values, rows.schema.field(at).type))
     await table.merge_insert("id").when_matched_update_all().execute(rows)

@@ -1,0 +1,52 @@
+"""The two ways into the passages table: by words and by vector. Knows what a search reads of a passage and how thoroughly it looks;
+does not know what the rows are then worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from lancedb import AsyncTable
+from lancedb.query import MatchQuery
+from numpy.typing import NDArray
+
+LEG_COLUMNS = [
+    "id",
+    "src",
+    "record_id",
+    "role",
+    "text",
+    "scope",
+    "session_id",
+    "dated_at",
+    "importance_score",
+    "space_id",
+]
+PROBES = 64  # partitions looked into, of 8,192 passages each: all of them up to half a million, where 20 miss a third of the nearest 200
+
+
+async def by_words(passages: AsyncTable, text: str, where: str, limit: int, extra: Sequence[str]) -> pa.Table:
+    """See `Store.by_words`."""
+    query = passages.query().nearest_to_text(MatchQuery(text, "search_text")).where(where)
+    return await query.select([*LEG_COLUMNS, *extra, "_score"]).limit(limit).to_arrow()
+
+
+async def by_ties(passages: AsyncTable, words: Iterable[str], where: str, limit: int, columns: Sequence[str]) -> pa.Table:
+    """See `Store.tied`."""
+    query = passages.query().nearest_to_text(MatchQuery(" ".join(words), "tied")).where(where)
+    return await query.select([*columns, "tied"]).limit(limit).to_arrow()
+
+
+async def by_vector(passages: AsyncTable, vector: NDArray[np.float32], where: str, limit: int, extra: Sequence[str]) -> pa.Table:
+    """See `Store.by_vector`.
+
+    Asked for by squared Euclidean distance, which is 2 (1 - cos) between vectors of length 1, for rows in the index (one byte a number,
+    so that a cosine may be off by .005) and beside it alike. An index by cosine answers in that scale too, but the rows beside it in
+    another, unless all are weighed again by their full vectors, which took 4 of 15 ms.
+    """
+    query = passages.query().nearest_to(vector).distance_type("l2").nprobes(PROBES).where(where)
+    rows = await query.select([*LEG_COLUMNS, *extra, "_distance"]).limit(limit).to_arrow()
+    at = rows.schema.get_field_index("_distance")
+    return rows.set_column(at, "_distance", pc.divide(rows["_distance"], 2.0))

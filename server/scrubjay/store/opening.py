@@ -1,0 +1,89 @@
+"""Opens a store wherever it lies. Knows that in a bucket one engine makes the tables, and that the others wait for it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from scrubjay.errors import StoreError
+from scrubjay.store.connection import is_shared
+from scrubjay.store.failures import not_opened
+from scrubjay.store.index_note import INDEX, brought_forward, first_note, parse_note
+from scrubjay.store.lease import SECONDS, Lease
+from scrubjay.store.notes import FileNotes
+from scrubjay.store.sharing import join
+from scrubjay.store.store import Store
+from scrubjay.store.tables import open_tables
+
+PATIENCE = 60.0  # seconds for the engine that maintains a store to make its tables
+_PAUSE = 0.5
+
+
+async def open_at(path: str, *, dim: int | None, lease_seconds: float = SECONDS) -> Store:
+    """Open the store in a folder, or below the prefix of a bucket; see `open_store`.
+
+    Raises:
+        StoreError: it cannot be reached, is damaged, or a newer Scrubjay wrote it.
+    """
+    try:
+        return await (_open_shared(path, dim, lease_seconds) if is_shared(path) else open_store(path, dim=dim))
+    except (OSError, RuntimeError, ValueError) as error:  # LanceDB's: a full disk, missing rights, no such bucket, unknown damage
+        raise not_opened(path, error) from error
+
+
+async def open_store(path: str, *, dim: int | None) -> Store:
+    """Open the store in a folder, creating it; `dim` is the width of the encoder's vectors, None if no encoder is known.
+
+    Raises:
+        StoreError: the files are damaged, or a newer Scrubjay wrote them.
+    """
+    os.makedirs(path, mode=0o700, exist_ok=True)
+    notes = FileNotes(path)
+    note = await first_note(notes, path, dim)
+    tables = await open_tables(path, note.passages, note.dim)
+    return Store(path, await brought_forward(notes, note, outdated=tables.outdated), tables)
+
+
+async def _open_shared(path: str, dim: int | None, lease_seconds: float) -> Store:
+    shared = await join(path, seconds=lease_seconds)
+    until = time.monotonic() + PATIENCE
+    while True:
+        if await shared.lease.keep():
+            async with _kept(shared.lease):
+                note = await first_note(shared.notes, path, dim)
+                tables = await open_tables(path, note.passages, note.dim)
+                note = await brought_forward(shared.notes, note, outdated=tables.outdated)
+            shared.leads = True
+            return Store(path, note, tables, shared)
+        text = await shared.notes.read(INDEX)
+        if text is not None:
+            note = parse_note(text, path)
+            try:
+                return Store(path, note, await open_tables(path, note.passages, note.dim, change=False), shared)
+            except StoreError:  # a table is missing, which is about to be made
+                if time.monotonic() > until:
+                    raise
+        elif time.monotonic() > until:
+            raise StoreError(f"The store in {path} is not made yet; {shared.lease.holder} holds its lease. Look whether that engine runs.")
+        await asyncio.sleep(_PAUSE)
+
+
+@asynccontextmanager
+async def _kept(lease: Lease) -> AsyncIterator[None]:
+    """Renew the lease while tables are made, which takes some twenty commits."""
+    made = asyncio.Event()
+
+    async def renew() -> None:
+        while not made.is_set():  # an end that is asked for: cancellations are now and then lost in LanceDB
+            await lease.keep()
+            await asyncio.sleep(_PAUSE)
+
+    renewing = asyncio.create_task(renew())
+    try:
+        yield
+    finally:
+        made.set()
+        await renewing

@@ -1,0 +1,86 @@
+"""Takes the bytes of records off the disk. Knows that LanceDB keeps deleted rows in their files and deleted versions beside them; does
+not know what was in the records, or who wanted them gone.
+
+Measured on LanceDB 0.40: a delete and a compaction leave the text where it was, because a fragment is rewritten only when over a tenth
+of it is deleted or when it is merged with another. So a row that stays is written again, which makes a second fragment, and then
+everything is merged and every older version removed. Index pages that a compaction replaced go with the next one, hence two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from lancedb import AsyncTable
+from lancedb.index import Bitmap
+
+from scrubjay.models.records import Turn
+from scrubjay.store import sql
+from scrubjay.store.changes import TABLE_OF
+from scrubjay.store.failures import not_written
+from scrubjay.store.schema import VECTOR, arrow_schema, to_table
+from scrubjay.store.sharing import KEPT
+from scrubjay.store.store import Store
+from scrubjay.store.tables import index_vectors
+from scrubjay.store.upserts import upsert
+
+_AT_ONCE = timedelta(milliseconds=1)  # safe only because nobody else writes, and we hold the store's lock; 0 would warn of others
+
+
+async def purge(store: Store, ids: Collection[str], now: datetime) -> None:
+    """Delete these records with their passages and every older version of their tables; a turn leaves an empty one in its place.
+
+    The caller has committed everything. A whole-table rewrite of each table that held one; a search that runs meanwhile may fail
+    once. Repeating it is harmless, also after an interruption. Of a shared store the older versions stay for the hour in which another
+    engine may read them; `Upkeep.sweep` removes them then.
+
+    Raises:
+        StoreError: the disk does not take it.
+    """
+    async with store.lock:
+        try:
+            await _purge(store, ids, now)
+        except (RuntimeError, OSError) as error:
+            raise not_written(store.path, error) from error
+    await store.checkpoint()
+
+
+async def _purge(store: Store, ids: Collection[str], now: datetime) -> None:
+    turns = [bare(turn, now) for turn in await store.select(Turn, sql.one_of("id", ids))]
+    for table, column in ((store.tables.passages, "record_id"), (store.tables.memories, "id"), (store.tables.documents, "id")):
+        if await table.count_rows(sql.one_of(column, ids)):  # a delete of nothing is a version too, with its condition in it
+            await table.delete(sql.one_of(column, ids))
+    if turns:
+        await upsert(store.tables.turns, to_table(turns, arrow_schema(Turn)))
+    names = ["passages", *TABLE_OF.values()]
+    for name in names:
+        await _rewrite(store.tables.of(name), at_once=store.shared is None)
+    if store.shared is not None:
+        return
+    await store.reopen()  # the old connection holds index files open that are deleted
+    for name in names:
+        await store.tables.of(name).optimize(cleanup_older_than=_AT_ONCE, delete_unverified=True)
+    await store.reopen()
+
+
+def bare(turn: Turn, now: datetime) -> Turn:
+    """A turn without anything that was said: its place in the session, and its key, so that no transcript brings it back."""
+    nothing: dict[str, Any] = dict.fromkeys(("user", "assistant", "role", "text", "summary", "host", "forget_reason"))
+    lists: dict[str, Sequence[str]] = dict.fromkeys(("tags", "tools", "files"), ())
+    gone = turn.forgotten_at or now
+    return turn.model_copy(update={**nothing, **lists, "metadata": {}, "forgotten_at": gone, "purged_at": now, "updated_at": now})
+
+
+async def _rewrite(table: AsyncTable, *, at_once: bool) -> None:
+    """Merge all fragments of a table into new ones, and remove everything older, `at_once` or when nobody can be reading it."""
+    kept = await table.query().limit(1).to_arrow()
+    if len(kept):
+        await upsert(table, kept)
+    for index in await table.list_indices():
+        (column,) = index.columns
+        if column == VECTOR:
+            await index_vectors(table, segments=0)  # fragments of different segments are never merged
+        elif index.index_type == "Bitmap":  # which keeps values that no row has any more
+            await table.create_index(column, config=Bitmap(), replace=True)
+    await table.optimize(cleanup_older_than=_AT_ONCE if at_once else KEPT, delete_unverified=at_once)

@@ -1,0 +1,72 @@
+"""The records as they were at one moment, however much is written while they are read. Knows versions of tables and how a large one is
+read in pages; does not know what the records are read for.
+
+LanceDB keeps every version of a table until it is cleaned up. While a snapshot is open, `Store.readers` keeps upkeep from that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from lancedb import AsyncTable
+
+from scrubjay.models.records import AnyRecord, Document, Memory, Turn
+from scrubjay.store import sql
+from scrubjay.store.changes import TABLE_OF
+from scrubjay.store.connection import connect
+from scrubjay.store.schema import from_table
+from scrubjay.store.store import Store
+
+Kind = type[Turn] | type[Memory] | type[Document]
+
+_PAGE = {"turns": 200, "memories": 200, "documents": 8}  # records read at once; a document may have 50 MB
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Three tables, each at one version. Order is kept: 40 bytes a record are in memory, the rest a page at a time."""
+
+    tables: dict[str, AsyncTable]
+    where: str
+
+    async def count(self, kind: Kind) -> int:
+        return await self.tables[TABLE_OF[kind]].count_rows(self.where)
+
+    async def pages(self, kind: Kind) -> AsyncIterator[list[AnyRecord]]:
+        """All records of a kind in the order in which they were made, which no later write changes."""
+        name = TABLE_OF[kind]
+        table = self.tables[name]
+        rows = await table.query().where(self.where).select(["id", "created_at"]).to_arrow()
+        ids = rows.sort_by([("created_at", "ascending"), ("id", "ascending")])["id"]
+        for start in range(0, len(ids), _PAGE[name]):
+            wanted = ids.slice(start, _PAGE[name]).to_pylist()
+            page = await table.query().where(sql.one_of("id", wanted)).to_arrow()
+            found: dict[str, AnyRecord] = {row.id: row for row in from_table(kind, page)}
+            yield [found[id] for id in wanted]
+
+
+@asynccontextmanager
+async def snapshot(store: Store, scope: str | None) -> AsyncIterator[Snapshot]:
+    """The committed records of a scope (None: of all) as they are now; the caller has flushed what is staged."""
+    database = await connect(store.path)
+    store.readers += 1
+    try:
+        async with store.lock:  # between two commits, so that the tables fit each other
+            tables = {name: await database.open_table(name) for name in TABLE_OF.values()}
+            for table in tables.values():
+                await table.checkout(await table.version())
+        yield Snapshot(tables, "true" if scope is None else sql.equal("scope", scope))
+    finally:
+        store.readers -= 1
+
+
+async def rows_at(path: str, names: Iterable[str]) -> dict[str, int]:
+    """How many rows the tables of another store have; nothing there is changed.
+
+    Raises:
+        ValueError, RuntimeError: a table is missing or damaged.
+    """
+    database = await connect(path)
+    return {name: await (await database.open_table(name)).count_rows() for name in names}

@@ -1,0 +1,100 @@
+"""Homes of other versions: an older one is brought forward when it is opened, a newer one is refused and left as it is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import lancedb
+import pytest
+from hashing_encoder import HashingEncoder
+from said import embedded, fact, search, texts, turn
+
+from scrubjay.engine.core import Core, open_core
+from scrubjay.errors import StoreError
+from scrubjay.home import Home
+from scrubjay.models.records import Memory, Turn
+from scrubjay.settings import Settings
+from scrubjay.store.index_note import IndexNote
+from scrubjay.store.notes import FileNotes
+from scrubjay.store.opening import open_store
+
+YOUNGER = {  # columns that the first Scrubjay did not have
+    "turns": ["purged_at"],
+    "memories": ["replaced_at"],
+    "documents": ["file_size", "file_mtime", "file_digest", "folder"],
+    IndexNote().passages: ["facets", "tied", "hidden_at", "token_vectors"],
+}
+
+
+async def reopened(home: Home, clock: Callable[[], datetime]) -> Core:
+    return await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+
+
+async def test_a_home_of_an_older_schema_is_read_written_and_searched(home: Home, clock: Callable[[], datetime]):
+    first = await reopened(home, clock)
+    await turn(first, "one", user="Which port does the proxy listen on?", assistant="8080, as in proxy.toml.")
+    old = await fact(first, "The finch build uses Clang 19.")
+    await embedded(first)
+    await first.close()
+    database = await lancedb.connect_async(home.data, read_consistency_interval=timedelta(0))
+    for name, columns in YOUNGER.items():
+        table = await database.open_table(name)
+        for index in await table.list_indices():
+            if set(index.columns) & set(columns):
+                await table.drop_index(index.name)
+        await table.drop_columns(columns)
+    second = await reopened(home, clock)
+    try:
+        assert texts(await search(second, "finch build", include_turns=False)) == ["The finch build uses Clang 19."]
+        new = await fact(second, "The finch build uses Clang 20.", updates=old.id)
+        await turn(second, "one", user="And the wren?", assistant="7070.")
+        assert texts(await search(second, "finch build Clang", include_turns=False)) == ["The finch build uses Clang 20."]
+        kept = await second.store.get(Memory, [old.id, new.id])
+        assert (kept[old.id].is_latest, kept[new.id].version) == (False, 2) and kept[old.id].replaced_at is not None
+        assert await second.store.count(Turn) == 2
+    finally:
+        await second.close()
+
+
+async def test_what_an_older_scrubjay_left_out_is_filled_in_and_vectors_are_kept(home: Home, clock: Callable[[], datetime]):
+    first = await reopened(home, clock)
+    await fact(first, "The port in `src/net/ports.py` is 8421.", metadata={"team": "api"})
+    await fact(first, "The port was 8000.")
+    await embedded(first)
+    before = await stored(first)
+    await first.close()
+    table = await (await lancedb.connect_async(home.data)).open_table(IndexNote().passages)
+    for index in await table.list_indices():
+        if index.columns == ["tied"]:
+            await table.drop_index(index.name)
+    await table.drop_columns(["facets", "tied"])
+
+    second = await reopened(home, clock)
+    assert not second.store.note.complete
+    async with asyncio.timeout(30):
+        while not second.store.note.complete:
+            await asyncio.sleep(0.01)
+    assert await stored(second) == before
+    assert texts(await search(second, "port", filters={"key": "team", "value": "api"})) == ["The port in `src/net/ports.py` is 8421."]
+    assert texts(await search(second, "ports.py", top_k=1)) == ["The port in `src/net/ports.py` is 8421."]
+    await second.close()
+
+
+async def stored(core: Core) -> list[dict]:
+    """All passages as they lie on disk, vectors included."""
+    rows = await core.store.tables.passages.query().to_arrow()
+    return sorted(rows.select(sorted(rows.column_names)).to_pylist(), key=lambda row: row["id"])
+
+
+async def test_a_home_of_a_newer_version_is_refused_whatever_else_its_note_says(home: Home):
+    await open_store(home.data, dim=64)
+    note = Path(FileNotes(home.data).path("index"))
+    note.write_text(json.dumps(json.loads(note.read_text()) | {"schema_version": 99, "of_the_future": True, "dim": "wide"}))
+    before = {path: path.read_bytes() for path in Path(home.data).rglob("*") if path.is_file()}
+    with pytest.raises(StoreError, match=r"newer Scrubjay \(schema 99, this one knows 1\)\. Upgrade Scrubjay; nothing was changed"):
+        await open_store(home.data, dim=64)
+    assert {path: path.read_bytes() for path in Path(home.data).rglob("*") if path.is_file()} == before

@@ -1,0 +1,264 @@
+"""Several engines on one bucket: real LanceDB against moto's S3 server, each engine with a home of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+from hashing_encoder import HashingEncoder
+from said import SCOPE, fact, forget, search, texts, turn
+
+from scrubjay import spool
+from scrubjay.encoders import EmbeddingWorker
+from scrubjay.engine import scopes
+from scrubjay.engine.core import Core
+from scrubjay.engine.engine import utc_now
+from scrubjay.errors import InputError, StoreError
+from scrubjay.home import open_home
+from scrubjay.models.records import Memory, Turn
+from scrubjay.settings import Settings
+from scrubjay.store import sql
+from scrubjay.store.connection import ALWAYS, connect
+from scrubjay.store.inbox import ENVELOPE, open_inbox
+from scrubjay.store.opening import open_at
+
+LEASE = 8.0  # seconds
+Start = Callable[[str], Awaitable[Core]]
+
+
+@pytest.fixture
+async def start(place: str, tmp_path: Path) -> AsyncIterator[Start]:
+    """Starts an engine's core by the name of its home; the lease runs out sooner than for users."""
+
+    async def started(name: str) -> Core:
+        worker = EmbeddingWorker(HashingEncoder)
+        worker.start()
+        store = await open_at(place, dim=64, lease_seconds=LEASE)
+        core = Core(open_home(str(tmp_path / name)), store, worker, Settings(store=place), utc_now)
+        core.start()
+        return await stack.enter_async_context(closing(core))
+
+    async with AsyncExitStack() as stack:
+        yield started
+
+
+@asynccontextmanager
+async def closing(core: Core) -> AsyncIterator[Core]:
+    try:
+        yield core
+    finally:
+        await core.close()
+
+
+async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 30.0) -> None:
+    async with asyncio.timeout(seconds):
+        while not await holds():
+            await asyncio.sleep(0.05)
+
+
+async def test_what_one_engine_was_told_the_other_finds(start: Start):
+    first, second = await start("a"), await start("b")
+    assert (first.store.writes, second.store.writes) == (True, False)
+    await fact(first, "The gate opens at seven.")
+    await fact(second, "The heron nests behind the mill.")
+
+    async def both() -> bool:
+        found = [texts(await search(core, "heron gate", top_k=5)) for core in (first, second)]
+        return all({"The gate opens at seven.", "The heron nests behind the mill."} <= set(each) for each in found)
+
+    await until(both)
+
+
+async def test_a_write_is_read_by_its_id_before_another_engine_has_written_it(start: Start):
+    _, second = await start("a"), await start("b")
+    recorded = await turn(second, "s1", user="Which port?", assistant="Port 8080.")
+    kept = await second.find(recorded.id)
+    assert isinstance(kept, Turn) and kept.user == "Which port?"
+
+
+async def test_engines_that_write_at_once_lose_nothing_and_number_turns_without_gaps(start: Start):
+    first, second = await start("a"), await start("b")
+
+    async def record(core: Core, said: str) -> None:
+        for number in range(50):
+            await turn(core, "shared", user=f"{said} asks question number {number}", assistant=f"Answer {number} to {said}.")
+
+    await asyncio.gather(record(first, "Ann"), record(second, "Bob"))
+
+    async def all_there() -> bool:
+        return await first.store.count(Turn) == 100
+
+    await until(all_there, 120)
+    rows = await first.store.select(Turn, "true", columns=["turn", "user"])
+    assert sorted(row.turn for row in rows) == list(range(100))
+    assert len({row.user for row in rows}) == 100
+    assert spool.pending(second.home) == []
+
+
+async def test_two_sides_of_one_turn_told_to_two_engines_become_one_turn(start: Start):
+    first, second = await start("a"), await start("b")
+    await asyncio.gather(
+        turn(first, "s1", user="How long does the lease last?", prompt_id="p1"),
+        turn(second, "s1", assistant="Fifteen seconds without a beat.", prompt_id="p1"),
+    )
+
+    async def whole() -> bool:
+        rows = await first.store.select(Turn, sql.equal("session_id", "s1"))
+        return [(row.user, row.assistant) for row in rows] == [("How long does the lease last?", "Fifteen seconds without a beat.")]
+
+    await until(whole)
+
+
+async def test_when_the_maintainer_leaves_another_engine_takes_its_place_and_its_work(start: Start):
+    first, second = await start("a"), await start("b")
+    await fact(first, "The ferry leaves at nine.")
+    await first.writer.settle()
+    await first.close()
+    await fact(second, "The ferry is blue.")
+
+    async def leads() -> bool:
+        return second.store.writes
+
+    await until(leads)
+    assert {"The ferry leaves at nine.", "The ferry is blue."} <= set(texts(await search(second, "ferry")))
+
+    async def embedded() -> bool:
+        return await second.store.count_passages("space_id IS NULL") == 0
+
+    await until(embedded)
+
+
+async def test_when_the_maintainer_dies_what_others_handed_over_waits_for_the_next(start: Start, place: str):
+    first, second = await start("a"), await start("b")
+    await first._background.end()  # it stops in the middle of everything, and gives nothing back
+    await fact(second, "The kiln was lit on Monday.")
+    await second.writer.settle()
+    assert spool.pending(second.home) == []  # the bucket has it
+    inbox = await open_inbox(await connect(place, fresh=ALWAYS))
+    assert [entry.kind for entry in await inbox.waiting()] == [ENVELOPE]
+
+    async def taken() -> bool:
+        return second.store.writes and await second.store.count(Memory) == 1
+
+    await until(taken)
+    assert await inbox.waiting() == []
+
+
+async def test_a_restarted_engine_hands_over_what_its_spool_still_holds(start: Start):
+    await start("a")
+    second = await start("b")
+    await second._background.end()
+    await fact(second, "The spool survives a power cut.")
+    assert len(spool.pending(second.home)) == 1
+    again = await start("b")
+
+    async def found() -> bool:
+        return texts(await search(again, "What survives a power cut?"))[:1] == ["The spool survives a power cut."]
+
+    await until(found)
+
+
+async def test_what_is_forgotten_or_purged_through_any_engine_is_gone_in_all(start: Start):
+    first, second = await start("a"), await start("b")
+    kept, purged = await fact(first, "The cellar key hangs left."), await fact(first, "The attic key hangs right.")
+    await search(first, "key")
+    await forget(second, kept.id)
+    await forget(second, purged.id, purge=True)
+
+    async def gone() -> bool:
+        return [texts(await search(core, "key hangs")) for core in (first, second)] == [[], []]
+
+    await until(gone)
+    assert await first.store.count(Memory, sql.equal("id", purged.id)) == 0
+
+
+async def test_access_that_a_follower_saw_is_counted(start: Start):
+    first, second = await start("a"), await start("b")
+    added = await fact(first, "The well is forty metres deep.")
+    await first.writer.settle()
+
+    async def recalled() -> bool:
+        return bool(texts(await search(second, "How deep is the well?")))
+
+    await until(recalled)
+    await second.access.flush(everything=True)
+
+    async def counted() -> bool:
+        rows = await first.store.get(Memory, [added.id])
+        return rows[added.id].access_count >= 1
+
+    await until(counted)
+
+
+async def test_a_follower_searches_by_meaning_and_goes_on_after_a_reindex(start: Start):
+    first, second = await start("a"), await start("b")
+    await fact(first, "The lantern burns oil.")
+
+    async def has_vectors() -> bool:
+        return await first.store.count(Memory) == 1 and await first.store.count_passages("space_id IS NULL") == 0
+
+    await until(has_vectors)
+
+    async def meant() -> bool:
+        return await second.indexer.embed_query("lantern") is not None
+
+    await until(lambda: _searched(second, "lantern", "The lantern burns oil."))
+    await until(meant)
+    await first.reindex()
+    assert first.store.note.generation == 2
+    await until(lambda: _searched(second, "lantern", "The lantern burns oil."))
+
+    async def moved() -> bool:
+        await search(second, "lantern")
+        return second.store.note == first.store.note
+
+    await until(moved)
+
+
+async def _searched(core: Core, query: str, answer: str) -> bool:
+    return texts(await search(core, query))[:1] == [answer]
+
+
+async def test_what_only_the_maintainer_can_do_is_refused_elsewhere_with_its_name(start: Start):
+    first, second = await start("a"), await start("b")
+    me = re.escape(first.store.shared.lease.holder)
+    with pytest.raises(InputError, match=f"A reindex is for the engine that maintains this store: {me}"):
+        await second.reindex()
+    with pytest.raises(InputError, match=f"Merging scopes is for the engine that maintains this store: {me}"):
+        await scopes.merge(second, "old", "new")
+
+
+async def test_sweeping_leaves_one_generation_and_every_record(start: Start):
+    first = await start("a")
+    await fact(first, "The archive stays.")
+    await first.reindex()
+    await first.upkeep.sweep()
+    names = (await (await connect(first.store.path)).list_tables()).tables
+    assert sorted(names) == ["documents", "inbox", "memories", "notes", "passages_2", "turns"]
+    assert texts(await search(first, "archive")) == ["The archive stays."]
+
+
+async def test_a_backup_of_a_bucket_is_refused_with_what_to_do_instead(start: Start, tmp_path: Path):
+    first = await start("a")
+    with pytest.raises(InputError, match="scrubjay export"):
+        await first.backup.make(str(tmp_path / "copy"), lambda done, total: None)
+
+
+async def test_a_store_that_a_newer_version_wrote_is_refused(start: Start, place: str):
+    first = await start("a")
+    text = await first.store.notes.read("index")
+    assert text is not None
+    await first.store.notes.write("index", text.replace('"schema_version": 1', '"schema_version": 99'))
+    with pytest.raises(StoreError, match="newer Scrubjay"):
+        await open_at(place, dim=64)
+
+
+async def test_a_scope_is_no_wider_in_a_bucket(start: Start):
+    first, second = await start("a"), await start("b")
+    await fact(second, "The other tenant's secret number is nine.", scope="other")
+    await search(second, "number", scope="other")
+    assert texts(await search(first, "secret number", scope=SCOPE)) == []

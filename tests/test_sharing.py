@@ -1,0 +1,64 @@
+"""What the engines of one bucket agree by: the lease, the inbox, and a bucket that can be reached. Against moto's S3 server."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+from hashing_encoder import HashingEncoder
+
+from scrubjay.engine.core import open_core
+from scrubjay.engine.engine import utc_now
+from scrubjay.errors import StoreError
+from scrubjay.home import open_home
+from scrubjay.settings import Settings
+from scrubjay.store.connection import ALWAYS, connect
+from scrubjay.store.inbox import ENVELOPE, Entry, open_inbox
+from scrubjay.store.lease import Lease
+from scrubjay.store.notes import open_notes
+from scrubjay.store.opening import open_at
+
+
+async def test_a_bucket_that_is_not_there_is_said_in_a_sentence(place: str, tmp_path: Path):
+    settings = Settings(store="s3://no-such-bucket/x")
+    with pytest.raises(StoreError, match=r"s3://no-such-bucket/x cannot be reached: .*\(NoSuchBucket\)\. Look at the name of the bucket"):
+        await open_core(open_home(str(tmp_path / "home")), settings, utc_now, lambda *_, **__: HashingEncoder())
+
+
+async def test_a_server_that_does_not_answer_is_said_in_a_sentence(place: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("AWS_ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(StoreError, match="cannot be reached: Connection refused"):
+        await open_at(place, dim=64)
+
+
+async def test_the_lease_has_one_holder_and_goes_on_only_when_its_beat_stops(place: str):
+    now = time.monotonic()
+    notes = [await open_notes(await connect(place, fresh=ALWAYS)) for _ in range(4)]
+    leases = [Lease(each, f"engine-{number}", seconds=10, clock=lambda: now) for number, each in enumerate(notes)]
+    assert sorted(await asyncio.gather(*(lease.keep() for lease in leases))) == [False, False, False, True]
+    holder = next(lease for lease in leases if lease.valid)
+    other = next(lease for lease in leases if not lease.valid)
+    now += 6
+    assert not await other.keep() and await holder.keep()
+    now += 6
+    assert not await other.keep()  # the beat went on
+    now += 6
+    assert not holder.valid and not await other.keep()  # the holder stops before anybody else begins
+    now += 5
+    assert await other.keep() and not await holder.keep()
+    assert (other.valid, holder.valid, holder.holder) == (True, False, other.holder)
+    await other.release()
+    now += 6
+    assert await holder.keep()
+
+
+async def test_an_entry_put_in_twice_waits_once_and_entries_keep_their_order(place: str):
+    inbox = await open_inbox(await connect(place, fresh=ALWAYS))
+    entries = [Entry(f"{number:020d}-x", ENVELOPE, "{}") for number in (3, 1, 2)]
+    await inbox.put(entries)
+    await inbox.put(entries[:1])
+    assert [entry.id for entry in await inbox.waiting()] == sorted(entry.id for entry in entries)
+    await inbox.remove([entries[0].id])
+    assert await inbox.holds(entry.id for entry in entries) == {entries[1].id, entries[2].id}
