@@ -9,17 +9,19 @@ from hypothesis.extra.numpy import arrays
 
 from scrubjay.ranking import (
     ALONE,
+    FADING,
     FAR,
+    LATE,
     NEAR,
     SESSION,
     Signals,
+    beside,
     blend,
-    evidence,
-    in_context,
+    from_context,
+    late,
     order,
     ranking_sum,
     recency,
-    relevance,
     scale,
     window,
 )
@@ -62,20 +64,24 @@ def test_what_a_leg_did_not_find_counts_as_its_worst():
     assert scale(np.array([np.nan, np.nan])).tolist() == [0.0, 0.0]
 
 
+def in_context(score, session, place):
+    return score + sum(from_context(score, np.array(session), np.array(place)).values())
+
+
 def test_neighbours_and_the_session_pass_score_on_but_not_across_sessions():
     score = np.array([1.0, 0.0, 0.0, 0.0, 0.0])
-    total = in_context(score, np.array([0, 0, 0, 0, 1]), np.array([0, 1, 2, 3, 0]))
+    total = in_context(score, [0, 0, 0, 0, 1], [0, 1, 2, 3, 0])
     assert np.allclose(total, [1 + SESSION, SESSION + NEAR, SESSION + FAR, SESSION, 0.0])
 
 
 def test_a_gap_between_places_counts_as_distance():
     score = np.array([1.0, 0.0, 0.0])
-    total = in_context(score, np.array([0, 0, 0]), np.array([3, 5, 9]))
+    total = in_context(score, [0, 0, 0], [3, 5, 9])
     assert np.allclose(total, [1 + SESSION, SESSION + FAR, SESSION])
 
 
 def test_a_record_without_neighbours_gets_a_share_of_its_own_score_instead():
-    assert np.allclose(in_context(np.array([0.5]), np.array([-1]), np.array([-1])), [0.5 * (1 + ALONE)])
+    assert np.allclose(in_context(np.array([0.5]), [-1], [-1]), [0.5 * (1 + ALONE)])
 
 
 @given(columns, st.data())
@@ -92,8 +98,10 @@ def test_raising_one_signal_never_lowers_a_candidates_rank(cosine, data):
                 date=np.zeros(n),
                 speaker=np.zeros(n, bool),
                 quoted=np.zeros(n, bool),
+                named=np.zeros(n),
                 session=np.full(n, -1),
                 place=np.full(n, -1),
+                late=np.zeros(n),
             )
         )
 
@@ -103,21 +111,80 @@ def test_raising_one_signal_never_lowers_a_candidates_rank(cosine, data):
     assert (after > after[at] + 1e-12).sum() <= (before > before[at] + 1e-12).sum()
 
 
-@given(columns, shares, st.data())
-def test_relevance_is_monotone_in_the_ranking_sum_and_stays_in_bounds(total, proof, data):
-    quoted = data.draw(arrays(bool, len(total)))
-    total = total + quoted  # a quotation lies above what context adds
-    values = relevance(total, proof, quoted=quoted)
+@st.composite
+def looks(draw):
+    """Matches of candidates with the tokens of a question, some unknown; the positions looked at; sessions in order, with gaps."""
+    n, tokens = draw(st.integers(1, 12)), draw(st.integers(1, 5))
+    matches = draw(arrays(float, (n, tokens), elements=shares))
+    matches[draw(arrays(bool, n))] = np.nan
+    looked = np.array(draw(st.permutations(range(n)))[: draw(st.integers(1, n))])
+    session = np.sort(draw(arrays(np.int64, n, elements=st.integers(0, 2))))
+    return matches, looked, session, np.cumsum(draw(arrays(np.int64, n, elements=st.integers(1, 2))))
+
+
+@given(looks(), st.data())
+def test_late_scores_lie_in_bounds_and_do_not_depend_on_the_order_of_the_looked_at_or_of_the_tokens(look, data):
+    matches, looked, session, place = look
+    values = late(matches, looked, session, place)
     assert np.all((values >= 0) & (values <= 1))
-    assert np.all(values[quoted] >= 0.9)
-    for group in (quoted, ~quoted):
-        ranked = np.argsort(total[group], kind="stable")
-        assert np.all(np.diff(values[group][ranked]) >= -1e-12)
+    assert not values[np.setdiff1d(np.arange(len(matches)), looked)].any()
+    tokens = data.draw(st.permutations(range(matches.shape[1])))
+    assert np.allclose(values, late(matches[:, tokens], np.array(data.draw(st.permutations(looked))), session, place))
 
 
-def test_evidence_adds_up_meaning_and_words():
-    values = evidence(np.array([0.1, 0.45, 0.45, 0.9, np.nan]), np.array([0.0, 0.0, 0.5, 1.0, 1.0]))
-    assert values[0] == 0 and np.isclose(values[1], 0.5) and values[2] > values[1] and values[3] == 1.0 and np.isclose(values[4], 0.8)
+@given(looks())
+def test_what_matches_better_in_every_token_never_scores_less(look):
+    matches, looked, _, place = look
+    alone = np.full(len(matches), -1)
+    values = late(matches, looked, alone, place)
+    for one in looked:
+        for other in looked:
+            if np.all(matches[one] >= matches[other]):  # False where either is unknown
+                assert values[one] >= values[other] - 1e-9
+
+
+@given(looks())
+def test_a_candidate_of_which_no_tokens_are_known_counts_as_the_mean_of_the_others(look):
+    matches, looked, _, place = look
+    values = late(matches, looked, np.full(len(matches), -1), place)
+    unknown = np.isnan(matches[looked]).any(axis=1)
+    if not unknown.all():
+        assert np.allclose(values[looked[unknown]], values[looked[~unknown]].mean())
+    else:
+        assert not values.any()
+
+
+@given(st.integers(1, 9), st.integers(0, 4), shares)
+def test_tokens_that_match_everywhere_alike_tell_nothing(n, tokens, value):
+    assert not late(np.full((n, tokens), value), np.arange(n), np.zeros(n, int), np.arange(n)).any()
+
+
+def test_turns_up_to_two_places_away_lend_their_tokens_but_not_over_a_wider_gap_or_into_another_session():
+    matches = np.array([[1.0], [0.0], [0.0], [0.0], [0.0], [0.0]])
+    values = late(matches, np.arange(6), np.array([0, 0, 0, 0, 0, 1]), np.array([0, 1, 2, 3, 6, 0]))
+    assert np.allclose(values, [1.0, FADING, FADING**2, 0.0, 0.0, 0.0])
+    values = late(matches, np.arange(6), np.array([0, 0, 0, 0, 0, 1]), np.array([0, 2, 3, 4, 6, 1]))
+    assert np.allclose(values, [1.0, FADING**2, 0.0, 0.0, 0.0, 0.0])
+
+
+def test_a_hairs_breadth_between_candidates_is_not_stretched():
+    assert np.ptp(late(np.array([[0.5], [0.52]]), np.arange(2), np.full(2, -1), np.full(2, -1))) <= 0.1 + 1e-9
+
+
+@given(looks(), st.data())
+def test_the_close_look_leaves_the_order_of_those_it_did_not_see(look, data):
+    matches, looked, session, place = look
+    before = data.draw(arrays(float, len(matches), elements=shares))
+    after = before + LATE * late(matches, looked, session, place)
+    rest = np.setdiff1d(np.arange(len(matches)), looked)
+    assert np.array_equal(before[rest], after[rest])
+    assert np.all(after >= before)
+
+
+def test_candidates_beside_a_position_are_its_neighbours_in_the_session():
+    session, place = np.array([0, 0, 0, 0, 1, 1, -1, -1]), np.array([0, 1, 2, 3, 0, 3, -1, -1])
+    assert np.flatnonzero(beside(np.array([0]), session, place)).tolist() == [0, 1, 2]
+    assert np.flatnonzero(beside(np.array([4, 6]), session, place)).tolist() == [4, 6]
 
 
 @given(columns, st.randoms(use_true_random=False))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from scrubjay.dates import Period, closeness
 from scrubjay.models.records import Src
+from scrubjay.periods import Period, closeness
 from scrubjay.ranking import Floats, Signals
 from scrubjay.retrieval.pools import Found, Pools
 from scrubjay.store.schema import moment
-from scrubjay.store.sessions import Key, Place
+from scrubjay.store.sessions import Key, Session
 from scrubjay.terms import quotes
 
 REACH = 2  # places to each side that pass score on
@@ -41,7 +41,7 @@ class Candidates:
 
 def lay_out(
     pools: Pools,
-    sessions: Mapping[Key, tuple[Place, ...]],
+    sessions: Mapping[Key, Session],
     *,
     query: str,
     periods: list[Period],
@@ -51,11 +51,13 @@ def lay_out(
     """Found turns and those up to `REACH` places away, session by session in order; then the records that stand alone."""
     rows: list[Candidate] = []
     numbers: list[int] = []
-    placed: set[str] = set()
-    for number, ((scope, session_id), places) in enumerate(sessions.items()):
-        visible = [place for place in places if not place.forgotten]
-        for position in _near(visible, pools.found, REACH if with_neighbours else 0):
-            place = visible[position]
+    turns: dict[Key, list[str]] = {}
+    for found in pools.found.values():
+        if found.src == "turn" and found.session_id is not None:
+            turns.setdefault((found.scope, found.session_id), []).append(found.id)
+    for number, ((scope, session_id), session) in enumerate(sessions.items()):
+        for position in _near(session, turns.get((scope, session_id), ()), REACH if with_neighbours else 0):
+            place = session.places[position]
             found = pools.found.get(place.id)
             rows.append(
                 Candidate(
@@ -71,21 +73,19 @@ def lay_out(
                 )
             )
             numbers.append(number)
-            placed.add(place.id)
     for found in pools.found.values():
-        if found.id not in placed and found.src != "turn":
+        if found.src != "turn":
             rows.append(_alone(found))
             numbers.append(-1)
     return Candidates(tuple(rows), _signals(rows, numbers, pools, query, periods, speaker))
 
 
-def _near(places: list[Place], found: Mapping[str, Found], reach: int) -> list[int]:
-    near = {
-        position
-        for at, place in enumerate(places)
-        if place.id in found
-        for position in range(max(0, at - reach), min(len(places), at + reach + 1))
-    }
+def _near(session: Session, found: Iterable[str], reach: int) -> list[int]:
+    """The positions of these turns, and up to `reach` places beside them; a turn that may not be shown has none."""
+    near: set[int] = set()
+    for id in found:
+        if (at := session.positions.get(id)) is not None:
+            near.update(range(max(0, at - reach), min(len(session.places), at + reach + 1)))
     return sorted(near)
 
 
@@ -112,8 +112,10 @@ def _signals(rows: list[Candidate], numbers: list[int], pools: Pools, query: str
         date=np.array([_date(periods, row.dated_at) for row in rows] if periods else np.zeros(len(rows)), dtype=float),
         speaker=np.array([speaker is not None and row.role == speaker for row in rows], dtype=bool),
         quoted=np.array([row.id in quoted for row in rows], dtype=bool),
+        named=np.array([row.found.named if row.found else 0.0 for row in rows], dtype=float),
         session=np.array(numbers, dtype=np.int64),
         place=np.array([-1 if row.place is None else row.place for row in rows], dtype=np.int64),
+        late=np.zeros(len(rows)),  # until somebody looks closely
     )
 
 

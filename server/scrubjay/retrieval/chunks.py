@@ -1,50 +1,88 @@
-"""Chunks of documents, ranked one by one: prose and code in files have no turns around them."""
+"""Chunks of documents, ranked one by one: prose and code in files have no turns around them.
+
+Tuned on half of the questions of `tests/bench/ingest.py`, which asks for functions by their docstrings and for sections by their
+headings; recall at 10 of the right chunk on the other half: code 79.4 (dense alone 73.5, BM25 67.7), Markdown 91.3 (85.4, 87.4).
+"""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from scrubjay.ranking import evidence, scale
+from scrubjay.definitions import asked_names, defines
+from scrubjay.ranking import COSINE_SPAN, QUOTED, Floats, scale
+from scrubjay.relevance import QUOTATION, coverage, evidence
 from scrubjay.retrieval.pools import by_vector, by_words
 from scrubjay.retrieval.query import Question
-from scrubjay.retrieval.retrieve import Embed, coverage
+from scrubjay.retrieval.retrieve import Embed
 from scrubjay.store.store import Store
 from scrubjay.terms import query_terms, quotes
 
-POOL = 100
-DENSE, LEXICAL = 0.7, 0.3  # on code and prose in files meaning is hard to beat; words still find identifiers
+POOL = 200  # chunks a leg; with 100 two in a hundred answers were not in it
+EACH = 10  # chunks a leg for every document that is asked for
+DENSE, LEXICAL = 0.5, 0.5  # shares of the legs; 0.4 to 0.6 is a plateau, on code and Markdown alike
+DEFINES = 1.0  # the chunk defines what the question names: then 93 of 100 definitions come first, else 58; from 0.5 on a plateau
 
 
 @dataclass(frozen=True)
-class ChunkScore:
+class RankedChunk:
+    """One chunk that may answer: which it is of its document, what it says, and how well it answers, in [0, 1]."""
+
+    id: str
+    document_id: str
     position: int
+    text: str
     score: float
 
 
-async def rank_chunks(store: Store, question: Question, embed: Embed) -> dict[str, list[ChunkScore]]:
-    """Document id -> its chunks, both best first. A chunk's score in [0, 1] is its own evidence; a quotation's at least 0.9."""
+async def rank_chunks(store: Store, question: Question, embed: Embed, *, documents: int = 10) -> list[RankedChunk]:
+    """The chunks that may answer, best first, enough for so many documents; what the question quotes scores at least 0.9."""
     await store.flush()
-    where = question.where()
+    where, pool = question.where(), max(POOL, EACH * documents)
     lexical, dense = await asyncio.gather(
-        by_words(store, query_terms(question.text), where, POOL, extra=("part",)),
-        by_vector(store, embed(question.text), where, POOL, extra=("part",)),
+        by_words(store, query_terms(question.text), where, pool, extra=("part",)),
+        by_vector(store, embed(question.text), where, pool, extra=("part",)),
     )
-    rows = {row["id"]: row for row in (*lexical, *dense)}
+    found = list({row["id"]: row for row in (*lexical, *dense)}.values())
+    if not found:
+        return []
     bm25 = {row["id"]: row["_score"] for row in lexical}
     cosine = {row["id"]: 1.0 - row["_distance"] for row in dense}
-    if not rows:
-        return {}
-    found = list(rows.values())
     meaning = np.array([cosine.get(row["id"], np.nan) for row in found])
     wording = np.array([bm25.get(row["id"], np.nan) for row in found])
-    covered = np.array([coverage(question.text, row["text"]) for row in found])
-    proof = evidence(meaning, covered)
-    proof = np.where([quotes(question.text, row["text"]) for row in found], np.maximum(proof, 0.9 + 0.1 * proof), np.minimum(proof, 0.9))
-    total = DENSE * scale(meaning) + LEXICAL * scale(wording, floor=0.0)
-    best: dict[str, list[ChunkScore]] = {}
-    for at in np.lexsort((-total, -np.round(proof, 6))):
-        best.setdefault(found[at]["record_id"], []).append(ChunkScore(found[at]["part"], float(proof[at])))
-    return best
+    texts, names = [row["text"] for row in found], asked_names(question.text)
+    quoted = np.array([quotes(question.text, text) for text in texts])
+    total = DENSE * scale(meaning, least_span=COSINE_SPAN) + LEXICAL * scale(wording, floor=0.0)
+    total += QUOTED * quoted + DEFINES * np.array([defines(text, names) for text in texts])
+    order = np.lexsort((-np.nan_to_num(meaning), -total))
+    proof = evidence(meaning, np.array([coverage(question.text, text) for text in texts]))
+    proof = np.where(quoted, QUOTATION + (1.0 - QUOTATION) * proof, QUOTATION * proof)
+    scores = falling(proof[order])
+    return [_ranked(found[at], float(score)) for at, score in zip(order, scores, strict=True)]
+
+
+def _ranked(row: dict[str, Any], score: float) -> RankedChunk:
+    return RankedChunk(row["id"], row["record_id"], row["part"], row["text"], score)
+
+
+def falling(values: Floats) -> Floats:
+    """The closest values that never rise from one to the next: neighbours that do are replaced by their mean (pool adjacent violators).
+
+    So a score stays what a chunk proves by itself, and yet no chunk stands behind one with a lower score.
+
+    >>> falling(np.array([0.9, 0.2, 0.4, 0.1])).round(2).tolist()
+    [0.9, 0.3, 0.3, 0.1]
+    """
+    means: list[float] = []
+    counts: list[int] = []
+    for value in values:
+        means.append(float(value))
+        counts.append(1)
+        while len(means) > 1 and means[-2] < means[-1]:
+            last, length = means.pop(), counts.pop()
+            means[-1] = (means[-1] * counts[-1] + last * length) / (counts[-1] + length)
+            counts[-1] += length
+    return np.repeat(means, counts)

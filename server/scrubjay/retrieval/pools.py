@@ -1,4 +1,4 @@
-"""The two legs: passages by words and by meaning, gathered to the records they belong to."""
+"""The legs: passages by words, by meaning and by what they name, gathered to the records they belong to."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from scrubjay.encoders.token_codes import Asked
 from scrubjay.models.records import Src
+from scrubjay.retrieval.naming import by_names
 from scrubjay.retrieval.query import Question
 from scrubjay.store.store import Store
 from scrubjay.terms import query_terms
-
-Vector = NDArray[np.float32]
 
 QUOTABLE = 10  # a passage that the query quotes holds all of its words, so it stands at the top of the word leg
 POOL = 200  # passages a leg; a bounded pool lost nothing against scoring every turn (94.7 against 94.6 on LoCoMo)
@@ -36,6 +35,8 @@ class Found(NamedTuple):  # hundreds are made for every search, and a frozen dat
     bm25: float | None
     embedded: bool  # False: too new to have a vector, so that the dense leg could not know it
     answer: str | None  # the best passage that the user did not say: a question is often found by its like
+    named: float  # how specific the most specific entity is that it shares with the query; 0: none
+    spelled: str  # those entities, as the query spells them
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,13 @@ class Pools:
     quotable: tuple[tuple[str, str], ...]  # (record id, passage text) of the best passages by words
 
 
-async def both_legs(store: Store, question: Question, vector: Awaitable[Vector | None]) -> Pools:
+async def both_legs(store: Store, question: Question, asked: Awaitable[Asked | None]) -> Pools:
     """Search by words and, where a query vector comes, by meaning; words do not wait for the vector."""
     where, words = question.where(), query_terms(question.text)
-    lexical, dense = await asyncio.gather(
+    lexical, dense, named = await asyncio.gather(
         by_words(store, words, where, POOL),
-        by_vector(store, vector, where, POOL),
+        by_vector(store, asked, where, POOL),
+        by_names(store, question.text, where),
     )
     bm25: dict[str, float] = {}
     cosine: dict[str, float] = {}
@@ -62,13 +64,15 @@ async def both_legs(store: Store, question: Question, vector: Awaitable[Vector |
     for row in lexical:
         bm25.setdefault(row["record_id"], row["_score"])
         best.setdefault(row["record_id"], row)
-    for row in (*dense, *lexical):
+    for row in named.rows:
+        best.setdefault(row["record_id"], row)
+    for row in (*dense, *lexical, *named.rows):
         if row["role"] not in ("user", "summary"):
             answers.setdefault(row["record_id"], row["text"])
     found = {
         id: Found(
             id=id,
-            src=row["src"],
+            src="memory" if row["src"] == "summary" else row["src"],
             scope=row["scope"],
             session_id=row["session_id"],
             dated_at=row["dated_at"],
@@ -79,6 +83,8 @@ async def both_legs(store: Store, question: Question, vector: Awaitable[Vector |
             bm25=bm25.get(id),
             embedded=id in cosine or row["space_id"] is not None,
             answer=answers.get(id),
+            named=named.weights.get(id, 0.0),
+            spelled=named.spellings.get(id, ""),
         )
         for id, row in best.items()
     }
@@ -91,11 +97,11 @@ async def by_words(store: Store, words: str, where: str, limit: int, *, extra: S
 
 
 async def by_vector(
-    store: Store, vector: Awaitable[Vector | None], where: str, limit: int, *, extra: Sequence[str] = ()
+    store: Store, asked: Awaitable[Asked | None], where: str, limit: int, *, extra: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
     """The passages of the dense leg, nearest first; no vector, or one of zeros, finds nothing."""
-    made = await vector
-    return _rows(await store.by_vector(made, where, limit, extra=extra)) if made is not None and np.any(made) else []
+    made = await asked
+    return _rows(await store.by_vector(made.vector, where, limit, extra=extra)) if made is not None and np.any(made.vector) else []
 
 
 def _rows(table: Any) -> list[dict[str, Any]]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from scrubjay.models.records import Src
-from scrubjay.store import sql
+from scrubjay.models.filters import Filter
+from scrubjay.models.records import AnyRecord, Document, Memory, PassageSrc, Turn
+from scrubjay.store import facets, sql
 from scrubjay.store.schema import micros
+from scrubjay.store.sessions import Place, Session
+from scrubjay.store.store import unexpired
 
 
 @dataclass(frozen=True)
@@ -16,31 +19,74 @@ class Question:
 
     text: str
     scopes: tuple[str, ...] | None
-    srcs: tuple[Src, ...]
+    srcs: tuple[PassageSrc, ...]
     now: datetime
     partition_ids: tuple[str, ...] | None = None
     tags: tuple[str, ...] = ()
     session_id: str | None = None
     record_id: str | None = None
+    path: str | None = None  # of a file, or of a folder, which ends in a slash
+    filters: Filter | None = None
     since: datetime | None = None
     until: datetime | None = None
+    as_of: datetime | None = None  # what was known then: neither what came later, nor what was forgotten or replaced later
+    forgotten: bool = False  # what is forgotten or expired may answer too
 
     @property
     def filtered(self) -> bool:
         """Whether rows of an asked scope and session may be shut out: then a turn cannot enter by its neighbours alone."""
-        return bool(self.partition_ids is not None or self.tags or self.since or self.until or self.record_id)
+        conditions = (self.tags, self.since, self.until, self.record_id, self.path, self.filters, self.as_of)
+        return self.partition_ids is not None or any(conditions)
 
     def where(self) -> str:
         """The prefilter over passages."""
         return sql.both(
             None if self.scopes is None else sql.one_of("scope", self.scopes),
             sql.one_of("src", self.srcs),
-            sql.equal("hidden", False),
-            sql.either("expires_at IS NULL", f"expires_at > {micros(self.now)}"),
+            self._not_hidden(),
+            None if self.forgotten else unexpired(self.as_of or self.now),
             None if self.partition_ids is None else sql.one_of("partition_id", self.partition_ids),
             sql.has_all("tags", self.tags) if self.tags else None,
             None if self.session_id is None else sql.equal("session_id", self.session_id),
             None if self.record_id is None else sql.equal("record_id", self.record_id),
+            None if self.path is None else sql.at_or_below("path", self.path),
+            None if self.filters is None else facets.where(self.filters),
             None if self.since is None else f"dated_at >= {micros(self.since)}",
             None if self.until is None else f"dated_at < {micros(self.until)}",
         )
+
+    def _not_hidden(self) -> str | None:
+        if self.as_of is not None:
+            then = micros(self.as_of)
+            shown = None if self.forgotten else sql.either(sql.equal("hidden", False), f"hidden_at > {then}")
+            return sql.both(f"dated_at <= {then}", shown)
+        return None if self.forgotten else sql.equal("hidden", False)
+
+    def in_sight(self, session: Session) -> Session:
+        """The turns of a session that may be shown."""
+        if self.as_of is None and (self.forgotten or session.whole):
+            return session
+        return Session(tuple(place for place in session.places if self._sees(place)))
+
+    def _sees(self, place: Place) -> bool:
+        if self.as_of is None:
+            return self.forgotten or not place.forgotten
+        then = micros(self.as_of)
+        return place.started_at <= then and (self.forgotten or place.forgotten_at is None or place.forgotten_at > then)
+
+    def admits(self, record: AnyRecord) -> bool:
+        """Whether a record may answer; what the index says of it may be older than the record."""
+        at = self.as_of or self.now
+        if (isinstance(record, Turn) and record.purged_at is not None) or (self.as_of is not None and _dated_at(record) > self.as_of):
+            return False
+        if isinstance(record, Memory) and record.replaced_at is not None and (self.as_of is None or record.replaced_at <= at):
+            return False
+        gone = record.forgotten_at is not None and (self.as_of is None or record.forgotten_at <= at)
+        return self.forgotten or not (gone or (record.expires_at is not None and record.expires_at <= at))
+
+
+def _dated_at(record: AnyRecord) -> datetime:
+    """As the passages of a record are dated; a document is known from its last change on."""
+    if isinstance(record, Turn):
+        return record.started_at
+    return record.updated_at if isinstance(record, Document) else record.created_at

@@ -1,0 +1,70 @@
+"""Relevance with the model that ships: what is plainly answered clears 0.6, what is not stays low, whatever else the store holds."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from datetime import datetime
+
+import pytest
+from said import embedded, fact, search
+
+from scrubjay.engine.core import Core, open_core
+from scrubjay.home import Home
+from scrubjay.settings import Settings
+
+PLAIN = {  # a plain question -> the plain fact
+    "when does Alex like to meet?": "Alex prefers morning meetings.",
+    "which port does the API use?": "The API listens on port 8421.",
+    "where do we keep feature flags?": "Feature flags live in flags.yaml.",
+    "how are passwords hashed?": "Passwords are hashed with Argon2id.",
+    "who owns the billing module?": "Maria owns the billing module.",
+    "when are releases made?": "We release every second Tuesday.",
+}
+NOT_THERE = ("what is the capital of France?", "how do I bake sourdough bread?", "which tyres fit the bicycle?", "fix the failing test")
+
+
+@pytest.fixture
+async def shipped(home: Home, clock: Callable[[], datetime]) -> AsyncIterator[Core]:
+    """A core with the model that ships."""
+    opened = await open_core(home, Settings(), clock)
+    yield opened
+    await opened.close()
+
+
+async def relevance(core: Core, query: str) -> tuple[str | None, float]:
+    """The text of the first hit and how relevant it is; 0 for none."""
+    hits = (await search(core, query, top_k=5)).results
+    return (hits[0].memory, hits[0].relevance_score) if hits else (None, 0.0)
+
+
+async def test_a_plain_question_to_the_only_fact_clears_the_threshold_that_clients_use(shipped: Core):
+    await fact(shipped, "Alex prefers morning meetings.")
+    await embedded(shipped)
+    assert (await relevance(shipped, "when does Alex like to meet?"))[1] > 0.6
+    for query in NOT_THERE:
+        assert (await relevance(shipped, query))[1] < 0.3, query
+    assert (await relevance(shipped, "Alex prefers morning meetings"))[1] >= 0.9
+
+
+async def test_plain_questions_clear_it_among_a_few_facts_and_among_many(shipped: Core):
+    for text in PLAIN.values():
+        await fact(shipped, text)
+    await embedded(shipped)
+    few = {query: await relevance(shipped, query) for query in PLAIN}
+    for number in range(120):
+        place, thing, way = ("harbour", "depot", "garden", "attic")[number % 4], ("lamp", "crate", "ladder")[number % 3], number % 7
+        await fact(shipped, f"The {thing} number {number} of the {place} was checked in week {way + 10} and needs no repair.")
+    await embedded(shipped)
+    many = {query: await relevance(shipped, query) for query in PLAIN}
+    for found in (few, many):
+        assert {query: text for query, (text, _) in found.items()} == PLAIN
+        assert all(value > 0.6 for _, value in found.values()), found
+    for query in NOT_THERE:
+        assert (await relevance(shipped, query))[1] < 0.3, query
+
+
+async def test_without_a_model_words_alone_tell_a_plain_answer_from_none(core: Core):
+    await fact(core, "The API listens on port 8421.")
+    core.indexer.trouble = "there is no model"
+    assert (await relevance(core, "on which port does the API listen?"))[1] > 0.6
+    assert (await relevance(core, "which colour does the API manual have?"))[1] < 0.3

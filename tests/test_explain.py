@@ -1,0 +1,130 @@
+"""What `explain` says of a hit adds up to its score, exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator
+
+import pytest
+from asked import call, refusal
+from mcp import Client
+from said import embedded, fact, search, turn
+
+from scrubjay.cli.reasons import reasons
+from scrubjay.engine.core import Core
+from scrubjay.engine.engine import Engine
+from scrubjay.models.results import MemoryHits
+
+WHY = {"include": {"explain": True}}
+NAMES = {"meaning", "words", "date", "neighbours", "session", "alone", "late", "speaker", "quoted"}
+
+
+@pytest.fixture
+async def talk(core: Core) -> AsyncIterator[Core]:
+    """Two sessions with named speakers, and facts."""
+    for number, (role, text) in enumerate(
+        [
+            ("Ann", "I painted the boat green on the first weekend."),
+            ("Ben", "Green suits it. Where is the boat now?"),
+            ("Ann", "In the harbour of Kiel, beside the old crane."),
+            ("Ben", "I fixed the engine of my tractor."),
+        ]
+    ):
+        await turn(core, "boats", text=text, role=role, ts=f"2026-02-0{number + 1}T10:00:00Z")
+    await turn(core, "code", user="Which port does the API use?", assistant="It uses port 8421.", ts="2026-03-04T09:00:00Z")
+    await fact(core, "The boat is insured until May.", importance=9)
+    await fact(core, "Alex prefers morning meetings.")
+    await embedded(core)
+    yield core
+
+
+async def asked(core: Core, query: str, **arguments: object) -> MemoryHits:
+    return await search(core, query, top_k=20, **WHY, **arguments)
+
+
+QUERIES = (
+    "where is the boat",
+    "what did Ann say on 3 February 2026?",
+    "beside the old crane",
+    "port 8421",
+    "nothing like this",
+    "what is it?",
+)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+async def test_the_parts_add_up_to_the_ranking_sum_and_that_gives_the_relevance(talk: Core, query: str):
+    hits = (await asked(talk, query)).results
+    for hit in hits:
+        why = hit.explain
+        assert why.parts.keys() >= NAMES
+        assert math.isclose(sum(why.parts.values()), why.ranking_sum, abs_tol=1e-9)
+        odds = why.chance / (1 - why.chance) * math.exp(-why.fall * why.behind)
+        low, high = why.bounds
+        assert math.isclose(low + (high - low) * odds / (1 + odds), hit.relevance_score, abs_tol=1e-9)
+
+
+@pytest.mark.parametrize("weights", [(1.0, 0.1, 0.1), (1.0, 1.0, 1.0), (0.0, 0.0, 3.0)])
+@pytest.mark.parametrize("query", QUERIES)
+async def test_the_score_is_the_weighted_mean_of_its_parts(talk: Core, query: str, weights: tuple[float, float, float]):
+    relevance, importance, recency = weights
+    hits = await asked(talk, query, weight_relevance=relevance, weight_importance=importance, weight_recency=recency)
+    for hit in hits.results:
+        parts = hit.explain.score_parts
+        assert tuple(part.weight for part in parts.values()) == weights
+        assert parts["relevance"].value == hit.relevance_score
+        assert math.isclose(sum(part.value * part.weight for part in parts.values()) / sum(weights), hit.score, abs_tol=1e-6)
+
+
+async def test_it_names_the_bonus_that_a_hit_got(talk: Core):
+    by_text = {hit.memory: hit.explain.parts for hit in (await asked(talk, "where did Ann put the boat on 1 February 2026?")).results}
+    painted = by_text["I painted the boat green on the first weekend."]
+    assert painted["speaker"] > 0 and painted["date"] > 0 and painted["neighbours"] > 0 and painted["session"] > 0 == painted["alone"]
+    insured = by_text["The boat is insured until May."]
+    assert insured["alone"] > 0 == insured["session"] == insured["neighbours"] == insured["speaker"]
+
+
+async def test_it_says_at_which_rank_each_leg_found_the_hit(talk: Core):
+    hits = (await asked(talk, "boat harbour Kiel crane")).results
+    first = hits[0].explain
+    assert (first.dense.rank, first.lexical.rank) == (1, 1) and 0 < first.dense.value <= 1 and first.lexical.value > 0
+    tractor = next(hit for hit in hits if "tractor" in hit.memory)
+    assert tractor.explain.lexical is None and tractor.explain.dense.rank > 1
+
+
+async def test_a_quotation_says_so_and_bounds_the_others(talk: Core):
+    first, *others = (await asked(talk, "beside the old crane")).results
+    assert first.explain.parts["quoted"] == 1.0 and first.explain.bounds == (0.9, 1.0)
+    assert {hit.explain.bounds for hit in others} == {(0.0, 0.9)}
+
+
+async def test_nothing_is_explained_unless_asked_for_and_no_score_changes(talk: Core):
+    query, at = "where is the boat", {"now": "2026-03-05T12:00:00Z"}
+    plain, explained = await search(talk, query, top_k=20, **at), await asked(talk, query, **at)
+    assert [hit.explain for hit in plain.results] == [None] * len(plain.results)
+    assert [hit.model_copy(update={"explain": None}) for hit in explained.results] == plain.results
+
+
+async def test_the_structured_answer_holds_it_and_the_text_stays_as_it_was(client: Client, engine: Engine):
+    await call(client, "add_memory", content="The boat is in Kiel.")
+    await embedded(await engine.core())  # a vector that comes between the two questions would change the score
+    plain, said = await call(client, "search_memories", query="where is the boat")
+    explained, same = await call(client, "search_memories", query="where is the boat", **WHY)
+    assert "explain" not in plain["results"][0] and explained["results"][0]["explain"]["lexical"]["rank"] == 1
+    assert said == same
+
+
+async def test_what_cannot_be_included_is_refused_by_name(client: Client):
+    said = await refusal(client, "search_memories", query="boat", include={"graphs": True})
+    assert said.startswith("include has no option 'graphs'; known options: explain")
+    said = await refusal(client, "search_memories", query="boat", include={"explain": "yes"})
+    assert said == "include.explain = 'yes': must be true or false."
+
+
+async def test_the_lines_for_a_terminal_hold_every_number(talk: Core):
+    hit = (await asked(talk, "beside the old crane")).results[0].wire()
+    found, ranked, judged, weighed = reasons(hit["explain"], hit["score"])
+    assert found.startswith("found   by meaning at rank 1 (cosine ") and "by words at rank 1 (BM25 " in found
+    assert "quoted 1.000" in ranked and f"= {hit['explain']['ranking_sum']:.3f}; 0.000 behind the best" in ranked
+    assert judged.endswith(f"relevance {hit['relevance_score']:.3f}, from 0.9 on because it is quoted")
+    assert weighed.endswith(f"/ 1.2 = {hit['score']:.3f}")

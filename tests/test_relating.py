@@ -1,0 +1,185 @@
+"""What comes along with the hits: records tied to them by relation, tag or entity, each with its reason, and few."""
+
+from __future__ import annotations
+
+import pytest
+from asked import call
+from mcp import Client
+from said import SCOPE, embedded, fact, forget, search, turn
+
+from scrubjay.engine.core import Core
+from scrubjay.memories import passage
+from scrubjay.models.records import Memory
+from scrubjay.models.results import Hit, MemoryHits
+from scrubjay.recall import cost
+from scrubjay.relating import BROUGHT, RARE
+from scrubjay.store.changes import Change
+
+OTHER = "repo_other__0123456789abcdef"
+
+
+async def tied(core: Core, query: str, **args: object) -> list[Hit]:
+    """What is tied to the one hit of a query."""
+    hits = await search(core, query, **({"top_k": 1} | args))
+    assert len(hits.results) == 1
+    return [hit for hit in hits.related if hit.reason != "window"]
+
+
+async def linked(core: Core, content: str, *parents: str, **changes: object) -> str:
+    """A fact that extends others, as a later issue will let callers add it."""
+    added = await fact(core, content)
+    memory = (await core.store.get(Memory, [added.id]))[added.id]
+    memory = memory.model_copy(update={"relation": "extends", "parent_ids": parents, **changes})
+    core.store.stage(Change(memory, (passage(memory),), rewritten=True))
+    return added.id
+
+
+async def test_a_turn_that_names_the_same_file_comes_along_and_says_so(core: Core):
+    await turn(core, "a", user="Why does the upload stall?", assistant="The zebra in src/net/http_client.py never times out.")
+    await turn(core, "b", user="Please rename that class", assistant="HttpClient is RemoteClient now.")
+    await turn(core, "c", user="What is for lunch?", assistant="Soup.")
+    (other,) = await tied(core, "zebra")
+    assert (other.session_id, other.reason, other.via) == ("b", "entity", "src/net/http_client.py")
+    assert other.score is None
+
+
+async def test_a_file_that_a_turn_touched_ties_it_without_being_named(core: Core):
+    await turn(core, "a", user="the zebra stalls", files=["src/net/http_client.py"])
+    await turn(core, "b", user="rename it", files=["src/net/http_client.py", "README.md"])
+    (other,) = await tied(core, "zebra")
+    assert (other.session_id, other.reason, other.via) == ("b", "entity", "src/net/http_client.py")
+
+
+async def test_a_shared_tag_ties_facts_and_turns(core: Core):
+    await fact(core, "The zebra sleeps at noon.", tags=["stable:west"])
+    await fact(core, "Hay arrives on Fridays.", tags=["stable:west", "food"])
+    await turn(core, "a", user="who cleans up?", tags=["stable:west"])
+    await fact(core, "Soup is for lunch.", tags=["food"])
+    found = await tied(core, "zebra")
+    assert {(hit.src, hit.reason, hit.via) for hit in found} == {("memory", "tag", "stable:west"), ("turn", "tag", "stable:west")}
+
+
+async def test_a_fact_brings_what_it_builds_on_and_what_builds_on_it_first(core: Core):
+    base = (await fact(core, "Deploys run on Tuesdays.")).id
+    zebra = await linked(core, "The zebra is exempt, see tools/ship_release.py.", base)
+    later = await linked(core, "It has a key of its own.", zebra)
+    await turn(core, "a", user="fix tools/ship_release.py")
+    found = await tied(core, "zebra")
+    assert [(hit.id, hit.reason, hit.via) for hit in found[:2]] in (
+        [(base, "relation", zebra), (later, "relation", zebra)],
+        [(later, "relation", zebra), (base, "relation", zebra)],
+    )
+    assert [hit.reason for hit in found[2:]] == ["entity"]
+
+
+async def test_a_turn_brings_the_facts_that_were_derived_from_it(core: Core):
+    said = (await turn(core, "a", user="the zebra is shy")).id
+    derived = await linked(core, "Approach slowly.", said, relation="derives")
+    (other,) = await tied(core, "zebra")
+    assert (other.id, other.reason, other.via) == (derived, "relation", said)
+
+
+async def test_an_outdated_version_never_comes_along(core: Core):
+    old = await linked(core, "It sleeps at ten.", is_latest=False, replaced_at=core.clock())
+    await linked(core, "The zebra sleeps at noon.", old)
+    assert await tied(core, "zebra") == []
+
+
+async def test_nothing_comes_twice(core: Core):
+    await turn(core, "a", user="before, in load_all_cursors", ts="2026-03-01T09:00:00Z")
+    await turn(core, "a", user="the zebra in load_all_cursors", ts="2026-03-01T09:01:00Z")
+    await turn(core, "b", user="later, in load_all_cursors", ts="2026-03-02T09:00:00Z")
+    hits = await search(core, "zebra", top_k=1, prev_turns=1)
+    assert [(hit.session_id, hit.turn, hit.reason) for hit in hits.related] == [("a", 0, "window"), ("b", 0, "entity")]
+    assert len((await search(core, "load_all_cursors", top_k=3)).related) == 0
+
+
+async def test_what_many_share_ties_nothing(core: Core):
+    await turn(core, "z", user="the zebra in load_all_cursors", tags=["work"])
+    for n in range(RARE):
+        await turn(core, f"s{n}", user=f"note {n} on load_all_cursors", tags=["work"])
+    assert await tied(core, "zebra") == []
+
+
+async def test_what_everything_shares_does_not_hide_what_two_share(core: Core):
+    await turn(core, "z", user="the zebra in load_all_cursors", tags=["work"])
+    for n in range(210):
+        await turn(core, f"s{n}", user=f"note {n}", tags=["work"])
+    await turn(core, "y", user="and load_all_cursors", tags=["work"])
+    assert [hit.session_id for hit in await tied(core, "zebra")] == ["y"]
+
+
+async def test_prose_brings_nothing_along(core: Core):
+    for n, said in enumerate(
+        ["The zebra sleeps in the barn.", "We saw the barn and/or the zebra.", "Alex feeds the zebra at 7.30 in the barn."]
+    ):
+        await turn(core, f"s{n}", user=said)
+    assert (await search(core, "Where does the zebra sleep?", top_k=1)).related == []
+
+
+async def test_at_most_five_come_along_the_closest_first(core: Core):
+    await turn(core, "z", user="the zebra in load_all_cursors and drop_one_replica")
+    for n in range(RARE - 1):
+        await turn(core, f"s{n}", user=f"note {n} on load_all_cursors")
+    await turn(core, "both", user="load_all_cursors, drop_one_replica")
+    found = await tied(core, "zebra")
+    assert len(found) <= BROUGHT and (not found or found[0].session_id == "both")
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"tags": ["keep"]},
+        {"session_id": "z"},
+        {"until": "2026-03-02T00:00:00Z"},
+        {"partition_ids": ["mem_episodic"], "until": "2026-03-02T00:00:00Z"},
+        {"scope": SCOPE, "session_id": "z"},
+    ],
+)
+async def test_what_the_filters_shut_out_never_comes_along(core: Core, filters: dict[str, object]):
+    await turn(core, "z", user="the zebra in load_all_cursors", tags=["keep"], ts="2026-03-01T09:00:00Z")
+    await turn(core, "y", user="and load_all_cursors", ts="2026-03-03T09:00:00Z")
+    assert len(await tied(core, "zebra")) == 1
+    assert await tied(core, "zebra", **filters) == []
+
+
+async def test_only_facts_come_along_when_turns_are_not_wanted(core: Core):
+    await fact(core, "The zebra is in load_all_cursors.")
+    await turn(core, "y", user="and load_all_cursors")
+    await fact(core, "Beware of load_all_cursors.")
+    assert [hit.src for hit in await tied(core, "zebra", include_turns=False)] == ["memory"]
+
+
+async def test_ties_never_cross_scopes_and_the_forgotten_and_expired_stay_away(core: Core):
+    await turn(core, "z", user="the zebra in load_all_cursors")
+    await turn(core, "y", user="and load_all_cursors", scope=OTHER)
+    gone = await turn(core, "x", user="also load_all_cursors")
+    await fact(core, "load_all_cursors is deprecated", expires_at="2026-03-05T12:00:01Z")
+    await forget(core, gone.id)
+    assert await tied(core, "zebra") == []
+
+
+async def test_ties_are_paid_last_and_left_out_without_counting(core: Core):
+    await turn(core, "z", user="the zebra in load_all_cursors " + "word " * 20)
+    await turn(core, "y", user="and load_all_cursors " + "word " * 100)
+    await embedded(core)
+    short = await search(core, "zebra word", top_k=1, max_tokens=100)
+    assert (short.related, short.left_out) == ([], None)
+    enough = await search(core, "zebra word", top_k=1, max_tokens=400)
+    assert len(enough.related) == 1 and enough.left_out is None
+    assert _spent(enough) == enough.tokens.spent <= 400
+
+
+def _spent(hits: MemoryHits) -> int:
+    return sum(cost(hit) for hit in (*hits.results, *hits.related))
+
+
+async def test_a_client_reads_why_each_came_along(client: Client):
+    await call(client, "record_turn", session_id="a", user="the zebra in src/net/http_client.py", ts="2026-03-01T09:00:00Z")
+    await call(client, "record_turn", session_id="b", user="rename HttpClient", ts="2026-03-02T09:00:00Z")
+    await call(client, "add_memory", content="Stripes vary.", tags=["zoo"])
+    await call(client, "add_memory", content="A zebra eats hay.", tags=["zoo"])
+    found, text = await call(client, "search_memories", query="zebra", top_k=2)
+    assert {(hit["reason"], hit["via"]) for hit in found["related"]} == {("entity", "src/net/http_client.py"), ("tag", "zoo")}
+    assert "(names src/net/http_client.py like a hit, id turn_" in text and "(shares #zoo with a hit, id mem_" in text
+    assert "> rename HttpClient" in text and "> Stripes vary." in text
