@@ -1,29 +1,146 @@
-"""Forgetting: a record of any kind leaves every search, softly and with its reason. Nothing is deleted here."""
+"""Forgetting and its undoing: records of any kind leave every search, softly and with a reason, or for good. Knows which records a request
+means; does not know how bytes leave the disk (`store.purging`). Nothing is ever forgotten by age.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
-from scrubjay.errors import NotFound
+from scrubjay import chats, learned, session_summaries
+from scrubjay.errors import InputError, NotFound
+from scrubjay.ids import content_hash
+from scrubjay.memories import hit
 from scrubjay.models.envelopes import Envelope
-from scrubjay.models.requests import Forget, parse
-from scrubjay.models.results import Forgotten
+from scrubjay.models.forgetting import ForgetMatching, ForgetRecords, Restore
+from scrubjay.models.records import AnyRecord, Document, Memory, Turn
+from scrubjay.models.requests import Forget, SearchMemories, parse
+from scrubjay.models.results import Forgotten, Hit, Restored
 from scrubjay.plans import Plan
+from scrubjay.retrieval.query import Question
+from scrubjay.retrieval.retrieve import Embed, retrieve
+from scrubjay.searchable import passages_of
+from scrubjay.store import sql
 from scrubjay.store.changes import Change
 from scrubjay.store.store import Store
+from scrubjay.versions import history
+
+LEAST_RELEVANCE = 0.5  # of what a query means to forget; below it a hit is more likely to be about something else
+MOST = 100  # records that one query forgets
 
 
 async def plan_forget(store: Store, envelope: Envelope, now: datetime) -> Plan[Forgotten]:
-    """What forgetting does: the record keeps everything and says when and why it was forgotten.
+    """What forgetting these records does: they keep everything and say when and why they were forgotten; with `purge`, they go.
 
     Raises:
-        NotFound: no memory, turn or document has this id.
+        NotFound: no record has one of the ids; nothing is forgotten then. What is to be purged may be gone already.
     """
-    request = parse(Forget, envelope.args)
-    record = await store.find(request.id)
+    request = parse(ForgetRecords, envelope.args)
+    records = await _of(store, request.ids)
+    if not request.purge and (missing := next((id for id in request.ids if id not in records), None)) is not None:
+        raise unknown(missing)
+    said_in = await chats.turns_of(store, records.values())
+    found = list({**records, **{turn.id: turn for turn in said_in}}.values())
+    ids = frozenset([*request.ids, *(turn.id for turn in said_in)])
+    said = {"forgotten_at": envelope.at, "forget_reason": request.reason, "updated_at": envelope.at}
+    hidden = [Change(record.model_copy(update=said), hidden=True) for record in found if record.forgotten_at is None]
+    summaries = await session_summaries.without(store, ids, envelope.at)
+    documents = [record.id for record in found if isinstance(record, Document)]
+    facts = [change for change in await learned.without(store, documents, envelope.at) if change.record.id not in ids]
+    changes = [*hidden, *summaries, *facts]
+    emptied = [change.record.id for change in summaries if change.record.forget_reason == session_summaries.GONE]
+    purged = (*request.ids, *emptied) if request.purge else ()
+    answer = Forgotten(ids=request.ids, forgotten=len(hidden), purged=len(request.ids) if request.purge else 0)
+    return Plan(changes[0] if changes else None, answer, tuple(changes[1:]), purged)
+
+
+async def plan_restore(store: Store, envelope: Envelope, now: datetime) -> Plan[Restored]:
+    """What bringing back a record does: everything about it is as before it was forgotten.
+
+    Raises:
+        NotFound: no record has the id.
+        InputError: its texts were deleted for good.
+    """
+    id = parse(Restore, envelope.args).id
+    record = await store.find(id)
     if record is None:
-        raise NotFound(f"No memory, turn or document has the id {request.id[:80]!r}. Take the id of a search result.")
-    if record.forgotten_at is not None:
-        return Plan(None, Forgotten(ids=[record.id], forgotten=0))
-    hidden = record.model_copy(update={"forgotten_at": envelope.at, "forget_reason": request.reason, "updated_at": now})
-    return Plan(Change(hidden, hidden=True), Forgotten(ids=[record.id], forgotten=1))
+        raise unknown(id)
+    if isinstance(record, Turn) and record.purged_at is not None:
+        raise InputError(f"{id} was deleted for good on {record.purged_at:%Y-%m-%d}; nothing is left to bring back.")
+    if record.forgotten_at is None:
+        return Plan(None, Restored(id=id, restored=False))
+    back = record.model_copy(update={"forgotten_at": None, "forget_reason": None, "updated_at": envelope.at})
+    facts = await learned.learned(store, back, envelope.at) if isinstance(back, Document) else ()
+    with_it = [turn for turn in await chats.turns_of(store, [record]) if turn.forgotten_at == record.forgotten_at and not turn.purged_at]
+    turns = [turn.model_copy(update={"forgotten_at": None, "forget_reason": None, "updated_at": envelope.at}) for turn in with_it]
+    also = (*facts, *(Change(turn, passages_of(turn), rewritten=True) for turn in turns))
+    return Plan(Change(back, passages_of(back), rewritten=True), Restored(id=id, restored=True), also)
+
+
+async def meant(store: Store, request: Forget, scope: str) -> list[AnyRecord]:
+    """The records that a request names by id or by the exact words of a fact.
+
+    Raises:
+        NotFound: there is none.
+    """
+    if request.id is not None:
+        record = await store.find(request.id)
+        if record is None:
+            raise unknown(request.id)
+        return [record]
+    found = await _saying(store, request.content or "", scope)
+    if not found:
+        raise NotFound(f"No fact of the scope {scope!r} says exactly that. Give the id, or a query with dry_run true.")
+    return list(found)
+
+
+async def with_history(store: Store, records: Sequence[AnyRecord]) -> list[AnyRecord]:
+    """These records, the versions that they took the place of, and what was learned of them: whoever wants the bytes gone means all."""
+    found: dict[str, AnyRecord] = {record.id: record for record in records}
+    found.update((turn.id, turn) for turn in await chats.turns_of(store, records))
+    found.update((fact.id, fact) for fact in await learned.owned(store, [id for id, row in found.items() if isinstance(row, Document)]))
+    for record in list(found.values()):
+        if isinstance(record, Memory):
+            found.update((older.id, older) for older in await history(store, record))
+    return list(found.values())
+
+
+def asked(request: Forget, scope: str) -> SearchMemories:
+    """The search that finds what a query means to forget: facts and turns of one scope that are likely about it."""
+    return SearchMemories(query=request.query or "", scope=scope, top_k=MOST, threshold=LEAST_RELEVANCE)
+
+
+async def about(store: Store, request: ForgetMatching, now: datetime, embed: Embed) -> list[Hit]:
+    """The facts that a query to forget is about, best first, with their relevance; no answer's length bounds them."""
+    question = Question(text=request.query, scopes=(request.scope,), srcs=("memory",), now=now)
+    ranked = await retrieve(store, question, embed)
+    likely = {row.id: value for row, value in zip(ranked.rows, ranked.relevance.tolist(), strict=True) if value >= request.threshold}
+    facts = await store.get(Memory, likely)
+    found = [facts[id] for id in likely if id in facts and question.admits(facts[id])]
+    return [hit(fact).model_copy(update={"score": likely[fact.id], "relevance_score": likely[fact.id]}) for fact in found[: request.most]]
+
+
+def texts_of(record: AnyRecord) -> list[str]:
+    """Everything that was said in a record."""
+    if isinstance(record, Turn):
+        return [text for text in (record.user, record.assistant, record.text, record.summary) if text]
+    return [record.content]
+
+
+def unknown(id: str) -> NotFound:
+    """What to raise for an id that names nothing."""
+    return NotFound(f"No memory, turn or document has the id {id[:80]!r}. Take the id of a search result.")
+
+
+async def _of(store: Store, ids: Sequence[str]) -> dict[str, AnyRecord]:
+    """The records that have these ids, in that order; in few reads, because a whole scope may be meant."""
+    found: dict[str, AnyRecord] = {**await store.get(Memory, ids), **await store.get(Turn, ids), **await store.get(Document, ids)}
+    return {id: found[id] for id in ids if id in found}
+
+
+async def _saying(store: Store, content: str, scope: str) -> Sequence[Memory]:
+    where = sql.both(sql.equal("content_hash", content_hash(content)), sql.equal("scope", scope))
+    rows = {row.id: row for row in await store.select(Memory, where)}
+    rows.update((row.id, row) for row in store.staged(Memory))
+    digest = content_hash(content)
+    return [row for row in rows.values() if row.content_hash == digest and row.scope == scope and row.forgotten_at is None]

@@ -1,0 +1,218 @@
+"""Forgetting: by id, by exact words, by a query after a dry run; brought back; and deleted so that no file of the home has it any more."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from asked import call, refusal
+from hashing_encoder import HashingEncoder
+from mcp import Client
+from said import SCOPE, document, embedded, fact, forget, search, texts, turn
+
+from scrubjay import spool
+from scrubjay.engine import upkeep
+from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.writing import Writer
+from scrubjay.errors import InputError, NotFound
+from scrubjay.home import Home
+from scrubjay.models.envelopes import Envelope
+from scrubjay.models.records import Document, Memory, Turn
+from scrubjay.models.requests import Forget, parse
+from scrubjay.models.results import Forgotten
+from scrubjay.settings import Settings
+from scrubjay.store.opening import open_store
+from scrubjay.store.tables import index_vectors
+
+SECRET = "quagga-7731-zorilla"
+
+
+async def ask(core: Core, **arguments) -> Forgotten:
+    return await core.forget(parse(Forget, arguments), SCOPE, "test")
+
+
+def holding(root: str, *texts: str) -> list[str]:
+    """The files below a folder in which one of the texts stands."""
+    found = []
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = Path(folder, name)
+            content = path.read_bytes()
+            if any(text.encode() in content for text in texts):
+                found.append(str(path.relative_to(root)))
+    return found
+
+
+@pytest.mark.parametrize("kind", ["fact", "turn", "document"])
+async def test_what_was_forgotten_comes_back_as_it_was(core: Core, kind: str):
+    text = "Run make deploy on the bastion."
+    added = await {"fact": fact, "document": document}[kind](core, text) if kind != "turn" else await turn(core, "s", user=text)
+    await embedded(core)
+    await forget(core, added.id, reason="moved")
+    await core.writer.settle()
+    back = await core.forgetting.restore(added.id, "test")
+    assert back.restored and len(texts(await search(core, "make deploy", search_mode="hybrid"))) == 1
+    record = await core.find(added.id)
+    assert (record.forgotten_at, record.forget_reason) == (None, None)
+    assert await core.store.vectorless([added.id]) == set()  # it keeps its vector
+    assert not (await core.forgetting.restore(added.id, "test")).restored
+    with pytest.raises(NotFound, match="mem_0"):
+        await core.forgetting.restore("mem_0", "test")
+
+
+async def test_a_fact_is_forgotten_by_its_exact_words(core: Core):
+    await fact(core, "Alex prefers tabs.")
+    await fact(core, "Alex prefers tabs.", scope="user")
+    with pytest.raises(NotFound, match="says exactly that"):
+        await ask(core, content="Alex prefers")
+    assert (await ask(core, content="alex prefers  tabs.")).forgotten == 1
+    assert [hit.scope for hit in (await search(core, "tabs")).results] == ["user"]
+
+
+async def test_a_query_forgets_what_its_dry_run_showed_and_nothing_else(client: Client):
+    await call(client, "add_memory", content="The zebra cache is Redis.")
+    await call(client, "record_turn", session_id="s", user="Why is the zebra cache slow?")
+    assert (await refusal(client, "forget", query="zebra cache")).startswith("query forgets nothing without a dry run.")
+    shown, text = await call(client, "forget", query="zebra cache", dry_run=True)
+    assert (shown["ids"], shown["forgotten"], len(shown["candidates"])) == ([], 0, 2)
+    assert "2 records would be forgotten; nothing is yet." in text and "> The zebra cache is Redis." in text
+    await call(client, "add_memory", content="The zebra cache was renamed.")
+    done, text = await call(client, "forget", query="zebra cache", reason="gone")
+    assert set(done["ids"]) == {hit["id"] for hit in shown["candidates"]} and done["forgotten"] == 2
+    left, _ = await call(client, "search_memories", query="zebra cache")
+    assert [hit["memory"] for hit in left["results"]] == ["The zebra cache was renamed."]
+    assert (await refusal(client, "forget", query="zebra cache")).startswith("query forgets nothing without a dry run.")
+
+
+async def test_a_dry_run_reaches_no_other_scope_and_says_when_nothing_is_meant(client: Client):
+    await call(client, "add_memory", content="The zebra cache is Redis.", scope="elsewhere")
+    shown, text = await call(client, "forget", query="zebra cache", dry_run=True)
+    assert shown.get("candidates", []) == [] and text.startswith("Nothing would be forgotten")
+    assert len((await call(client, "forget", query="zebra cache", dry_run=True, scope="elsewhere"))[0]["candidates"]) == 1
+
+
+async def test_a_dry_run_by_id_forgets_nothing(core: Core):
+    added = await fact(core, "Alex prefers tabs.")
+    assert [hit.id for hit in (await ask(core, id=added.id, dry_run=True)).candidates] == [added.id]
+    assert (await core.find(added.id)).forgotten_at is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({}, "Give one of id, content and query; none of them is given."),
+        ({"id": "mem_1", "query": "zebra"}, "Give one of id, content and query; id and query is given."),
+    ],
+)
+async def test_one_thing_is_named(client: Client, arguments: dict, says: str):
+    assert await refusal(client, "forget", **arguments) == says
+
+
+async def test_what_expired_is_in_no_list_and_no_profile_and_cannot_be_read(client: Client, engine):
+    await call(client, "add_memory", content="The demo is down.", expires_at="2026-03-05T12:00:05Z")
+    core = await engine.core()
+    while engine.clock().second < 6:  # the clock of tests goes on by itself
+        pass
+    assert await core.latest(10, SCOPE) == []
+    assert (await core.profile(SCOPE)).recent == []
+    assert (await call(client, "search_memories", query="demo down"))[0]["total"] == 0
+    assert (await call(client, "search_memories", query="demo down", include={"forgotten": True}))[0]["total"] == 1
+
+
+async def test_purged_bytes_are_in_no_file_of_the_home(core: Core):
+    for n in range(30):  # company in every table, so that no fragment goes by itself
+        await fact(core, f"Zebra fact number {n}.")
+        await turn(core, "s", user=f"zebra turn {n}", assistant="yes")
+    other = await document(core, "The gnu guide.")
+    await core.writer.settle()
+    old = await fact(core, f"The old key is {SECRET}-one.")
+    new = await fact(core, f"The key is {SECRET}.", updates=[old.id])
+    said = await turn(
+        core, "s", prompt_id="p", user=f"My key is {SECRET}, remember.", assistant=f"Noted: {SECRET}.", files=[f"{SECRET}.txt"]
+    )
+    guide = await document(core, f"# Keys\n\nThe key of the door is {SECRET}.", title=f"On {SECRET}")
+    await embedded(core)
+    await forget(core, said.id)
+    await core.writer.settle()
+    await core.upkeep.tidy(upkeep.IDLE._replace(fragments=0, unindexed=0))
+    broken = {"id": "x", "kind": "turn", "args": {"session_id": "s", "prompt_id": "p", "user": f"My key is {SECRET}, remember."}}
+    (Path(core.home.spool_broken) / "1-x.json").write_text(json.dumps(broken))
+    (Path(core.home.spool_broken) / "1-x.json.reason").write_text("another text")
+    prompts = Path(core.home.prompts) / "s"
+    prompts.mkdir()
+    (prompts / "1.p.p.json").write_text(json.dumps({"prompt_id": "p", "text": f"My key is {SECRET}, remember."}))
+    assert len(holding(core.home.root, SECRET)) > 3
+    for id in (new.id, said.id, guide.id):
+        done = await ask(core, id=id, purge=True)
+        assert id in done.ids and done.purged == len(done.ids)
+    assert set((await ask(core, id=other.id, dry_run=True)).candidates[0].id) == set(other.id)
+    assert holding(core.home.root, SECRET, "zorilla", old.id, new.id, guide.id) == []
+    assert await core.find(old.id) is None and await core.find(guide.id) is None
+    assert (await search(core, SECRET)).results == [] or all(SECRET not in text for text in texts(await search(core, SECRET)))
+    await embedded(core)
+    assert await core.store.count(Memory, "source = 'test'") == 30 and await core.store.count(Turn) == 31
+    assert len(texts(await search(core, "zebra fact number", top_k=100, include_turns=False))) == 30
+
+
+async def test_no_transcript_and_no_repetition_brings_a_purged_turn_back(core: Core):
+    said = await turn(core, "s", prompt_id="p", user=f"My key is {SECRET}.", assistant="Noted.")
+    await turn(core, "s", prompt_id="q", user="And now?", assistant="Nothing.")
+    await ask(core, id=said.id, purge=True)
+    again = await turn(core, "s", prompt_id="p", user=f"My key is {SECRET}.", assistant="Noted again.")
+    assert (again.id, again.stored, again.updated) == (said.id, False, False)
+    await core.writer.settle()
+    assert holding(core.home.root, SECRET) == []
+    with pytest.raises(InputError, match="deleted for good"):
+        await core.forgetting.restore(said.id, "test")
+    assert texts(await search(core, "And now?", include={"forgotten": True}, prev_turns=2)) == ["user: And now?\n\nassistant: Nothing."]
+
+
+async def test_a_purge_that_was_interrupted_is_finished_by_the_next_engine(home: Home, clock, now):
+    core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    kept, gone = await fact(core, "Zebras are striped."), await fact(core, f"The key is {SECRET}.")
+    await embedded(core)
+    await core.close()
+    made = Envelope(id="purge_0001", kind="forget", at=now, scope=SCOPE, source="test", args={"ids": [gone.id], "purge": True})
+    store = await open_store(home.data, dim=64)
+    await store.tables.memories.delete(f"id = '{gone.id}'")  # it died after the rows were deleted, before the files were written anew
+    spool.write(home, made.model_dump(mode="json"))
+    assert holding(home.data, SECRET)
+    writer = Writer(home, store, clock, lambda *_: None)
+    assert await writer.drain() == 1
+    await writer.settle()
+    assert spool.pending(home) == [] and writer.set_aside == 0
+    assert holding(home.root, SECRET) == []
+    assert [row.id for row in await store.select(Memory, "true")] == [kept.id]
+
+
+async def test_a_version_that_only_extends_outlives_the_purge_of_what_it_extends(core: Core):
+    base = await fact(core, f"The key is {SECRET}.")
+    more = await fact(core, "The key is changed every month.", extends=[base.id])
+    assert (await ask(core, id=more.id, purge=True)).ids == [more.id]
+    again = await fact(core, "The key is changed every month.", extends=[base.id])
+    assert (await ask(core, id=base.id, purge=True)).ids == [base.id]
+    hit = (await search(core, "key changed every month", include={"related_memories": True})).results[0]
+    assert hit.id == again.id and hit.context.parents == []
+
+
+async def test_what_an_older_scrubjay_left_in_the_log_is_still_forgotten(core: Core, now):
+    added = await document(core, "The gnu guide.")
+    made = Envelope(id="forget_0001", kind="forget", at=now, scope=SCOPE, source="test", args={"id": added.id, "reason": "old"})
+    spool.write(core.home, made.model_dump(mode="json"))
+    await core.writer.drain()
+    await core.writer.settle()
+    (record,) = await core.store.select(Document, "true")
+    assert record.forget_reason == "old"
+
+
+async def test_a_purge_also_empties_a_vector_index(core: Core):
+    for n in range(300):
+        await fact(core, f"Zebra fact number {n}.")
+    gone = await fact(core, f"The key is {SECRET}.")
+    await embedded(core)
+    await index_vectors(core.store.tables.passages, segments=1)
+    await ask(core, id=gone.id, purge=True)
+    assert holding(core.home.root, SECRET, gone.id) == []
+    assert texts(await search(core, "Zebra fact number 17."))[0] == "Zebra fact number 17."

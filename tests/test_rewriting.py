@@ -1,0 +1,27 @@
+"""Other ways to put a question."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrubjay.rewriting import MOST, rewrites
+
+
+def test_a_plain_question_is_asked_with_and_without_its_wording():
+    assert rewrites("When do we deploy the zebra?") == ["When do we deploy the zebra?", "deploy zebra"]
+
+
+def test_the_parts_of_a_question_are_asked_by_themselves():
+    assert "how often does the walrus queue drain" in rewrites("How big is the zebra cache, and how often does the walrus queue drain?")
+
+
+def test_what_a_question_names_is_asked_for_alone():
+    assert rewrites("why is `HttpClient` slow")[-1] == "HttpClient"
+
+
+@given(query=st.text(max_size=200))
+def test_any_question_comes_first_once_and_the_same_every_time(query: str):
+    ways = rewrites(query)
+    assert ways == rewrites(query) and len(set(ways)) == len(ways) <= MOST
+    assert ways[:1] == ([query] if query else [])
