@@ -108,7 +108,7 @@ async def test_a_late_turn_keeps_its_true_start_and_its_place(core: Core):
     await turn(core, "a", user="at twelve", ts="2026-03-05T12:00:00Z")
     late = await turn(core, "a", user="at eleven", ts="2026-03-05T11:00:00Z")
     assert late.turn == 2
-    places = (await core.store.sessions.places([(SCOPE, "a")]))[SCOPE, "a"]
+    places = (await core.store.sessions.of([(SCOPE, "a")]))[SCOPE, "a"].places
     assert [place.turn for place in places] == [0, 2, 1]
 
 

@@ -47,7 +47,9 @@ _CLOSED = tuple(".!?:;,\u2026\u3002\uff01\uff1f\uff1a)")
 
 
 @dataclass(frozen=True)
-class _Sentence:
+class Sentence:
+    """One sentence of a text, on one line, and where it stands."""
+
     text: str
     paragraph: int
     first: bool  # of its paragraph
@@ -60,7 +62,7 @@ def summarise(
 
     No word is ever cut in half; a clipped sentence ends in an ellipsis.
     """
-    listed = [_listing("Files", files, limit // 5), _listing("Tools", tools, limit // 10)]
+    listed = [listing("Files", files, limit // 5), listing("Tools", tools, limit // 10)]
     room = limit - sum(len(line) + 1 for line in listed if line)
     asked = _asked(user or "", room // 3 if assistant and assistant.strip() else room)
     answered = _answered(assistant or "", user or "", room - (len(asked) + 1 if asked else 0))
@@ -70,7 +72,7 @@ def summarise(
 def _asked(text: str, room: int) -> str:
     """The first meaningful sentences of the prompt, and its questions, which often follow a pasted log."""
 
-    def worth(sentence: _Sentence) -> float:
+    def worth(sentence: Sentence) -> float:
         if sentence.text.endswith(("?", "\uff1f")):
             return 2.0
         return -1.0 if _is_small_talk(sentence.text) else 0.5 * bool(_DECISION.search(sentence.text)) + (sentence.paragraph == 0)
@@ -81,9 +83,9 @@ def _asked(text: str, room: int) -> str:
 def _answered(text: str, question: str, room: int) -> str:
     """The sentences that decide, answer the question, or name numbers and code; first and last paragraphs before the rest."""
     asked_for = set(content_words(question[:2000]))
-    last = max((sentence.paragraph for sentence in _sentences(text)), default=0)
+    last = max((sentence.paragraph for sentence in sentences(text)), default=0)
 
-    def worth(sentence: _Sentence) -> float:
+    def worth(sentence: Sentence) -> float:
         said = sentence.text
         score = 2.0 * bool(_DECISION.search(said)) + 0.5 * bool(_CHANGE.search(said))
         score += 0.5 * any(char.isdigit() for char in said) + 0.5 * bool(_CODE.search(said))
@@ -96,31 +98,31 @@ def _answered(text: str, question: str, room: int) -> str:
     return _line("Answered", text, worth, room)
 
 
-def _line(label: str, text: str, worth: Callable[[_Sentence], float], room: int) -> str:
+def _line(label: str, text: str, worth: Callable[[Sentence], float], room: int) -> str:
     """`label: sentences`, the worthiest that fit, in the order of the text; "" when none does."""
     room -= len(label) + 2
-    sentences = list(_sentences(text)) or [_Sentence(_flat(text.replace("`", " ").replace("~", " ")), 0, True)]
-    scores = [worth(sentence) for sentence in sentences]
-    order = sorted(range(len(sentences)), key=lambda at: (-scores[at], at))
+    found = list(sentences(text)) or [Sentence(_flat(text.replace("`", " ").replace("~", " ")), 0, True)]
+    scores = [worth(sentence) for sentence in found]
+    order = sorted(range(len(found)), key=lambda at: (-scores[at], at))
     order = [at for at in order if scores[at] >= 0] or order[:1]
     chosen: dict[int, str] = {}
     for at in order:
-        whole = sentences[at].text
+        whole = found[at].text
         # what is left of the room is no place for half a sentence, unless there is nothing else
-        piece = _clip(whole, min(room, LONGEST)) if not chosen or len(whole) > LONGEST else whole
+        piece = clipped(whole, min(room, LONGEST)) if not chosen or len(whole) > LONGEST else whole
         if piece and len(piece) <= room and piece not in chosen.values():
             chosen[at] = piece
             room -= len(piece) + 2
-    return f"{label}: {_joined([chosen[at] for at in sorted(chosen)])}" if chosen else ""
+    return f"{label}: {joined([chosen[at] for at in sorted(chosen)])}" if chosen else ""
 
 
-def _joined(pieces: list[str]) -> str:
+def joined(pieces: list[str]) -> str:
     """Sentences in a row; one without a full stop, such as a list item, is closed by a semicolon."""
     closed = [piece if piece.endswith(_CLOSED) else f"{piece};" for piece in pieces[:-1]]
     return " ".join([*closed, *pieces[-1:]])
 
 
-def _sentences(text: str) -> Iterator[_Sentence]:
+def sentences(text: str) -> Iterator[Sentence]:
     """The sentences of the prose: no fenced code, table, heading or rule; a list item is a sentence of its own."""
     for number, paragraph in enumerate(_paragraphs(text)):
         first = True
@@ -128,7 +130,7 @@ def _sentences(text: str) -> Iterator[_Sentence]:
             for sentence in _SENTENCE_END.split(_BOLD.sub(r"\1", unit)):
                 flat = _flat(sentence)
                 if any(char.isalnum() for char in flat):
-                    yield _Sentence(flat, number, first)
+                    yield Sentence(flat, number, first)
                     first = False
 
 
@@ -154,7 +156,12 @@ def _paragraphs(text: str) -> Iterator[list[str]]:
             units[-1].append(line)
 
 
-def _listing(label: str, names: Iterable[str], room: int) -> str:
+def decides(sentence: str) -> bool:
+    """Whether a sentence tells of a decision, a cause or a repair."""
+    return bool(_DECISION.search(sentence))
+
+
+def listing(label: str, names: Iterable[str], room: int) -> str:
     """`label: a, b and 3 more`: whole names only, each once, as many as fit; "" when there is none or no room."""
     known = list(dict.fromkeys(flat for name in names if (flat := _flat(name))))
     for count in range(min(len(known), max(room, 0)), -1, -1):
@@ -178,7 +185,7 @@ def _flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def _clip(text: str, room: int) -> str:
+def clipped(text: str, room: int) -> str:
     """The text, or its beginning up to the end of a word with an ellipsis; "" when not one word fits."""
     if len(text) <= room:
         return text

@@ -13,10 +13,12 @@ from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.models.results import TurnRecorded
 from scrubjay.plans import Plan
 from scrubjay.store.changes import Change
+from scrubjay.store.facets import facets
 from scrubjay.store.sessions import Place
 from scrubjay.store.store import Store
 from scrubjay.summary import summarise
 from scrubjay.terms import expand
+from scrubjay.ties import tied
 
 PARTITION = "mem_episodic"  # how seed 002's API sees a turn
 PASSAGE_SIZE = 900  # characters; whole long turns rank worse than their passages
@@ -34,9 +36,12 @@ async def plan_record(store: Store, envelope: Envelope, now: datetime) -> Plan[T
     """
     request = _with_roles(parse(RecordTurn, envelope.args))
     key = (envelope.scope, request.session_id)
-    places = (await store.sessions.places([key]))[key]
+    places = (await store.sessions.of([key]))[key].places
     existing = await _existing(store, envelope, request, places)
-    turn = _new(envelope, request, places, now) if existing is None else _completed(existing, request, now)
+    if existing is not None and existing.purged_at is not None:
+        turn = existing  # nothing brings back what was deleted for good, a transcript least of all
+    else:
+        turn = _new(envelope, request, places, now) if existing is None else _completed(existing, request, now)
     fresh, changed = existing is None, existing is not None and turn is not existing
     change = Change(turn, passages(turn), rewritten=changed) if fresh or changed else None
     indexed = change is None and not await store.vectorless([turn.id])
@@ -62,7 +67,21 @@ def passages(turn: Turn) -> tuple[Passage, ...]:
             found += [_passage(turn, role, part, text[start:end]) for part, (start, end) in enumerate(split(text, PASSAGE_SIZE))]
     if turn.summary:
         found.append(_passage(turn, "summary", 0, turn.summary))
+    if found:
+        found[-1 if turn.summary else 0] = _with_files(turn, found[-1 if turn.summary else 0])
     return tuple({piece.id: piece for piece in found}.values())
+
+
+def _with_files(turn: Turn, piece: Passage) -> Passage:
+    """The passage that also answers for what the turn touched without saying so, and for what ties the turn to others."""
+    said = "" if turn.capture == "summary_only" else "\n".join(text for _, text in spoken(turn))
+    unsaid = [file for file in turn.files if file not in piece.text]
+    return piece.model_copy(
+        update={
+            "search_text": f"{piece.search_text}\n{expand(' '.join(unsaid))}" if unsaid else piece.search_text,
+            "tied": tied(said or piece.text, files=turn.files, tags=turn.tags, records=turn.alike),
+        }
+    )
 
 
 def spoken(turn: Turn) -> list[tuple[str, str]]:
@@ -90,7 +109,9 @@ def _passage(turn: Turn, role: str, part: int, text: str) -> Passage:
         turn=turn.turn,
         dated_at=turn.started_at,
         expires_at=turn.expires_at,
+        facets=facets(turn.metadata),
         hidden=turn.forgotten_at is not None,
+        hidden_at=turn.forgotten_at,
     )
 
 

@@ -1,0 +1,59 @@
+"""What a document is about: chosen sentences of it, and of code its top comment and names."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrubjay.abstracts import LIMIT, abstract
+from scrubjay.terms import words
+
+GUIDE = """# Backups
+
+Thanks to everybody who helped.
+
+A backup copies the tables of the store into one archive. The archive holds every table and every index of the store.
+
+Some people like green tea.
+
+Restoring an archive puts the tables of the store back. Backups run while the store is written to.
+"""
+
+
+def test_an_abstract_begins_with_the_heading_and_chooses_what_the_text_keeps_speaking_of() -> None:
+    said = abstract(GUIDE, heading="Backups", limit=200)
+    assert said.startswith("Backups\n") and "archive" in said
+    assert "green tea" not in said and "Thanks" not in said
+
+
+def test_chosen_sentences_stand_in_the_order_of_the_text() -> None:
+    said = abstract(GUIDE, heading="Backups")
+    order = [said.find(part) for part in ("Thanks", "A backup copies", "The archive holds", "Some people", "Restoring", "Backups run")]
+    found = [at for at in order if at >= 0]
+    assert len(found) >= 2 and found == sorted(found)
+
+
+def test_code_is_its_top_comment_and_the_names_it_defines() -> None:
+    source = '"""Keeps backups of the store in one archive."""\n\nimport os\n\ndef back_up():\n    return "is not prose."\n'
+    assert abstract(source, names=["back_up", "back_up", "restore"], code=True) == (
+        "Keeps backups of the store in one archive.\nDefines back_up, restore."
+    )
+
+
+def test_comments_of_other_languages_are_read_without_their_marks() -> None:
+    assert (
+        abstract("// Keeps backups of the store.\n// One archive each.\npackage a\n", code=True)
+        == "Keeps backups of the store. One archive each."
+    )
+    assert abstract("/*\n * Keeps backups of the store.\n */\nint main() {}\n", code=True) == "Keeps backups of the store."
+
+
+def test_a_text_that_says_nothing_has_an_empty_abstract() -> None:
+    assert abstract("") == abstract("---\n\n|||\n") == abstract("x = 1\n", code=True) == ""
+
+
+@given(st.text(max_size=2_000), st.one_of(st.none(), st.text(max_size=900)), st.booleans())
+def test_an_abstract_is_short_repeatable_and_invents_no_word(text: str, heading: str | None, code: bool) -> None:
+    said = abstract(text, heading=heading, code=code)
+    assert len(said) <= LIMIT and said == abstract(text, heading=heading, code=code)
+    assert set(words(said)) <= set(words(f"{text} {heading or ''}"))

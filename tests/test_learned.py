@@ -1,0 +1,122 @@
+"""What is learned of a document: a fact for each paragraph, which follows the document through changes, forgetting and restoring."""
+
+from __future__ import annotations
+
+from scrubjay.engine.core import Core
+from scrubjay.learned import DOCUMENT_GONE, LEARNED, NO_LONGER, facts_of
+from scrubjay.models.records import Memory
+from scrubjay.models.requests import AddMemory, Forget, SearchMemories
+from scrubjay.models.texts import DocumentText
+from scrubjay.writes import envelope
+
+SCOPE = "acme"
+DEPLOYS = "Deploys go out on Tuesdays after the smoke tests have passed on staging, and Priya presses the button herself."
+ROLLBACK = "A rollback is made with `make undo`, which takes the last three images from the registry and restarts the workers."
+PAGER = "The pager goes to the person who deployed last, unless they are on leave, in which case it goes to the team lead."
+LONG = f"# Runbook\n\n{DEPLOYS}\n\n## Rollback\n\n{ROLLBACK}\n\n```sh\nmake undo VERSION=3\n```\n\n## Pager\n\n{PAGER}\n" + "\n" * 5
+LONG = LONG.replace(PAGER, f"{PAGER} {'It is never silenced at night by anybody. ' * 4}".strip())
+
+
+async def add(core: Core, content: str, **values: object) -> str:
+    text = DocumentText.model_validate({"content": content, "task_type": "memory", **values})
+    return (await core.filing.add(text, scope=SCOPE, source="api")).id
+
+
+async def facts(core: Core, id: str) -> list[Memory]:
+    await core.writer.drain()
+    return [row for row in await facts_of(core.store, [id]) if row.forgotten_at is None]
+
+
+async def test_a_short_text_is_one_fact_that_is_recalled_and_names_its_document(core: Core) -> None:
+    id = await add(core, DEPLOYS, metadata={"team": "ops"})
+    found = (await core.search_memories(SearchMemories(query="When do deploys go out?"), (SCOPE,))).results
+    assert [(hit.src, hit.memory, hit.source, hit.metadata) for hit in found] == [("memory", DEPLOYS, LEARNED, {"team": "ops"})]
+    assert [row.document_ids for row in await facts(core, id)] == [(id,)]
+
+
+async def test_a_longer_text_is_a_fact_for_each_paragraph_under_its_headings_without_code(core: Core) -> None:
+    said = [row.content for row in await facts(core, await add(core, LONG))]
+    assert sorted(text.partition("\n")[0] for text in said) == ["Runbook", "Runbook > Pager", "Runbook > Rollback"]
+    assert not any("VERSION=3" in text for text in said)
+
+
+async def test_superrag_and_a_document_without_a_task_learn_nothing(core: Core) -> None:
+    assert not await facts(core, await add(core, DEPLOYS, task_type="superrag"))
+    assert not await facts(core, await add(core, ROLLBACK, task_type=None))
+
+
+async def test_an_unchanged_paragraph_keeps_its_fact_and_a_gone_one_is_forgotten_with_the_reason(core: Core) -> None:
+    id = await add(core, LONG, custom_id="runbook")
+    before = {row.content.partition("\n")[0]: row.id for row in await facts(core, id)}
+    assert await add(core, LONG.replace("Tuesdays", "Thursdays"), custom_id="runbook") == id
+    after = {row.content.partition("\n")[0]: row.id for row in await facts(core, id)}
+    assert {name for name in before if before[name] != after[name]} == {"Runbook"}
+    gone = (await core.store.get(Memory, [before["Runbook"]]))[before["Runbook"]]
+    assert gone.forgotten_at is not None and gone.forget_reason == NO_LONGER
+
+
+async def test_a_paragraph_that_comes_back_brings_its_fact_back(core: Core) -> None:
+    id = await add(core, LONG, custom_id="runbook")
+    before = {row.id for row in await facts(core, id)}
+    await add(core, LONG.replace("Tuesdays", "Thursdays"), custom_id="runbook")
+    await add(core, LONG, custom_id="runbook")
+    assert {row.id for row in await facts(core, id)} == before
+
+
+async def test_forgetting_a_document_forgets_its_facts_and_restoring_brings_them_back(core: Core) -> None:
+    id = await add(core, LONG)
+    before = {row.id for row in await facts(core, id)}
+    await core.forget(Forget(id=id), SCOPE, "test")
+    rows = await core.store.get(Memory, before)
+    assert {row.forget_reason for row in rows.values()} == {DOCUMENT_GONE}
+    assert not (await core.search_memories(SearchMemories(query="rollback make undo", search_mode="hybrid"), (SCOPE,))).results
+    await core.forgetting.restore(id, "test")
+    assert {row.id for row in await facts(core, id)} == before
+    assert (await core.search_memories(SearchMemories(query="rollback make undo"), (SCOPE,))).results
+
+
+async def test_what_the_user_forgot_stays_forgotten_when_its_document_is_added_again(core: Core) -> None:
+    id = await add(core, DEPLOYS)
+    (fact,) = await facts(core, id)
+    await core.forget(Forget(id=fact.id, reason="wrong"), SCOPE, "test")
+    await add(core, DEPLOYS, metadata={"team": "ops"})
+    assert not await facts(core, id)
+
+
+async def test_a_fact_that_is_known_already_is_linked_and_outlives_the_document(core: Core) -> None:
+    known = await core.write(envelope("memory", AddMemory(content=DEPLOYS), id="a" * 32, scope=SCOPE, source="mcp", at=core.clock()))
+    id = await add(core, DEPLOYS)
+    assert [row.id for row in await facts(core, id)] == [known.id]
+    await core.forget(Forget(id=id), SCOPE, "test")
+    row = (await core.store.get(Memory, [known.id]))[known.id]
+    assert row.forgotten_at is None and row.document_ids == ()
+
+
+async def test_a_fact_of_two_documents_goes_with_the_last_of_them(core: Core) -> None:
+    first, second = await add(core, DEPLOYS, custom_id="one"), await add(core, DEPLOYS, custom_id="two")
+    (fact,) = await facts(core, second)
+    assert fact.document_ids == (first, second)
+    await core.forget(Forget(id=first), SCOPE, "test")
+    assert [row.id for row in await facts(core, second)] == [fact.id]
+    await core.forget(Forget(id=second), SCOPE, "test")
+    assert (await core.store.get(Memory, [fact.id]))[fact.id].forgotten_at is not None
+
+
+async def test_a_purged_document_takes_its_facts_off_the_disk(core: Core) -> None:
+    id = await add(core, DEPLOYS)
+    (fact,) = await facts(core, id)
+    await core.forget(Forget(id=id, purge=True), SCOPE, "test")
+    assert await core.find(fact.id) is None and await core.find(id) is None
+
+
+async def test_a_fact_and_the_chunk_of_the_same_words_are_one_hybrid_hit(core: Core) -> None:
+    await add(core, DEPLOYS)
+    hits = (await core.search_memories(SearchMemories(query="When do deploys go out?", search_mode="hybrid"), (SCOPE,))).results
+    assert len(hits) == 1
+
+
+async def test_planning_a_document_again_changes_nothing(core: Core) -> None:
+    id = await add(core, LONG, custom_id="runbook")
+    before = await facts(core, id)
+    await add(core, LONG, custom_id="runbook")
+    assert await facts(core, id) == before

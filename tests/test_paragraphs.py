@@ -1,0 +1,60 @@
+"""What a text says paragraph by paragraph: short texts whole, longer ones under their headings, code and tables left out."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrubjay.paragraphs import LONGEST, MOST, SHORT, paragraphs
+
+PROSE = "The nightly job copies the ledger to the second region and writes a line to the audit log when it has finished. " * 5
+TEXTS = st.lists(st.sampled_from([PROSE, "# Title", "## Part", "```\ncode\n```", "| a | b |\n|---|---|\n| 1 | 2 |", "Yes.", "", "Note:"]))
+
+
+def test_a_short_text_is_one_paragraph_whatever_it_holds():
+    text = "# Deploys\n\nThey go out on Tuesdays.\n\n```sh\nmake deploy\n```"
+    assert paragraphs(text) == [text]
+
+
+def test_nothing_is_said_by_white_space_and_rules():
+    assert paragraphs(" \n\t") == paragraphs("---\n\n***") == []
+
+
+def test_a_longer_text_is_read_paragraph_by_paragraph_under_title_and_headings():
+    found = paragraphs(f"# Ledger\n\n{PROSE}\n\n## Audit\n\nThe log is kept for seven years in the cold store.\n", "Handbook")
+    assert found == [f"Handbook > Ledger\n{PROSE.strip()}", "Handbook > Ledger > Audit\nThe log is kept for seven years in the cold store."]
+
+
+def test_code_and_tables_are_left_out():
+    text = f"{PROSE}\n\n```py\nsecret_of_code = 1\n```\n\n| key | value |\n|---|---|\n| row_of_table | 2 |\n\n    indented_code()\n"
+    said = "\n".join(paragraphs(text))
+    assert not any(word in said for word in ("secret_of_code", "row_of_table", "indented_code"))
+
+
+def test_what_announces_the_next_paragraph_and_what_is_too_short_goes_with_it():
+    text = (
+        f"{PROSE}\n\nThree things matter:\n\n- speed of the build\n- size of the image\n\nYes.\n\nThe build runs on the large machine only."
+    )
+    assert paragraphs(text)[1:] == [
+        "Three things matter:\n\n- speed of the build\n- size of the image",
+        "Yes.\n\nThe build runs on the large machine only.",
+    ]
+
+
+def test_a_paragraph_that_is_too_long_is_cut_at_its_sentences():
+    found = paragraphs(PROSE * 3)
+    assert len(found) > 1 and all(len(text) <= LONGEST and text.endswith("finished.") for text in found)
+
+
+def test_there_are_never_more_than_stated():
+    assert len(paragraphs("\n\n".join(f"Paragraph number {n} says something of its own." for n in range(MOST + 50)))) == MOST
+
+
+@given(TEXTS)
+def test_every_paragraph_is_of_the_text_and_stands_once(blocks: list[str]):
+    text = "\n\n".join(blocks)
+    found = paragraphs(text)
+    assert len(set(found)) == len(found)
+    if len(text.strip()) > SHORT:
+        words = set(text.replace("#", " ").split()) | {">"}
+        assert all(set(said.split()) <= words for said in found)

@@ -1,0 +1,215 @@
+"""Summaries of sessions: made of every twenty turns in the background, found where turns are left out, saying no more than they do."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from hashing_encoder import HashingEncoder
+from said import SCOPE, embedded, fact, forget, search, texts, turn
+
+from scrubjay.engine import consolidation
+from scrubjay.engine.core import Core, open_core
+from scrubjay.home import Home
+from scrubjay.models.envelopes import Envelope
+from scrubjay.models.forgetting import ForgetRecords
+from scrubjay.models.records import SUMMARY, Memory, Turn
+from scrubjay.models.requests import Forget, parse
+from scrubjay.session_summaries import EVERY
+from scrubjay.settings import Settings
+from scrubjay.store import sql
+from scrubjay.writes import envelope
+
+SECRET = "quagga-7731-zorilla"
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch):
+    monkeypatch.setattr(consolidation, "QUIET_SECONDS", 0.02)
+
+
+async def session(core: Core, name: str, count: int, *, first: int = 0, **args) -> list[str]:
+    said = [(f"Why does module {n} fail in zebra{n}.py?", f"We decided to rename part {n} because of the parser.") for n in range(count)]
+    return [
+        (await turn(core, name, user=user, assistant=answer, turn=first + n, **args)).id for n, (user, answer) in enumerate(said, first)
+    ]
+
+
+async def touched(core: Core, number: int, file: str) -> None:
+    """A known turn turns out to have touched a file too."""
+    await turn(core, "s", turn=number, assistant=f"We decided to rename part {number} because of the parser.", files=[file])
+
+
+async def forget_all(core: Core, ids: list[str]) -> None:
+    await core.writer.write(envelope("forget", ForgetRecords(ids=ids), id=uuid4().hex, scope=SCOPE, source="test", at=core.clock()))
+
+
+async def summaries(core: Core, until: Callable[[list[Memory]], bool] = bool) -> list[Memory]:
+    """The session summaries on disk that are not forgotten, once they are as expected."""
+    async with asyncio.timeout(20):
+        while True:
+            await core.writer.settle()
+            found = await core.store.select(Memory, sql.both(sql.equal("source", SUMMARY), "forgotten_at IS NULL"))
+            if until(found) and not core.consolidation.waiting and not core.writer.pending:
+                return sorted(found, key=lambda row: row.turn or 0)
+            await asyncio.sleep(0.01)
+
+
+async def quiet(core: Core) -> list[Memory]:
+    return await summaries(core, lambda found: True)
+
+
+async def test_every_twenty_turns_give_one_summary_with_its_sources(core: Core):
+    ids = await session(core, "s", 2 * EVERY + 5)
+    first, second = await summaries(core, lambda found: len(found) == 2)
+    assert (first.parent_ids, second.parent_ids) == (tuple(ids[:EVERY]), tuple(ids[EVERY : 2 * EVERY]))
+    assert (first.relation, first.session_id, first.turn, first.partition_id) == ("derives", "s", EVERY - 1, "mem_episodic")
+    assert first.content.startswith("Session of 2026-03-05, turns 0 to 19.\nAsked: ") and "Decided: We decided to rename" in first.content
+    assert len(first.content) < 1_100
+
+
+async def test_a_session_of_nineteen_turns_has_none(core: Core):
+    await session(core, "s", EVERY - 1)
+    assert await quiet(core) == []
+
+
+async def test_it_is_found_where_turns_are_left_out_and_nowhere_else(core: Core):
+    await session(core, "s", EVERY)
+    (made,) = await summaries(core)
+    await embedded(core)
+    found = await search(core, "rename because of the parser", include_turns=False)
+    assert [(hit.id, hit.src, hit.session_id) for hit in found.results] == [(made.id, "memory", "s")]
+    for mode in ("memories", "hybrid"):
+        hits = await search(core, "rename because of the parser", search_mode=mode, top_k=50)
+        assert made.id not in [hit.id for hit in (*hits.results, *hits.related)] and hits.results
+    assert (await core.profile(SCOPE)).total == 0
+    assert (await fact(core, made.content)).similar == []
+
+
+async def test_turns_that_people_said_to_each_other_have_none(core: Core):
+    for n in range(EVERY):
+        await turn(core, "s", text=f"I decided to visit zebra number {n}.", role="Maria" if n % 2 else "Tom")
+    assert await quiet(core) == []
+
+
+async def test_a_turn_of_which_the_summary_alone_is_kept_gives_only_that(core: Core, now):
+    for n in range(EVERY):
+        said = {"user": f"What of {SECRET} {n}?", "assistant": f"Part {n}.", "summary": f"Answered: We decided on part {n}."}
+        made = Envelope(
+            id=f"envelope_{n:04d}",
+            kind="turn",
+            at=now,
+            scope=SCOPE,
+            source="hook:stop",
+            capture="summary_only",
+            args={"session_id": "s", **said},
+        )
+        await core.writer.write(made)
+    (made,) = await summaries(core)
+    assert "decided on part" in made.content and SECRET not in made.content
+
+
+async def test_a_turn_that_is_completed_later_changes_its_summary_in_place(core: Core):
+    await session(core, "s", EVERY)
+    (before,) = await summaries(core)
+    await touched(core, 3, "src/new_file.py")
+    (after,) = await summaries(core, lambda found: found != [before])
+    assert "src/new_file.py" in after.content and (after.id, after.version) == (before.id, 1)
+    await embedded(core)
+    assert await core.store.count_passages(sql.equal("record_id", after.id)) == 1
+
+
+async def test_a_forgotten_turn_leaves_its_summary_at_once_and_comes_back_with_it(core: Core):
+    ids = await session(core, "s", EVERY - 1)
+    ids.append((await turn(core, "s", user=f"Where is {SECRET}?", assistant=f"We decided to keep {SECRET} in the vault.")).id)
+    (before,) = await summaries(core)
+    assert SECRET in before.content
+    await forget(core, ids[-1])
+    assert SECRET not in "".join(texts(await search(core, SECRET, include_turns=False)))
+    (after,) = await summaries(core)
+    assert SECRET not in after.content and after.parent_ids == tuple(ids[:-1])
+    await core.forgetting.restore(ids[-1], "test")
+    (back,) = await summaries(core, lambda found: any(SECRET in row.content for row in found))
+    assert (back.content, back.parent_ids) == (before.content, tuple(ids))
+
+
+async def test_a_summary_of_nothing_but_forgotten_turns_is_forgotten(core: Core):
+    ids = await session(core, "s", EVERY)
+    (made,) = await summaries(core)
+    await forget_all(core, ids)
+    assert await quiet(core) == []
+    await core.forgetting.restore(ids[4], "test")
+    (back,) = await summaries(core)
+    assert (back.id, back.parent_ids) == (made.id, (ids[4],))
+
+
+@pytest.mark.parametrize("all_of_them", [False, True], ids=["one turn", "every turn"])
+async def test_a_purged_turn_stands_in_no_file_of_its_summary(core: Core, all_of_them: bool):
+    ids = await session(core, "s", EVERY - 1)
+    ids.append((await turn(core, "s", user=f"Where is {SECRET}?", assistant=f"We decided to keep {SECRET} in the vault.")).id)
+    assert SECRET in (await summaries(core))[0].content
+    await embedded(core)
+    await forget_all(core, ids if all_of_them else ids[-1:])
+    await core.forget(parse(Forget, {"id": ids[-1], "purge": True}), SCOPE, "test")
+    left = await quiet(core)
+    assert len(left) == (0 if all_of_them else 1)
+    for folder, _, names in os.walk(core.home.root):
+        for name in names:
+            assert SECRET.encode() not in Path(folder, name).read_bytes(), name
+
+
+async def test_one_that_the_user_forgot_or_rewrote_stays_so(core: Core):
+    await session(core, "s", 2 * EVERY)
+    first, second = await summaries(core, lambda found: len(found) == 2)
+    await forget(core, first.id)
+    own = await fact(core, "In this session the parser was renamed.", updates=[second.id])
+    await touched(core, 3, "src/new_file.py")
+    await touched(core, EVERY, "src/new_file.py")
+    await quiet(core)
+    assert (await core.find(first.id)).content == first.content
+    assert (await core.find(second.id)).content == second.content
+    assert texts(await search(core, "parser renamed", include_turns=False)) == ["In this session the parser was renamed."]
+    assert own.version == 2
+
+
+async def test_an_engine_that_died_before_it_came_to_it_makes_it_after_its_next_start(home: Home, clock, monkeypatch):
+    monkeypatch.setattr(consolidation, "QUIET_SECONDS", 3_600.0)
+    first = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    await session(first, "s", EVERY)
+    await first.writer.settle()
+    await first.close()
+    assert not os.path.exists(os.path.join(home.data, "consolidated.json"))
+    monkeypatch.setattr(consolidation, "QUIET_SECONDS", 0.02)
+    second = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    (made,) = await summaries(second)
+    await second.close()
+    third = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    assert await quiet(third) == [made]
+    await session(third, "s", EVERY, first=EVERY)
+    assert len(await summaries(third, lambda found: len(found) == 2)) == 2
+    await third.close()
+
+
+async def test_a_write_that_comes_in_between_is_waited_for(core: Core):
+    await session(core, "s", EVERY)
+
+    async def meanwhile() -> list:
+        change = await core.consolidation._summaries(consolidation.Stretch(SCOPE, "s", 0))
+        await touched(core, 0, "src/late.py")
+        return change
+
+    assert await core.writer.derive(meanwhile()) is None
+    (made,) = await summaries(core)
+    assert "src/late.py" in made.content
+
+
+async def test_the_turns_themselves_are_never_touched(core: Core):
+    ids = await session(core, "s", EVERY)
+    await core.writer.settle()
+    before = await core.store.get(Turn, ids)
+    await summaries(core)
+    assert await core.store.get(Turn, ids) == before
