@@ -1,7 +1,9 @@
-"""Search in documents: ranked passages gathered to the documents they belong to, with the chunks around them."""
+"""Search in documents: ranked chunks gathered to the documents they belong to, with the chunks around them, within an answer's bound."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from scrubjay.errors import NotFound
@@ -9,44 +11,71 @@ from scrubjay.models.records import Document, Passage
 from scrubjay.models.requests import SearchDocuments
 from scrubjay.models.results import Chunk, DocumentHit, DocumentHits
 from scrubjay.recall import MOST_TOKENS, scopes_seen
-from scrubjay.retrieval.chunks import ChunkScore, rank_chunks
+from scrubjay.retrieval.chunks import RankedChunk, rank_chunks
 from scrubjay.retrieval.query import Question
 from scrubjay.retrieval.retrieve import Embed
 from scrubjay.store import sql
 from scrubjay.store.store import Store
 
-CHUNKS_SHOWN = 3  # matching chunks a document
-CHARACTERS = MOST_TOKENS * 4 * 7 // 10  # of chunk text in one answer; the rest is names and scores
+CHUNKS_SHOWN = 3  # of a document, without those beside them
+CHARACTERS = MOST_TOKENS * 4 * 7 // 10  # of texts in one answer; the rest is names and scores
+_SHOWN = ["id", "title", "type", "path", "filepath", "summary", "metadata", "created_at", "updated_at", "forgotten_at"]  # all but the text
+_Places = Mapping[tuple[str, int], Passage]  # (document id, position) -> chunk
 
 
-async def search_documents(store: Store, request: SearchDocuments, *, scope: str, now: datetime, embed: Embed) -> DocumentHits:
-    """Documents by their best chunk, best first; a chunk is relevant from `chunk_threshold` on.
+async def search_documents(
+    store: Store, request: SearchDocuments, *, scope: str | tuple[str, ...], now: datetime, embed: Embed, room: int | None = None
+) -> DocumentHits:
+    """Documents by their best chunk, best first; a chunk is relevant from `chunk_threshold` on. `room` is for texts, in
+    characters; left out, what a tool may answer.
 
     Unless `only_matching_chunks`, the chunks just before and after a matching one come along with `is_relevant` false.
     """
+    scopes = scopes_seen(request.scope, scope)
     question = Question(
         text=request.query,
-        scopes=scopes_seen(request.scope, scope),
+        scopes=scopes,
         srcs=("chunk",),
         now=now,
-        record_id=None if request.doc_id is None else await _document_id(store, request.doc_id, scopes_seen(request.scope, scope)),
+        record_id=None if request.doc_id is None else await _document_id(store, request.doc_id, scopes),
+        path=request.path,
+        filters=request.filters,
     )
-    best = await rank_chunks(store, question, embed)
-    results: list[DocumentHit] = []
-    left = CHARACTERS
-    documents = await store.get(Document, list(best)[: request.limit])
-    for id, scores in list(best.items())[: request.limit]:
-        document = documents.get(id)
-        if document is None or document.forgotten_at is not None or scores[0].score < request.document_threshold:
-            continue
-        chunks = await _chunks(store, id, scores[:CHUNKS_SHOWN], request)
-        left -= sum(len(chunk.content) for chunk in chunks) + (len(document.content) if request.include_full_docs else 0)
-        if request.only_matching_chunks and not chunks:
-            continue
-        if left < 0 and results:
-            break
-        results.append(_hit(document, scores[0].score, chunks, request))
-    return DocumentHits(results=results, total=len(results), timing=0.0, left_out=(min(len(best), request.limit) - len(results)) or None)
+    best = _by_document(await rank_chunks(store, question, embed, documents=request.limit), request)
+    columns = [*_SHOWN, "content"] if request.include_full_docs else _SHOWN
+    rows = {row.id: row for row in await store.select(Document, sql.one_of("id", best), columns=columns)}
+    found = [rows[id] for id in best if id in rows and rows[id].forgotten_at is None]
+    places = await _read(store, [place for row in found for place in _wanted(best[row.id], request)])
+    return _Answer(request, places, CHARACTERS if room is None else room).made(found, best)
+
+
+def _by_document(ranked: Sequence[RankedChunk], request: SearchDocuments) -> dict[str, list[RankedChunk]]:
+    """Document id -> its chunks, both best first: as many documents as are asked for and good enough."""
+    best: dict[str, list[RankedChunk]] = {}
+    for chunk in ranked:
+        best.setdefault(chunk.document_id, []).append(chunk)
+    least = max(request.document_threshold, request.chunk_threshold if request.only_matching_chunks else 0.0)
+    return {id: chunks for id, chunks in list(best.items())[: request.limit] if chunks[0].score >= least}
+
+
+def _wanted(chunks: Sequence[RankedChunk], request: SearchDocuments) -> Iterator[tuple[str, int]]:
+    """The places of the chunks to show of one document."""
+    for chunk in chunks[:CHUNKS_SHOWN]:
+        if not request.only_matching_chunks:
+            yield from ((chunk.document_id, chunk.position + step) for step in (-1, 0, 1))
+        elif chunk.score >= request.chunk_threshold:
+            yield chunk.document_id, chunk.position
+
+
+async def _read(store: Store, places: Sequence[tuple[str, int]]) -> _Places:
+    if not places:
+        return {}
+    by_document: dict[str, set[int]] = {}
+    for id, position in places:
+        by_document.setdefault(id, set()).add(position)
+    each = (sql.both(sql.equal("record_id", id), f"part IN ({', '.join(map(str, sorted(parts)))})") for id, parts in by_document.items())
+    rows = await store.passages(sql.either(*each), columns=["record_id", "part", "text", "line_start", "line_end"])
+    return {(row.record_id, row.part): row for row in rows}
 
 
 async def _document_id(store: Store, named: str, scopes: tuple[str, ...] | None) -> str:
@@ -64,35 +93,53 @@ async def _document_id(store: Store, named: str, scopes: tuple[str, ...] | None)
     return rows[0].id
 
 
-async def _chunks(store: Store, id: str, scores: list[ChunkScore], request: SearchDocuments) -> list[Chunk]:
-    by_position = {score.position: score for score in scores}
-    positions = {score.position for score in scores if not request.only_matching_chunks or score.score >= request.chunk_threshold}
-    if not request.only_matching_chunks:
-        positions |= {at + step for at in by_position for step in (-1, 1)}
-    where = sql.both(sql.equal("record_id", id), f"part IN ({', '.join(map(str, sorted(positions)))})" if positions else "false")
-    rows: list[Passage] = await store.passages(where, columns=["id", "part", "text", "line_start", "line_end"])
-    return [
-        Chunk(
-            content=row.text,
-            score=by_position[row.part].score if row.part in by_position else 0.0,
-            is_relevant=row.part in by_position and by_position[row.part].score >= request.chunk_threshold,
-            position=row.part,
-            lines=(row.line_start or 1, row.line_end or 1),
+@dataclass
+class _Answer:
+    """Fills one answer, best document first, until there is no room for the next. Lives for one search."""
+
+    request: SearchDocuments
+    places: _Places
+    room: int
+
+    def made(self, found: Sequence[Document], best: Mapping[str, Sequence[RankedChunk]]) -> DocumentHits:
+        hits: list[DocumentHit] = []
+        for document in found:
+            chunks = list(self._chunks(best[document.id]))
+            summary = document.summary if self.request.include_summary else None
+            cost = sum(len(chunk.content) for chunk in chunks) + len(summary or "")
+            if cost > self.room and hits:
+                break
+            self.room -= cost
+            hits.append(self._hit(document, best[document.id][0].score, chunks, summary))
+        return DocumentHits(results=hits, total=len(hits), timing=0.0, left_out=(len(found) - len(hits)) or None)
+
+    def _chunks(self, ranked: Sequence[RankedChunk]) -> Iterator[Chunk]:
+        scores = {chunk.position: chunk.score for chunk in ranked}
+        for place in sorted(set(_wanted(ranked, self.request))):
+            if (row := self.places.get(place)) is not None:
+                score = scores.get(row.part, 0.0)
+                yield Chunk(
+                    content=row.text,
+                    score=score,
+                    is_relevant=row.part in scores and score >= self.request.chunk_threshold,
+                    position=row.part,
+                    lines=(row.line_start or 1, row.line_end or 1),
+                )
+
+    def _hit(self, document: Document, score: float, chunks: list[Chunk], summary: str | None) -> DocumentHit:
+        content = document.content[: max(self.room, 0)] if self.request.include_full_docs else None
+        self.room -= len(content or "")
+        return DocumentHit(
+            document_id=document.id,
+            title=document.title,
+            type=document.type,
+            path=document.place,
+            score=score,
+            chunks=chunks,
+            metadata=document.metadata,
+            created_at=document.created_at,
+            updated_at=document.updated_at,
+            content=content,
+            truncated=True if content is not None and len(content) < len(document.content) else None,
+            summary=summary,
         )
-        for row in sorted(rows, key=lambda row: row.part)
-    ]
-
-
-def _hit(document: Document, score: float, chunks: list[Chunk], request: SearchDocuments) -> DocumentHit:
-    return DocumentHit(
-        document_id=document.id,
-        title=document.title,
-        type=document.type,
-        score=score,
-        chunks=chunks,
-        metadata=document.metadata,
-        created_at=document.created_at,
-        updated_at=document.updated_at,
-        content=document.content[:CHARACTERS] if request.include_full_docs else None,
-        summary=document.summary if request.include_summary else None,
-    )

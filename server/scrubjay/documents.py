@@ -1,45 +1,96 @@
-"""Documents: plain text and Markdown, cut by structure. How one is added, replaced, and made searchable."""
+"""Documents, cut by structure: how one is added, replaced, and made searchable. Does not know files: its text was read before."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from scrubjay.chunking import Section, sections
+from scrubjay.abstracts import LIMIT, abstract
+from scrubjay.chunking import Chunk, chunks
+from scrubjay.identity import recognised
 from scrubjay.ids import content_hash, derived_id
+from scrubjay.learned import learned
 from scrubjay.models.envelopes import Envelope
-from scrubjay.models.records import Document, Passage
-from scrubjay.models.requests import DocumentText, parse
+from scrubjay.models.records import Document, Memory, Passage
+from scrubjay.models.requests import parse
 from scrubjay.models.results import DocumentAdded
+from scrubjay.models.texts import DocumentText
 from scrubjay.plans import Plan
+from scrubjay.reading.kinds import kind_of
 from scrubjay.store.changes import Change
+from scrubjay.store.facets import facets
 from scrubjay.store.store import Store
-from scrubjay.summary import summarise
 from scrubjay.terms import expand
 
 PARTITION = "mem_semantic"
 
 
-async def plan_add(store: Store, envelope: Envelope, now: datetime) -> Plan[DocumentAdded]:
-    """What adding this document does: a new one, a new text under a known custom_id or path, or nothing if it is unchanged."""
+class Seen(NamedTuple):
+    """The document that a text belongs to, None for a new one, its id, and for hashes of words the fact that says them, None for none."""
+
+    known: Document | None
+    id: str
+    facts: Mapping[str, Memory | None] = MappingProxyType({})
+
+
+_PROSE = frozenset({"text", "markdown", "html", "pdf", "docx", "pptx", "notebook", "email"})
+_TITLED = frozenset({"text", "markdown", "html", "docx", "notebook"})  # whose first heading is their title
+
+
+async def plan_add(store: Store, envelope: Envelope, now: datetime, *, seen: Seen | None = None) -> Plan[DocumentAdded]:
+    """What adding this document does: a new one, a new text under a known custom_id or path, or nothing if it is unchanged.
+
+    What its caller has `seen` a moment ago is not looked up again.
+    """
     request = parse(DocumentText, envelope.args)
-    digest = content_hash(request.content)
-    id = derived_id("doc", envelope.scope, *_identity(request, digest))
-    known = (await store.get(Document, [id])).get(id)
-    unchanged = known is not None and known.content == request.content and known.forgotten_at is None
-    if known is not None and unchanged and known.metadata == request.metadata and request.title in (None, known.title):
-        return Plan(None, DocumentAdded(id=id, status=known.status, chunks=known.chunk_count, redacted=envelope.redacted))
+    known, id = (seen.known, seen.id) if seen else await recognised(store, request, envelope)
+    request = _with_what_was_said(request, known)
+    if known is not None and _unchanged(known, request):
+        same = known.model_copy(update=_state(request, known))
+        answer = DocumentAdded(id=id, status=known.status, chunks=known.chunk_count, redacted=envelope.redacted)
+        return Plan(None if same == known else Change(same), answer)
     # In a thread, because 10 MB take six seconds, in which others want their answers.
-    document = await asyncio.to_thread(_document, request, envelope, id, known, now)
-    pieces = await asyncio.to_thread(passages, document)
+    document, pieces = await asyncio.to_thread(_made, request, envelope, id, known, now)
     answer = DocumentAdded(id=id, status=document.status, chunks=document.chunk_count, redacted=envelope.redacted)
-    return Plan(Change(document, pieces, rewritten=known is not None), answer)
+    facts = await learned(store, document, envelope.at, request.group, new=known is None, facts=seen.facts if seen else {})
+    return Plan(Change(document, pieces, rewritten=known is not None), answer, facts)
 
 
-def _document(request: DocumentText, envelope: Envelope, id: str, known: Document | None, now: datetime) -> Document:
-    found = sections(request.content)
-    return Document(
+def _with_what_was_said(request: DocumentText, known: Document | None) -> DocumentText:
+    """The request with what an earlier one said of the same document, and this one does not."""
+    if known is None:
+        return request
+    earlier = {"filepath": known.filepath, "task_type": known.task_type, "date": known.dated_at}
+    return request.model_copy(update={name: value for name, value in earlier.items() if name not in request.model_fields_set})
+
+
+def _unchanged(known: Document, request: DocumentText) -> bool:
+    return (
+        known.content == request.content
+        and known.status == "done"
+        and known.path == request.path
+        and known.forgotten_at is None
+        and known.metadata == request.metadata
+        and request.title in (None, known.title)
+        and request.type in (None, known.type)
+        and (request.custom_id, request.filepath, request.task_type) == (known.custom_id, known.filepath, known.task_type)
+        and request.date == known.dated_at
+    )
+
+
+def _made(
+    request: DocumentText, envelope: Envelope, id: str, known: Document | None, now: datetime
+) -> tuple[Document, tuple[Passage, ...]]:
+    type, content = request.type or "markdown", request.content or ""
+    found = _chunks(content, type, request.path, request.metadata)
+    if request.type is None and not any(chunk.headings for chunk in found):
+        type = "text"
+    document = Document(
         id=id,
         scope=envelope.scope,
         partition_id=PARTITION,
@@ -49,54 +100,104 @@ def _document(request: DocumentText, envelope: Envelope, id: str, known: Documen
         updated_at=now,
         last_accessed_at=now,
         custom_id=request.custom_id,
-        title=request.title or _title(found, request.path),
-        type="markdown" if any(section.headings for section in found) else "text",
+        title=request.title or _title(found, type, request.path),
+        type=type,
         path=request.path,
-        content=request.content,
-        content_hash=content_hash(request.content),
-        summary=summarise(None, request.content) or None,
+        content=content,
+        content_hash=content_hash(content),
+        summary=_summary(content, type, found) or None,
+        status="done" if request.error is None else "failed",
+        error=request.error,
         chunk_count=len(found),
+        filepath=request.filepath,
+        task_type=request.task_type,
+        dated_at=request.date,
+        **_state(request, known),
     )
+    return document, _passages(document, found)
 
 
 def passages(document: Document) -> tuple[Passage, ...]:
-    """The chunks of a document; title and headings are searched with each chunk but not returned."""
-    made = [_passage(document, position, section) for position, section in enumerate(sections(document.content))]
-    return tuple({piece.id: piece for piece in made}.values())
+    """The chunks of a document; title, headings and a table's header are searched with each chunk but not returned.
+
+    A passage is known by its words and not by its place, so that one line more leaves all other passages their vectors.
+    """
+    return _passages(document, _chunks(document.content, document.type, document.path, document.metadata))
 
 
-def _passage(document: Document, position: int, section: Section) -> Passage:
-    text = document.content[section.start : section.end]
-    trail = " > ".join(dict.fromkeys(filter(None, (document.title, *section.headings))))
+def _chunks(content: str, type: str, path: str | None, metadata: Mapping[str, Any]) -> list[Chunk]:
+    """The language of a source file is what its name says, else what its first line said when it was read."""
+    language = (kind_of(path or "").language or str(metadata.get("language") or "text")) if type in ("code", "json") else None
+    return chunks(content, type, language)
+
+
+def _passages(document: Document, found: list[Chunk]) -> tuple[Passage, ...]:
+    seen: Counter[str] = Counter()
+    made = []
+    for position, chunk in enumerate(found):
+        trail = " > ".join(dict.fromkeys(filter(None, (document.title, *chunk.headings))))
+        above = "\n".join(filter(None, (trail, chunk.repeat)))
+        text = document.content[chunk.start : chunk.end]
+        key = derived_id("p", document.id, above, text)
+        seen[key] += 1
+        id = key if seen[key] == 1 else derived_id("p", document.id, above, text, str(seen[key]))
+        made.append(_passage(document, id, position, chunk, text, above))
+    return tuple(made)
+
+
+def _passage(document: Document, id: str, position: int, chunk: Chunk, text: str, above: str) -> Passage:
     values = " ".join(str(value) for value in document.metadata.values() if isinstance(value, str))
     return Passage(
-        id=derived_id("p", document.id, str(position), trail, text),
+        id=id,
         src="chunk",
         record_id=document.id,
         part=position,
         text=text,
-        search_text=expand("\n".join(filter(None, (trail, text, values)))),
-        embed_text=f"{trail}\n{text}" if trail else None,
+        search_text=expand("\n".join(filter(None, (above, text, _place(document.place), values)))),
+        embed_text=f"{above}\n{text}" if above else None,
         scope=document.scope,
         partition_id=document.partition_id,
         tags=document.tags,
         importance_score=document.importance_score,
-        dated_at=document.updated_at,
+        dated_at=document.dated_at or document.updated_at,
         expires_at=document.expires_at,
+        facets=facets(document.metadata),
         title=document.title,
-        path=document.path,
-        line_start=section.line_start,
-        line_end=section.line_end,
+        path=document.place,
+        line_start=chunk.line_start,
+        line_end=chunk.line_end,
         hidden=document.forgotten_at is not None,
+        hidden_at=document.forgotten_at,
     )
 
 
-def _identity(request: DocumentText, digest: str) -> tuple[str, str]:
-    if request.custom_id:
-        return "custom", request.custom_id
-    return ("path", request.path) if request.path else ("content", digest)
+def _state(request: DocumentText, known: Document | None) -> dict[str, Any]:
+    """What is remembered of the file; a file that was named once stays when its folder is indexed without it."""
+    if request.file is None:
+        return {}
+    named = known is not None and known.forgotten_at is None and known.file_size is not None and known.folder is None
+    folder = None if named else request.file.folder
+    return {"file_size": request.file.size, "file_mtime": request.file.mtime, "file_digest": request.file.digest, "folder": folder}
 
 
-def _title(found: list[Section], path: str | None) -> str | None:
-    heading = next((section.headings[0] for section in found if section.headings), None)
+def _title(found: list[Chunk], type: str, path: str | None) -> str | None:
+    heading = next((chunk.headings[0] for chunk in found if chunk.headings), None) if type in _TITLED else None
     return heading or (os.path.basename(path) if path else None)
+
+
+def _place(path: str | None) -> str:
+    """The end of a path, which people search for: the file and the two folders it is in."""
+    return "/".join((path or "").replace("\\", "/").split("/")[-3:])
+
+
+def _summary(content: str, type: str, found: list[Chunk]) -> str:
+    headings = [chunk.headings[0] for chunk in found if chunk.headings]
+    if type == "code":
+        return abstract(content, names=headings, code=True)
+    return abstract(content, heading=headings[0] if headings else None) if type in _PROSE else _contents(found)
+
+
+def _contents(found: list[Chunk]) -> str:
+    """What a file of code or rows holds: the outermost names in it, each once."""
+    names = list(dict.fromkeys(chunk.headings[0] for chunk in found if chunk.headings))
+    return f"Contains: {', '.join(names)}"[:LIMIT] if names else ""

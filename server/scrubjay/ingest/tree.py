@@ -1,0 +1,132 @@
+"""Which files a path stands for: the file itself, or what a folder holds and its .gitignore lets through. Knows names, sizes and times of
+files; opens none but .gitignore.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from pathspec import GitIgnoreSpec
+
+from scrubjay.errors import InputError
+from scrubjay.reading.kinds import refusal
+
+_NEVER = frozenset(
+    {"node_modules", "__pycache__", "site-packages", "bower_components", "venv", "env"}
+)  # made by tools, whoever forgot to say so
+_LINES = 10_000  # of a .gitignore
+_Rule = Callable[[str, bool], bool | None]  # (path, whether it is a folder) -> kept out, let in, or not named
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A file as the disk shows it; `mtime` in nanoseconds since 1970. `named` says that the caller named it himself."""
+
+    path: str
+    size: int
+    mtime: int
+    named: bool = False
+
+
+def files_at(path: str) -> list[Seen]:
+    """The file at an absolute path, or the files below the folder at it, sorted by path.
+
+    Hidden files and folders, symbolic links, what a .gitignore names (of the folder, those below it, and those above it up to
+    the repository's), and what is no text by its suffix are passed over; a file named by the caller is not.
+
+    Raises:
+        InputError: there is nothing at the path, or it cannot be looked at.
+    """
+    try:
+        state = os.stat(path)
+        if not os.path.isdir(path):
+            return [Seen(path, state.st_size, state.st_mtime_ns, named=True)]
+        return sorted(_below(path, _above(path)), key=lambda seen: seen.path)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path[:300]!r} cannot be looked at: {getattr(error, 'strerror', None) or error}.") from None
+
+
+def _below(folder: str, ignored: list[_Rule]) -> Iterator[Seen]:
+    try:
+        with os.scandir(folder) as listed:
+            entries = list(listed)
+    except OSError:  # a folder that may not be entered, or is gone by now, has nothing for us
+        return
+    here = [*ignored, rules] if (rules := _rules(folder)) else ignored
+    for entry in entries:
+        try:
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if _passed_over(entry, is_folder) or _is_ignored(entry.path, is_folder, here):
+                continue
+            if is_folder:
+                yield from _below(entry.path, here)
+            elif entry.is_file(follow_symlinks=False) and refusal(entry.name) is None:
+                state = entry.stat(follow_symlinks=False)
+                yield Seen(entry.path, state.st_size, state.st_mtime_ns)
+        except OSError:  # gone since the folder was listed
+            continue
+
+
+def _is_ignored(path: str, is_folder: bool, rules: list[_Rule]) -> bool:
+    """Whether the deepest .gitignore that names a file keeps it out."""
+    return next((said for rule in reversed(rules) if (said := rule(path, is_folder)) is not None), False)
+
+
+def _passed_over(entry: os.DirEntry[str], is_folder: bool) -> bool:
+    if entry.name.startswith("."):
+        return True
+    return is_folder and (entry.name in _NEVER or os.path.exists(os.path.join(entry.path, "pyvenv.cfg")))
+
+
+def _above(folder: str) -> list[_Rule]:
+    """The rules of the folders above, from the repository's root down; of no repository there are none."""
+    found: list[_Rule] = []
+    at = folder
+    while not os.path.exists(os.path.join(at, ".git")):
+        parent = os.path.dirname(at)
+        if parent == at:
+            return []
+        at = parent
+        if rules := _rules(at):
+            found.append(rules)
+    return found[::-1]
+
+
+def _rules(folder: str) -> _Rule | None:
+    """What the .gitignore of one folder, and as a repository's root its info/exclude, keep out; None where there is neither."""
+    lines: list[str] = []
+    for name in (os.path.join(".git", "info", "exclude"), ".gitignore"):
+        try:
+            with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
+                lines += file.read().splitlines()[:_LINES]
+        except OSError:
+            continue
+    lines = [line for line in lines if line.strip() and not line.startswith("#")]
+    if not lines:
+        return None
+    spec = _spec(lines)
+    start = len(folder.rstrip(os.sep)) + 1
+
+    def ignored(path: str, is_folder: bool) -> bool | None:
+        inner = path[start:].replace(os.sep, "/")
+        return spec.check_file(f"{inner}/" if is_folder else inner).include
+
+    return ignored
+
+
+def _spec(lines: list[str]) -> GitIgnoreSpec:
+    """The rules of those lines that are rules; git passes over the others too."""
+    try:
+        return GitIgnoreSpec.from_lines(lines)
+    except ValueError:
+        return GitIgnoreSpec.from_lines([line for line in lines if _is_rule(line)])
+
+
+def _is_rule(line: str) -> bool:
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except ValueError:
+        return False
+    return True

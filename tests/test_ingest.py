@@ -1,0 +1,180 @@
+"""Folders into documents: what is read, what is passed over, and that only what changed is done again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+import said
+
+from scrubjay.engine.core import Core
+from scrubjay.errors import InputError
+from scrubjay.ingest.tree import files_at
+from scrubjay.models.records import Document
+from scrubjay.models.requests import SearchDocuments, parse
+from scrubjay.models.results import Ingested
+
+
+async def stored(core: Core) -> dict[str, Document]:
+    """The documents that are not forgotten, by path."""
+    await core.store.flush()
+    return {row.path or "": row for row in await core.store.select(Document, "forgotten_at IS NULL")}
+
+
+async def nobody(done: int, total: int, what: str) -> None:
+    pass
+
+
+async def ingest(core: Core, *paths: Path, again: bool = False) -> Ingested:
+    return await core.ingesting.run([str(path) for path in paths], scope=said.SCOPE, source="test", report=nobody, again=again)
+
+
+async def found(core: Core, query: str, **args: object) -> list[str]:
+    hits = await core.search_documents(parse(SearchDocuments, {"query": query, **args}), said.SCOPE)
+    return [os.path.basename(hit.path or "") for hit in hits.results]
+
+
+def names(folder: Path) -> list[str]:
+    return [os.path.relpath(seen.path, folder) for seen in files_at(str(folder))]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    folder = tmp_path / "tree"
+    (folder / "docs").mkdir(parents=True)
+    (folder / "docs" / "ports.md").write_text("# Ports\n\nThe API listens on port 8421.\n")
+    (folder / "server.py").write_text("def open_socket(port):\n    return bind(port)\n")
+    return folder
+
+
+def test_a_folder_gives_its_files_without_hidden_ones_tools_and_what_is_no_text(tree: Path) -> None:
+    for name in (".env", "logo.png", "node_modules/a.js", ".git/config", "own/pyvenv.cfg", "own/lib.py"):
+        (tree / name).parent.mkdir(exist_ok=True)
+        (tree / name).write_text("x")
+    assert names(tree) == ["docs/ports.md", "server.py"]
+
+
+def test_gitignore_is_followed_with_its_exceptions_in_every_folder_and_from_above(tree: Path) -> None:
+    (tree / ".git").mkdir()
+    (tree / ".gitignore").write_text("*.log\nbuild/\n/docs/secret.md\n[\n")
+    (tree / "docs" / ".gitignore").write_text("!kept.log\n")
+    for name in ("a.log", "docs/kept.log", "docs/b.log", "build/x.py", "docs/secret.md", "secret.md"):
+        (tree / name).parent.mkdir(exist_ok=True)
+        (tree / name).write_text("x")
+    assert names(tree) == ["docs/kept.log", "docs/ports.md", "secret.md", "server.py"]
+    assert names(tree / "docs") == ["kept.log", "ports.md"]
+
+
+def test_a_file_is_taken_by_its_name_whatever_a_gitignore_says(tree: Path) -> None:
+    (tree / ".env").write_text("PORT=8421")
+    assert [seen.named for seen in files_at(str(tree / ".env"))] == [True]
+
+
+async def test_a_folder_becomes_searchable_and_doing_it_again_does_nothing(core: Core, tree: Path) -> None:
+    assert await ingest(core, tree) == Ingested(added=2, changed=0, renamed=0, removed=0, unchanged=0)
+    assert (await found(core, "which port does the API listen on"))[0] == "ports.md"
+    assert await ingest(core, tree) == Ingested(added=0, changed=0, renamed=0, removed=0, unchanged=2)
+
+
+async def test_an_edit_replaces_a_document_and_a_new_time_alone_does_not(core: Core, tree: Path) -> None:
+    await ingest(core, tree)
+    before = await stored(core)
+    os.utime(tree / "server.py", ns=(1, 1))
+    (tree / "docs" / "ports.md").write_text("# Ports\n\nThe API listens on port 9000.\n")
+    assert await ingest(core, tree) == Ingested(added=0, changed=1, renamed=0, removed=0, unchanged=1)
+    after = await stored(core)
+    assert {path: row.id for path, row in before.items()} == {path: row.id for path, row in after.items()}
+    assert after[str(tree / "server.py")].file_mtime == 1
+    assert "9000" in after[str(tree / "docs" / "ports.md")].content
+
+
+async def test_a_deleted_file_leaves_every_search_and_comes_back_with_its_file(core: Core, tree: Path) -> None:
+    await ingest(core, tree)
+    text = (tree / "server.py").read_text()
+    (tree / "server.py").unlink()
+    assert (await ingest(core, tree)).removed == 1
+    assert "server.py" not in await found(core, "open_socket")
+    (tree / "server.py").write_text(text)
+    assert (await ingest(core, tree)).added == 1
+    assert (await found(core, "open_socket"))[0] == "server.py"
+
+
+async def test_a_file_that_a_gitignore_names_later_leaves_too_unless_it_was_named_itself(core: Core, tree: Path) -> None:
+    (tree / ".git").mkdir()
+    await ingest(core, tree / "server.py")
+    await ingest(core, tree)
+    (tree / ".gitignore").write_text("server.py\nports.md\n")
+    assert (await ingest(core, tree)).removed == 1
+    assert await found(core, "port") == ["server.py"]
+
+
+async def test_a_renamed_file_keeps_its_id_and_its_old_path_is_free_again(core: Core, tree: Path) -> None:
+    await ingest(core, tree)
+    old = (await stored(core))[str(tree / "server.py")]
+    (tree / "server.py").rename(tree / "socket_server.py")
+    assert (await ingest(core, tree)).renamed == 1
+    assert (await core.store.get(Document, [old.id]))[old.id].path == str(tree / "socket_server.py")
+    (tree / "server.py").write_text("def another():\n    return 1\n")
+    assert (await ingest(core, tree)).added == 1
+    assert sorted(map(os.path.basename, await stored(core))) == ["ports.md", "server.py", "socket_server.py"]
+    assert await ingest(core, tree) == Ingested(added=0, changed=0, renamed=0, removed=0, unchanged=3)
+
+
+async def test_a_file_that_cannot_be_read_is_listed_with_its_reason_and_stops_nobody(core: Core, tree: Path) -> None:
+    (tree / "broken.pdf").write_bytes(b"%PDF-1.7 and nothing more")
+    done = await ingest(core, tree)
+    assert done.added == 2 and [os.path.basename(each.path) for each in done.failed] == ["broken.pdf"]
+    (failed,) = [each for each in await core.documents(said.SCOPE, 10) if each.status == "failed"]
+    assert failed.error == done.failed[0].reason
+    assert (await ingest(core, tree)).unchanged == 3
+
+
+async def test_nothing_at_a_path_is_a_mistake_but_a_folder_that_was_deleted_is_not(core: Core, tree: Path) -> None:
+    with pytest.raises(InputError, match="There is nothing at"):
+        await ingest(core, tree / "missing")
+    await ingest(core, tree)
+    (tree / "docs" / "ports.md").unlink()
+    (tree / "docs").rmdir()
+    assert (await ingest(core, tree / "docs")).removed == 1
+
+
+async def test_an_interrupted_ingest_is_finished_by_the_next(core: Core, tree: Path) -> None:
+    for number in range(5):
+        (tree / f"note{number}.md").write_text(f"Note {number} about harbours.\n")
+    reached = asyncio.Event()
+
+    async def report(done: int, total: int, what: str) -> None:
+        if done == 3:
+            reached.set()
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(core.ingesting.run([str(tree)], scope=said.SCOPE, source="test", report=report))
+    await asyncio.wait_for(reached.wait(), 20)
+    assert [each.status for each in await core.documents(said.SCOPE, 10)].count("queued") == 4
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    done = await ingest(core, tree)
+    assert (done.added, done.unchanged) == (4, 3)
+
+
+async def test_a_document_waits_for_its_vectors_and_is_done_then(core: Core, tree: Path) -> None:
+    await ingest(core, tree)
+    await said.embedded(core)
+    assert {each.status for each in await core.documents(said.SCOPE, 10)} == {"done"}
+
+
+async def test_one_edited_line_of_a_large_file_embeds_three_chunks_at_most(core: Core, tree: Path) -> None:
+    lines = [f"Paragraph {number} tells of harbour {number * 7919 % 1000} and of ship {number}.\n\n" for number in range(2_000)]
+    (tree / "large.md").write_text("# Harbours\n\n" + "".join(lines))
+    await ingest(core, tree)
+    await said.embedded(core)
+    lines[1_000] = "Paragraph 1000 was changed.\n\n"
+    (tree / "large.md").write_text("# Harbours\n\n" + "".join(lines))
+    before = {piece.id for piece in await core.store.passages("true", columns=["id"])}
+    assert (await ingest(core, tree)).changed == 1
+    await core.store.flush()
+    after = {piece.id for piece in await core.store.passages("true", columns=["id"])}
+    assert len(before) > 100 and 1 <= len(after - before) <= 3

@@ -1,0 +1,103 @@
+"""Folders as MCP clients and people at a terminal give them to Scrubjay: what they are told, and how they stop it."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+from pathlib import Path
+
+from asked import call, refusal, text_of
+from mcp import Client
+from user import PATIENCE, newcomer, user
+
+from scrubjay.cli.installation import console_command
+
+__all__ = ["newcomer", "user"]  # fixtures
+
+
+def fill(project: Path, name: str = "docs") -> None:
+    (project / name).mkdir(parents=True)
+    for number in range(3):
+        (project / name / f"note{number}.md").write_text(f"# Note {number}\n\nShip {number} lies in harbour {number * 7}.\n")
+
+
+async def test_a_folder_is_added_through_the_tool_with_progress(client: Client, project: Path) -> None:
+    fill(project)
+    told: list[tuple[float, float | None]] = []
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        told.append((done, total))
+
+    answer = await client.call_tool("add_document", {"path": "docs"}, progress_callback=progress)
+    assert text_of(answer) == "Documents: 3 added."
+    assert answer.structured_content["ingested"] == {"added": 3, "changed": 0, "renamed": 0, "removed": 0, "unchanged": 0}
+    assert told[0] == (0, 3) and told[-1] == (3, 3) and told == sorted(told)
+    _, text = await call(client, "add_document", path="docs")
+    assert text == "Documents: 3 unchanged."
+
+
+async def test_a_title_for_a_folder_is_refused(client: Client, project: Path) -> None:
+    fill(project)
+    assert (await refusal(client, "add_document", path="docs", title="Notes")).startswith("title belongs to one document")
+
+
+async def test_a_search_is_kept_to_a_file_or_a_folder_of_the_project(client: Client, project: Path) -> None:
+    fill(project)
+    await call(client, "add_document", path="docs")
+    found, _ = await call(client, "search_documents", query="ship in harbour", path="docs/note1.md")
+    assert [hit["path"] for hit in found["results"]] == [str(project / "docs" / "note1.md")]
+    found, _ = await call(client, "search_documents", query="ship in harbour", path="docs/")
+    assert len(found["results"]) == 3
+    found, _ = await call(client, "search_documents", query="ship in harbour", path="doc")
+    assert found["results"] == []
+
+
+def test_a_folder_is_indexed_listed_found_and_followed(user) -> None:
+    fill(user.project)
+    (user.project / "broken.pdf").write_bytes(b"%PDF-1.7")
+    done = user.types("index", "docs", "broken.pdf")
+    assert done.returncode == 1 and "3 added" in done.stdout and "broken.pdf" in done.stderr
+    assert user.gets("index", "docs") == "Nothing new; 3 documents unchanged.\n"
+    assert user.gets("documents").count("note") == 3
+    (failed,) = json.loads(user.gets("documents", "--failed", "--json"))
+    assert failed["status"] == "failed" and "broken.pdf" in failed["error"]
+    assert "harbour 7" in user.gets("search", "ship 1", "--mode", "documents")
+    assert user.gets("index", "docs/*1.md") == "Nothing new; 1 document unchanged.\n"
+
+
+def test_standard_input_is_a_document_and_its_title_names_it(user) -> None:
+    for text in ("The quay is 40 m long.", "The quay is 50 m long."):
+        done = user.types("index", "-", "--title", "quay", stdin=text)
+        assert done.returncode == 0 and "1 chunk" in done.stdout, done.stderr
+    assert [each.get("title") for each in json.loads(user.gets("documents", "--json"))].count("quay") == 1
+
+
+def test_a_watched_folder_is_followed_until_ctrl_c(user) -> None:
+    fill(user.project, "watched")
+    watching = subprocess.Popen(
+        [*console_command(), "index", "watched", "--watch"],
+        env=user.env,
+        cwd=user.project,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert "3 added" in line_of(watching)
+        assert "Watching" in line_of(watching)
+        (user.project / "watched" / "note9.md").write_text("# Note 9\n\nA late ship.\n")
+        assert "1 added" in line_of(watching)
+    finally:
+        os.kill(watching.pid, signal.SIGINT)
+        watching.communicate(timeout=PATIENCE)
+    assert watching.returncode == 130
+
+
+def line_of(process: subprocess.Popen[str]) -> str:
+    """The next line that it prints, or "" when none comes in time."""
+    assert process.stdout is not None
+    ready, _, _ = select.select([process.stdout], [], [], PATIENCE)
+    return process.stdout.readline() if ready else ""
