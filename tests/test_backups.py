@@ -1,0 +1,158 @@
+"""Backups: a copy of a home in use that opens, and a home that a copy takes the place of, whole or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from hashing_encoder import HashingEncoder
+from said import SCOPE, document, embedded, fact, search, texts, turn
+
+from scrubjay import backups
+from scrubjay.engine.core import Core, open_core
+from scrubjay.errors import HomeError, InputError
+from scrubjay.home import Home, open_home
+from scrubjay.models.records import Memory
+from scrubjay.models.requests import Forget
+from scrubjay.settings import Settings
+
+
+def quietly(done: int, total: int) -> None:
+    """Nobody is told."""
+
+
+async def filled(core: Core) -> None:
+    await turn(core, "one", user="Which port does the proxy listen on?", assistant="8080, as in proxy.toml.")
+    await fact(core, "The finch build uses Clang 19.")
+    await document(core, "# Wren\n\nThe wren service has port 7070.", title="Wren")
+    await embedded(core)
+
+
+async def test_a_backup_of_a_home_in_use_is_a_home_that_finds_everything(core: Core, tmp_path: Path, clock: Callable[[], datetime]):
+    await filled(core)
+    Path(core.home.config).write_text("min_length = 3\n")
+    folder, progress = tmp_path / "copy", []
+    made = await core.backup.make(str(folder), lambda done, total: progress.append((done, total)))
+    assert (made.turns, made.memories, made.documents) == (1, 1, 1) and progress[-1][0] == progress[-1][1] == made.bytes
+    assert not os.path.exists(backups.links(core.home)) and not list(tmp_path.glob("*.part"))
+    await fact(core, "Written after the backup.")
+    await embedded(core)  # committed, so that it is counted
+    restored = Home(str(tmp_path / "restored"))
+    backups.copy_backup(str(folder), restored.root, quietly)
+    opened = await open_core(open_home(restored.root), Settings(), clock, lambda *_, **__: HashingEncoder())
+    try:
+        hits = await search(opened, "finch build Clang", search_mode="hybrid")
+        assert texts(hits)[0] == "The finch build uses Clang 19." and hits.degraded is None
+        assert not await opened.store.count_passages("space_id IS NULL")
+        assert await opened.store.count_passages() == await core.store.count_passages() - 1
+        assert Path(restored.config).read_text() == "min_length = 3\n"
+    finally:
+        await opened.close()
+
+
+async def test_a_backup_holds_still_what_is_written_and_compacted_meanwhile(core: Core, tmp_path: Path):
+    await filled(core)
+    asked = asyncio.get_running_loop()
+    busy: list[asyncio.Future[object]] = []
+
+    async def disturb() -> None:
+        await fact(core, "Written during the copy.")
+        await core.writer.settle()
+        for table in (core.store.tables.memories, core.store.tables.passages):
+            await table.optimize()
+
+    def report(done: int, total: int) -> None:
+        if not busy:
+            busy.append(asyncio.wrap_future(asyncio.run_coroutine_threadsafe(disturb(), asked), loop=asked))
+
+    made = await core.backup.make(str(tmp_path / "copy"), report)
+    await busy[0]
+    assert made.memories == 1 and core.store.staged(Memory) == [] and await core.store.count(Memory) == 2
+
+
+async def test_a_purge_waits_for_a_backup_and_says_so(core: Core, tmp_path: Path):
+    kept = await fact(core, "The ibis key is 4711.")
+    refusals: list[str] = []
+    loop = asyncio.get_running_loop()
+
+    async def purge() -> None:
+        with pytest.raises(InputError) as refused:
+            await core.forget(Forget(id=kept.id, purge=True), SCOPE, "test")
+        refusals.append(str(refused.value))
+
+    def report(done: int, total: int) -> None:
+        if not refusals:
+            asyncio.run_coroutine_threadsafe(purge(), loop).result(10)
+
+    await core.backup.make(str(tmp_path / "copy"), report)
+    assert "Purge when it is done." in refusals[0]
+
+
+async def test_a_backup_goes_into_a_new_folder_outside_of_the_home(core: Core, tmp_path: Path):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "diary").write_text("mine")
+    (tmp_path / "empty").mkdir()
+    for folder, says in (
+        ("full", "is not empty"),
+        ("home/copy", "lies within the home"),
+        ("home", "lies within"),
+        ("no/copy", "make it first"),
+    ):
+        with pytest.raises(InputError, match=says):
+            await core.backup.make(str(tmp_path / folder), quietly)
+    await core.backup.make(str(tmp_path / "empty"), quietly)
+    assert (tmp_path / "empty" / backups.MANIFEST).exists() and (tmp_path / "full" / "diary").read_text() == "mine"
+
+
+async def test_a_damaged_backup_is_noticed_before_anything_is_replaced(core: Core, tmp_path: Path):
+    await filled(core)
+    folder = tmp_path / "copy"
+    await core.backup.make(str(folder), quietly)
+    names = [name for name in json.loads((folder / backups.MANIFEST).read_text())["files"] if name.endswith(".lance")]
+    victim = folder / names[0]
+    whole = victim.read_bytes()
+    victim.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    with pytest.raises(InputError, match=r"is not what was written\. Nothing was changed"):
+        backups.copy_backup(str(folder), str(tmp_path / "a"), quietly)
+    victim.unlink()
+    with pytest.raises(InputError, match=r"is missing\. Nothing was changed"):
+        backups.copy_backup(str(folder), str(tmp_path / "b"), quietly)
+    (folder / backups.MANIFEST).unlink()
+    with pytest.raises(InputError, match="is no backup of Scrubjay, or one that was not finished"):
+        backups.copy_backup(str(folder), str(tmp_path / "c"), quietly)
+
+
+def test_a_manifest_that_leads_out_of_its_folder_is_refused(tmp_path: Path):
+    (tmp_path / "copy").mkdir()
+    backups.write_manifest(str(tmp_path / "copy"), {"scrubjay": "0"}, {"../evil": (1, "x")})
+    with pytest.raises(InputError, match="does not lie in it"):
+        backups.copy_backup(str(tmp_path / "copy"), str(tmp_path / "home"), quietly)
+    assert not (tmp_path / "evil").exists()
+
+
+def test_a_backup_of_a_newer_version_is_refused(tmp_path: Path):
+    (tmp_path / backups.MANIFEST).write_text(json.dumps({"format": backups.FORMAT, "version": 2, "scrubjay": "9.0", "files": {}}))
+    with pytest.raises(InputError, match=r"newer Scrubjay \(9\.0\)"):
+        backups.read_manifest(str(tmp_path))
+
+
+def test_a_home_is_replaced_whole_or_stays(tmp_path: Path):
+    root, draft, aside = (str(tmp_path / name) for name in ("home", "draft", "aside"))
+    Path(open_home(root).config).write_text("")
+    with pytest.raises(HomeError, match="It is as it was"):
+        backups.take_place(draft, root, aside)
+    assert os.path.exists(Home(root).config) and not os.path.exists(aside)
+    os.mkdir(draft)
+    backups.take_place(draft, root, aside)
+    assert not os.listdir(root) and os.path.exists(Home(aside).config)
+
+
+def test_a_fresh_home_holds_nothing_and_one_with_a_turn_that_waits_does(home: Home):
+    assert not backups.holds_something(home)
+    Path(home.spool_new, "1-turn.json").write_text("{}")
+    assert backups.holds_something(home)
