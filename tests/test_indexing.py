@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import threading
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
 from hashing_encoder import HashingEncoder
-from said import embedded, fact, search, texts, turn
+from said import document, embedded, fact, search, texts, turn
 
+from scrubjay.encoders.token_codes import Embedded
 from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.indexing import MOST_AHEAD
 from scrubjay.engine.upkeep import Bounds, Upkeep
 from scrubjay.errors import EncoderError
 from scrubjay.home import Home
@@ -113,7 +117,7 @@ async def test_upkeep_compacts_by_fragments_and_loses_nothing(core: Core):
         await turn(core, f"s{n}", user=f"zebra number {n}")
         await core.writer.settle()
     upkeep = Upkeep(core.store)
-    assert await upkeep.tidy(Bounds(fragments=20, unindexed=500)) >= 1
+    await upkeep.tidy(Bounds(fragments=2, unindexed=500))  # the engine's own may have been there before
     assert (await core.store.tables.turns.stats())["fragment_stats"]["num_fragments"] <= 2
     assert upkeep.failures == 0
     assert len((await search(core, "zebra number", top_k=50)).results) == 25
@@ -195,4 +199,54 @@ async def test_a_question_that_breaks_the_model_does_not_turn_meaning_off_for_th
         await search(core, "a poison question")
     hits = await search(core, "zebra decision")
     assert texts(hits) == ["the zebra decision"] and hits.degraded is None
+    await core.close()
+
+
+class Gated(HashingEncoder):
+    """Writes down what it embeds, and is held up at the first text of a backlog until somebody opens the gate."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate, self.reached, self.said = threading.Event(), threading.Event(), list[str]()
+
+    def embed_passages(self, texts: Sequence[str]) -> Embedded:
+        if any("backlog" in text for text in texts):
+            self.reached.set()
+            assert self.gate.wait(30)
+        self.said += texts
+        return super().embed_passages(texts)
+
+
+async def test_a_turn_that_was_just_recorded_does_not_wait_for_a_backlog_to_be_embedded(home: Home, clock):
+    encoder = Gated()
+    core = await opened(home, clock, lambda: encoder)
+    sections = (f"# Part {number}\n\n{f'This is line {number} of the backlog, and it is long enough. ' * 15}" for number in range(40))
+    await document(core, "\n\n".join(sections))
+    await asyncio.to_thread(encoder.reached.wait, 30)
+    await turn(core, "a", user=" ".join(f"We settled on zebra {number} for the icon." for number in range(90)))
+    await core.writer.settle()
+    async with asyncio.timeout(30):
+        while core.indexer._worker._jobs.empty():  # until the turn's passages have joined the queue
+            core.indexer.wake()
+            await asyncio.sleep(0.01)
+        encoder.gate.set()
+        while not core.indexer.idle:
+            await asyncio.sleep(0.01)
+    zebras = [place for place, text in enumerate(encoder.said) if "zebra" in text]
+    assert len(zebras) > 3 and zebras[0] <= 2 and zebras == list(range(zebras[0], zebras[0] + len(zebras))), (
+        "the backlog came first, or in between"
+    )
+    await core.close()
+
+
+async def test_the_end_of_a_long_record_is_embedded_too(home: Home, clock):
+    core = await opened(home, clock, HashingEncoder)
+    said = " ".join(f"Line {number} of the long answer says something about pelicans." for number in range(MOST_AHEAD * 30))
+    long = await turn(core, "a", user="Tell me all of it.", assistant=said)
+    await core.writer.settle()
+    core.indexer.wake()
+    async with asyncio.timeout(30):
+        while not core.indexer.idle or await core.store.vectorless([long.id]):
+            await asyncio.sleep(0.01)
+    assert await core.store.count_passages() > 2 * MOST_AHEAD
     await core.close()

@@ -20,7 +20,8 @@ from scrubjay.home import Home
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import Memory, Turn
 from scrubjay.settings import Settings
-from scrubjay.store.store import Store, open_store
+from scrubjay.store.opening import open_store
+from scrubjay.store.store import Store
 
 
 def an_envelope(now, n: int, **values) -> dict:
@@ -69,7 +70,7 @@ async def test_what_hooks_left_while_no_engine_ran_is_there_once_and_in_order(ho
     core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
     hits = await search(core, "zebra", top_k=50)
     assert len(hits.results) == 30
-    places = (await core.store.sessions.places([(SCOPE, "a")]))[SCOPE, "a"]
+    places = (await core.store.sessions.of([(SCOPE, "a")]))[SCOPE, "a"].places
     assert [place.turn for place in places] == list(range(30))
     await core.close()
 
@@ -142,10 +143,10 @@ async def test_a_write_that_settles_while_the_spool_is_listed_is_not_taken_for_l
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="needs a file that opens and cannot be read")
 async def test_the_spool_is_watched_on_after_a_disk_that_failed_for_a_moment(core: Core, now, monkeypatch):
-    monkeypatch.setattr("scrubjay.engine.core.DRAIN_SECONDS", 0.01)
+    monkeypatch.setattr("scrubjay.engine.writing.DRAIN_SECONDS", 0.01)
     failing = Path(core.home.spool_new) / "00000000000000000001-failing.json"
     failing.symlink_to("/proc/self/mem")  # its first byte is an input/output error
-    watch = asyncio.create_task(core._watch_spool())
+    watch = asyncio.create_task(core.writer.watch())
     with pytest.raises(HomeError):
         await core.writer.drain()
     await asyncio.sleep(0)

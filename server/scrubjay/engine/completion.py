@@ -108,8 +108,8 @@ class Completion:
             raise InputError("A request to reconcile needs session_id, transcript_path and scope.")
         policy, since = self._policy(), captured_since(self._home)
         await self._writer.drain()
-        places = (await self._store.sessions.places([(scope, session)]))[(scope, session)]
-        recorded = (await self._store.get(Turn, [place.id for place in places])).values()
+        known = (await self._store.sessions.of([(scope, session)]))[(scope, session)]
+        recorded = (await self._store.get(Turn, known.positions)).values()
         captured = [(turn.prompt_id, turn.user) for turn in recorded]
         for turn in transcripts.missing(await self._turns(path), captured):
             if (

@@ -96,6 +96,12 @@ class Connection(asyncio.Protocol):
         """An object with `write` and `flush`: what `mcp.server.stdio.stdio_server` takes as its stdout."""
         return Writer(self)
 
+    async def ended(self) -> None:
+        """Wait until the client has said its last word; for a face that works for a client and does not read meanwhile."""
+        while not self._ended:
+            self._news.clear()
+            await self._news.wait()
+
     def close(self) -> None:
         """Close after what is waiting has been written."""
         self._transport.close()

@@ -4,37 +4,57 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable, Coroutine, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from scrubjay import capture, spool
+from scrubjay import backups, capture
+from scrubjay.details import Detail, detail
 from scrubjay.document_search import search_documents
 from scrubjay.encoders import EmbeddingWorker, Encoder, open_encoder
+from scrubjay.engine.access import Access
+from scrubjay.engine.background import Background
+from scrubjay.engine.backup import Backup
 from scrubjay.engine.completion import Completion
+from scrubjay.engine.consolidation import QUIET_SECONDS, Consolidation
+from scrubjay.engine.conversing import Conversing
+from scrubjay.engine.exchanging import Exchanging
+from scrubjay.engine.filing import Filing
+from scrubjay.engine.forgetting import Forgetting
 from scrubjay.engine.indexing import Indexer
+from scrubjay.engine.ingesting import Ingesting
 from scrubjay.engine.reindex import reindex
-from scrubjay.engine.status import counts_by_scope, status
+from scrubjay.engine.sharing import Sharing
+from scrubjay.engine.status import status
 from scrubjay.engine.upkeep import Upkeep
 from scrubjay.engine.writing import Writer
-from scrubjay.errors import EncoderError, HomeError, StoreError
+from scrubjay.errors import EncoderError, InputError
 from scrubjay.home import Home
-from scrubjay.injection import FLOOR, injection
+from scrubjay.injection import injection, opening, question, room
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.fields import EVERY_SCOPE
+from scrubjay.models.filters import Filter
 from scrubjay.models.records import AnyRecord
-from scrubjay.models.requests import SearchDocuments, SearchMemories
-from scrubjay.models.results import DocumentHits, Hit, MemoryHits, Result
+from scrubjay.models.requests import Forget, SearchDocuments, SearchMemories
+from scrubjay.models.results import DocumentHits, Forgotten, Hit, ListedDocument, MemoryAdded, MemoryHits, Profile, Result
+from scrubjay.partitions import PartitionBook
+from scrubjay.profile import TOKENS, profile
 from scrubjay.recall import search_memories
+from scrubjay.scope_settings import ScopeBook
 from scrubjay.settings import Settings, capture_view
 from scrubjay.shown import shown
-from scrubjay.store.store import Store, open_store
+from scrubjay.similar import near, with_similar
+from scrubjay.store.failures import reason
+from scrubjay.store.memory import Returns
+from scrubjay.store.opening import open_at
+from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine")
 
-DRAIN_SECONDS = 2.0  # how often the spool is looked at without being asked; hooks ask
+SEARCHES = 8  # after which memory is given back; 50 MB and more lie idle after 32
 H = TypeVar("H", MemoryHits, DocumentHits)
 OpenModel = Callable[..., Encoder]
 Progress = Callable[[int, int], None]  # done, total
@@ -45,42 +65,109 @@ class Core:
 
     def __init__(self, home: Home, store: Store, worker: EmbeddingWorker, settings: Settings, clock: Callable[[], datetime]) -> None:
         self.home, self.store, self.clock, self.settings, self._worker = home, store, clock, settings, worker
+        self.scope_settings = ScopeBook(home)
+        self.partitions = PartitionBook(home)
         self.upkeep = Upkeep(store, lambda: self.indexer.idle)
-        self.indexer = Indexer(store, worker, self.upkeep.wake)
-        self.writer = Writer(home, store, clock, self._recorded)
+        self.indexer = Indexer(store, worker, self._embedded, lambda: self.settings.late_interaction)
+        self.writer = Writer(home, store, clock, self._recorded, self._staged)
+        self.consolidation = Consolidation(store, self.writer, clock, self.indexer.embed_query, self._resting)
         self.completion = Completion(home, self.writer, store, clock, self._policy)
-        self._tasks: list[asyncio.Task[None]] = []
+        self.access = Access(store, clock, self.upkeep.wake)
+        self.forgetting = Forgetting(home, store, self.writer, clock, self._found, self.indexer.embed_query)
+        self.sharing = Sharing(store, self.writer, self.upkeep, self._begin)
+        self._background = Background()
         self._working = 0
+        self._searched = -math.inf  # when the last search ended
+        self._returns = Returns(SEARCHES)
+        self.ingesting = Ingesting(store, self.write, clock)
+        self.filing = Filing(store, self.writer, clock, lambda: not self.indexer.trouble)
+        self.conversing = Conversing(store, self.writer, self.filing, clock, lambda: self.settings)
+        self.exchanging = Exchanging(store, self.writer, self.access, clock)
+        self.backup = Backup(home, store, self.writer, self.access, clock)
 
     def start(self) -> None:
-        loops: list[Coroutine[Any, Any, None]] = [
+        self._background.begin(
             self.writer.run(self._committed),
             self.indexer.run(),
+            self.indexer.run_ahead(),
             self.upkeep.run(),
             self.completion.run(),
-            self._watch_spool(),
-        ]
-        self._tasks = [asyncio.create_task(loop) for loop in loops]
-        for task in self._tasks:
-            task.add_done_callback(_note_end)
-        self.upkeep.wake()
-        if not self.store.note.complete:
-            self._tasks.append(asyncio.create_task(self.reindex()))
+            self.consolidation.run(),
+            self.access.run(),
+            self.writer.watch(),
+            *(self.sharing.hold(), self.sharing.run()),
+        )
+        self._begin()
+
+    def _begin(self) -> None:
+        """Do what an engine finds to do that writes its store, from the start or from now on."""
+        self._committed()
+        if not self.store.note.complete and self.store.writes:
+            self._background.begin(self.reindex())
 
     # -- verbs -----------------------------------------------------------------------------------------------------
 
     async def write(self, envelope: Envelope) -> Result:
-        """Take one write; it is durable when this returns."""
-        return await self.writer.write(envelope)
+        """Take one write; it is durable when this returns. To a fact is said which known ones are like it."""
+        return await (self._add_memory(envelope) if envelope.kind == "memory" else self.writer.write(envelope))
 
-    async def search_memories(self, request: SearchMemories, scope: str) -> MemoryHits:
+    async def _add_memory(self, made: Envelope) -> MemoryAdded:
+        looking = asyncio.create_task(near(self.store, made, self.indexer.embed_soon))
+        try:
+            added = cast(MemoryAdded, await self.writer.write(made))
+            if added.action == "known":
+                return added
+            try:
+                return await with_similar(self.store, added, made, await looking)
+            except (OSError, RuntimeError) as error:  # the fact is durable, and a look-up that failed must not say otherwise
+                log.warning("similar facts were not looked for: %s", reason(error))
+                return added
+        finally:
+            looking.cancel()
+
+    async def forget(self, request: Forget, scope: str, source: str) -> Forgotten:
+        """Forget by id, by the exact words of a fact, or what a dry run of the same query listed."""
+        if request.purge and not request.dry_run:
+            self.refuse_purge()
+        return await self.forgetting.forget(request, scope, source)
+
+    def refuse_purge(self) -> None:
+        """Nothing, unless what runs would keep what is to be deleted for good.
+
+        Raises:
+            InputError: it would; nothing was deleted.
+        """
+        if self._working:
+            raise InputError("The index is being built anew, which would keep what is deleted. Purge when `scrubjay reindex` is done.")
+        if self.backup.working or self.exchanging.working:
+            raise InputError("An export, import or backup runs, which would keep what is deleted. Purge when it is done.")
+
+    async def profile(self, scope: str | tuple[str, ...], max_tokens: int = TOKENS, filter: Filter | None = None) -> Profile:
+        """What to know of the user and a scope, or of just these scopes, before anything is asked."""
+        await self.writer.drain()
+        await self.store.flush()
+        return await profile(self.store, scope, self.clock(), max_tokens=max_tokens, filter=filter)
+
+    async def search_memories(
+        self, request: SearchMemories, scope: str | tuple[str, ...], *, tied: bool = True, apart: bool = False, least_score: float = 0.0
+    ) -> MemoryHits:
+        """Recall; what it gives back counts as accessed. `scope` is the caller's project, or all that a caller without one may see.
+
+        The rest is as for `scrubjay.recall.search_memories`.
+        """
+        hits = await self._found(request, scope, tied=tied, apart=apart, least_score=least_score)
+        self.access.note([hit.id for hit in hits.results])
+        return hits
+
+    async def _found(self, request: SearchMemories, scope: str | tuple[str, ...], **manner: Any) -> MemoryHits:
         return await self._timed(
-            lambda: search_memories(self.store, request, scope=scope, now=self.clock(), embed=self.indexer.embed_query)
+            lambda: search_memories(self.store, request, scope=scope, now=self.clock(), embed=self.indexer.embed_query, **manner)
         )
 
-    async def search_documents(self, request: SearchDocuments, scope: str) -> DocumentHits:
+    async def search_documents(self, request: SearchDocuments, scope: str | tuple[str, ...], *, room: int | None = None) -> DocumentHits:
+        """Passages of documents; `scope` as for `search_memories`, `room` as for `scrubjay.document_search`."""
         return await self._timed(
-            lambda: search_documents(self.store, request, scope=scope, now=self.clock(), embed=self.indexer.embed_query)
+            lambda: search_documents(self.store, request, scope=scope, now=self.clock(), embed=self.indexer.embed_query, room=room)
         )
 
     async def _timed(self, search: Callable[[], Coroutine[Any, Any, H]]) -> H:
@@ -88,6 +175,8 @@ class Core:
         await self.writer.drain()
         hits = await search()
         took = round((time.perf_counter() - started) * 1000, 1)
+        self._returns.worked()
+        self._searched = time.monotonic()
         return hits.model_copy(update={"timing": took, "degraded": self.indexer.trouble})
 
     async def find(self, id: str) -> AnyRecord | None:
@@ -95,35 +184,39 @@ class Core:
         await self.writer.drain()
         return await self.store.find(id)
 
+    async def show(self, id: str) -> Detail:
+        """Everything about one record of any kind; see `scrubjay.details`."""
+        await self.writer.drain()
+        return await detail(self.store, id)
+
     async def latest(self, last: int, scope: str) -> list[Hit]:
         """What was recorded or added last in a scope ("*": everywhere), newest first, without scores."""
         await self.writer.drain()
         await self.store.flush()
-        records = await self.store.latest(last, None if scope == EVERY_SCOPE else scope)
+        records = await self.store.latest(last, None if scope == EVERY_SCOPE else scope, self.clock())
         return [shown(record, None) for record in records]
 
     async def injection(self, event: Mapping[str, Any], scope: str) -> str:
         """What to put beside a prompt, "" for nothing; see `scrubjay.injection`."""
-        prompt, most = event.get("prompt"), event.get("max_bytes", 2048)
-        if not self.settings.inject or not isinstance(prompt, str) or not prompt.strip() or not isinstance(most, int):
+        asked = question(event) if self.settings.inject else None
+        if asked is None:
             return ""
-        hits = await self.search_memories(SearchMemories(query=prompt[:2_000], top_k=10, threshold=FLOOR), scope)
-        return injection(hits, session_id=event.get("session_id"), max_bytes=most)
+        hits = await self._found(asked, scope, tied=False)
+        return injection(hits, session_id=event.get("session_id"), max_bytes=room(event))
 
-    async def merge_scopes(self, old: str, new: str) -> int:
-        """Move everything of one scope into another; how many records moved."""
-        await self.writer.settle()
-        return await self.store.rescope(old, new)
+    async def opening(self, event: Mapping[str, Any], scope: str) -> str:
+        """What to put at the beginning of a session, "" for nothing; see `scrubjay.injection`."""
+        return opening(await self.profile(scope), max_bytes=room(event)) if self.settings.inject else ""
+
+    async def documents(self, scope: str, last: int) -> list[ListedDocument]:
+        """The documents of a scope ("*": everywhere) and how far each is; see `Ingesting.documents`."""
+        await self.writer.drain()
+        await self.store.flush()
+        return await self.ingesting.documents(None if scope == EVERY_SCOPE else scope, last)
 
     async def status(self) -> dict[str, Any]:
         """See `scrubjay.engine.status`."""
         return await status(self)
-
-    async def counts(self) -> dict[str, dict[str, int]]:
-        """See `scrubjay.engine.status`."""
-        await self.writer.drain()
-        await self.store.flush()
-        return await counts_by_scope(self.store)
 
     async def reindex(self, progress: Progress | None = None) -> int:
         """Build the passages anew from the records and embed them with the present model; how many passages."""
@@ -140,6 +233,9 @@ class Core:
         """Whether there is work that an idle exit would interrupt."""
         return bool(
             self._working
+            or self.ingesting.working
+            or self.exchanging.working
+            or self.backup.working
             or self.writer.pending
             or self.upkeep.working
             or self.completion.waiting
@@ -148,43 +244,35 @@ class Core:
 
     async def close(self) -> None:
         """End the background work; what is acknowledged is committed, or waits in the spool."""
-        running = set(self._tasks)
-        while running:  # a cancellation that reaches LanceDB's own futures is now and then lost there, so it is repeated
-            for task in running:
-                task.cancel()
-            _, running = await asyncio.wait(running, timeout=1.0)
+        await self._background.end()
         await self.writer.settle()
+        await self.access.flush(everything=True)
+        await self.store.checkpoint()
+        await self.consolidation.close()
+        await self.sharing.release()
         self._worker.close()
 
     def _policy(self) -> capture.Policy:
         return capture.policy(capture_view(self.settings))
 
+    def _resting(self) -> bool:
+        """Whether nobody waits for the machine: no work of ours, and no search for a while."""
+        return not self._working and time.monotonic() - self._searched > QUIET_SECONDS
+
+    def _staged(self, record: AnyRecord) -> None:
+        self.indexer.expect(record)
+        self.consolidation.consider(record)
+
     def _committed(self) -> None:
         self.indexer.wake()
+        self._embedded()
+
+    def _embedded(self) -> None:
         self.upkeep.wake()
+        self.consolidation.wake()
 
     def _recorded(self, envelope: Envelope, answer: Result) -> None:
         self.completion.consider(envelope)
-
-    async def _watch_spool(self) -> None:
-        """Take what hooks left without telling us; once a day clean up what crashed writers left."""
-        swept: datetime | None = None
-        while True:
-            now = self.clock()
-            try:
-                await self.writer.drain()
-                if swept is None or now - swept > timedelta(days=1):
-                    spool.sweep(self.home, now.timestamp())
-                    swept = now
-            except (OSError, HomeError) as error:  # a full or vanished disk: the next look may succeed, and status shows the backlog
-                log.error("the spool cannot be read: %s", error)
-            await asyncio.sleep(DRAIN_SECONDS)
-
-
-def _note_end(task: asyncio.Task[Any]) -> None:
-    """A loop that ends by itself is a mistake of ours; without this nobody would hear of it."""
-    if not task.cancelled() and (error := task.exception()) is not None:
-        log.error("background work ended", exc_info=error)
 
 
 async def open_core(home: Home, settings: Settings, clock: Callable[[], datetime], open_model: OpenModel = open_encoder) -> Core:
@@ -198,16 +286,14 @@ async def open_core(home: Home, settings: Settings, clock: Callable[[], datetime
         verdicts = Path(home.models)
         return open_model(settings.model, query_prompt=settings.query_prompt, document_prompt=settings.document_prompt, verdicts=verdicts)
 
+    await asyncio.to_thread(backups.clear, home)
     worker = EmbeddingWorker(model)
     worker.start()
     try:
         dim = (await worker.ready()).space.dim
     except EncoderError:
         dim = None  # words answer until the model is there; the indexer says what is missing
-    try:
-        store = await open_store(home.data, dim=dim)
-    except (OSError, RuntimeError) as error:  # what LanceDB raises for a full disk, missing rights or damage it does not know
-        raise StoreError(f"The store in {home.data} cannot be opened: {error}. Make room or fix its rights; try again.") from error
+    store = await open_at(settings.store or home.data, dim=dim)
     core = Core(home, store, worker, settings, clock)
     core.start()
     return core

@@ -18,7 +18,7 @@ from scrubjay.errors import EngineError, InputError, ScrubjayError
 from scrubjay.hello import Hello, is_scope
 from scrubjay.home import Home
 from scrubjay.models.fields import USER_SCOPE
-from scrubjay.settings import Settings, capture_view, load, write_capture
+from scrubjay.settings import Settings, capture_view, in_store, load, write_capture
 from scrubjay.version import VERSION
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("scrubjay.engine")
 
-_AT_START = ("model", "query_prompt", "document_prompt", "idle_minutes")  # settings that are read once
+_AT_START = ("store", "model", "query_prompt", "document_prompt", "idle_minutes")  # settings that are read once
 
 
 def utc_now() -> datetime:
@@ -37,10 +37,13 @@ class Engine:
     """One home's engine. `load` runs in the background; `core` waits for it.
 
     `open_model` opens the model that the settings name; None is `scrubjay.encoders.open_encoder`, which is imported late.
+    `store` is where records and passages lie, if not where the settings say.
     """
 
-    def __init__(self, home: Home, *, clock: Callable[[], datetime] = utc_now, open_model: OpenModel | None = None) -> None:
-        self.home, self.clock, self._open_model = home, clock, open_model
+    def __init__(
+        self, home: Home, *, clock: Callable[[], datetime] = utc_now, open_model: OpenModel | None = None, store: str | None = None
+    ) -> None:
+        self.home, self.clock, self._open_model, self._store = home, clock, open_model, store
         self.settings = self._started_with = Settings()
         self.started_at = clock()
         self._loaded = asyncio.Event()
@@ -50,7 +53,7 @@ class Engine:
     async def load(self) -> None:
         """Read the settings, open the store, start the model. What fails is told to every later call, and in the log."""
         try:
-            self.settings = self._started_with = load(self.home.config)
+            self.settings = self._started_with = in_store(load(self.home.config), self._store)
             write_capture(self.home, self.settings, self.clock())
             module = await asyncio.to_thread(importlib.import_module, "scrubjay.engine.core")
             self._core = await module.open_core(self.home, self.settings, self.clock, self._open_model or module.open_encoder)
@@ -94,10 +97,11 @@ class Engine:
 
     def reload(self) -> list[str]:
         """Read the settings again; the names of those that only the next engine will follow."""
-        self.settings = load(self.home.config)
+        self.settings = in_store(load(self.home.config), self._store)
         write_capture(self.home, self.settings, self.clock())
         if self._core is not None:
             self._core.settings = self.settings
+            self._core.indexer.wake()  # it may be wanted to give tokens now
         return [name for name in _AT_START if getattr(self._started_with, name) != getattr(self.settings, name)]
 
     def facts(self) -> dict[str, Any]:

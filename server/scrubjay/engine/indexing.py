@@ -4,39 +4,78 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from scrubjay.encoders.protocol import Encoder
+from scrubjay.encoders.protocol import Encoder, TokenEncoder
 from scrubjay.encoders.space import CANARY_DOCUMENTS, CANARY_QUERY, DRIFT_LIMIT, drift
-from scrubjay.encoders.worker import EmbeddingWorker
+from scrubjay.encoders.token_codes import Asked
+from scrubjay.encoders.worker import EmbeddingWorker, Vectors
 from scrubjay.errors import EncoderError
+from scrubjay.models.records import AnyRecord, Document, Passage
+from scrubjay.store import sql
 from scrubjay.store.failures import reason
+from scrubjay.store.index_note import IndexNote
+from scrubjay.store.memory import give_memory_back
 from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.indexing")
 
-BATCH = 64  # passages a commit of vectors: behind a backlog the next turn waits some 4 s for its own
+BATCH = 128  # passages a commit of vectors, which rewrites their rows: some 8 s of the bundled model, 0.2 s of the store
+NEW = 64  # records just written whose passages go ahead of all others
+MOST_AHEAD = 12  # passages of the newest of them in one commit, for which the next one waits
 RETRY_SECONDS = 1.0
+LOOK_SECONDS = 0.02  # between two looks for vectors that somebody waits for
+SHORT = 1_000  # characters: a longer text takes longer to embed than a write may
+SOON_SECONDS = 0.015  # for the vector of a text that is being written: twice what one takes; behind bulk work it is done without
+# What has token codes. Chunks are ranked by their vectors alone. A summary repeats what the turn's other passages say: 40 % of all
+# codes for nothing. Of a log of a hundred pieces the first stand for all, so that neither the disk nor a close look pays for the rest.
+_CODED_PARTS = 12  # of each side of a turn: some 10,000 characters
+_WITHOUT_CODES = f"token_vectors IS NULL AND src != 'chunk' AND part < {_CODED_PARTS} AND (role IS NULL OR role != 'summary')"
 
 
 class Indexer:
     """Watches for passages without a vector. `trouble` says why meaning cannot be searched, None while it can.
 
     `embedded` is told after each commit of vectors: it rewrites rows, which then wait for the word index to be folded.
+    `late` says whether tokens are wanted, for late interaction.
     """
 
-    def __init__(self, store: Store, worker: EmbeddingWorker, embedded: Callable[[], None] = lambda: None) -> None:
-        self._store, self._worker, self._embedded = store, worker, embedded
+    def __init__(
+        self,
+        store: Store,
+        worker: EmbeddingWorker,
+        embedded: Callable[[], None] = lambda: None,
+        late: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._store, self._worker, self._embedded, self._late = store, worker, embedded, late
+        self._may_lack_codes = True  # passages embedded by an older Scrubjay, or while the setting was off
         self._wake = asyncio.Event()
+        self._new: dict[str, None] = {}  # ids of records just written, in their order
+        self._arrived = asyncio.Event()
         self._compared = asyncio.Event()  # from then on `trouble` can be believed
         self.trouble: str | None = None
-        self.idle = False
+        self._compared_with: IndexNote | None = None
+        self._idle = False
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing waits for its vector, as far as was seen."""
+        return self._idle and not self._new
 
     def wake(self) -> None:
-        self.idle = False
+        """Passages were committed."""
+        self._idle = False
         self._wake.set()
+        self._arrived.set()
+
+    def expect(self, record: AnyRecord) -> None:
+        """A turn or fact was written: its passages need not wait behind the backlog of a bulk load, and hold up none but that."""
+        if not isinstance(record, Document):
+            self._new[record.id] = None
+            while len(self._new) > NEW:
+                del self._new[next(iter(self._new))]
 
     async def check_space(self) -> Encoder | None:
         """Compare the model's vector space with the store's; sets `trouble` when they do not agree.
@@ -46,7 +85,12 @@ class Indexer:
         try:
             return await self._check_space()
         finally:
+            self._compared_with = self._store.note
             self._compared.set()
+
+    def _outdated(self) -> bool:
+        """Whether another engine changed what the model was compared with."""
+        return self._store.shared is not None and self._store.note != self._compared_with
 
     async def _check_space(self) -> Encoder | None:
         try:
@@ -56,7 +100,9 @@ class Indexer:
             self.trouble = f"{error} Until then words alone are searched."
             return None
         note, space = self._store.note, encoder.space
-        if note.space_id is None and note.dim == space.dim:
+        if note.space_id is None and not self._store.writes:
+            self.trouble = None  # the engine that writes will say which space it is
+        elif note.space_id is None and note.dim == space.dim:
             canaries = tuple(tuple(float(value) for value in row) for row in fresh)
             await self._store.write_note(note.with_space(space.space_id, canaries))
             self.trouble = None
@@ -79,25 +125,54 @@ class Indexer:
         """
         return await self._worker.ready()
 
-    async def embed_query(self, text: str) -> np.ndarray | None:
-        """A query's vector, or None while meaning cannot be searched.
+    async def embed_query(self, text: str) -> Asked | None:
+        """A query's vector, with its tokens where they are wanted; None while meaning cannot be searched.
 
         Raises:
             EncoderError: this text cannot be embedded; the next one may be.
         """
         await self._compared.wait()  # a vector of another model would find the wrong things, or none at all
+        if self._outdated():
+            await self.check_space()
         if self.trouble or not text.strip():
             return None
-        vector = await self._worker.query(text)
-        return None if self._store.note.space_id is None else vector
+        asked = await self._worker.question(text)
+        if self._store.note.space_id is None:
+            return None
+        return asked if self._late() else Asked(asked.vector)
+
+    async def embed_soon(self, text: str) -> Vectors | None:
+        """The vector of a text that is compared with stored ones, if it can be had at once: a write does not wait for a model.
+
+        A question's vector, because questions go ahead of what waits to be embedded.
+        """
+        if not self._compared.is_set() or self.trouble or len(text) > SHORT:
+            return None
+        try:
+            async with asyncio.timeout(SOON_SECONDS):
+                asked = await self.embed_query(text)
+        except (TimeoutError, EncoderError):  # its words alone are compared then
+            return None
+        return None if asked is None else asked.vector
+
+    async def found_by_meaning(self, ids: Sequence[str], seconds: float) -> bool:
+        """Wait until these committed records have their vectors, at most so long; whether they have."""
+        try:
+            async with asyncio.timeout(seconds):
+                while waiting := bool(await self._store.vectorless(ids)) and not self.trouble:
+                    await asyncio.sleep(LOOK_SECONDS)
+        except TimeoutError:
+            return False
+        return not waiting and not self.trouble
 
     async def run(self) -> None:
         """Embed for ever whatever waits, newest store state first; sleeps until woken when nothing does. What fails is tried again."""
         encoder, pause = None, RETRY_SECONDS
         while True:
             try:
-                encoder = encoder or await self.check_space()
-                more = encoder is not None and self.trouble is None and await self.embed_some(encoder) > 0
+                if encoder is None or self._outdated():
+                    encoder = await self.check_space()
+                more = encoder is not None and self.trouble is None and await self.embed_some(encoder, besides=self._new) > 0
             except (OSError, RuntimeError) as error:  # a full disk, or LanceDB's own failure: both may pass
                 log.error("vectors cannot be stored (%s); next try in %.0f s", reason(error), pause)
                 await asyncio.sleep(pause)
@@ -107,20 +182,72 @@ class Indexer:
                 self.trouble, encoder, more = f"{error} Until then words alone are searched.", None, False
             pause = RETRY_SECONDS
             if not more:
-                self.idle = True
+                self._idle = True
                 self._embedded()  # a pause for upkeep too
                 await self._wake.wait()
                 self._wake.clear()
 
-    async def embed_some(self, encoder: Encoder) -> int:
-        """Embed one batch of waiting passages; how many there were."""
-        waiting = await self._store.unembedded(BATCH)
-        if not waiting:
+    async def embed_some(self, encoder: Encoder, besides: Iterable[str] = ()) -> int:
+        """Embed one batch of waiting passages but those of some records, and last what lacks only its tokens; how many there were."""
+        if not self._store.writes:  # the engine that does embeds it
             return 0
-        vectors = await self._worker.documents([piece.embed_text or piece.text for piece in waiting])
-        if self._store.note.space_id == encoder.space.space_id:  # else a reindex began meanwhile
-            await self._store.set_vectors(
-                {piece.id: vector for piece, vector in zip(waiting, vectors, strict=True)}, encoder.space.space_id
-            )
-            self._embedded()
+        coded = self._late() and isinstance(encoder, TokenEncoder)
+        waiting = await self._store.unembedded(BATCH, _waiting(besides=besides))
+        if not waiting and coded and self._may_lack_codes:
+            waiting = await self._store.unembedded(BATCH, _WITHOUT_CODES)
+            # New passages get their codes with their vector, so the whole column is looked through once, not after every turn.
+            self._may_lack_codes = bool(waiting)
+        elif not coded:
+            self._may_lack_codes = True
+        if waiting:
+            await self._embed(encoder, waiting)
         return len(waiting)
+
+    async def run_ahead(self) -> None:
+        """Embed for ever the passages of records just written, while `run` works off what else waits."""
+        while True:
+            await self._arrived.wait()
+            self._arrived.clear()
+            try:
+                await self._embed_new()
+            except (OSError, RuntimeError, EncoderError) as error:  # they are among what `run` finds, which tries again
+                log.warning("new passages wait for their vectors with all others: %s", reason(error))
+                self._new.clear()
+                self._wake.set()
+
+    async def _embed_new(self) -> None:
+        await self._compared.wait()
+        while not self.trouble and self._store.writes and (ids := [id for id in self._new if not self._store.is_staged(id)]):
+            waiting = await self._store.unembedded(MOST_AHEAD, _waiting(of=ids[-1:]))
+            if waiting:
+                await self._embed(await self._worker.ready(), waiting, soon=True)
+            self._new.pop(ids[-1], None)
+            if len(waiting) == MOST_AHEAD:
+                self._wake.set()  # the rest of a long record waits with all others
+        if self.trouble or not self._store.writes:
+            self._new.clear()
+
+    async def _embed(self, encoder: Encoder, waiting: Sequence[Passage], *, soon: bool = False) -> None:
+        coded = self._late() and isinstance(encoder, TokenEncoder)
+        texts = [piece.embed_text or piece.text for piece in waiting]
+        if coded:
+            vectors, codes = await self._worker.passages(texts, soon=soon)
+        else:
+            vectors, codes = await self._worker.documents(texts, soon=soon), ()
+        if self._store.note.space_id == encoder.space.space_id and self._store.writes:  # else a reindex began meanwhile
+            ids = [piece.id for piece in waiting]
+            kept = {piece.id: code for piece, code in zip(waiting, codes, strict=coded) if _told_by_tokens(piece)}
+            await self._store.set_vectors(dict(zip(ids, vectors, strict=True)), encoder.space.space_id, kept)
+            self._embedded()
+            await asyncio.to_thread(give_memory_back)
+
+
+def _waiting(*, of: Iterable[str] | None = None, besides: Iterable[str] = ()) -> str:
+    """Passages without a vector: those of some records, or of all but some."""
+    ids = sql.one_of("record_id", besides if of is None else of)
+    return sql.both("space_id IS NULL", ids if of is not None else None if ids == "false" else f"NOT ({ids})")
+
+
+def _told_by_tokens(piece: Passage) -> bool:
+    """`_WITHOUT_CODES` in Python."""
+    return piece.src != "chunk" and piece.part < _CODED_PARTS and piece.role != "summary"

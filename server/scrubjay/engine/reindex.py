@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-from scrubjay import documents, memories, turns
 from scrubjay.engine.indexing import Indexer
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import EncoderError
-from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn
-from scrubjay.store import sql
+from scrubjay.models.records import Document, Memory, Turn
+from scrubjay.searchable import passages_of
+from scrubjay.store.sharing import refuse_follower
 from scrubjay.store.store import Store
 
 PAGE = 500  # records a commit
@@ -19,11 +19,14 @@ async def reindex(store: Store, indexer: Indexer, writer: Writer, progress: Call
     """Fill a new generation of passages and embed it; how many passages there are then.
 
     Words are searchable as soon as the passages are written; vectors follow and are resumed after an interruption, because a
-    passage without a vector says so itself. An interrupted filling is begun again when the engine next starts.
+    passage without a vector says so itself. An interrupted filling is begun again when the engine next starts, and so is one of
+    passages that an older Scrubjay wrote; those keep their place and their vectors.
 
     Raises:
         EncoderError: the model that the settings name cannot be loaded; the old index stays as it is.
+        InputError: another engine maintains the store.
     """
+    refuse_follower(store.shared, "A reindex")
     encoder = await indexer.load()
     await writer.settle()
     if store.note.complete:
@@ -31,8 +34,7 @@ async def reindex(store: Store, indexer: Indexer, writer: Writer, progress: Call
     for kind in (Turn, Memory, Document):
         ids = [row.id for row in await store.select(kind, "true", columns=["id"])]
         for start in range(0, len(ids), PAGE):
-            rows = await store.select(kind, sql.one_of("id", ids[start : start + PAGE]))
-            await store.put_passages([piece for row in rows for piece in passages_of(row)])
+            await store.refill(kind, ids[start : start + PAGE], passages_of)
     await store.write_note(store.note.filled())
     await indexer.check_space()
     if indexer.trouble:
@@ -42,12 +44,3 @@ async def reindex(store: Store, indexer: Indexer, writer: Writer, progress: Call
         if progress:
             progress(total - await store.count_passages("space_id IS NULL"), total)
     return total
-
-
-def passages_of(record: AnyRecord) -> Iterator[Passage]:
-    if isinstance(record, Turn):
-        yield from turns.passages(record)
-    elif isinstance(record, Memory):
-        yield memories.passage(record)
-    else:
-        yield from documents.passages(record)

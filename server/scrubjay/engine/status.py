@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from scrubjay.store.store import Store
 
 ERRORS_SHOWN = 5
+_NEWEST = sql.equal("is_latest", True)  # of a fact; what it replaced is its history
 
 
 async def status(core: Core) -> dict[str, Any]:
@@ -33,7 +34,7 @@ async def status(core: Core) -> dict[str, Any]:
         "trouble": core.indexer.trouble,
         "records": {
             "turns": await store.count(Turn, visible),
-            "memories": await store.count(Memory, visible),
+            "memories": await store.count(Memory, sql.both(visible, _NEWEST)),
             "documents": await store.count(Document, visible),
             "passages": await store.count_passages(),
             "waiting_for_vector": await store.count_passages("space_id IS NULL"),
@@ -43,6 +44,7 @@ async def status(core: Core) -> dict[str, Any]:
             "waiting": len(spool.pending(core.home)),
             "set_aside": len(spool.set_aside_paths(core.home)),
         },
+        "shared": _shared(store),
         "disk": {"bytes": disk, "limit": int(core.settings.disk_limit_gb * 1e9)},
         "upkeep": {"compactions": core.upkeep.compactions, "failures": core.upkeep.failures, "fragments": await _fragments(core)},
         "unindexed": await _unindexed(core),
@@ -51,16 +53,6 @@ async def status(core: Core) -> dict[str, Any]:
         "errors": await asyncio.to_thread(_last_errors, core.home.log),
         "set_aside": await asyncio.to_thread(_reasons, core),
     }
-
-
-async def counts_by_scope(store: Store) -> dict[str, dict[str, int]]:
-    """{scope: {turns, memories, documents}} of what is not forgotten."""
-    counts: dict[str, dict[str, int]] = {}
-    for name, kind in (("turns", Turn), ("memories", Memory), ("documents", Document)):
-        for row in await store.select(kind, "forgotten_at IS NULL", columns=["scope"]):
-            held = counts.setdefault(row.scope, {"turns": 0, "memories": 0, "documents": 0})
-            held[name] += 1
-    return counts
 
 
 async def _fragments(core: Core) -> int:
@@ -117,3 +109,10 @@ def _reasons(core: Core) -> list[str]:
         except FileNotFoundError:
             continue
     return reasons
+
+
+def _shared(store: Store) -> dict[str, Any] | None:
+    """Of a store in a bucket: where it is, and who writes its tables."""
+    if store.shared is None:
+        return None
+    return {"at": store.path, "maintainer": store.shared.lease.holder, "here": store.shared.maintains}

@@ -1,67 +1,109 @@
 """The write path: plan, journal, stage, acknowledge; then commit in groups and, once on disk, let the journal go.
 
 A write is acknowledged when its envelope is fsynced. LanceDB gets writes in groups; an envelope leaves the spool only after the
-files that hold its record were synced, so that a crash at any point replays it, and replaying is idempotent.
+files that hold its record were synced, so that a crash at any point replays it, and replaying is idempotent. Where another engine
+writes the tables, envelopes are handed over to it, and those of other engines are taken where this one does.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
-from collections.abc import Awaitable, Callable
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from datetime import datetime, timedelta
 
 from pydantic import ValidationError
 
 from scrubjay import spool
 from scrubjay.documents import plan_add as plan_document
-from scrubjay.errors import HomeError, InputError, SpoolError, StoreError
-from scrubjay.forgetting import plan_forget
+from scrubjay.engine.handover import Handover
+from scrubjay.errors import HomeError, InputError, NotFound, SpoolError, StoreError
+from scrubjay.forgetting import plan_forget, plan_restore
 from scrubjay.home import Home
+from scrubjay.importing import plan_import
 from scrubjay.memories import plan_add as plan_memory
 from scrubjay.models.envelopes import Envelope
+from scrubjay.models.records import AnyRecord
 from scrubjay.models.results import Result
 from scrubjay.plans import Plan
+from scrubjay.reviewing import plan_review
+from scrubjay.store.changes import Change
+from scrubjay.store.failures import not_written
+from scrubjay.store.inbox import ENVELOPE, Entry
+from scrubjay.store.purging import purge
 from scrubjay.store.store import Store
 from scrubjay.turns import plan_record
 
 log = logging.getLogger("scrubjay.engine.writing")
 
 GROUP_SECONDS = 0.15  # how long a commit waits for company
-_PLANS: dict[str, Callable[[Store, Envelope, datetime], Awaitable[Plan[Result]]]] = {
+DRAIN_SECONDS = 2.0  # how often the spool is looked at without being asked; hooks ask
+Planner = Callable[[Store, Envelope, datetime], Awaitable[Plan[Result]]]
+_PLANS: dict[str, Planner] = {
     "turn": plan_record,  # type: ignore[dict-item]
     "memory": plan_memory,  # type: ignore[dict-item]
     "document": plan_document,  # type: ignore[dict-item]
     "forget": plan_forget,  # type: ignore[dict-item]
+    "restore": plan_restore,  # type: ignore[dict-item]
+    "import": plan_import,  # type: ignore[dict-item]
+    "review": plan_review,  # type: ignore[dict-item]
 }
 
 
 class Writer:
-    """Owns the order of writes to one store. `recorded` hears of every envelope that a hook left, after it was taken."""
+    """Owns the order of writes to one store.
 
-    def __init__(self, home: Home, store: Store, clock: Callable[[], datetime], recorded: Callable[[Envelope, Result], None]) -> None:
-        self._home, self._store, self._clock, self._recorded = home, store, clock, recorded
+    `recorded` hears of every envelope that a hook left, after it was taken; `staged` of every record that an envelope changed.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        store: Store,
+        clock: Callable[[], datetime],
+        recorded: Callable[[Envelope, Result], None],
+        staged: Callable[[AnyRecord], None] = lambda record: None,
+    ) -> None:
+        self._home, self._store, self._clock, self._recorded, self._staged = home, store, clock, recorded, staged
+        self._taken = 0  # envelopes, ever
         self._order = asyncio.Lock()
         self._draining = asyncio.Lock()
-        self._open: list[str] = []  # envelopes on disk whose records are not yet
+        self._open: dict[str, tuple[str, ...]] = {}  # envelopes on disk whose records are not yet, with the ids of those
+        self._borrowed: dict[str, Entry] = {}  # those of them that lie in the inbox of a shared store, and in no spool here
+        self._role = 0  # counts how often this engine began or ceased to be the one that writes
+        self._handover = None if store.shared is None else Handover(home, store, store.shared)
+        store.elsewhere = self._caught_up
         self._wake = asyncio.Event()
+        self._doomed: set[str] = set()  # records whose bytes are to leave the disk
         self.set_aside = 0
 
-    async def write(self, envelope: Envelope) -> Result:
-        """Take one write; returns when it is durable.
+    async def write(self, envelope: Envelope, planned: Planner | None = None) -> Result:
+        """Take one write; returns when it is durable. `planned` plans it as its kind is planned, knowing more.
 
         Raises:
             InputError: it cannot be done as asked; nothing was written.
             OSError: the spool cannot be written; nothing was written.
         """
         await self.drain()  # what hooks left before has its place before
+        if self._handover is not None:
+            await self._handover.following.look()
         async with self._order:
-            plan = await _PLANS[envelope.kind](self._store, envelope, self._clock())
-            if plan.change is not None:
+            plan = await self._planned(planned or _PLANS[envelope.kind], envelope)
+            if plan.changes or plan.purged:
                 path = await asyncio.to_thread(spool.write, self._home, envelope.model_dump(mode="json"))
                 self._stage(path, plan)
             return plan.answer
+
+    async def _planned(self, plan: Planner, envelope: Envelope) -> Plan[Result]:
+        try:
+            return await plan(self._store, envelope, self._clock())
+        except NotFound:
+            if self._handover is None or self._store.writes:
+                raise
+        await self._handover.following.look(at_once=True)  # it may name what another engine was told a moment ago
+        return await plan(self._store, envelope, self._clock())
 
     async def drain(self) -> int:
         """Take what hooks and earlier engines left in the spool, in time order; the number of envelopes taken."""
@@ -75,9 +117,20 @@ class Writer:
                         await self._replay(path)
             return len(paths)
 
-    async def _replay(self, path: str) -> None:
+    async def take(self, entries: Iterable[Entry]) -> None:
+        """Take what other engines handed over, in order."""
+        for entry in entries:
+            async with self._order:
+                if (path := os.path.join(self._home.spool_new, f"{entry.id}.json")) not in self._open:
+                    await self._borrow(path, entry)
+
+    async def _borrow(self, path: str, entry: Entry) -> None:
+        self._borrowed[path] = entry
+        await self._replay(path, json.loads(entry.body))
+
+    async def _replay(self, path: str, content: object = None) -> None:
         try:
-            envelope = Envelope.model_validate(spool.read(path))
+            envelope = Envelope.model_validate(spool.read(path) if content is None else content)
             plan = await _PLANS[envelope.kind](self._store, envelope, self._clock())
         except (SpoolError, InputError) as error:
             self._put_aside(path, str(error))
@@ -90,18 +143,39 @@ class Writer:
             self._put_aside(path, f"The envelope is not of a known shape; wrong fields: {fields}.")
         else:
             self._stage(path, plan)
-            if envelope.source.startswith("hook:"):
+            if envelope.source.startswith("hook:") and path not in self._borrowed:  # a transcript is where its hook was
                 self._recorded(envelope, plan.answer)
 
     def _put_aside(self, path: str, reason: str) -> None:
         self.set_aside += 1
+        if path in self._borrowed:
+            spool.durable_write(self._home, path, self._borrowed[path].body.encode())
+            self._open[path] = ()  # it leaves the inbox with the next commit
+            self._wake.set()
         spool.set_aside(self._home, path, reason)
 
     def _stage(self, path: str, plan: Plan[Result]) -> None:
-        if plan.change is not None:
-            self._store.stage(plan.change)
-        self._open.append(path)
+        for change in plan.changes:
+            self._store.stage(change)
+            self._staged(change.record)
+        self._taken += 1
+        self._doomed.update(plan.purged)
+        self._open[path] = tuple(change.record.id for change in plan.changes)
         self._wake.set()
+
+    async def derive(self, worked_out: Awaitable[Sequence[Change]]) -> int | None:
+        """Write what follows from stored records: how many records, or None, and nothing written, where an envelope came in between.
+
+        It has no envelope of its own, because it can be worked out again, and no write waits for it.
+        """
+        taken = self._taken
+        changes = await worked_out
+        if taken != self._taken or self._doomed or not self._store.writes:
+            return None
+        for change in changes:
+            self._store.stage(change)
+            self._wake.set()
+        return len(changes)
 
     @property
     def pending(self) -> int:
@@ -109,13 +183,86 @@ class Writer:
         return len(self._open)
 
     async def settle(self) -> None:
-        """Commit everything staged, put it on disk, and remove its envelopes."""
-        paths = list(self._open)
-        await self._store.flush()
+        """Commit everything staged, put it on disk, and remove its envelopes; or hand them over to the engine that does this."""
+        if self._handover is not None and not self._store.writes:
+            async with self._order:  # not while this engine is about to be the one that writes
+                if not self._store.writes:
+                    return await self._hand_over(self._handover)
+        paths, doomed, role = list(self._open), set(self._doomed), self._role
+        await self._store.commit()
         await self._store.checkpoint()
+        if doomed:
+            await self._purge(doomed)
+        if role != self._role:
+            return  # they were planned anew meanwhile
         await asyncio.to_thread(spool.remove, paths)
-        gone = set(paths)
-        self._open = [path for path in self._open if path not in gone]
+        await self._give_back([path for path in paths if path in self._borrowed])
+        for path in paths:
+            self._open.pop(path, None)
+
+    async def _give_back(self, paths: Sequence[str]) -> None:
+        """Take what is written out of the inbox, by which its engine knows that it is."""
+        if paths and self._store.shared is not None:
+            try:
+                await self._store.shared.inbox.remove([self._borrowed[path].id for path in paths])
+            except RuntimeError as error:
+                raise not_written(self._store.path, error) from error
+            for path in paths:
+                del self._borrowed[path]
+
+    async def _hand_over(self, handover: Handover) -> None:
+        """Give everything that is open to the engine that writes."""
+        opened = dict(self._open)
+        await handover.send(opened)
+        for path in opened:
+            self._open.pop(path, None)
+            self._borrowed.pop(path, None)
+        if opened:
+            self._doomed.clear()
+            self._role += 1
+            assert self._store.shared is not None
+            self._store.shared.leads = False  # until what was handed over is planned anew
+
+    async def _caught_up(self) -> None:
+        """Hand everything over, and see it written."""
+        await self.settle()
+        if self._handover is not None:
+            await self._handover.settled()
+            await self._handover.following.look()
+
+    async def follow(self) -> None:
+        """See what the engine that writes has written by now of what was handed over."""
+        if self._handover is not None:
+            await self._handover.look()
+
+    async def lead(self) -> None:
+        """Be the engine that writes from now on: what nobody has written yet is planned anew before anything else is."""
+        if self._handover is None or (shared := self._store.shared) is None:
+            return
+        async with self._order:
+            waiting = await shared.inbox.waiting()
+            async with self._store.lock:
+                self._store.unstage()
+            for kept in (self._open, self._borrowed, self._doomed):
+                kept.clear()
+            self._handover.forget()
+            self._role += 1
+            for entry in waiting:
+                if entry.kind == ENVELOPE:
+                    await self._borrow(os.path.join(self._home.spool_new, f"{entry.id}.json"), entry)
+            shared.leads = True
+        await self.drain()
+
+    async def _purge(self, doomed: set[str]) -> None:
+        """Take the bytes of records off the disk; their envelopes wait until that is done.
+
+        No write is planned meanwhile: one that had read such a record could bring it back.
+        """
+        async with self._order:
+            if doomed & self._doomed:
+                await self._store.commit()
+                await purge(self._store, doomed, self._clock())
+                self._doomed -= doomed
 
     async def run(self, committed: Callable[[], None]) -> None:
         """Commit in groups for ever; `committed` is told after each. A failed commit is tried again, nothing is dropped."""
@@ -133,3 +280,17 @@ class Writer:
                 continue
             pause = GROUP_SECONDS
             committed()
+
+    async def watch(self) -> None:
+        """Take for ever what hooks left without telling us; once a day clean up what crashed writers left."""
+        swept: datetime | None = None
+        while True:
+            now = self._clock()
+            try:
+                await self.drain()
+                if swept is None or now - swept > timedelta(days=1):
+                    spool.sweep(self._home, now.timestamp())
+                    swept = now
+            except (OSError, HomeError) as error:  # a full or vanished disk: the next look may succeed, and status shows the backlog
+                log.error("the spool cannot be read: %s", error)
+            await asyncio.sleep(DRAIN_SECONDS)

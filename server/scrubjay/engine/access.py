@@ -1,0 +1,84 @@
+"""Access: which records a recall gave back, counted. Knows ids and times; does not know what was asked, or what the records say.
+
+Counts wait in memory and are written behind everything else, without a place in the write-ahead log: a crash loses some, which costs
+nothing but a little recency. Every write is a version of its table, so a record is written at most once an hour, and all of them together
+at most once a minute, unless many wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+
+from scrubjay.engine.pauses import passed
+from scrubjay.store.failures import reason
+from scrubjay.store.inbox import access_entry
+from scrubjay.store.store import Store
+from scrubjay.store.upserts import Seen
+
+log = logging.getLogger("scrubjay.engine.access")
+
+EVERY_SECONDS = 60.0
+MANY = 200  # records: with so many waiting nothing is waited for
+SELDOM = timedelta(hours=1)  # between two writes of one record
+
+
+class Access:
+    """Notes what was recalled and writes it down now and then; `flush(everything=True)` at the end. `written` is told of each commit."""
+
+    def __init__(self, store: Store, clock: Callable[[], datetime], written: Callable[[], None] = lambda: None) -> None:
+        self._store, self._clock, self._tell = store, clock, written
+        self._waiting: dict[str, Seen] = {}
+        self._written: dict[str, datetime] = {}  # within the last hour
+        self._noted = asyncio.Event()
+        self._many = asyncio.Event()
+
+    def note(self, ids: Iterable[str]) -> None:
+        """These records were given back by a recall."""
+        now = self._clock()
+        for id in ids:
+            before = self._waiting.get(id)
+            self._waiting[id] = Seen(before.times + 1 if before else 1, now)
+            self._noted.set()
+        if len(self._waiting) >= MANY and len(self._due(now)) >= MANY:
+            self._many.set()
+
+    def waiting(self, id: str) -> Seen | None:
+        """What was noted of a record and is not yet written; None for nothing."""
+        return self._waiting.get(id)
+
+    async def run(self) -> None:
+        """Write for ever what was noted, a minute after the first of it or when it is many."""
+        while True:
+            await self._noted.wait()
+            await passed(EVERY_SECONDS, self._many)
+            self._noted.clear()
+            self._many.clear()
+            await self.flush()
+
+    async def flush(self, *, everything: bool = False) -> int:
+        """Write the new counts; of how many records. Unless it is `everything`, what was written within the hour waits."""
+        now = self._clock()
+        self._written = {id: at for id, at in self._written.items() if now - at < SELDOM}
+        due = list(self._waiting) if everything else self._due(now)
+        seen = {id: self._waiting.pop(id) for id in due}
+        if not seen:
+            return 0
+        try:
+            await self._put(seen)
+        except (OSError, RuntimeError) as error:  # a full disk, which may pass; these counts are not worth keeping for it
+            log.warning("access counts of %d records are lost: %s", len(seen), reason(error))
+        self._written.update(dict.fromkeys(seen, now))
+        self._tell()
+        return len(seen)
+
+    async def _put(self, seen: Mapping[str, Seen]) -> None:
+        if self._store.shared is None or self._store.shared.maintains:
+            await self._store.count_access(seen)
+        else:
+            await self._store.shared.inbox.put([access_entry(seen)])
+
+    def _due(self, now: datetime) -> list[str]:
+        return [id for id in self._waiting if now - self._written.get(id, datetime.min.replace(tzinfo=now.tzinfo)) >= SELDOM]

@@ -1,0 +1,88 @@
+"""Hands what this engine was given to write over to the one that maintains a shared store. Knows which envelopes that one has not taken
+yet; does not know what they mean.
+
+An envelope stays in this home's spool until the bucket has it. What it planned stays visible here until it is written there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping
+
+from scrubjay import spool
+from scrubjay.home import Home
+from scrubjay.store.failures import not_written
+from scrubjay.store.following import Following
+from scrubjay.store.inbox import ENVELOPE, Entry
+from scrubjay.store.sharing import Shared
+from scrubjay.store.store import Store
+
+WAIT_SECONDS = 3.0  # for what was handed over, before a search answers without it
+LOOK_SECONDS = 0.15
+Opened = Mapping[str, tuple[str, ...]]  # envelopes by their path, with the ids of the records they change
+
+
+class Handover:
+    """Of one engine."""
+
+    def __init__(self, home: Home, store: Store, shared: Shared) -> None:
+        self._home, self._store, self._shared = home, store, shared
+        self.following = Following(store)
+        self._sent: dict[str, tuple[str, ...]] = {}  # entries that are not written yet
+        self._turn = asyncio.Lock()
+
+    @property
+    def waiting(self) -> int:
+        return len(self._sent)
+
+    async def send(self, opened: Opened) -> None:
+        """Put envelopes into the bucket and take them out of the spool.
+
+        Raises:
+            StoreError: the bucket does not take them; they stay where they are.
+        """
+        async with self._turn:
+            paths = [path for path in opened if os.path.exists(path)]
+            if paths:
+                entries = await asyncio.to_thread(lambda: [Entry(_name(path), ENVELOPE, _text(path)) for path in paths])
+                try:
+                    await self._shared.inbox.put(entries)
+                except (RuntimeError, OSError) as error:
+                    raise not_written(self._store.path, error) from error
+            self._sent.update((_name(path), ids) for path, ids in opened.items())
+            await asyncio.to_thread(spool.remove, paths)
+
+    async def look(self) -> None:
+        """Let go of what is written by now."""
+        async with self._turn:
+            if not self._sent:
+                return
+            waiting = await self._shared.inbox.holds(self._sent)
+            if written := self._sent.keys() - waiting:
+                await self.following.look(at_once=True)
+                ids = {id for name in written for id in self._sent.pop(name)}
+                self._store.unstage(ids - {id for still in self._sent.values() for id in still})
+
+    async def settled(self) -> None:
+        """Wait until what was handed over so far is written, for a while."""
+        mine, until = set(self._sent), time.monotonic() + WAIT_SECONDS
+        while True:
+            await self.look()
+            if not mine & self._sent.keys() or time.monotonic() > until:
+                return
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def forget(self) -> None:
+        """What was handed over is planned anew here, because this engine is the one that writes now."""
+        self._sent.clear()
+
+
+def _name(path: str) -> str:
+    return os.path.basename(path).removesuffix(".json")
+
+
+def _text(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()

@@ -1,0 +1,105 @@
+"""Access: what a recall gave back is counted in the background, and nothing else is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import pytest
+from hashing_encoder import HashingEncoder
+from said import SCOPE, fact, forget, search, turn
+
+from scrubjay.engine import access
+from scrubjay.engine.core import Core, open_core
+from scrubjay.home import Home
+from scrubjay.models.requests import Forget, parse
+from scrubjay.settings import Settings
+
+
+class Clock:
+    """A clock that stands until it is set forward."""
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock(now: datetime) -> Callable[[], datetime]:
+    return Clock(now)
+
+
+async def counts(core: Core, *ids: str) -> list[int]:
+    return [(await core.find(id)).access_count for id in ids]
+
+
+async def test_hits_are_counted_and_nothing_that_is_only_shown(core: Core, clock: Clock):
+    found = await turn(core, "s", user="Why is the zebra cache slow?")
+    beside = await turn(core, "s", user="And now for something else.")
+    known = await fact(core, "The zebra cache is Redis.")
+    clock.now += timedelta(minutes=5)
+    hits = await search(core, "zebra cache", next_turns=1)
+    assert {hit.id for hit in hits.results} == {found.id, known.id} and [hit.id for hit in hits.related] == [beside.id]
+    await search(core, "zebra cache", next_turns=1)
+    await core.latest(10, SCOPE)
+    await core.profile(SCOPE)
+    await core.forget(parse(Forget, {"query": "zebra cache", "dry_run": True}), SCOPE, "test")
+    core.settings = Settings(inject=True)
+    await core.injection({"prompt": "zebra cache"}, SCOPE)
+    assert await counts(core, found.id, known.id) == [0, 0]
+    assert await core.access.flush() == 2
+    assert await counts(core, found.id, beside.id, known.id) == [2, 0, 2]
+    record = await core.find(known.id)
+    assert record.last_accessed_at == clock.now and record.updated_at < clock.now
+    await core.writer.settle()
+    assert await counts(core, found.id, known.id) == [2, 2]
+
+
+async def test_a_record_is_written_at_most_once_an_hour(core: Core, clock: Clock):
+    known = await fact(core, "The zebra cache is Redis.")
+    for minutes in (0, 1, 30):
+        clock.now += timedelta(minutes=minutes)
+        await search(core, "zebra cache")
+        await core.access.flush()
+    assert await counts(core, known.id) == [1]
+    clock.now += timedelta(minutes=45)
+    assert await core.access.flush() == 1
+    assert await counts(core, known.id) == [3]
+
+
+async def test_what_waits_is_written_when_the_engine_ends(home: Home, clock: Clock):
+    core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    known = await fact(core, "The zebra cache is Redis.")
+    await search(core, "zebra cache")
+    await core.close()
+    core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    assert await counts(core, known.id) == [1]
+    await core.close()
+
+
+async def test_many_records_are_written_without_being_waited_for(core: Core, monkeypatch):
+    monkeypatch.setattr(access, "MANY", 3)
+    ids = [(await fact(core, f"Zebra number {n}.")).id for n in range(3)]
+    await search(core, "zebra number", top_k=3)
+    async with asyncio.timeout(10):
+        while await counts(core, *ids) != [1, 1, 1]:
+            await asyncio.sleep(0)
+
+
+async def test_a_count_brings_nothing_back_that_was_forgotten_or_replaced_meanwhile(core: Core):
+    gone, old = await fact(core, "The zebra cache is Redis."), await fact(core, "The zebra queue is Kafka.")
+    await search(core, "zebra")
+    await forget(core, gone.id)
+    new = await fact(core, "The zebra queue is NATS.", updates=[old.id])
+    await core.access.flush()  # of these two newer rows wait to be committed, which then win
+    assert [hit.id for hit in (await search(core, "zebra")).results] == [new.id]
+    await core.writer.settle()
+    await core.access.flush(everything=True)
+    assert [hit.id for hit in (await search(core, "zebra")).results] == [new.id]
+    purged = await core.forget(parse(Forget, {"id": new.id, "purge": True}), SCOPE, "test")
+    assert set(purged.ids) == {new.id, old.id}
+    await core.access.flush(everything=True)
+    assert await core.find(new.id) is None
