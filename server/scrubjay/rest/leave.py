@@ -1,0 +1,69 @@
+"""What a caller may do, and which scopes a tag of its request stands for. Knows tags; does not know tokens, nor what is stored."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from scrubjay.errors import InputError
+from scrubjay.models.fields import EVERY_SCOPE, USER_SCOPE
+
+DEFAULT_TAG = "sm_project_default"  # where a write goes that names no tag; what supermemory's own tools use
+RESERVED = frozenset({USER_SCOPE, EVERY_SCOPE})
+_TAG = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
+
+
+class Forbidden(InputError):
+    """The token does not reach this tag, or may not write."""
+
+
+@dataclass(frozen=True)
+class Leave:
+    """What one caller may do. `tag` is the only one it reaches, None for every one; `read_only` lets it change nothing."""
+
+    tag: str | None = None
+    read_only: bool = False
+
+    def writes_to(self, tag: str | None) -> str:
+        """The scope that a write goes to, by the tag it names.
+
+        Raises:
+            InputError: a tag that no scope may be called.
+            Forbidden: a tag that the token does not reach, or a token that may only read.
+        """
+        if self.read_only:
+            raise Forbidden("This token may only read. Write with another one.")
+        return self.own(tag) or DEFAULT_TAG
+
+    def reads(self, tags: str | Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:
+        """The scopes that a read sees: any of the tags it names, else every one of `known` but the user's own.
+
+        Raises:
+            InputError, Forbidden: as `writes_to`.
+        """
+        named: Sequence[str] = [tags] if isinstance(tags, str) else list(tags or ())
+        if named:
+            return tuple(dict.fromkeys(own for tag in named if (own := self.own(tag))))
+        return (self.tag,) if self.tag is not None else tuple(sorted(set(known) - RESERVED))
+
+    def reaches(self, scope: str) -> bool:
+        """Whether a record of this scope is there for the caller; what is not is answered like an id that names nothing."""
+        return scope not in RESERVED and self.tag in (None, scope)
+
+    def own(self, tag: str | None) -> str | None:
+        """The scope that a tag names, without one that of the token; None for none.
+
+        Raises:
+            InputError: a tag that no scope may be called.
+            Forbidden: a tag that the token does not reach.
+        """
+        if tag is None:
+            return self.tag
+        if tag in RESERVED:
+            raise InputError(f"containerTag = {tag!r} is reserved: over HTTP nobody reads or writes it. Name another tag.")
+        if not _TAG.fullmatch(tag):
+            raise InputError(f"containerTag = {tag[:80]!r} must be 1 to 100 letters, digits or . _ : -; name another tag.")
+        if self.tag not in (None, tag):
+            raise Forbidden(f"This token reaches the tag {self.tag!r} alone, and not {tag!r}.")
+        return tag

@@ -1,0 +1,176 @@
+"""Partitions, the graph of tags, numbers and the rest of Hebb Mind's API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import pytest
+from said import embedded, fact, turn
+
+from scrubjay.engine.engine import Engine
+from scrubjay.models.records import SUMMARY, Memory, Turn
+from scrubjay.partitions import PartitionBook
+
+SYSTEM = ["mem_hippocampus", "mem_semantic", "mem_episodic", "mem_preference", "mem_procedural"]
+MINE = {"id": "mem_recipes", "name": "Recipes", "description": "What was cooked"}
+
+
+async def keep(http: httpx2.AsyncClient, content: str, **fields: Any) -> None:
+    assert (await http.post("/api/v1/memories", json={"content": content, **fields})).status_code == 201
+
+
+async def test_the_five_are_always_there_and_cannot_be_deleted(http: httpx2.AsyncClient):
+    listed = (await http.get("/api/v1/partitions")).json()
+    assert [each["id"] for each in listed] == SYSTEM and all(each["is_system"] and each["description"] for each in listed)
+    for id in SYSTEM:
+        answer = await http.delete(f"/api/v1/partitions/{id}")
+        assert answer.status_code == 400 and "always there" in answer.json()["detail"]
+
+
+async def test_a_partition_is_made_filled_changed_and_deleted(http: httpx2.AsyncClient, engine: Engine):
+    made = await http.post("/api/v1/partitions", json=MINE)
+    assert made.status_code == 201 and made.json() | MINE == made.json()
+    assert (made.json()["is_system"], made.json()["memory_count"], made.json()["enabled"]) == (False, 0, True)
+    assert (await http.post("/api/v1/partitions", json=MINE)).status_code == 400
+    await keep(http, "Zebra cake.", partition_id="mem_recipes")
+    at = "/api/v1/partitions/mem_recipes"
+    changed = await http.patch(at, json={"description": "What tasted good", "enabled": False})
+    assert changed.json() | {"name": "Recipes", "description": "What tasted good", "enabled": False, "memory_count": 1} == changed.json()
+    assert PartitionBook(engine.home).of(["sm_project_default"])["mem_recipes"].description == "What tasted good", "kept on disk"
+    refused = await http.delete(at)
+    assert refused.status_code == 400 and "holds 1 memories" in refused.json()["detail"]
+    (memory,) = (await http.get("/api/v1/memories", params={"partition_id": "mem_recipes"})).json()["items"]
+    await http.delete(f"/api/v1/memories/{memory['id']}")
+    assert (await http.delete(at)).status_code == 204
+    for answer in (await http.get(at), await http.delete(at), await http.patch(at, json={"name": "x"})):
+        assert answer.status_code == 404
+
+
+async def test_a_partition_that_another_client_filled_is_known(http: httpx2.AsyncClient, engine: Engine):
+    core = await engine.core()
+    await fact(core, "zebra", partition_id="mem_by_mcp")
+    assert (await http.get("/api/v1/partitions/mem_by_mcp")).json()["memory_count"] == 1
+    await keep(http, "giraffe", partition_id="mem_by_mcp")
+
+
+@pytest.mark.parametrize(
+    "fields", [{"id": "recipes"}, {"id": "mem_Re"}, {"id": "mem_"}, {"id": "mem_" + "x" * 61}, {"name": ""}, {"name": "x" * 129}]
+)
+async def test_a_partition_that_does_not_fit_is_refused(http: httpx2.AsyncClient, fields: dict[str, str]):
+    assert (await http.post("/api/v1/partitions", json=MINE | fields)).status_code == 422
+
+
+async def test_partitions_belong_to_the_scope_they_were_made_in(http: httpx2.AsyncClient):
+    other = {"params": {"scope": "other"}}
+    assert (await http.post("/api/v1/partitions", json=MINE, **other)).status_code == 201
+    assert (await http.get("/api/v1/partitions/mem_recipes", **other)).status_code == 200
+    assert (await http.get("/api/v1/partitions/mem_recipes", params={"scope": "third"})).status_code == 404
+
+
+async def test_a_damaged_file_of_partitions_stops_nothing(home):
+    with open(home.partitions, "w") as file:
+        file.write("{")
+    assert list(PartitionBook(home).of(["a"])) == SYSTEM
+
+
+async def test_tags_that_occur_together_are_neighbours(http: httpx2.AsyncClient):
+    for content, tags in (("a", ["ui", "css"]), ("b", ["ui", "css", "dark"]), ("c", ["css", "build"]), ("d", ["alone"]), ("e", [])):
+        await keep(http, content, tags=tags)
+    tags = (await http.get("/api/v1/graph/tags")).json()
+    assert [(each["id"], each["weight"], len(each["memory_ids"])) for each in tags][:2] == [("css", 3, 3), ("ui", 2, 2)]
+    assert [each["id"] for each in (await http.get("/api/v1/graph/tags", params={"q": "UI"})).json()] == ["ui", "build"]
+    assert (await http.get("/api/v1/graph/tags/css")).json()["weight"] == 3
+    assert (await http.get("/api/v1/graph/tags/none")).status_code == 404
+    near = (await http.get("/api/v1/graph/neighbors/ui")).json()
+    assert {each["id"] for each in near["nodes"]} == {"ui", "css", "dark"}
+    assert {(each["source"], each["target"], each["weight"]) for each in near["edges"]} == {
+        ("css", "ui", 2),
+        ("css", "dark", 1),
+        ("dark", "ui", 1),
+    }
+    far = (await http.get("/api/v1/graph/neighbors/ui", params={"depth": 2})).json()
+    assert {each["id"] for each in far["nodes"]} == {"ui", "css", "dark", "build"}
+    assert (await http.get("/api/v1/graph/neighbors/none")).json() == {"nodes": [], "edges": [], "paths": None}
+    assert (await http.get("/api/v1/graph/neighbors/ui", params={"depth": 6})).status_code == 422
+    for ends in ({"from": "dark", "to": "build"}, {"source": "dark", "target": "build"}):
+        way = (await http.get("/api/v1/graph/path", params=ends)).json()
+        assert way["paths"] == [["dark", "css", "build"]] and len(way["edges"]) == 2
+    assert (await http.get("/api/v1/graph/path", params={"from": "ui", "to": "alone"})).json()["paths"] == []
+    assert (await http.get("/api/v1/graph/path", params={"from": "ui"})).status_code == 400
+    whole = (await http.get("/api/v1/graph/export")).json()
+    assert len(whole["nodes"]) == 5 and len(whole["edges"]) == 4 and whole["version"] == 1
+
+
+async def test_the_graph_follows_what_is_changed_and_forgotten(http: httpx2.AsyncClient):
+    await keep(http, "a", tags=["ui", "css"])
+    (memory,) = (await http.get("/api/v1/memories")).json()["items"]
+    await http.patch(f"/api/v1/memories/{memory['id']}", json={"tags": ["ui"]})
+    (tag,) = (await http.get("/api/v1/graph/tags")).json()
+    assert (tag["id"], tag["memory_ids"]) == ("ui", [memory["id"]])
+    await http.delete(f"/api/v1/memories/{memory['id']}")
+    assert (await http.get("/api/v1/graph/tags")).json() == []
+
+
+async def test_the_state_of_the_server_is_told_at_both_addresses(http: httpx2.AsyncClient):
+    for at in ("", "/api/v1"):
+        assert (await http.get(f"{at}/health")).json()["status"] == "ok"
+        status = (await http.get(f"{at}/status")).json()
+        assert status["embedding"]["available"] is True and status["embedding"]["dimension"] == 64 and status["scheduler"]["running"]
+
+
+async def test_numbers_are_those_of_what_is_stored(http: httpx2.AsyncClient):
+    await keep(http, "a", tags=["ui", "css"])
+    await keep(http, "b", partition_id="mem_semantic")
+    stats = (await http.get("/api/v1/admin/stats")).json()
+    assert stats["total_memories"] == 2 and stats["graph"] == {"tag_count": 2, "edge_count": 1}
+    assert {each["id"]: each["memory_count"] for each in stats["partitions"]}["mem_semantic"] == 1
+
+
+async def test_consolidation_summarises_and_destroys_no_turn(http: httpx2.AsyncClient, engine: Engine):
+    core = await engine.core()
+    for n in range(20):
+        await turn(
+            core, "a", turn=n, user=f"How do we mend the zebra stable, part {n}?", assistant=f"With {n} planks of oak wood and nails."
+        )
+    await embedded(core)
+    done = await http.post("/api/v1/admin/consolidate")
+    assert done.status_code == 200 and done.json()["failed"] == done.json()["waiting"] == 0
+    assert done.json()["succeeded"] == done.json()["processed"] > 0
+    await core.writer.settle()
+    assert [row.source for row in await core.store.select(Memory, "true")] == [SUMMARY]
+    turns = await core.store.select(Turn, "forgotten_at IS NULL")
+    assert len(turns) == 20 and all("planks" in (row.assistant or "") for row in turns)
+    assert (await http.get("/api/v1/memories")).json()["total"] == 20
+
+
+async def test_nothing_is_forgotten_by_age(http: httpx2.AsyncClient, engine: Engine):
+    core = await engine.core()
+    await turn(core, "a", user="the zebra stable", ts="2020-03-01T09:00:00Z")
+    await keep(http, "zebra", partition_id="mem_episodic")
+    preview = (await http.post("/api/v1/admin/forgetting/mem_episodic/preview", json={"half_life_days": 30})).json()
+    assert (preview["total"], preview["would_forget"], preview["would_keep"], preview["swept"]) == (2, 1, 1, False)
+    assert [each["would_forget"] for each in preview["sample"]] == [False, True]
+    assert (await http.post("/api/v1/admin/forget")).json()["deleted"] == 0
+    assert (await http.get("/api/v1/memories")).json()["total"] == 2
+    policy = (await http.get("/api/v1/admin/forgetting")).json()
+    assert policy["partitions"] and not any(each["swept"] for each in policy["partitions"])
+    assert (await http.get("/api/v1/admin/forgetting/runs")).json() == {"runs": []}
+    assert (await http.post("/api/v1/admin/forgetting/mem_none/preview", json={})).status_code == 404
+
+
+async def test_what_cannot_be_done_here_says_why(http: httpx2.AsyncClient):
+    for method, path in (
+        ("PUT", "admin/config"),
+        ("POST", "admin/config/test-llm"),
+        ("PUT", "admin/forgetting/mem_semantic"),
+        ("DELETE", "admin/forgetting/mem_semantic"),
+        ("GET", "admin/consolidate/runs"),
+        ("POST", "admin/restart"),
+        ("GET", "admin/upgrade"),
+        ("POST", "agent-sync/claude"),
+        ("GET", "claude-memory/files"),
+    ):
+        answer = await http.request(method, f"/api/v1/{path}")
+        assert answer.status_code == 501 and answer.json()["detail"].endswith("."), path
+    assert (await http.get("/api/v1/admin/config")).json()["weight_relevance"] == 1.0

@@ -1,0 +1,244 @@
+"""Recall through Hebb Mind's API: fields, ranges and defaults, a score that can be checked, and windows of turns and of memories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from said import forget, turn
+
+from scrubjay.engine.engine import Engine
+
+RECORD = {
+    "id",
+    "partition_id",
+    "content",
+    "importance_score",
+    "tags",
+    "metadata",
+    "source",
+    "created_at",
+    "updated_at",
+    "last_accessed_at",
+    "access_count",
+    "expires_at",
+}
+PARTS = {"memory", "score", "recency_score", "importance_score_normalized", "relevance_score"}
+TALK = [
+    "I moved away from my home country four years ago.",
+    "Oh? Which one was that?",
+    "Sweden, where my grandmother made me this necklace.",
+    "What does the zebra pendant on it stand for?",
+    "Love and strength.",
+    "Lovely. Do you still go camping?",
+]
+
+
+async def keep(http: httpx2.AsyncClient, content: str, **fields: Any) -> dict[str, Any]:
+    answer = await http.post("/api/v1/memories", json={"content": content, **fields})
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+async def search(http: httpx2.AsyncClient, query: str, **fields: Any) -> dict[str, Any]:
+    answer = await http.post("/api/v1/search", json={"query": query, **fields})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def talk(http: httpx2.AsyncClient, session: str, said: list[str] = TALK, **fields: Any) -> None:
+    batch = [{"content": text, "metadata": {"session_id": session, "turn": n}, **fields} for n, text in enumerate(said)]
+    answer = await http.post("/api/v1/memories/batch", json=batch)
+    assert answer.status_code == 201, answer.text
+
+
+def contents(found: list[dict[str, Any]]) -> list[str]:
+    return [(each.get("memory") or each)["content"] for each in found]
+
+
+async def test_an_answer_has_the_fields_that_the_page_lists(http: httpx2.AsyncClient):
+    await keep(http, "User prefers dark mode and compact layout", partition_id="mem_preference", tags=["preference", "ui"])
+    await keep(http, "User enabled high-contrast accessibility settings", partition_id="mem_preference", tags=["preference", "zebra"])
+    found = await search(http, "dark mode", top_k=1)
+    assert set(found) == {"results", "related"}
+    (hit,) = found["results"]
+    assert set(hit) == PARTS and set(hit["memory"]) == RECORD
+    assert hit["memory"]["expires_at"] is None and hit["memory"]["access_count"] == 0 and hit["memory"]["source"] == "api"
+    (tied,) = found["related"]
+    assert set(tied) == RECORD | {"reason", "via"} and (tied["reason"], tied["via"]) == ("tag", "preference")
+
+
+WEIGHTS = st.floats(0, 100, allow_nan=False).map(lambda value: round(value, 3))
+
+
+@given(weights=st.tuples(WEIGHTS, WEIGHTS, WEIGHTS).filter(lambda three: sum(three) > 0))
+@settings(max_examples=15)
+async def test_a_score_is_the_weighted_mean_of_its_parts(http: httpx2.AsyncClient, weights: tuple[float, float, float]):
+    for n in range(6):
+        await keep(http, f"The zebra stable has door number {n}.", importance_score=n)
+    names = ("weight_relevance", "weight_importance", "weight_recency")
+    found = await search(http, "which zebra stable door in March?", **dict(zip(names, weights, strict=True)))
+    assert len(found["results"]) == 6
+    for hit in found["results"]:
+        parts = (hit["relevance_score"], hit["importance_score_normalized"], hit["recency_score"])
+        assert all(0 <= part <= 1 for part in parts)
+        expected = sum(weight * part for weight, part in zip(weights, parts, strict=True)) / sum(weights)
+        assert abs(hit["score"] - expected) < 1e-6
+        assert abs(hit["importance_score_normalized"] - hit["memory"]["importance_score"] / 10) < 1e-9
+    scores = [hit["score"] for hit in found["results"]]
+    assert scores == sorted(scores, reverse=True)
+
+
+async def test_weights_are_one_where_none_is_named(http: httpx2.AsyncClient):
+    await keep(http, "The zebra stable is green.", importance_score=9)
+    (hit,) = (await search(http, "zebra stable"))["results"]
+    mean = (hit["relevance_score"] + hit["importance_score_normalized"] + hit["recency_score"]) / 3
+    assert abs(hit["score"] - mean) < 1e-6
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"query": ""},
+        {"query": "  "},
+        {"query": None},
+        {"top_k": 0},
+        {"top_k": 101},
+        {"top_k": "ten"},
+        {"prev_turns": -1},
+        {"prev_turns": 21},
+        {"next_turns": 21},
+        {"weight_relevance": -0.1},
+        {"min_score": 1.5},
+        {"min_score": -1},
+        {"strict_recall": "often"},
+        {"partition_ids": ["elsewhere"]},
+        {"tags": "ui"},
+        {"weight_relevance": 0, "weight_importance": 0, "weight_recency": 0},
+    ],
+)
+async def test_what_is_out_of_range_is_refused_and_told_where(http: httpx2.AsyncClient, fields: dict[str, Any]):
+    answer = await http.post("/api/v1/search", json={"query": "zebra", **fields})
+    assert answer.status_code == 422
+    problems = answer.json()["detail"]
+    assert problems and all({"type", "loc", "msg"} <= problem.keys() and problem["loc"][0] == "body" for problem in problems)
+
+
+async def test_all_weights_of_zero_are_refused_with_a_sentence(http: httpx2.AsyncClient):
+    answer = await http.post("/api/v1/search", json={"query": "x", "weight_relevance": 0, "weight_importance": 0, "weight_recency": 0})
+    assert "make at least one of them positive" in answer.json()["detail"][0]["msg"]
+
+
+async def test_a_search_finds_ten_where_no_count_is_named(http: httpx2.AsyncClient):
+    batch = [{"content": f"The zebra stable has door number {n}."} for n in range(12)]
+    assert (await http.post("/api/v1/memories/batch", json=batch)).status_code == 201
+    assert len((await search(http, "zebra stable"))["results"]) == 10
+    assert len((await search(http, "zebra stable", top_k=12))["results"]) == 12
+
+
+async def test_partitions_are_any_and_tags_are_all(http: httpx2.AsyncClient):
+    await keep(http, "zebra one", tags=["ui"], partition_id="mem_preference")
+    await keep(http, "zebra two", tags=["ui", "css"], partition_id="mem_semantic")
+    await keep(http, "zebra three", tags=["css"])
+    assert set(contents((await search(http, "zebra", tags=["ui", "css"]))["results"])) == {"zebra two"}
+    assert set(contents((await search(http, "zebra", tags=["ui"]))["results"])) == {"zebra one", "zebra two"}
+    both = await search(http, "zebra", partition_ids=["mem_preference", "mem_hippocampus"])
+    assert set(contents(both["results"])) == {"zebra one", "zebra three"}
+    assert len((await search(http, "zebra", partition_ids=[], tags=[]))["results"]) == 3
+    assert len((await search(http, "zebra", partition_ids=None, tags=None))["results"]) == 3
+
+
+async def test_a_floor_shuts_out_what_scores_below_it(http: httpx2.AsyncClient):
+    await keep(http, "The zebra stable is green.", importance_score=10)
+    await keep(http, "The zebra stable is not far.", importance_score=0)
+    scores = [hit["score"] for hit in (await search(http, "zebra stable"))["results"]]
+    for name in ("min_score", "filter_score"):
+        above = await search(http, "zebra stable", **{name: sum(scores) / 2})
+        assert contents(above["results"]) == ["The zebra stable is green."]
+        assert len((await search(http, "zebra stable", **{name: 0}))["results"]) == 2
+
+
+async def test_strict_recall_says_nothing_of_what_it_does_not_know(http: httpx2.AsyncClient):
+    await keep(http, "The zebra stable is green.")
+    assert contents((await search(http, "The zebra stable is green.", strict_recall=True))["results"])
+    assert not (await search(http, "quarterly tax forecast", strict_recall=True))["results"]
+    assert (await search(http, "quarterly zebra forecast", strict_recall=True, min_score=0))["results"]
+
+
+async def test_memories_written_per_utterance_bring_their_neighbours(http: httpx2.AsyncClient):
+    await talk(http, "a")
+    await talk(http, "b", ["Nothing about that.", "Nor here."])
+    found = await search(http, "zebra pendant stand for", top_k=1, prev_turns=2, next_turns=1)
+    assert contents(found["results"]) == [TALK[3]]
+    window = [each for each in found["related"] if each["reason"] == "window"]
+    assert contents(window) == [TALK[1], TALK[2], TALK[4]]
+    assert [each["metadata"]["turn"] for each in window] == [1, 2, 4]
+    assert {each["metadata"]["session_id"] for each in window} == {"a"}
+
+
+async def test_the_same_words_in_another_turn_are_another_memory(http: httpx2.AsyncClient):
+    await talk(http, "a", ["zebra stable?", "Yes."])
+    await talk(http, "b", ["giraffe house?", "Yes."])
+    found = await search(http, "giraffe house", top_k=1, next_turns=1)
+    assert [each["metadata"] for each in found["related"] if each["reason"] == "window"] == [{"session_id": "b", "turn": 1}]
+
+
+async def test_a_window_stays_in_the_partition_of_its_result(http: httpx2.AsyncClient):
+    await talk(http, "a", TALK[:3], partition_id="mem_episodic")
+    await keep(http, "the zebra fact", partition_id="mem_semantic", metadata={"session_id": "a", "turn": 1})
+    found = await search(http, "the zebra fact", top_k=1, prev_turns=5, next_turns=5)
+    assert contents(found["results"]) == ["the zebra fact"]
+    assert not [each for each in found["related"] if each["reason"] == "window"]
+
+
+async def test_windows_of_recorded_turns_come_in_order_without_results(http: httpx2.AsyncClient, engine: Engine):
+    core = await engine.core()
+    for n, text in enumerate(TALK):
+        await turn(core, "a", turn=n, user=text, ts=f"2026-03-01T09:0{n}:00Z")
+    found = await search(http, "zebra pendant necklace", top_k=2, prev_turns=2, next_turns=2)
+    hits = {hit["memory"]["metadata"]["turn"] for hit in found["results"]}
+    assert hits == {2, 3}
+    window = [each for each in found["related"] if each["reason"] == "window"]
+    assert [each["metadata"]["turn"] for each in window] == [0, 1, 4, 5]
+    ids = [hit["memory"]["id"] for hit in found["results"]] + [each["id"] for each in found["related"]]
+    assert len(ids) == len(set(ids))
+
+
+async def test_the_results_do_not_depend_on_the_window(http: httpx2.AsyncClient, engine: Engine):
+    core = await engine.core()
+    for n in range(12):
+        await turn(core, "a", turn=n, user=f"The zebra stable has door number {n}. " + "word " * 150, ts=f"2026-03-01T09:{n:02d}:00Z")
+    alone = await search(http, "zebra stable door", top_k=5)
+    around = await search(http, "zebra stable door", top_k=5, prev_turns=20, next_turns=20)
+    assert [hit["memory"]["id"] for hit in alone["results"]] == [hit["memory"]["id"] for hit in around["results"]]
+    assert len(alone["results"]) == 5 and len([each for each in around["related"] if each["reason"] == "window"]) == 7
+
+
+async def test_a_turn_is_a_memory_of_its_session(http: httpx2.AsyncClient, engine: Engine):
+    core = await engine.core()
+    recorded = await turn(core, "a", turn=4, user="What did we rename tick() to?", assistant="To advance().", ts="2026-03-01T09:00:00Z")
+    (hit,) = (await search(http, "What did we rename tick() to?"))["results"]
+    memory = hit["memory"]
+    assert memory["id"] == recorded.id and memory["partition_id"] == "mem_episodic" and memory["importance_score"] == 5
+    assert memory["metadata"] == {"session_id": "a", "turn": 4} and memory["created_at"] == "2026-03-01T09:00:00Z"
+    assert memory["content"] == "user: What did we rename tick() to?\n\nassistant: To advance()."
+    assert (await http.get(f"/api/v1/memories/{recorded.id}")).json()["content"] == memory["content"]
+
+
+async def test_recency_halves_in_thirty_days(http: httpx2.AsyncClient, engine: Engine):
+    core = await engine.core()
+    await turn(core, "a", user="the zebra stable", ts="2026-02-03T12:00:00Z")  # thirty days before the clock of the tests
+    (hit,) = (await search(http, "zebra stable"))["results"]
+    assert abs(hit["recency_score"] - 0.5) < 0.001
+
+
+async def test_what_was_forgotten_is_nobodys_neighbour(http: httpx2.AsyncClient, engine: Engine):
+    await talk(http, "a")
+    items = (await http.get("/api/v1/memories")).json()["items"]
+    gone = next(each for each in items if each["content"] == TALK[4])
+    await forget(await engine.core(), gone["id"])
+    found = await search(http, "zebra pendant stand for", top_k=1, next_turns=1)
+    assert contents(each for each in found["related"] if each["reason"] == "window") == [TALK[5]]

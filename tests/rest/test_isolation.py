@@ -1,0 +1,170 @@
+"""Tags and namespaces never cross: every operation of the HTTP face, asked by one tenant for what is another's. An operation that nobody
+wrote a request for fails here, so that none is forgotten.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+from hashing_encoder import HashingEncoder
+from said import fact
+from tenants import FIRST, GONE, OWN, SECOND, SECRET, TRIES, Try, settle_in
+
+from scrubjay.engine.core import Core
+from scrubjay.engine.engine import Engine
+from scrubjay.home import Home, open_home
+from scrubjay.models.records import Document, Memory, Turn
+from scrubjay.rest import tokens
+from scrubjay.rest.address import parse_address
+from scrubjay.rest.app import build_app
+from scrubjay.rest.conditions import Conditions
+from scrubjay.rest.door import Door
+from scrubjay.store import sql
+
+OPERATIONS = pytest.mark.parametrize("operation", sorted(TRIES))
+GHOSTS = {"document": "doc_000000000000000000000000", "memory": "mem_000000000000000000000000", "old": "mem_111111111111111111111111"}
+GHOSTS |= {
+    "episode": "mem_222222222222222222222222",
+    "turn": "turn_00000000000000000000000",
+    "custom": "nobody-1",
+    "text": "Nothing at all.",
+}
+GHOSTS |= {"session": "nothing-1"}
+
+
+class House(NamedTuple):
+    """One engine, what the first tenant keeps in it, and two ways in: without any token, and with one for the second tenant alone."""
+
+    core: Core
+    app: FastAPI
+    words: dict[str, str]
+    before: dict[str, Any]
+    anybody: httpx2.AsyncClient
+    bound: httpx2.AsyncClient
+
+    async def ask(self, door: httpx2.AsyncClient, operation: str, each: Try, tag: str, **words: str) -> tuple[httpx2.Response, str]:
+        """The answer, and the request as text."""
+        arguments = each.filled({**self.words, "tag": tag, **words})
+        if "files" in arguments:
+            arguments["files"] = {name: tuple(file) for name, file in arguments["files"].items()}
+        answer = await door.request(operation.partition(" ")[0], **arguments)
+        return answer, json.dumps(arguments)
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def house(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) -> AsyncIterator[House]:
+    home: Home = open_home(str(tmp_path_factory.mktemp("i") / "home"))
+    Path(home.config).write_text('chat_capture = "all"\n')
+    engine = Engine(home, open_model=lambda *_, **__: HashingEncoder())
+    await engine.load()
+    core = await engine.core()
+    app = build_app(engine)
+    held = tokens.Tokens(open_home(str(tmp_path_factory.mktemp("k") / "keys")))
+    _, key = tokens.add(held._home, datetime(2026, 3, 5, tzinfo=UTC), tag=SECOND)
+    guarded = Door(app, Conditions(parse_address("127.0.0.1:80"), per_second=0), held.now)
+    opened = Door(app, Conditions(parse_address("127.0.0.1:80"), per_second=0))
+    async with _client(opened) as anybody, _client(guarded, key) as bound:
+        words = await settle_in(anybody)
+        await fact(core, f"The {OWN} of the {words['rare']} is the user's own.", scope="user")
+        yield House(core, app, words, await kept(core), anybody, bound)
+    await engine.close()
+
+
+def _client(door: Door, key: str = "sm_any_key_opens") -> httpx2.AsyncClient:
+    transport = httpx2.ASGITransport(app=door, raise_app_exceptions=False)
+    return httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers={"Authorization": f"Bearer {key}"})
+
+
+async def kept(core: Core) -> dict[str, Any]:
+    """All that is stored of the first tenant and of the user, with what is said of their scopes."""
+    await core.writer.settle()
+    found: dict[str, Any] = {}
+    for scope in (FIRST, "user"):
+        for kind in (Turn, Memory, Document):
+            rows = await core.store.select(kind, sql.equal("scope", scope))
+            found |= {row.id: row.model_dump(exclude={"access_count", "last_accessed_at"}) for row in rows}
+        found[scope] = core.scope_settings.of(scope)
+    return found
+
+
+def test_every_operation_is_tried(house: House):
+    served = {f"{method.upper()} {path}" for path, item in house.app.openapi()["paths"].items() for method in item}
+    assert served == set(TRIES)
+
+
+def test_the_first_tenant_keeps_something_of_every_kind(house: House):
+    rows = [row for row in house.before.values() if isinstance(row, dict)]
+    assert len(rows) >= 12 and {"content_hash", "root_id", "user"} <= {name for row in rows for name in row}
+    assert sum(SECRET in json.dumps(row, default=str) for row in rows) >= 10
+
+
+@OPERATIONS
+async def test_a_tag_sees_and_changes_nothing_of_another(house: House, operation: str):
+    for each in TRIES[operation]:
+        if each.names_a_tag:
+            await _finds_nothing(house, house.anybody, operation, each)
+    assert await kept(house.core) == house.before
+
+
+@OPERATIONS
+async def test_a_token_of_a_tag_sees_and_changes_nothing_of_another(house: House, operation: str):
+    for each in TRIES[operation]:
+        await _finds_nothing(house, house.bound, operation, each)
+    assert await kept(house.core) == house.before
+
+
+@OPERATIONS
+async def test_a_token_of_a_tag_may_not_name_another(house: House, operation: str):
+    for each in TRIES[operation]:
+        if each.names_a_tag:
+            answer, request = await house.ask(house.bound, operation, each, FIRST)
+            assert answer.status_code == 403, (request, answer.status_code, answer.text)
+            assert SECRET not in answer.text
+    assert await kept(house.core) == house.before
+
+
+@OPERATIONS
+@pytest.mark.parametrize("tag", ["user", "*"])
+async def test_reserved_tags_are_refused(house: House, operation: str, tag: str):
+    for each in TRIES[operation]:
+        if each.names_a_tag:
+            answer, request = await house.ask(house.anybody, operation, each, tag)
+            assert answer.status_code == 400, (request, answer.status_code, answer.text)
+            assert OWN not in answer.text
+
+
+@OPERATIONS
+async def test_nobody_sees_what_is_the_users_own(house: House, operation: str):
+    for each in TRIES[operation]:
+        if not each.names_a_tag and operation.startswith(("GET", "POST")):
+            answer, request = await house.ask(house.anybody, operation, each, "")
+            assert OWN not in answer.text, request
+
+
+async def _finds_nothing(house: House, door: httpx2.AsyncClient, operation: str, each: Try) -> None:
+    """The answer holds nothing of the first tenant; what is not there for the second is answered like what is nowhere."""
+    answer, request = await house.ask(door, operation, each, SECOND)
+    shown = (request, answer.status_code, answer.text)
+    wanted = (each.bound if door is house.bound else 0) or each.status
+    assert answer.status_code == wanted if wanted else answer.is_success or answer.status_code == GONE, shown
+    assert SECRET not in answer.text and OWN not in answer.text, shown
+    ids = {id for id in house.before if id not in (FIRST, "user")} | {FIRST}
+    assert not [id for id in ids if id in answer.text and id not in request], shown
+    if answer.status_code == GONE:
+        nowhere, _ = await house.ask(door, operation, each, SECOND, **GHOSTS)
+        said = answer.text
+        for name, ghost in GHOSTS.items():
+            said = said.replace(house.words[name], ghost)
+        assert (nowhere.status_code, nowhere.text) == (GONE, said), shown

@@ -1,0 +1,90 @@
+"""`scrubjay serve --http` and `scrubjay token` as a person meets them: where it is found, how it begins and ends, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx2
+from answering import answering, facts
+from mcp import Client, StdioServerParameters
+from mcp_calls import connected, kept, said, served
+from user import User, make_user
+
+from scrubjay.cli.installation import console_command
+
+__all__ = ["served"]  # a fixture
+
+ENDS_SECONDS = 15.0  # 5 for requests in flight, and a margin for a busy machine
+
+
+def test_the_address_is_where_people_and_programs_look_for_it(served: tuple[User, str]):
+    user, url = served
+    assert facts(user)["http"] == url and not url.endswith(":0")
+    assert url in user.gets("status")
+    assert json.loads(user.gets("status", "--json"))["http"] == url
+    assert url in user.types("doctor").stdout
+
+
+def test_connections_that_stay_open_do_not_hold_up_the_end(tmp_path: Path):
+    somebody = make_user(tmp_path)
+    with answering(somebody) as url:
+        where = (urlsplit(url).hostname, urlsplit(url).port)
+        idle = [socket.create_connection(where) for _ in range(3)]
+        for connection in idle[1:]:
+            connection.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\nContent-Type: application/json\r\n")
+        idle[2].sendall(b"Accept: application/json, text/event-stream\r\n\r\n{")  # a request of which the rest never comes
+        began = time.monotonic()
+        somebody.gets("stop")
+        assert time.monotonic() - began < ENDS_SECONDS
+        assert not facts(somebody)
+        for connection in idle:
+            connection.close()
+
+
+async def test_an_engine_that_a_client_started_makes_room_and_the_client_stays(tmp_path: Path):
+    somebody = make_user(tmp_path)
+    pipe = StdioServerParameters(command=console_command()[0], args=[*console_command()[1:]], env=somebody.env, cwd=somebody.project)
+    async with Client(pipe) as client:
+        fact = await kept(client, "The whimbrel was there before HTTP was.")
+        assert facts(somebody)["auto"] and facts(somebody)["http"] is None
+        with answering(somebody) as url:
+            assert "whimbrel" in await said(client, "search_memories", query="who was there before HTTP?")
+            assert not facts(somebody)["auto"] and facts(somebody)["http"] == url
+            async with connected(url) as other:
+                assert "whimbrel" in (await other.read_resource(f"scrubjay://memory/{fact}")).contents[0].text
+        assert "whimbrel" in await said(client, "search_memories", query="who was there before HTTP?")
+    somebody.types("stop")
+
+
+def test_an_address_of_other_machines_needs_a_token_before_anything_is_started(tmp_path: Path):
+    newcomer = make_user(tmp_path)
+    assert "scrubjay token add" in newcomer.refused("serve", "--http", "0.0.0.0:0")
+    assert not facts(newcomer)
+    key = tmp_path / "key"
+    key.write_text("sm_a_key_of_the_users_own\n")
+    with answering(newcomer, "--token-file", str(key)) as url:
+        assert httpx2.get(f"{url}/openapi.json").status_code == 401
+        assert httpx2.get(f"{url}/openapi.json", headers={"Authorization": "Bearer sm_a_key_of_the_users_own"}).status_code == 200
+
+
+def test_options_about_http_need_http(tmp_path: Path):
+    newcomer = make_user(tmp_path)
+    for words in (("--token", "x" * 20), ("--cors", "http://a"), ("--allow-host", "a"), ("--rate-limit", "5")):
+        assert "--http" in newcomer.refused("serve", *words)
+    assert "20" in newcomer.refused("serve", "--http", "0", "--token", "short")
+    assert "--rate-limit" in newcomer.refused("serve", "--http", "0", "--rate-limit", "-1")
+
+
+def test_tokens_are_made_listed_and_removed_on_the_command_line(tmp_path: Path):
+    newcomer = make_user(tmp_path)
+    assert "no token" in newcomer.gets("token")
+    key = newcomer.gets("token", "add", "--tag", "jay", "--read-only").strip()
+    assert key.startswith("sm_") and len(key) == 46
+    assert newcomer.gets("token", "list").split()[0] == "jay" and "reads the tag jay alone" in newcomer.gets("token", "list")
+    assert "'nobody'" in newcomer.refused("token", "remove", "nobody")
+    assert "NAME" in newcomer.refused("token", "remove") and "--tag" in newcomer.refused("token", "list", "--tag", "x")
+    assert "every key opens again" in newcomer.gets("token", "remove", "jay")

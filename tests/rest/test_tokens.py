@@ -1,0 +1,108 @@
+"""Tokens as they are kept, and the conditions under which an address is served without one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrubjay.errors import HomeError, InputError, NotFound
+from scrubjay.home import Home
+from scrubjay.rest import tokens
+from scrubjay.rest.address import parse_address
+from scrubjay.rest.conditions import Conditions
+from scrubjay.rest.leave import Leave
+
+NOW = datetime(2026, 3, 5, 12, 0, tzinfo=UTC)
+
+
+def test_a_key_is_such_as_the_clients_demand_and_is_kept_nowhere(home: Home):
+    made, key = tokens.add(home, NOW, tag="jay")
+    assert key.startswith("sm_") and len(key) >= 40 and " " not in key
+    assert (made.name, made.tag, made.read_only) == ("jay", "jay", False)
+    kept = Path(home.tokens).read_text()
+    assert key not in kept and key.removeprefix("sm_") not in kept
+    assert os.stat(home.tokens).st_mode & 0o777 == 0o600
+    assert tokens.match(key, tokens.load(home)) == made and tokens.match(key + "x", tokens.load(home)) is None
+
+
+def test_names_of_tokens_are_never_given_twice(home: Home):
+    assert [tokens.add(home, NOW)[0].name for _ in range(3)] == ["token", "token-2", "token-3"]
+    with pytest.raises(InputError, match="'token' already"):
+        tokens.add(home, NOW, name="token")
+    with pytest.raises(InputError, match="--name 'a b'"):
+        tokens.add(home, NOW, name="a b")
+
+
+@pytest.mark.parametrize("tag", ["user", "*", "a b", ""])
+def test_no_token_is_made_for_what_no_tag_may_be_called(home: Home, tag: str):
+    with pytest.raises(InputError, match="containerTag"):
+        tokens.add(home, NOW, tag=tag)
+    assert tokens.load(home) == ()
+
+
+def test_a_token_that_is_removed_opens_nothing(home: Home):
+    _, key = tokens.add(home, NOW, name="laptop")
+    tokens.remove(home, "laptop")
+    assert tokens.match(key, tokens.load(home)) is None
+    with pytest.raises(NotFound, match="'laptop'"):
+        tokens.remove(home, "laptop")
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"tokens": [{}]}', '{"tokens": {"a": 1}}', "\x00"])
+def test_a_damaged_file_of_tokens_is_no_open_door(home: Home, content: str):
+    with open(home.tokens, "w") as file:
+        file.write(content)
+    with pytest.raises(HomeError, match=r"tokens\.json"):
+        tokens.load(home)
+
+
+@pytest.mark.parametrize("key", ["short", "x" * 19, "with a blank in its middle", "ümläut-and-many-more-characters"])
+def test_a_weak_key_is_refused(key: str):
+    with pytest.raises(InputError, match="scrubjay token add"):
+        tokens.given(key, "--token")
+
+
+@given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=20, max_size=80))
+def test_a_chosen_key_opens_and_no_other_does(key: str):
+    token = tokens.given(key, "--token")
+    assert tokens.match(key, [token]) is token
+    assert tokens.match(key[:-1], [token]) is None and tokens.match("", [token]) is None
+    assert token.leave == Leave()
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:6767", "[::]:6767", "192.168.1.5:6767"])
+def test_an_address_of_other_machines_is_not_served_without_a_token(address: str):
+    conditions = Conditions(parse_address(address))
+    with pytest.raises(InputError, match="scrubjay token add"):
+        conditions.check(0)
+    conditions.check(1)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:6767", "[::1]:6767", "localhost:0", "6767", "127.8.9.1:1"])
+def test_an_address_of_this_machine_is(address: str):
+    Conditions(parse_address(address)).check(0)
+
+
+@pytest.fixture
+def bound() -> Iterator[Callable[[str], Conditions]]:
+    sockets = []
+
+    def bind(address: str) -> Conditions:
+        conditions, listening = Conditions(parse_address(address)).bound()
+        sockets.append(listening)
+        return conditions
+
+    yield bind
+    for listening in sockets:
+        listening.close()
+
+
+def test_port_zero_is_a_real_one_once_bound(bound: Callable[[str], Conditions]):
+    assert bound("127.0.0.1:0").address.port > 0
+    assert bound("127.0.0.1:0").address.url.startswith("http://127.0.0.1:")
