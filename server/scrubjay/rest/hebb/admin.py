@@ -1,0 +1,96 @@
+"""`/api/v1/admin`: consolidation, numbers and settings, as far as they can be answered honestly; the rest is `absent`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from scrubjay.injection import FLOOR
+from scrubjay.recall import HALF_LIFE_DAYS
+from scrubjay.rest.hebb.fading import KEPT
+from scrubjay.rest.hebb.graph import graph_of
+from scrubjay.rest.hebb.health import Jobs, embedding, jobs
+from scrubjay.rest.hebb.partitions import shelves
+from scrubjay.rest.hebb.scope import Staying
+from scrubjay.rest.hebb.wire import Answer, MemoryQuery
+
+router = APIRouter(prefix="/api/v1/admin")
+
+
+class Consolidated(Answer):
+    """`processed` facts and parts of sessions were looked at, and got the link or summary that they needed; `waiting` ones were not."""
+
+    processed: int
+    succeeded: int
+    failed: int
+    errors: list[dict[str, str]]
+    waiting: int
+
+
+class Swept(Answer):
+    deleted: int
+    note: str
+
+
+class PartitionCount(Answer):
+    id: str
+    name: str
+    memory_count: int
+    enabled: bool
+
+
+class GraphSize(Answer):
+    tag_count: int
+    edge_count: int
+
+
+class Stats(Answer):
+    partitions: list[PartitionCount]
+    total_memories: int
+    graph: GraphSize
+    scheduler: Jobs
+
+
+@router.post("/consolidate", response_model=Consolidated, summary="Consolidate what was recorded, now")
+async def consolidate(stay: Staying) -> Consolidated:
+    """Sessions get their summaries and facts that say the same are linked. No memory is changed, moved or deleted by it."""
+    stay.writes()
+    core = stay.visit.core
+    done = await core.consolidation.work_off()
+    return Consolidated(processed=done, succeeded=done, failed=0, errors=[], waiting=core.consolidation.waiting)
+
+
+@router.post("/forget", response_model=Swept, summary="Sweep what has faded, which is nothing")
+async def forget(stay: Staying) -> Swept:
+    stay.writes()
+    return Swept(deleted=0, note=KEPT)
+
+
+@router.get("/stats", response_model=Stats, summary="How much is stored")
+async def stats(stay: Staying) -> Stats:
+    held = (await shelves(stay)).values()
+    graph = await graph_of(stay)
+    return Stats(
+        partitions=[PartitionCount(id=each.id, name=each.name, memory_count=each.memory_count, enabled=each.enabled) for each in held],
+        total_memories=sum(each.memory_count for each in held),
+        graph=GraphSize(tag_count=len(graph.counts), edge_count=len(graph.edges)),
+        scheduler=jobs(stay.visit.core),
+    )
+
+
+@router.get("/config", response_model=dict[str, Any], summary="The settings that these clients know")
+async def config(stay: Staying) -> dict[str, Any]:
+    model = embedding(stay.visit.core)
+    weights = {name: field.default for name, field in MemoryQuery.model_fields.items() if name.startswith("weight_")}
+    return {
+        "embedding_enabled": model["enabled"],
+        "embedding_provider": model["provider"],
+        "embedding_model": model["model"],
+        "embedding_dim": model["dimension"],
+        "rerank_enabled": False,
+        "llm_enabled": False,
+        "recall_min_score": FLOOR,
+        "half_life_days": HALF_LIFE_DAYS,
+        **weights,
+    }
