@@ -2,55 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from node import CALL_SECONDS, installed, node
 from user import User, make_user
 
 from scrubjay.cli.installation import console_command
 
-CLIENTS = Path(__file__).parent / "clients"
+__all__ = ["installed"]  # fixtures
+
 TOOLS = ["search_memories", "search_documents", "add_memory", "record_turn", "add_document", "forget"]
-NODE = 20  # the oldest major version that the pinned clients run on
-INSTALL_SECONDS, CALL_SECONDS = 300, 60
 ERAS = pytest.mark.parametrize("era", ["legacy", "modern"])
-
-
-def _node() -> str:
-    """The Node to run clients with; without one, these tests say so and rest."""
-    node, npm = shutil.which("node"), shutil.which("npm")
-    if node is None or npm is None:
-        pytest.skip(f"clients of others need Node.js {NODE} with npm, and this machine has no {'node' if node is None else 'npm'}")
-    version = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=CALL_SECONDS, check=True).stdout.strip()
-    if int(version.removeprefix("v").split(".")[0]) < NODE:
-        pytest.skip(f"clients of others need Node.js {NODE}, and this is {version}")
-    return node
-
-
-@pytest.fixture(scope="session")
-def installed() -> Path:
-    """The folder with the clients, installed from their lock once for all runs: a mark is left where that went well."""
-    _node()
-    wanted = b"".join((CLIENTS / name).read_bytes() for name in ("package.json", "package-lock.json"))
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "scrubjay-tests" / f"clients-{hashlib.sha256(wanted).hexdigest()[:16]}"
-    folder.mkdir(parents=True, exist_ok=True)
-    for file in CLIENTS.iterdir():
-        shutil.copy(file, folder)
-    mark = folder / "complete"
-    if not mark.exists():
-        npm = [shutil.which("npm"), "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-        done = subprocess.run(npm, cwd=folder, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
-        assert done.returncode == 0, f"npm could not install the clients of {CLIENTS}:\n{done.stderr[-2000:]}"
-        mark.touch()
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +32,7 @@ class Inspector:
     """The MCP Inspector's command line: one process, one connection and one request a call."""
 
     def __init__(self, folder: Path, user: User) -> None:
-        self._start = [_node(), str(folder / "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js")]
+        self._start = [node(), str(folder / "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js")]
         self._user = user
         # it hands its server few variables of its own, and would keep secrets in the system's keychain
         self._env = {**user.env, "MCP_INSPECTOR_SECRET_STORE": "memory", "MCP_STORAGE_DIR": str(user.folder / "inspector")}
@@ -120,7 +87,10 @@ def test_the_inspector_calls_every_tool_and_reads_every_resource(inspector: Insp
     pages = inspector.call("search_documents", era=era, query=f"when is the {bird} deployed?")
     assert pages["results"][0]["document_id"] == document["id"]
     templates = inspector.ask("resources/templates/list", era=era)["resourceTemplates"]
-    assert [each["uriTemplate"] for each in templates] == [f"scrubjay://{kind}/{{id}}" for kind in ("memory", "turn", "document")]
+    assert [each["uriTemplate"] for each in templates] == [
+        *(f"scrubjay://{kind}/{{id}}" for kind in ("memory", "turn", "document")),
+        "scrubjay://profile/{scope}",
+    ]
     for kind, id in (("turn", turn["id"]), ("memory", fact["id"]), ("document", document["id"])):
         (content,) = inspector.ask("resources/read", "--uri", f"scrubjay://{kind}/{id}", era=era)["contents"]
         assert bird in content["text"]
@@ -135,7 +105,7 @@ def test_the_inspector_shows_what_is_refused_as_a_result(inspector: Inspector, e
 
 
 def test_a_client_of_the_typescript_sdk_records_a_turn_and_finds_it(installed: Path, user: User):
-    command = [_node(), str(installed / "remember.mjs"), *console_command()]
+    command = [node(), str(installed / "remember.mjs"), *console_command()]
     done = subprocess.run(command, env=user.env, cwd=user.project, capture_output=True, text=True, timeout=CALL_SECONDS, check=False)
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)

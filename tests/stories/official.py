@@ -1,0 +1,81 @@
+"""supermemory's official clients against a served engine: each in an environment of its own, for they cannot live in one, nor in ours."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import venv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from assistant import PATIENCE, until
+from node import CLIENTS, INSTALL_SECONDS
+from user import User, make_user
+
+from scrubjay.cli.installation import console_command
+from scrubjay.engine.address import engine_facts
+
+TELLING_SECONDS = 120
+KEY = "sm_any_key_opens_a_loopback_door"
+
+
+def interpreter(version: str) -> str:
+    """The Python of an environment with this version of the client, made once for all runs: a mark is left where that went well."""
+    pins = CLIENTS / f"python-{version}.txt"
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    identity = hashlib.sha256(pins.read_bytes() + sys.version.encode()).hexdigest()[:16]
+    folder = cache / "scrubjay-tests" / f"supermemory-{version}-{identity}"
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    mark = folder / "complete"
+    if not mark.exists():
+        venv.create(folder, clear=True, with_pip=False)  # ours installs into it, which takes half the time
+        command = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        done = subprocess.run([*command, "-r", pins], capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
+        assert done.returncode == 0, f"pip could not install {pins.name}:\n{done.stderr[-2000:]}"
+        mark.touch()
+    return str(python)
+
+
+class Server:
+    """An engine that serves HTTP, started by hand as a user does: at `url`, until `stop`."""
+
+    def __init__(self, user: User) -> None:
+        self.user = user
+        with open(user.folder / "serve.txt", "wb") as told:
+            command = [*console_command(), "serve", "--http", "127.0.0.1:0"]
+            self._process = subprocess.Popen(command, env=user.env, cwd=user.project, stdout=told, stderr=told)
+        until(lambda: self._process.poll() is not None or engine_facts(user.home).get("http"), "the engine serves HTTP")
+        assert self._process.poll() is None, (user.folder / "serve.txt").read_text()
+        self.url: str = engine_facts(user.home)["http"]
+
+    def stop(self) -> None:
+        self.user.types("stop")
+        self._process.wait(PATIENCE)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The engine that all official clients share."""
+    serving = Server(make_user(tmp_path_factory.mktemp("o")))
+    yield serving
+    serving.stop()
+
+
+def stories(script: str) -> list[str]:
+    """The names of the stories that a script of `clients/` tells."""
+    tree = ast.parse((CLIENTS / script).read_text(encoding="utf-8"))
+    return [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("it_")]
+
+
+def told(command: Sequence[str], url: str, **more: str) -> dict[str, str | None]:
+    """How each story of a script ended: None, or what went wrong. `more` are variables of its environment."""
+    env = {"PATH": os.environ["PATH"], "SUPERMEMORY_BASE_URL": url, "SUPERMEMORY_LOCAL_URL": url, "SUPERMEMORY_API_KEY": KEY, **more}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=TELLING_SECONDS, check=False)
+    assert done.returncode == 0, done.stderr
+    endings: dict[str, str | None] = json.loads(done.stdout)
+    return endings
