@@ -39,8 +39,8 @@ def is_from_user(event: Event) -> bool:
     return event.source in (None, "user", "sdk")
 
 
-def injection(text: str) -> dict:
-    """The host's answer that puts recalled text before the prompt, in the tags by which we know it again; `{}` for none."""
+def injection(text: str, event_name: str = "UserPromptSubmit") -> dict:
+    """The host's answer that puts recalled text into the conversation, in the tags by which we know it again; `{}` for none."""
     room = MAX_INJECTION - len(MEMORY_OPEN) - len(MEMORY_CLOSE) - 2
     text = storable(text).replace(MEMORY_OPEN, "").replace(MEMORY_CLOSE, "").strip()
     while text and len(text.encode("utf-8")) > room:
@@ -48,7 +48,7 @@ def injection(text: str) -> dict:
     if not text:
         return {}
     block = f"{MEMORY_OPEN}\n{text}\n{MEMORY_CLOSE}"
-    return {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": block}}
+    return {"hookSpecificOutput": {"hookEventName": event_name, "additionalContext": block}}
 
 
 def _string(payload, key):

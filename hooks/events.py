@@ -53,10 +53,20 @@ def stopped(call):
 
 
 def session_started(call):
-    """Have the engine look for turns of this session that no hook recorded; without an engine, leave it a note."""
+    """Have the engine look for turns of this session that no hook recorded; when the user wants it, bring the project's profile."""
     prompts.sweep(call.home, call.now_ns / 1e9)
-    if not call.records:
+    if call.records:
+        _reconcile(call)
+    if not call.recalls:
         return {}
+    request = {"event": "profile", "max_bytes": claude_code.MAX_INJECTION}
+    answer = engine_line.ask(call.home, call.hello, request, "text", INJECT_S)
+    known = answer["text"] if answer else None
+    return claude_code.injection(known, "SessionStart") if isinstance(known, str) else {}
+
+
+def _reconcile(call):
+    """Hand the session to the engine; without one, leave it a note."""
     event = call.event
     request = {
         "event": "session_start",
@@ -70,7 +80,6 @@ def session_started(call):
     engine = engine_line.ask(call.home, call.hello, request, "protocol", RECONCILE_S)
     if (engine is None or "error" in engine) and event.transcript_path:
         spool.write_request(call.home, request, os.urandom(8).hex(), call.now_ns)
-    return {}
 
 
 def _clean(text):

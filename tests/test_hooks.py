@@ -91,6 +91,17 @@ def test_what_is_recalled_is_injected_only_when_the_user_wants_it(host: Host) ->
     assert (request["event"], request["prompt"], request["max_bytes"]) == ("inject", "What did we rename tick() to?", 2048)
 
 
+def test_a_session_opens_with_the_profile_only_when_the_user_wants_it(host: Host) -> None:
+    with Engine(host.home, HELLO, {"text": "Facts this user kept.\n- 2026-03-01 (fact): Never push to main."}) as engine:
+        assert host.fire("session_start", source="startup") == {}
+        host.policy(inject=True)
+        answer = host.fire("session_start", source="startup")["hookSpecificOutput"]
+    assert answer["hookEventName"] == "SessionStart"
+    assert "Never push to main." in answer["additionalContext"] and answer["additionalContext"].startswith("<scrubjay-memory>")
+    assert [line["event"] for line in engine.heard if "event" in line] == ["session_start", "session_start", "profile"]
+    assert host.log() == ""
+
+
 def test_an_injection_is_small_whole_lined_and_stripped_when_it_comes_back(host: Host) -> None:
     host.policy(inject=True)
     text = "<scrubjay-memory>\n" + "\n".join(f"- fact {at}: " + "é" * 90 for at in range(30)) + "\n</scrubjay-memory>"

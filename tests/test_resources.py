@@ -1,4 +1,4 @@
-"""The three resources: the whole text of what a search shows in part, and a clear error for every other address."""
+"""The resources: the whole text of what a search shows in part, and a clear error for every other address."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ GUIDE = "# Deploying\n\nRun the zebra migration before the deploy.\n"
 
 async def test_resources_give_the_whole_text_under_a_line_that_says_where_it_is_from(client: Client):
     templates = (await client.list_resource_templates()).resource_templates
-    assert [each.uri_template for each in templates] == [f"scrubjay://{kind}/{{id}}" for kind in ("memory", "turn", "document")]
-    assert (await client.list_resources()).resources == []
+    assert [each.uri_template for each in templates] == [
+        *(f"scrubjay://{kind}/{{id}}" for kind in ("memory", "turn", "document")),
+        "scrubjay://profile/{scope}",
+    ]
+    assert [str(each.uri) for each in (await client.list_resources()).resources] == ["scrubjay://profile"]
     long = "The zebra is striped. " * 200
     turn, _ = await call(
         client, "record_turn", session_id="s", user=long, assistant="Yes.", files=["a.py"], tools=["Read"], ts="2026-03-01"

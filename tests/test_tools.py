@@ -175,15 +175,14 @@ async def test_files_outside_the_project_are_not_read(client: Client, project: P
     (tmp_path / "other.md").write_text("secret zebra")
     (project / "link.md").symlink_to(tmp_path / "other.md")
     (project / "picture.png").write_bytes(b"\x89PNG")
-    (project / "latin.txt").write_bytes("Größe".encode("latin-1"))
+    (project / "scan.pdf").write_bytes(b"%PDF-1.7 and no more")
     for path, says in {
         "../other.md": "outside the project",
         "/etc/hostname": "outside the project",
         "link.md": "outside the project",
-        "picture.png": "only plain text and Markdown",
+        "picture.png": "is an image, and only text is read",
         "missing.md": "cannot be read: No such file",
-        ".": "cannot be read: Is a directory",
-        "latin.txt": "not UTF-8",
+        "scan.pdf": "is no PDF, or damaged",
     }.items():
         sentence = await refusal(client, "add_document", path=path)
         assert sentence.startswith("path = ") and says in sentence, sentence

@@ -8,8 +8,11 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from scrubjay.cli.clients import CLAUDE_CODE, CLAUDE_DESKTOP, Clients, Hooks, Server
 from scrubjay.cli.command import Place
@@ -23,6 +26,7 @@ OK, NOTE, PROBLEM = "ok", "note", "problem"
 
 LITTLE_SPACE, NO_SPACE = 1e9, 2e8  # bytes free: compaction needs room for what it rewrites
 SLOW_SPOOL_S = 30.0  # an engine that runs takes the spool every 2 s
+ANSWER_S = 5.0  # for the HTTP face to answer
 MANY_FRAGMENTS = 200  # upkeep folds them long before
 PACKAGES = ("lancedb", "mcp", "numpy", "tokenizers", "sentence-transformers")
 
@@ -106,14 +110,35 @@ def store(facts: dict[str, Any]) -> Iterator[Finding]:
     if upkeep["fragments"] > MANY_FRAGMENTS:
         yield Finding(NOTE, "upkeep", f"A table is in {upkeep['fragments']:,} fragments.", "Upkeep folds them while the engine rests.")
     if disk["bytes"] > disk["limit"]:
-        yield Finding(
-            PROBLEM, "disk", f"The home has {size(disk['bytes'])}, more than disk_limit_gb allows.", "Raise it with `scrubjay config`."
-        )
+        says = f"The home has {size(disk['bytes'])}, more than the {size(disk['limit'])} of disk_limit_gb. Nothing is deleted for that."
+        advice = "Raise it with `scrubjay config disk_limit_gb N`, or delete with `scrubjay forget --purge`."
+        yield Finding(PROBLEM, "disk", says, advice)
     for repair in facts["repairs"]:
         yield Finding(NOTE, "repair", repair)
     records = f"{plural(held['turns'], 'turn')}, {plural(held['memories'], 'fact')}, {plural(held['documents'], 'document')}"
     behind = f"{held['waiting_for_vector']:,} without a vector yet, {facts['unindexed']:,} not folded into the word index yet"
     yield Finding(OK, "store", f"{records}; {plural(held['passages'], 'passage')} ({behind}), {size(disk['bytes'])}.")
+
+
+def http(place: Place) -> Iterator[Finding]:
+    """Whether HTTP is answered where the engine says so, and whether a key is asked for."""
+    from scrubjay.engine.address import engine_facts
+
+    url = engine_facts(place.home).get("http")
+    if url is None:
+        return
+    parts = urlsplit(url)
+    connection = HTTPConnection(parts.hostname or "", parts.port, timeout=ANSWER_S)
+    try:
+        connection.request("GET", "/openapi.json")
+        status = connection.getresponse().status
+    except (OSError, HTTPException) as error:
+        yield Finding(PROBLEM, "http", f"{url} does not answer: {error}.", "Start `scrubjay serve --http` again.")
+        return
+    finally:
+        connection.close()
+    keys = {HTTPStatus.OK: "any key opens", HTTPStatus.UNAUTHORIZED: "a key is needed (`scrubjay token`)"}
+    yield Finding(OK, "http", f"{url} answers, and {keys.get(HTTPStatus(status), f'says {status}')}; MCP is at {url}/mcp.")
 
 
 def waiting(place: Place) -> Iterator[Finding]:

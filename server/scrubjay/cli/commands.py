@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Mapping
 
-from scrubjay.cli import demo, doctor, hooks, keeping, looking, running, scopes, status, writing
+from scrubjay.cli import copies, demo, doctor, exchange, hooks, index, keeping, looking, running, scopes, status, tokens, writing
 from scrubjay.cli.command import Command, Place
 from scrubjay.errors import ScrubjayError
 from scrubjay.home import default_root
@@ -18,9 +18,9 @@ from scrubjay.version import VERSION
 GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     ("Begin", (demo.DEMO, *hooks.COMMANDS, doctor.DOCTOR)),
     ("Look", (status.STATUS, *looking.COMMANDS)),
-    ("Write", writing.COMMANDS),
-    ("Keep in hand", (*keeping.COMMANDS, scopes.SCOPES)),
-    ("Run", running.COMMANDS),
+    ("Write", (*writing.COMMANDS, *index.COMMANDS)),
+    ("Keep in hand", (*keeping.COMMANDS, scopes.SCOPES, *exchange.COMMANDS, *copies.COMMANDS)),
+    ("Run", (*running.COMMANDS, tokens.TOKEN)),
 )
 
 ABOUT = """\
@@ -68,7 +68,7 @@ class _Parser(argparse.ArgumentParser):
         lines = [ABOUT, "usage: scrubjay [COMMAND]        scrubjay COMMAND --help tells more about one\n"]
         for title, commands in GROUPS:
             lines.append(f"{title}:")
-            lines += [f"  {command.name:<10} {command.says}" for command in commands]
+            lines += [f"  {command.name:<14} {command.says}" for command in commands]
             lines.append("")
         lines.append("Also: `scrubjay stdio` (the pipe, for MCP clients), `scrubjay hook NAME` (for hosts), `scrubjay --version`.")
         return "\n".join(lines) + "\n"

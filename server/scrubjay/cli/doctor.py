@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 
-from scrubjay.cli.checks import OK, PROBLEM, Finding, home, installation, model, registered, settings, store, waiting
+from scrubjay.cli.checks import OK, PROBLEM, Finding, home, http, installation, model, registered, settings, store, waiting
 from scrubjay.cli.clients import Clients, look
 from scrubjay.cli.command import Command, Place, call_engine
 from scrubjay.cli.round_trip import round_trip
@@ -61,6 +61,7 @@ def _with_engine(place: Place, clients: Clients) -> Iterator[Finding]:
         if facts["failure"]:
             raise EngineError(f"The engine runs, but cannot work: {facts['failure']}")
         yield Finding(OK, "engine", f"Version {facts['version']} answers (pid {facts['pid']}).")
+        yield from guarded("http", http, place)
         yield from store(facts)
     yield from guarded("round trip", lambda place: round_trip(place, clients), place)
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from scrubjay.cli.display import local, plural, project
+from scrubjay.cli.display import first_line, local, plural, project
+from scrubjay.cli.reasons import reasons
 
 INDENT = "      "
 AFTER_ALL_HITS = 1_000  # the rank of a session of which only neighbours are there
@@ -52,10 +53,23 @@ def _sessions(hits: list[dict[str, Any]], ranks: dict[str, int]) -> list[list[di
 def _entry(hit: dict[str, Any], ranks: dict[str, int], what: str, width: int | None) -> Iterator[str]:
     rank = ranks.get(hit["id"])
     mark, score = (f"{rank:>3} ", f"score {hit['score']:.2f}, ") if rank else ("    ", "beside a hit, ")
-    yield f"{mark} {what}  ({score}{'part of ' if hit.get('truncated') else ''}{hit['id']})"
+    yield f"{mark} {what}  ({score}{'part of ' if hit.get('truncated') else ''}{hit['id']}{_standing(hit)})"
     for line in (hit.get("memory") or hit.get("chunk") or "").splitlines():
         folded = textwrap.wrap(line, width - len(INDENT), break_on_hyphens=False) if width else [line]
         yield from (f"{INDENT}{part}".rstrip() for part in folded or [""])
+    context = hit.get("context", {})
+    for link in [*context.get("parents", []), *context.get("children", [])]:
+        what = f"{link['version']:+d} {link['relation']} {local(link['updated_at']):%Y-%m-%d} {link['id']}"
+        yield f"{INDENT}{what}: {first_line(link['memory'], 80)}"
+    if "explain" in hit:
+        yield from (f"{INDENT}{reason}" for reason in reasons(hit["explain"], hit["score"]))
+
+
+def _standing(hit: dict[str, Any]) -> str:
+    """What has become of it, where it is more than an old text."""
+    replaced = f", version {hit['version']}, replaced since" if hit.get("is_latest") is False else ""
+    reason = f" ({hit['forget_reason']})" if "forget_reason" in hit else ""
+    return replaced + (f", forgotten {local(hit['forgotten_at']):%Y-%m-%d}{reason}" if "forgotten_at" in hit else "")
 
 
 def _origin(hit: dict[str, Any]) -> str:

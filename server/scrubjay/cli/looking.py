@@ -9,7 +9,8 @@ import sys
 from typing import Any
 
 from scrubjay.cli.command import Command, Place, call_engine, chosen_scope, scope_arguments
-from scrubjay.cli.display import first_line, local, project
+from scrubjay.cli.display import first_line, local, plural, project
+from scrubjay.cli.full import lines_in_full
 from scrubjay.cli.hits import lines_of
 
 PIPED_WIDTH = 200  # characters of a line that no terminal shows
@@ -42,6 +43,18 @@ def _row(hit: dict[str, Any], width: int) -> str:
     return f"{head}{first_line(text, room):<{padded}}  {hit['id']}"
 
 
+def show(place: Place, options: argparse.Namespace) -> int:
+    """Everything about one record."""
+    with call_engine(place) as engine:
+        found = engine.call("show", {"id": options.id})
+    if options.json:
+        print(json.dumps(found, indent=1, ensure_ascii=False))
+        return 0
+    for line in lines_in_full(found):
+        print(line)
+    return 0
+
+
 def search(place: Place, options: argparse.Namespace) -> int:
     """The hits of a question, with the turns around them."""
     asked = {
@@ -55,6 +68,9 @@ def search(place: Place, options: argparse.Namespace) -> int:
         "until": options.until,
         "tags": options.tag,
         "include_turns": False if options.facts else None,
+        "search_mode": options.mode,
+        "as_of": options.as_of,
+        "include": {name: True for name in ("explain", "related_memories", "forgotten") if getattr(options, name)} or None,
     }
     with call_engine(place) as engine:
         found = engine.call("search", {name: value for name, value in asked.items() if value is not None})
@@ -65,6 +81,34 @@ def search(place: Place, options: argparse.Namespace) -> int:
     for line in lines_of(found, width):
         print(line)
     return 0
+
+
+def profile(place: Place, options: argparse.Namespace) -> int:
+    """The lasting and the newest facts of a scope."""
+    asked = {"scope": options.scope, "max_tokens": options.tokens}
+    with call_engine(place) as engine:
+        known = engine.call("profile", {name: value for name, value in asked.items() if value is not None})
+    if options.json:
+        print(json.dumps(known, indent=1, ensure_ascii=False))
+        return 0
+    width = min(shutil.get_terminal_size().columns, 110) if sys.stdout.isatty() else PIPED_WIDTH
+    for title, hits in (("Lasting", known["static"]), ("Recent", known["recent"])):
+        for at, hit in enumerate(hits):
+            print(f"{title + ':' if at == 0 else '':<9}{local(hit['date']):%Y-%m-%d}  {first_line(hit['memory'], width - 21)}")
+    shown = len(known["static"]) + len(known["recent"])
+    print(f"{shown} of {known['total']} facts known in {project(known['scope'])}, about {plural(known['spent'], 'token')}.")
+    return 0
+
+
+def _profile_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--scope", metavar="NAME", help="of this scope instead of this folder's project")
+    parser.add_argument("--tokens", type=int, metavar="N", help="for all facts together (400)")
+    parser.add_argument("--json", action="store_true", help="print what the engine answers, as JSON")
+
+
+def _show_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="an id that `scrubjay list`, `search` or `documents` shows")
+    parser.add_argument("--json", action="store_true", help="print what the engine answers, as JSON")
 
 
 def _list_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,6 +127,11 @@ def _search_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--until", metavar="DATE", help="only before this date or time")
     parser.add_argument("--tag", action="append", metavar="TAG", help="only what has this tag; may be repeated, all are needed")
     parser.add_argument("--facts", action="store_true", help="only facts that were added, no recorded turns")
+    parser.add_argument("--mode", choices=["memories", "hybrid", "documents"], help="facts and turns (so without it), all, or documents")
+    parser.add_argument("--as-of", metavar="DATE", help="what was known at this date or time: the versions of then, nothing newer")
+    parser.add_argument("--history", dest="related_memories", action="store_true", help="show with each fact its older and newer versions")
+    parser.add_argument("--forgotten", action="store_true", help="also what was forgotten or has expired")
+    parser.add_argument("--explain", action="store_true", help="say of each hit how it was found and what its score is made of")
     scope_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print what the engine answers, as JSON")
 
@@ -90,4 +139,6 @@ def _search_arguments(parser: argparse.ArgumentParser) -> None:
 COMMANDS = (
     Command("search", "Recall what earlier sessions said about something.", search, _search_arguments),
     Command("list", "Show what was recorded last, newest first.", list_last, _list_arguments),
+    Command("show", "Show one turn, fact or document in full, with its dates and versions.", show, _show_arguments),
+    Command("profile", "Show the lasting and the newest facts of this project.", profile, _profile_arguments),
 )

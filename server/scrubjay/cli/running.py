@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
+from typing import TYPE_CHECKING
 
 from scrubjay.cli.command import Command, Place, call_engine, engine_runs, note, visit_engine
 from scrubjay.cli.display import plural
 from scrubjay.cli.progress import Progress
 from scrubjay.errors import EngineError, InputError
+
+if TYPE_CHECKING:
+    from scrubjay.rest.conditions import Conditions
 
 STOP_SECONDS = 40.0  # requests in flight have 30 s to end
 
@@ -16,7 +21,43 @@ def serve(place: Place, options: argparse.Namespace) -> int:
     """Be the engine of the home, here, until Ctrl-C."""
     from scrubjay.cli.serve import serve as run_engine
 
-    return run_engine(place.root, auto=options.auto)
+    return run_engine(place.root, auto=options.auto, http=_conditions(options))
+
+
+def _conditions(options: argparse.Namespace) -> Conditions | None:
+    """On what conditions HTTP is to be served; None for not at all.
+
+    Raises:
+        InputError: an option makes no sense, or needs --http.
+    """
+    given = [name for name in ("token", "token_file", "allow_host", "cors", "rate_limit") if getattr(options, name) not in (None, [])]
+    if options.http is None:
+        if given:
+            raise InputError(f"--{given[0].replace('_', '-')} is about HTTP; say with --http 127.0.0.1:6767 where to serve it.")
+        return None
+    from scrubjay.rest import hosts, tokens
+    from scrubjay.rest.address import parse_address
+    from scrubjay.rest.conditions import Conditions
+    from scrubjay.rest.rate import PER_SECOND
+
+    key = options.token if options.token_file is None else _first_line(options.token_file)
+    if options.rate_limit is not None and not 0 <= options.rate_limit <= 1_000_000:
+        raise InputError(f"--rate-limit {options.rate_limit:g}: must be from 0 (no limit) to 1,000,000 requests a second.")
+    return Conditions(
+        parse_address(options.http),
+        None if key is None else tokens.given(key, "--token" if options.token_file is None else options.token_file),
+        tuple(hosts.parse_name(name) for name in options.allow_host),
+        tuple(hosts.parse_origin(origin) for origin in options.cors),
+        PER_SECOND if options.rate_limit is None else options.rate_limit,
+    )
+
+
+def _first_line(path: str) -> str:
+    try:
+        with open(os.path.expanduser(path), encoding="utf-8") as file:
+            return file.readline(10_000).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--token-file {path}: cannot be read ({getattr(error, 'strerror', None) or 'no text'}).") from None
 
 
 def stop(place: Place, options: argparse.Namespace) -> int:
@@ -82,6 +123,21 @@ def pull(place: Place, options: argparse.Namespace) -> int:
 
 def _serve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--auto", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--http", metavar="HOST:PORT", help="also answer HTTP here, for instance 127.0.0.1:6767")
+    key = parser.add_mutually_exclusive_group()
+    key.add_argument(
+        "--token-file", metavar="PATH", help="let in whoever has the key in this file's first line (`scrubjay token` makes more)"
+    )
+    key.add_argument(
+        "--token", metavar="KEY", help="the same with the key itself, which every user of the machine can see in its list of processes"
+    )
+    parser.add_argument("--allow-host", metavar="NAME", action="append", default=[], help="also answer under this name, as behind a proxy")
+    parser.add_argument(
+        "--cors", metavar="ORIGIN", action="append", default=[], help="let pages of this origin ask, such as https://app.example.com"
+    )
+    parser.add_argument(
+        "--rate-limit", metavar="N", type=float, help="requests a second that one caller may make; 500 if you say nothing, 0 for any"
+    )
 
 
 def _pull_arguments(parser: argparse.ArgumentParser) -> None:

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from logging.handlers import RotatingFileHandler
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from scrubjay.engine.lock import FileLock, take
 from scrubjay.home import Home, open_home
+
+if TYPE_CHECKING:
+    from scrubjay.engine.engine import Engine
+    from scrubjay.rest.conditions import Conditions
 
 SMALL_ENVIRONMENT = {
     "LANCEDB_LOG": "error",  # else a warning a leg a query
@@ -27,19 +34,26 @@ SMALL_ENVIRONMENT = {
 Carry = Callable[[Callable[[], None]], object]  # starts to carry a client's lines, and calls its argument when that client left
 
 
-def serve(root: str, *, auto: bool, client: Carry | None = None) -> int:
+def serve(root: str, *, auto: bool, client: Carry | None = None, http: Conditions | None = None) -> int:
     """Be the engine of a home until idle (auto), stopped, or replaced. The exit code.
 
     `client` is this process's own client, where the engine lives in a pipe (`stdio --in-process`); it ends with that client.
+    `http` is where the HTTP face listens and whom it lets in, if there is one.
 
     Raises:
         HomeError: the home cannot be used.
-        EngineError: another engine serves it.
+        EngineError: another engine serves it, or another program listens at `http`.
+        InputError: other machines could come in without a token.
     """
     home = open_home(root)
+    if http is not None:
+        _guarded(home, http)
     by_hand = not auto and client is None
     lock = _take_over(home) if by_hand else take(home.engine_lock)
+    listening = None
     try:
+        if http is not None:
+            http, listening = http.bound()
         if by_hand:
             print(f"Scrubjay serves {home.root}; Ctrl-C ends it. It logs to {os.path.join(home.log, 'engine.log')}.", file=sys.stderr)
         os.chdir(home.root)
@@ -49,8 +63,10 @@ def serve(root: str, *, auto: bool, client: Carry | None = None) -> int:
         _log_to_file(home, also_here=by_hand)
         import anyio
 
-        anyio.run(_serve, home, lock, auto, client)
+        anyio.run(_serve, home, lock, auto, client, http, listening)
     finally:
+        if listening is not None:
+            listening.close()
         lock.release()
     return 0
 
@@ -63,14 +79,16 @@ def _take_over(home: Home) -> FileLock:
     return take_over(home, hello_from("cli", os.environ, os.getcwd(), os.getpid()))
 
 
-async def _serve(home: Home, lock: FileLock, auto: bool, client: Carry | None) -> None:
+async def _serve(
+    home: Home, lock: FileLock, auto: bool, client: Carry | None, http: Conditions | None, listening: socket.socket | None
+) -> None:
     from scrubjay import control
     from scrubjay.engine.engine import Engine
     from scrubjay.engine.lifetime import Lifetime
     from scrubjay.settings import idle_minutes
     from scrubjay.tools.server import build_server, serve_pipe
 
-    engine = Engine(home)
+    engine = Engine(home, store=None if auto or client is not None else os.environ.get("SCRUBJAY_STORE"))
     life = Lifetime(
         home,
         lock,
@@ -78,6 +96,7 @@ async def _serve(home: Home, lock: FileLock, auto: bool, client: Carry | None) -
         idle_seconds=idle_minutes(home.config) * 60,
         busy=lambda: engine.busy,
         ready=lambda: engine.ready,
+        http=None if http is None else http.address.url,
     )
     faces = {
         "pipe": partial(serve_pipe, engine, build_server(engine)),
@@ -86,14 +105,33 @@ async def _serve(home: Home, lock: FileLock, auto: bool, client: Carry | None) -
     }
 
     async def load() -> None:
+        if http is not None:
+            print(f"HTTP: {http.address.url}, MCP: {http.address.url}/mcp", file=sys.stderr, flush=True)
         if client is not None:
             client(lambda: life.finish("its own client left"))
         await engine.load()
 
     try:
-        await life.serve(faces, load)
+        async with _http(engine, listening, http):
+            await life.serve(faces, load)
     finally:
         await engine.close()
+
+
+def _guarded(home: Home, http: Conditions) -> None:
+    """Refuse an open door before an engine that runs is asked to make room."""
+    from scrubjay.rest.tokens import load
+
+    http.check(len(load(home)) + (http.token is not None))
+
+
+def _http(engine: Engine, listening: socket.socket | None, http: Conditions | None) -> AbstractAsyncContextManager[None]:
+    """The HTTP face for as long as the engine lives; its libraries are imported only where it is wanted."""
+    if listening is None or http is None:
+        return nullcontext()
+    from scrubjay.rest.serving import serving
+
+    return serving(engine, listening, http)
 
 
 class _Discreet(logging.Formatter):

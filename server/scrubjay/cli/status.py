@@ -10,6 +10,7 @@ from typing import Any
 from scrubjay.cli.command import Command, Place, call_engine, visit_engine
 from scrubjay.cli.display import local, plural, size, span
 from scrubjay.cli.inbox import Inbox, inbox
+from scrubjay.engine.address import engine_facts
 from scrubjay.errors import EngineError, InputError
 from scrubjay.settings import Settings, load
 
@@ -27,19 +28,33 @@ def status(place: Place, options: argparse.Namespace) -> int:
                 engine = client.call("status", {"wait": True}) | {"auto": client.engine.get("auto")}
     except EngineError as error:
         trouble = str(error)
+    http = None if engine is None else engine_facts(home).get("http")
     left = inbox(home)  # after the engine was asked, so that a turn on its way is not missed by both
     try:
         settings, unreadable = load(home.config), None
     except InputError as error:
         settings, unreadable = None, str(error)
     if options.json:
-        facts = {"home": home.root, "captured": _captured(engine), "received": received(engine, left), "inbox": left._asdict()}
+        facts = {
+            "home": home.root,
+            "http": http,
+            "captured": _captured(engine),
+            "received": received(engine, left),
+            "inbox": left._asdict(),
+        }
         print(json.dumps({**facts, "engine": engine, "trouble": trouble or unreadable}, indent=1, ensure_ascii=False))
         return 0
     for line in headline(engine, left):
         print(line)
     print()
-    lines = [*_engine(engine, trouble), *_records(engine), *_spool(left), *_capture(settings, unreadable), ("home", home.root)]
+    lines = [
+        *_engine(engine, trouble),
+        *_http(http),
+        *_records(engine),
+        *_spool(left),
+        *_capture(settings, unreadable),
+        ("home", home.root),
+    ]
     for name, text in lines:
         print(f"{name:<9} {text}")
     return 0
@@ -93,6 +108,10 @@ def _engine(engine: dict[str, Any] | None, trouble: str | None) -> list[Line]:
     return lines
 
 
+def _http(url: str | None) -> list[Line]:
+    return [] if url is None else [("http", f"{url}, MCP at {url}/mcp")]
+
+
 def _records(engine: dict[str, Any] | None) -> list[Line]:
     if engine is None or "records" not in engine:
         return []
@@ -103,6 +122,11 @@ def _records(engine: dict[str, Any] | None) -> list[Line]:
         ("index", f"{plural(held['passages'], 'passage')}{waiting}"),
         ("disk", f"{size(disk['bytes'])} of at most {size(disk['limit'])}"),
     ]
+    if shared := engine.get("shared"):
+        who = "this engine" if shared["here"] else shared["maintainer"] or "nobody at the moment"
+        lines.insert(0, ("store", f"{shared['at']}, maintained by {who}"))
+    if disk["bytes"] > disk["limit"]:
+        lines.append(("", "TOO MUCH: `scrubjay config disk_limit_gb N` raises the limit, `scrubjay forget --purge` deletes for good"))
     if engine["peak_rss"]:
         lines.append(("memory", f"{size(engine['peak_rss'])} at most so far"))
     lines += [("repaired", repair) for repair in engine["repairs"]]

@@ -1,18 +1,24 @@
-"""`scrubjay add` and `scrubjay forget`: keep one fact, hide one record."""
+"""`scrubjay add`, `scrubjay forget` and `scrubjay restore`: keep one fact, hide records or delete them, bring one back."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from typing import Any
 
 from scrubjay.cli.command import Command, Place, call_engine
-from scrubjay.cli.display import plural
+from scrubjay.cli.display import first_line, local, plural
 from scrubjay.errors import InputError
 
 SAID = {
     "stored": "Kept as {id}.",
     "known": "Known already as {id}; nothing was added.",
     "updated": "Kept as {id}, version {version}.",
+}
+LIKE = {
+    "known": "In other words it is known already as",
+    "update": "It may change (then add it again with --updates and the id)",
+    "similar": "Similar is",
 }
 
 
@@ -21,41 +27,98 @@ def add(place: Place, options: argparse.Namespace) -> int:
     text = sys.stdin.read().strip() if options.text == ["-"] else " ".join(options.text)
     if not text.strip():
         raise InputError("There is nothing to keep: the text is empty. Give some words, or `-` and the text on standard input.")
-    asked = {"content": text, "tags": options.tag or [], "importance": options.importance}
+    asked = {"content": text} | ({"tags": options.tag} if options.tag else {})
+    asked |= {} if options.importance is None else {"importance": options.importance}
+    asked |= {name: ids for name in ("updates", "extends", "derives") if (ids := getattr(options, name))}
     if options.user:
         asked["scope"] = "user"
     with call_engine(place, scope=options.scope) as engine:
         done = engine.call("add", asked)
     print(SAID[done["action"]].format(**done))
+    for like in done.get("similar", []):
+        print(f"{LIKE[like['reason']]} {like['id']}: {first_line(like['memory'], 100)}")
     if done["redacted"]:
         print(f"{plural(done['redacted'], 'secret')} in it {'was' if done['redacted'] == 1 else 'were'} replaced before it was stored.")
     return 0
 
 
 def forget(place: Place, options: argparse.Namespace) -> int:
-    """Hide a record from every search."""
-    asked = {"id": options.id} | ({"reason": options.reason} if options.reason else {})
+    """Hide records from every search, or delete them for good."""
+    targets: list[dict[str, Any]] = [{"id": id} for id in options.id]
+    targets += [{name: getattr(options, name)} for name in ("content", "query") if getattr(options, name)]
+    if not targets:
+        raise InputError("Nothing is named. Give an ID, --content with the exact words of a fact, or --query with what it is about.")
+    rest = {"scope": options.scope, "reason": options.reason, "purge": options.purge or None}
+    rest = {name: value for name, value in rest.items() if value is not None}
     with call_engine(place) as engine:
-        done = engine.call("forget", asked)
-    print(f"{options.id} is forgotten: no search finds it any more." if done["forgotten"] else f"{options.id} was forgotten before.")
+        for target in targets:
+            asked = target | rest
+            if "query" in target or options.dry_run or options.purge:
+                found = engine.call("forget", asked | {"dry_run": True}).get("candidates", [])
+                for hit in found:
+                    print(f"{hit['id']}  {local(hit['date']):%Y-%m-%d}  {first_line(hit.get('memory') or hit.get('chunk') or '', 100)}")
+                if options.dry_run or not found or not (options.yes or _agreed(len(found), purge=options.purge)):
+                    print("Nothing was forgotten.")
+                    continue
+            _print_forgotten(engine.call("forget", asked), next(iter(target.values())))
+    return 0
+
+
+def _agreed(count: int, *, purge: bool) -> bool:
+    """Whether the person says yes; a program that types nothing says no."""
+    if not sys.stdin.isatty():
+        raise InputError("Nobody can be asked here. Look at what is listed, then repeat the command with --yes.")
+    what = "Delete for good, with older versions" if purge else "Forget"
+    return input(f"{what}: {plural(count, 'record')}? [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _print_forgotten(done: dict[str, Any], name: str) -> None:
+    if done.get("purged"):
+        print(f"{plural(done['purged'], 'record')} deleted from the disk for good.")
+    elif done["forgotten"]:
+        print(f"{', '.join(done['ids'])}: forgotten, no search finds it any more. `scrubjay restore` brings it back.")
+    else:
+        print(f"{name} was forgotten before.")
+
+
+def restore(place: Place, options: argparse.Namespace) -> int:
+    """Bring back a forgotten record."""
+    with call_engine(place) as engine:
+        done = engine.call("restore", {"id": options.id})
+    print(f"{options.id} is back: searches find it again." if done["restored"] else f"{options.id} is not forgotten; nothing changed.")
     return 0
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="+", metavar="TEXT", help="the fact, in a sentence that stands by itself; - reads standard input")
     parser.add_argument("--tag", action="append", metavar="TAG", help="a tag to find it by; may be repeated")
-    parser.add_argument("--importance", type=float, default=5.0, metavar="N", help="0 to 10 (5)")
+    parser.add_argument("--importance", type=float, metavar="N", help="0 to 10 (5)")
+    link = parser.add_mutually_exclusive_group()
+    link.add_argument("--updates", action="append", metavar="ID", help="the fact that this one takes the place of")
+    link.add_argument("--extends", action="append", metavar="ID", help="a fact that this one adds to")
+    link.add_argument("--derives", action="append", metavar="ID", help="a fact, turn or document that this one was concluded from")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--user", action="store_true", help="true of you in every project, not only in this one")
     where.add_argument("--scope", metavar="NAME", help="keep it in this scope instead of this folder's project")
 
 
 def _forget_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", metavar="ID", help="the id that `scrubjay list` or `scrubjay search` shows")
+    parser.add_argument("id", nargs="*", metavar="ID", help="an id that `scrubjay list` or `scrubjay search` shows")
+    parser.add_argument("--content", metavar="TEXT", help="the exact words of a fact of this project, instead of its id")
+    parser.add_argument("--query", metavar="TEXT", help="what the facts and turns are about; they are listed, and you are asked")
+    parser.add_argument("--scope", metavar="NAME", help="where --content and --query look instead of this folder's project")
+    parser.add_argument("--purge", action="store_true", help="delete from the disk, older versions too: nothing brings it back")
+    parser.add_argument("--dry-run", action="store_true", help="only list what would be forgotten")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument("--reason", metavar="TEXT", help="why; kept beside it")
+
+
+def _restore_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="the id of what was forgotten")
 
 
 COMMANDS = (
     Command("add", "Keep one fact, for this project or for all of them.", add, _add_arguments),
-    Command("forget", "Hide one memory, turn or document from every search.", forget, _forget_arguments),
+    Command("forget", "Hide memories, turns or documents from every search.", forget, _forget_arguments),
+    Command("restore", "Bring back what was forgotten.", restore, _restore_arguments),
 )

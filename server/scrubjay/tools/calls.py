@@ -8,35 +8,28 @@ import logging
 import math
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 from uuid import uuid4
 
 from mcp.types import CallToolResult, TextContent
 
 from scrubjay.engine.engine import Engine
-from scrubjay.errors import ScrubjayError
-from scrubjay.models.requests import (
-    AddDocument,
-    AddMemory,
-    DocumentText,
-    Forget,
-    RecordTurn,
-    Request,
-    SearchDocuments,
-    SearchMemories,
-    parse,
-)
-from scrubjay.models.results import DocumentHits, MemoryHits, Result
+from scrubjay.errors import InputError, ScrubjayError
+from scrubjay.models.requests import AddDocument, AddMemory, Forget, RecordTurn, Request, SearchDocuments, SearchMemories, parse
+from scrubjay.models.results import DocumentAdded, DocumentHits, MemoryHits, Result
+from scrubjay.models.texts import DocumentText
 from scrubjay.store.failures import reason
 from scrubjay.tools import render
 from scrubjay.tools.caller import Caller, caller
 from scrubjay.tools.catalog import OFFERS
-from scrubjay.tools.files import read_document
+from scrubjay.tools.confinement import confine
+from scrubjay.tools.files import allowed, read_document
 from scrubjay.writes import envelope
 
 log = logging.getLogger("scrubjay.tools")
 
+Report = Callable[[int, int, str], Awaitable[None]]
 _BY_NAME = {offer.name: offer for offer in OFFERS}
 
 
@@ -46,14 +39,17 @@ class Answer:
     text: str
 
 
-async def call(engine: Engine, name: str, arguments: dict[str, Any] | None) -> CallToolResult:
+async def call(engine: Engine, name: str, arguments: dict[str, Any] | None, report: Report | None = None) -> CallToolResult:
     """Call a tool; what the caller did wrong comes back as a sentence with `is_error`, never as a protocol error."""
     offer = _BY_NAME.get(name)
     if offer is None:
         return failure(f"There is no tool {name[:80]!r}. The tools are: {', '.join(_BY_NAME)}.")
     try:
-        request = parse(offer.request, arguments, later=offer.later)
-        answer = await _CALLS[offer.request](engine, request, caller())
+        request = parse(offer.request, arguments)
+        by = caller() if report is None else replace(caller(), report=report)
+        if by.read_only and not offer.read_only:
+            raise InputError(f"{name} changes what is remembered, and this token may only read. Call it with another one.")
+        answer = await _CALLS[offer.request](engine, await confine(engine, request, by), by)
     except ScrubjayError as error:
         return failure(str(error))
     except Exception as error:  # the outermost edge: the model sees results, and never a protocol error
@@ -76,16 +72,19 @@ def unforeseen(engine: Engine, what: str, error: Exception) -> str:
 
 
 async def _search_memories(engine: Engine, request: SearchMemories, by: Caller) -> Answer:
-    hits: MemoryHits = await (await engine.core()).search_memories(request, by.scope)
+    hits: MemoryHits = await (await engine.core()).search_memories(request, by.seen)
     return Answer(hits, render.memory_hits(hits))
 
 
 async def _search_documents(engine: Engine, request: SearchDocuments, by: Caller) -> Answer:
-    hits: DocumentHits = await (await engine.core()).search_documents(request, by.scope)
+    if request.path is not None and by.folder is not None:  # as the client's files are named; documents know their whole path
+        folder = "/" if request.path.endswith("/") else ""
+        request = request.model_copy(update={"path": os.path.normpath(os.path.join(by.folder, request.path)).rstrip("/") + folder})
+    hits: DocumentHits = await (await engine.core()).search_documents(request, by.seen)
     return Answer(hits, render.document_hits(hits))
 
 
-async def _write(engine: Engine, kind: Literal["turn", "memory", "forget"], request: Request, by: Caller) -> Result:
+async def _write(engine: Engine, kind: Literal["turn", "memory"], request: Request, by: Caller) -> Result:
     scope = getattr(request, "scope", None) or by.scope
     made = envelope(kind, request, id=uuid4().hex, scope=scope, source=by.source, at=engine.clock())
     return await (await engine.core()).write(made)
@@ -103,6 +102,8 @@ async def _record_turn(engine: Engine, request: RecordTurn, by: Caller) -> Answe
 
 
 async def _add_document(engine: Engine, request: AddDocument, by: Caller) -> Answer:
+    if request.path is not None and os.path.isdir(path := allowed(request.path, by.folder, engine.settings.roots)):
+        return await _add_folder(engine, request, path, by)
     text: DocumentText = await read_document(request, by.folder, engine.settings.roots)
     stamp = {"id": uuid4().hex, "scope": request.scope or by.scope, "source": by.source, "at": engine.clock()}
     made = await asyncio.to_thread(envelope, "document", text, **stamp)  # redacting 10 MB takes two seconds
@@ -110,10 +111,17 @@ async def _add_document(engine: Engine, request: AddDocument, by: Caller) -> Ans
     return Answer(added, f"Document {added.id}: {added.status}, {added.chunks} chunks.{_redactions(added.redacted)}")
 
 
+async def _add_folder(engine: Engine, request: AddDocument, path: str, by: Caller) -> Answer:
+    if named := sorted(request.model_fields_set & {"title", "custom_id", "metadata"}):
+        raise InputError(f"{named[0]} belongs to one document, and {path} is a folder of many; leave it out.")
+    core, scope = await engine.core(), request.scope or by.scope
+    done = await core.ingesting.run([path], scope=scope, source=by.source, report=by.report)
+    return Answer(DocumentAdded(status="done", ingested=done), render.ingested(done))
+
+
 async def _forget(engine: Engine, request: Forget, by: Caller) -> Answer:
-    done: Any = await _write(engine, "forget", request, by)
-    text = f"Forgotten: {done.ids[0]}." if done.forgotten else f"{done.ids[0]} was forgotten before; nothing changed."
-    return Answer(done, text)
+    done = await (await engine.core()).forget(request, by.scope, by.source)
+    return Answer(done, render.forgotten(done, dry_run=request.dry_run))
 
 
 def _redactions(count: int) -> str:

@@ -16,11 +16,13 @@ It runs on this machine only.
 Recall: call search_memories before you answer anything that may depend on earlier work, such as decisions, names, preferences, \
 "as before", "last time", "why did we", a bug seen earlier. Ask in plain words and name files, functions or errors where you know \
 them. Leave top_k and windows out to get what fits into about 1,500 tokens; set prev_turns / next_turns (2 is a good number) to see \
-what was said around a hit. Add since / until for a period. Each hit carries its date, session, turn and project.
+what was said around a hit. Add since / until for a period, as_of for what was known at a \
+time. Each hit carries its date, session, turn and project.
 
 Save: call add_memory for what will still matter in another session: a decision with its reason, a preference, a convention, a fact \
-about the project. One fact a call, understandable on its own. Do not save secrets, guesses, or what the code already says. Where \
-hooks are installed turns are recorded by themselves; call record_turn only where they are not.
+about the project. One fact a call, understandable on its own. When a known fact has changed, give its id in updates. Do \
+not save secrets, guesses, or what the code already says. Where hooks are installed turns are recorded by themselves; call record_turn \
+only where they are not.
 
 Scopes: everything belongs to the project you are working in. Searches also see the scope "user" (what is true of the person \
 everywhere; add_memory with scope "user" puts it there). scope "*" searches every project; nothing else crosses projects.
@@ -32,7 +34,7 @@ you: weigh it, prefer the newer of two that disagree, and mention the date when 
 
 @dataclass(frozen=True)
 class Offer:
-    """One tool: what it takes and gives, and how it behaves. `later` are arguments of the contract that are not there yet."""
+    """One tool: what it takes and gives, and how it behaves."""
 
     name: str
     title: str
@@ -42,7 +44,6 @@ class Offer:
     read_only: bool
     destructive: bool = False
     always_load: bool = False
-    later: frozenset[str] = frozenset()
 
 
 OFFERS = (
@@ -56,7 +57,6 @@ OFFERS = (
         results.MemoryHits,
         read_only=True,
         always_load=True,
-        later=frozenset({"filters", "as_of", "include"}),
     ),
     Offer(
         "search_documents",
@@ -66,19 +66,18 @@ OFFERS = (
         requests.SearchDocuments,
         results.DocumentHits,
         read_only=True,
-        later=frozenset({"filters", "path"}),
     ),
     Offer(
         "add_memory",
         "Add a memory",
         'Keep one fact for later sessions: a decision and its reason, a preference, a convention. Example: {"content": "The API '
-        'listens on port 8421 because 8000 is taken by the proxy.", "tags": ["api"]}. Adding the same words again changes '
-        "nothing. Returns the id, and similar facts that are already known.",
+        'listens on port 8421 because 8000 is taken by the proxy.", "tags": ["api"]}. When a fact has changed, name the old one in '
+        "updates: it then leaves every search and stays as history. Adding the same words again changes nothing. Returns the id, and "
+        "similar facts that are already known, saying whether one of them is the same or may need an update.",
         requests.AddMemory,
         results.MemoryAdded,
         read_only=False,
         always_load=True,
-        later=frozenset({"updates", "extends", "derives"}),
     ),
     Offer(
         "record_turn",
@@ -92,8 +91,9 @@ OFFERS = (
     Offer(
         "add_document",
         "Add a document",
-        "Make a text or Markdown document searchable, by content or by a path inside the project. The same custom_id or path "
-        "again replaces it; unchanged content costs nothing.",
+        "Make a document searchable: text or Markdown as content, or the path of a file inside the project, which may also be source "
+        "code, HTML, PDF, Word, PowerPoint, Excel, CSV, JSON, a notebook or an e-mail. The same custom_id or path again replaces it; "
+        "unchanged content costs nothing.",
         requests.AddDocument,
         results.DocumentAdded,
         read_only=False,
@@ -101,12 +101,13 @@ OFFERS = (
     Offer(
         "forget",
         "Forget",
-        "Hide one memory, turn or document from every search, by its id. Nothing is deleted: it keeps its text and the reason.",
+        "Hide a memory, turn or document from every search: by its id, by the exact words of a fact, or by a query, which needs a call "
+        "with dry_run true first and then forgets what that call listed. It keeps its text and the reason, and the user can bring it back "
+        "with `scrubjay restore`; purge deletes it from the disk for good.",
         requests.Forget,
         results.Forgotten,
         read_only=False,
         destructive=True,
-        later=frozenset({"query", "scope", "dry_run", "purge"}),
     ),
 )
 
@@ -118,7 +119,7 @@ def listed() -> list[Tool]:
             name=offer.name,
             title=offer.title,
             description=offer.description,
-            input_schema=_plain(offer.request.model_json_schema()),
+            input_schema=_plain(_inline(offer.request.model_json_schema())),
             output_schema=_plain(offer.result.model_json_schema(mode="serialization")),
             annotations=ToolAnnotations(
                 title=offer.title,
@@ -131,6 +132,15 @@ def listed() -> list[Tool]:
         )
         for offer in OFFERS
     ]
+
+
+def _inline(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema whose arguments hold their own definitions: not every client follows a `$ref`."""
+    named = schema.pop("$defs", {})
+    for name, field in schema["properties"].items():
+        if "$ref" in field:
+            schema["properties"][name] = {**named[field.pop("$ref").rpartition("/")[2]], **field}
+    return schema
 
 
 def _plain(schema: Any) -> Any:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from mcp.server import Server, ServerRequestContext
@@ -25,10 +28,12 @@ from scrubjay.engine.connection import Connection
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import NotFound, ScrubjayError
 from scrubjay.tools import resources
-from scrubjay.tools.caller import Caller, set_caller
+from scrubjay.tools.caller import Caller, caller, set_caller
 from scrubjay.tools.calls import call, unforeseen
 from scrubjay.tools.catalog import INSTRUCTIONS, listed
 from scrubjay.version import VERSION
+
+REPORT_SECONDS = 0.25  # between two progress notifications
 
 
 def build_server(engine: Engine) -> Server[Any]:
@@ -39,17 +44,17 @@ def build_server(engine: Engine) -> Server[Any]:
         return ListToolsResult(tools=tools)
 
     async def call_tool(ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
-        return await call(engine, params.name, params.arguments)
+        return await call(engine, params.name, params.arguments, _reporting(ctx))
 
     async def list_resources(ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None) -> ListResourcesResult:
-        return ListResourcesResult(resources=[])
+        return ListResourcesResult(resources=resources.listed())
 
     async def list_templates(ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
         return ListResourceTemplatesResult(resource_templates=resources.templates())
 
     async def read_resource(ctx: ServerRequestContext[Any, Any], params: ReadResourceRequestParams) -> ReadResourceResult:
         try:
-            return ReadResourceResult(contents=[await resources.read(engine, str(params.uri))])
+            return ReadResourceResult(contents=[await resources.read(engine, str(params.uri), caller())])
         except NotFound as error:
             raise MCPError(INVALID_PARAMS, str(error), {"uri": str(params.uri)[:200]}) from error
         except ScrubjayError as error:
@@ -69,6 +74,19 @@ def build_server(engine: Engine) -> Server[Any]:
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
     )
+
+
+def _reporting(ctx: ServerRequestContext[Any, Any]) -> Callable[[int, int, str], Awaitable[None]]:
+    """Progress notifications of one call, a few a second; nothing is sent to a client that did not ask for them."""
+    loop, last = asyncio.get_running_loop(), float("-inf")
+
+    async def report(done: int, total: int, what: str) -> None:
+        nonlocal last
+        if loop.time() - last >= REPORT_SECONDS or done == total:
+            last = loop.time()
+            await ctx.session.report_progress(done, total, os.path.basename(what) or None)
+
+    return report
 
 
 async def serve_pipe(engine: Engine, server: Server[Any], connection: Connection) -> None:

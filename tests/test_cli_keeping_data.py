@@ -1,0 +1,73 @@
+"""Life with the data on the command line: show, export, import, backup, restore, and the warning of the size. One engine for all."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from user import make_user, newcomer, user
+
+from scrubjay.cli.status import _records
+
+__all__ = ["newcomer", "user"]  # fixtures
+
+
+def kept(page: str) -> str:
+    """The id of what `add` kept."""
+    return re.match(r"Kept as (\w+)", page)[1]
+
+
+def test_a_record_is_shown_in_full_with_its_versions(user):
+    old = kept(user.gets("add", "The sparrow proxy listens on port 8080.", "--tag", "proxy"))
+    new = kept(user.gets("add", "The sparrow proxy listens on port 8081.", "--updates", old))
+    page = user.gets("show", old)
+    assert f"1 of {old}, replaced; the newest is {new}" in page and "proxy" in page
+    assert re.search(rf"Of it came:\n  {new}  .*  updates: The sparrow proxy listens on port 8081\.", page)
+    assert re.search(rf"It updates:\n  {old}", user.gets("show", new))
+    assert json.loads(user.gets("show", new, "--json"))["record"]["version"] == 2
+    assert "No memory, turn or document has the id 'nope'" in user.refused("show", "nope")
+
+
+def test_an_export_is_imported_elsewhere_and_again(user, tmp_path_factory):
+    for fact in ("The finch build uses Clang 19.", "The ibis queue is RabbitMQ."):
+        user.gets("add", fact)
+    assert "written to" in user.gets("export", "all.jsonl")
+    streamed = user.gets("export")
+    assert streamed.splitlines()[1:] == (user.project / "all.jsonl").read_text("utf-8").splitlines()[1:]
+    second = make_user(tmp_path_factory.mktemp("v"))
+    try:
+        count = len(streamed.splitlines()) - 1
+        assert second.gets("import", "-", stdin=streamed) == f"{count} records imported, 0 known already.\n"
+        assert second.gets("import", str(user.project / "all.jsonl")) == f"0 records imported, {count} known already.\n"
+        assert "Clang 19" in second.gets("search", "finch build", "--all")
+        refusal = second.types("import", "-", stdin=streamed[:-9]).stderr
+        assert refusal.startswith(f"scrubjay: standard input: Line {count + 1} is cut off or damaged")
+    finally:
+        second.types("stop")
+    assert "is no file" in user.refused("import", "nowhere.jsonl")
+
+
+def test_a_backup_takes_the_place_of_a_home_that_no_engine_serves(user):
+    folder = str(user.folder / "copy")
+    assert "copied and checked" in user.gets("backup", folder)
+    id = kept(user.gets("add", "Written after the backup."))
+    assert "An engine serves" in user.types("restore-backup", folder).stderr
+    user.gets("stop")
+    assert "With --replace the backup takes its place" in user.refused("restore-backup", folder)
+    page = user.gets("restore-backup", folder, "--replace")
+    assert "is the backup of" in page and ".before-" in page
+    assert "has the id" in user.refused("show", id)
+    assert "is no backup of Scrubjay" in user.refused("restore-backup", str(user.project))
+
+
+def test_a_home_above_its_limit_is_called_too_much():
+    engine = {
+        "records": {"turns": 1, "memories": 0, "documents": 0, "passages": 1, "waiting_for_vector": 0},
+        "disk": {"bytes": 2 * 10**9, "limit": 10**9},
+        "peak_rss": None,
+        "repairs": [],
+        "errors": [],
+        "scope": "user",
+    }
+    assert any("TOO MUCH" in text for _, text in _records(engine))
+    assert not any("TOO MUCH" in text for _, text in _records(engine | {"disk": {"bytes": 1, "limit": 10**9}}))
