@@ -6,7 +6,11 @@ Standard library only and Python 3.9 syntax, because hook scripts import it with
         config.toml         the settings (truth)
         capture.json        what hooks need of them (derived, rewritten by the engine and by `scrubjay config`)
         scopes.json         which project is which scope
+        scope_settings.json what people say of a scope: its name, context and profile buckets
+        partitions.json     partitions that people made, by scope
         scopes.lock         held while scopes.json is changed
+        tokens.json         digests of the keys that open the HTTP face, and what each may do
+        tokens.lock         held while tokens.json is changed
         models.json         digests of model files that were checked
         hooks.json          what `scrubjay hooks add` found in a host's settings, to put it back
         engine.lock         held by the engine for its whole life
@@ -40,6 +44,10 @@ class Home:
         self.config = self._path("config.toml")
         self.capture = self._path("capture.json")
         self.scopes = self._path("scopes.json")
+        self.scope_settings = self._path("scope_settings.json")
+        self.partitions = self._path("partitions.json")
+        self.tokens = self._path("tokens.json")
+        self.tokens_lock = self._path("tokens.lock")
         self.models = self._path("models.json")
         self.engine_lock = self._path("engine.lock")
         self.starting_lock = self._path("starting.lock")

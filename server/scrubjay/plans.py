@@ -13,7 +13,17 @@ A = TypeVar("A", bound=Result, covariant=True)
 
 @dataclass(frozen=True)
 class Plan(Generic[A]):
-    """`change` is None where the store already is as the write wants it."""
+    """`change` is None where the store already is as the write wants it; `also` are records that change with it.
+
+    `purged` are ids whose bytes leave the disk as soon as everything acknowledged is on it.
+    """
 
     change: Change | None
     answer: A
+    also: tuple[Change, ...] = ()
+    purged: tuple[str, ...] = ()
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """All that is to be written, in order."""
+        return () if self.change is None else (self.change, *self.also)

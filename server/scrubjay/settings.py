@@ -9,10 +9,11 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import re
 import secrets
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -73,6 +74,16 @@ def _is_prompt(value: Any) -> bool:
     return value is None or value == "" or _is_text(value.replace("\n", " ") if isinstance(value, str) else value)
 
 
+def _is_store(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and _BUCKET.fullmatch(value) is not None)
+
+
+_BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9!_.*'()=-]+)*/?")
+_STORE = Kind(
+    "s3://bucket/prefix, or none for the home's own folder (LanceDB Cloud, db://, takes no primary key, on which every write here rests)",
+    _is_store,
+    lambda text: None if text.strip() in ("none", "") else text.strip(),
+)
 _TEXT = Kind("a line of text", _is_text, str)
 _PROMPT = Kind("a text, empty for no prompt at all, or none", _is_prompt, lambda text: None if text == "none" else text)
 _SWITCH = Kind("true or false", lambda value: isinstance(value, bool), lambda text: _YES_NO.get(text.strip().lower(), text))
@@ -92,18 +103,26 @@ class Settings:
     model: str = _setting("bundled", _TEXT, "The embedding model: bundled, a folder, or the id of a model on this disk.")
     query_prompt: str | None = _setting(None, _PROMPT, "What goes before a query for the model; none: the model's own prompt.")
     document_prompt: str | None = _setting(None, _PROMPT, "What goes before a stored text for the model; none: its own.")
+    # two points of recall for half of a vector's bytes again
+    late_interaction: bool = _setting(
+        True, _SWITCH, "Whether texts are also compared token by token, which finds more and takes some disk."
+    )
     # long enough for a pause between two sessions, short enough that a closed laptop holds no model in memory
     idle_minutes: float = _setting(15, _number(0.01, 10_080, "minutes"), "The engine that a client started ends after so long without one.")
     capture: str = _setting("all", _CHOICE, "Which turns hooks record: all, salient ones, summaries only, or none (off).")
     # "yes", "ok" and "go on" answer nothing later
-    min_length: int = _setting(10, _number(0, 10_000, "characters", whole=True), "Shorter prompts are not captured by hooks.")
+    min_length: int = _setting(10, _number(0, 10_000, "characters", whole=True), "Shorter prompts and chat messages are not captured.")
+    # answers over HTTP stay as they are for whoever does not want turns in them
+    chat_capture: str = _setting("off", _CHOICE, "Which turns of conversations over HTTP are found: all, salient, summary_only, off.")
     # an answer nobody asked for costs tokens in every prompt, so it is the user's choice
-    inject: bool = _setting(False, _SWITCH, "Whether a prompt is given the memories relevant to it before it is answered.")
+    inject: bool = _setting(False, _SWITCH, "Whether prompts get the memories relevant to them, and sessions their project's facts.")
     paused: bool = _setting(False, _SWITCH, "Whether capture rests for now.")
     excluded: tuple[str, ...] = _setting((), _FOLDERS, "Folders whose sessions are never captured, with all that is below them.")
     roots: tuple[str, ...] = _setting((), _FOLDERS, "Folders that add_document may read besides the client's project.")
     # a heavy year of turns with their vectors is under 1 GB
     disk_limit_gb: float = _setting(10, _number(0.1, 100_000, "gigabytes"), "Above this, `scrubjay status` and `doctor` warn you.")
+    # a folder of this machine needs no network, and no other engine can be in its way
+    store: str | None = _setting(None, _STORE, "Where records and passages lie: a bucket that several engines share; none: in the home.")
 
 
 _FIELDS = {one.name: one for one in fields(Settings)}
@@ -117,6 +136,20 @@ def load(path: str) -> Settings:
         HomeError: the file cannot be read.
     """
     return _settings(_table(_read(path), path), path)
+
+
+def in_store(settings: Settings, store: str | None) -> Settings:
+    """These settings with another store, named outside of them (`SCRUBJAY_STORE`); None: as they are.
+
+    Raises:
+        InputError: nothing can be stored there.
+    """
+    if store is None:
+        return settings
+    value = _STORE.parse(store)
+    if not _STORE.holds(value):
+        raise InputError(f"SCRUBJAY_STORE = {_shown(store)} is not possible; give {_STORE.allowed}.")
+    return replace(settings, store=value)
 
 
 def idle_minutes(path: str) -> float:

@@ -17,7 +17,7 @@ def shown(record: Turn | Memory | Document, found: Found | None) -> Hit:
     if isinstance(record, Memory):
         return memories.hit(record)
     if isinstance(record, Document):
-        return _chunk(record, found)
+        return chunk(record, found.text if found else record.content[:WHOLE], id=record.id)
     return _turn(record, found)
 
 
@@ -66,11 +66,12 @@ def _clipped(text: str) -> str:
     return text if len(text) <= ASKED else text[:ASKED].rsplit(maxsplit=1)[0] + " …"
 
 
-def _chunk(document: Document, found: Found | None) -> Hit:
+def chunk(document: Document, text: str, *, id: str) -> Hit:
+    """A passage of a document as a hit without scores, under its own id or its document's."""
     return Hit(
-        id=document.id,
+        id=id,
         src="chunk",
-        chunk=found.text if found else document.content[:WHOLE],
+        chunk=text,
         title=document.title,
         date=document.updated_at,
         scope=document.scope,

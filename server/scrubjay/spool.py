@@ -90,6 +90,26 @@ def remove(paths: list) -> None:
             continue
 
 
+def erase(home: Home, texts: list) -> int:
+    """Delete what was set aside, and the prompts that hooks keep, where one of these texts was said. How many files.
+
+    A text of fewer than 20 characters must be the whole of what was said there: "yes" stands in too much.
+    """
+    erased = 0
+    for folder, _, names in list(os.walk(home.spool_broken)) + list(os.walk(home.prompts)):
+        for name in names:
+            path = os.path.join(folder, name)
+            try:
+                with open(path, "rb") as file:
+                    said = _said(json.loads(file.read())) if name.endswith(".json") else []
+            except (OSError, ValueError, RecursionError):
+                continue
+            if any(one == other or _within(one, other) or _within(other, one) for one in texts for other in said):
+                remove([path, path + ".reason"])
+                erased += 1
+    return erased
+
+
 def sweep(home: Home, now: float) -> int:
     """Delete what writers that died left in `spool/tmp` more than an hour before `now` (seconds since 1970). How many."""
     swept = 0
@@ -144,6 +164,17 @@ def _place(home, folder, name, content, time_ns):
             f"The spool in {home.spool} cannot be written: {error.strerror or error}. Make room or give yourself the right to write there."
         ) from error
     return path
+
+
+def _said(content):
+    """What somebody said in an envelope or a saved prompt, out of its JSON."""
+    args = content.get("args", content) if isinstance(content, dict) else {}
+    said = [args.get(key) for key in ("content", "user", "assistant", "text", "summary")] if isinstance(args, dict) else []
+    return [text for text in said if isinstance(text, str)]
+
+
+def _within(one, other):
+    return len(one) >= 20 and one in other
 
 
 def _listed(folder):

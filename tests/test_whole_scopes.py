@@ -1,0 +1,67 @@
+"""What is done with a scope as a whole: counting what it holds, moving it, deleting it for good."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import said
+
+from scrubjay.engine import scopes
+from scrubjay.engine.core import Core
+
+
+async def test_only_what_can_be_found_is_counted_and_yet_every_scope_is_there(core: Core) -> None:
+    await said.fact(core, "Deploys go out on Tuesdays.", scope="a")
+    gone = await said.fact(core, "Deploys go out on Fridays.", scope="b")
+    old = await said.fact(core, "The port is 8080.", scope="a")
+    await said.fact(core, "The port is 9090.", scope="a", updates=[old.id])
+    await said.fact(core, "The freeze ends soon.", scope="a", expires_at=(core.clock() - timedelta(days=1)).isoformat())
+    await said.document(core, "# Guide\n\nRead this first.", scope="a")
+    await said.turn(core, "s", scope="c", user="Who is there?")
+    await said.forget(core, gone.id)
+    held = await scopes.held(core)
+    assert {name: (one.turns, one.memories, one.documents) for name, one in held.items()} == {
+        "a": (0, 2, 1),
+        "b": (0, 0, 0),
+        "c": (1, 0, 0),
+    }
+    assert all(one.created_at <= one.updated_at for one in held.values())
+    assert await scopes.held(core, "a") == {"a": held["a"]}
+    assert await scopes.counts(core) == {"a": {"turns": 0, "memories": 2, "documents": 1}, "c": {"turns": 1, "memories": 0, "documents": 0}}
+
+
+async def test_a_deleted_scope_is_gone_with_its_bytes_and_no_other_is_touched(core: Core) -> None:
+    await said.fact(core, "The launch code is swordfish.", scope="a")
+    await said.document(core, "Swordfish is a film of 2001.", scope="a")
+    await said.turn(core, "s", scope="a", user="What is swordfish?", assistant="A fish.")
+    await said.fact(core, "The launch is on Monday.", scope="b")
+    await core.scope_settings.change("a", lambda held: replace(held, name="A"), core.clock())
+    had = await scopes.delete(core, "a", "test")
+    assert had is not None and (had.turns, had.memories, had.documents) == (1, 1, 1)
+    assert set(await scopes.held(core)) == {"b"} and core.scope_settings.all() == {}
+    assert said.texts(await said.search(core, "swordfish launch", scope="b")) == ["The launch is on Monday."]
+    for path in Path(core.home.root).rglob("*"):
+        if path.is_file() and "log" not in path.parts:
+            assert b"wordfish" not in path.read_bytes(), path
+
+
+async def test_deleting_a_scope_that_holds_nothing_says_so(core: Core) -> None:
+    assert await scopes.delete(core, "nothing", "test") is None
+
+
+async def test_a_scope_that_is_deleted_twice_begins_anew_in_between(core: Core) -> None:
+    for _ in range(2):
+        await said.fact(core, "The port is 8080.", scope="a")
+        assert (await scopes.held(core))["a"].memories == 1
+        await scopes.delete(core, "a", "test")
+        assert await scopes.held(core) == {}
+
+
+async def test_a_merged_scope_takes_everything_along(core: Core) -> None:
+    await said.fact(core, "The port is 8080.", scope="a")
+    await said.turn(core, "s", scope="a", user="Which port?", assistant="8080.")
+    assert await scopes.merge(core, "a", "b") == 2
+    assert set(await scopes.held(core)) == {"b"}
+    assert "The port is 8080." in said.texts(await said.search(core, "port", scope="b"))
