@@ -12,7 +12,7 @@ from homes import Place, peak_memory
 from startup import restarts
 
 _MB = 1e6
-_LOADED_SECONDS = 1800.0  # until every passage of the largest load has its vector
+_LOADED_SECONDS = 3600.0  # until every passage of the largest load has its vector
 _TIDY_SECONDS = 45.0  # upkeep begins after 20 quiet seconds
 _POLL_SECONDS = 0.01  # between two looks whether a turn has its vectors
 TARGETS = {1_000: (40, 400), 10_000: (50, 600)}  # turns -> p95 of a search in ms, peak memory of the engine in MB

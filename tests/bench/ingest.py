@@ -1,0 +1,251 @@
+"""Documents, measured: `python tests/bench/ingest.py [quality] [speed] [tree] [filters]`, all of them without a name.
+
+quality   recall at 10 of the right chunk among those of installed packages: both legs against each alone
+speed     embedding from file to searchable row against the encoder alone; searches, turns and memory meanwhile
+tree      a folder of 5,000 files that did not change
+filters   a search among 10,000 records, with filters and without
+
+One core in this process, with the bundled model, over a temporary home. Knows what is measured; the corpus is in `corpus.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import shutil
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+import corpus
+import numpy as np
+import psutil
+
+from scrubjay.engine.core import Core, open_core
+from scrubjay.home import open_home
+from scrubjay.ids import content_hash
+from scrubjay.memories import passage
+from scrubjay.models.records import Memory, Passage
+from scrubjay.models.requests import RecordTurn, SearchDocuments, SearchMemories
+from scrubjay.models.results import Ingested
+from scrubjay.retrieval.chunks import rank_chunks
+from scrubjay.retrieval.pools import by_vector, by_words
+from scrubjay.retrieval.query import Question
+from scrubjay.settings import Settings
+from scrubjay.store.changes import Change
+from scrubjay.terms import query_terms
+from scrubjay.writes import envelope
+
+SCOPE = "bench"
+FILES = 5_000
+RECORDS = 10_000
+SHARE = 8  # every eighth file of the corpus
+EACH_TURN = 10  # searches between two turns
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+async def opened(folder: Path) -> Core:
+    """A core over a fresh home, its model loaded."""
+    core = await open_core(open_home(str(folder / "home")), Settings(), now)
+    await core.indexer.load()
+    return core
+
+
+async def ingested(core: Core, folder: Path) -> Ingested:
+    async def nobody(done: int, total: int, what: str) -> None:
+        pass
+
+    return await core.ingesting.run([str(folder)], scope=SCOPE, source="bench", report=nobody)
+
+
+async def embedded(core: Core) -> None:
+    """Wait until every passage has its vector."""
+    while await core.store.count_passages("space_id IS NULL") or core.writer.pending:
+        await asyncio.sleep(0.25)
+
+
+def lay_down(files: list[corpus.File], folder: Path) -> None:
+    for file in files:
+        (folder / file.path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file.path).write_text(file.text, encoding="utf-8")
+
+
+async def quality(folder: Path) -> None:
+    print("recall@10 of the right chunk, %: tuning half / other half")
+    for name, files, questions in corpus.everything():
+        home = folder / name
+        lay_down(files, home / "files")
+        core = await opened(home)
+        try:
+            await ingested(core, home / "files")
+            await embedded(core)
+            await judge(core, name, questions, home / "files")
+        finally:
+            await core.close()
+
+
+async def judge(core: Core, name: str, questions: list[corpus.Question], root: Path) -> None:
+    rows = await core.store.passages("true", columns=["id", "record_id", "part", "path", "line_start", "line_end"])
+    places = {(row.record_id, row.part): row for row in rows}
+    ids = {row.id: row for row in rows}
+    hits: dict[str, dict[bool, list[bool]]] = {leg: {True: [], False: []} for leg in ("both", "dense", "bm25")}
+    for question in questions:
+
+        def right(row: Passage, question: corpus.Question = question) -> bool:
+            overlaps = (row.line_start or 0) <= question.last and (row.line_end or 0) >= question.first
+            return row.path == str(root / question.path) and overlaps
+
+        asked = Question(text=question.text, scopes=(SCOPE,), srcs=("chunk",), now=now())
+        both = [
+            places[chunk.document_id, chunk.position] for chunk in (await rank_chunks(core.store, asked, core.indexer.embed_query))[:10]
+        ]
+        dense = [ids[row["id"]] for row in await by_vector(core.store, core.indexer.embed_query(question.text), asked.where(), 10)]
+        words = [ids[row["id"]] for row in await by_words(core.store, query_terms(question.text), asked.where(), 10)]
+        for leg, found in (("both", both), ("dense", dense), ("bm25", words)):
+            hits[leg][question.is_for_tuning].append(any(right(row) for row in found))
+    said = "  ".join(f"{leg} {np.mean(of[True]):.1%} / {np.mean(of[False]):.1%}" for leg, of in hits.items())
+    print(f"{name}: {len(rows):,} chunks, {len(questions)} questions: {said}", flush=True)
+
+
+async def speed(folder: Path) -> None:
+    files, _ = corpus.code()
+    lay_down(files[::SHARE], folder / "files")
+    core = await opened(folder)
+    process = psutil.Process()
+    try:
+        idle = await latencies(core, lambda: asyncio.sleep(10, True))
+        print(f"idle: {idle}")
+        start, before = time.perf_counter(), process.memory_info().rss
+        done = asyncio.create_task(ingested(core, folder / "files"))
+        busy = await latencies(core, lambda: asyncio.wait_for(asyncio.shield(_both(done, core)), None))
+        seconds = time.perf_counter() - start
+        count = await core.store.count_passages("src = 'chunk'")
+        print(f"bulk: {busy}\nmemory: {before / 1e6:.0f} -> {process.memory_info().rss / 1e6:.0f} MB over {count:,} chunks")
+        pieces = (await core.store.passages("src = 'chunk'", columns=["text", "embed_text"]))[:: max(1, count // 1_000)]
+        start = time.perf_counter()
+        encoder = await core.indexer.load()
+        for at in range(0, len(pieces), 16):
+            await asyncio.to_thread(encoder.embed_documents, [piece.embed_text or piece.text for piece in pieces[at : at + 16]])
+        raw = len(pieces) / (time.perf_counter() - start)
+        print(f"throughput: {count / seconds:.1f} chunks/s of {raw:.1f} that the encoder makes alone: {count / seconds / raw:.0%}")
+    finally:
+        await core.close()
+
+
+async def _both(task: asyncio.Task[Ingested], core: Core) -> None:
+    await task
+    await embedded(core)
+
+
+async def latencies(core: Core, meanwhile: Callable[[], Awaitable[object]]) -> str:
+    """p50 and p95 in ms of document searches and recorded turns, one after the other while something else goes on."""
+    took: dict[str, list[float]] = {"search": [], "turn": []}
+    other = asyncio.ensure_future(meanwhile())
+    number = 0
+    while not other.done():
+        number += 1
+        asked = SearchDocuments(query=f"how is a socket closed {number}")
+        took["search"].append(await _ms(core.search_documents(asked, SCOPE)))
+        if number % EACH_TURN == 0:  # as people write; more would be an ingest of its own
+            request = RecordTurn(session_id="bench", user=f"Question {number} about sockets?", assistant="They are closed at the end.")
+            made = envelope("turn", request, id=uuid4().hex, scope=SCOPE, source="bench", at=now())
+            took["turn"].append(await _ms(core.write(made)))
+        await asyncio.sleep(0.1)
+    await other
+    return ", ".join(
+        f"{name} p50 {np.percentile(each, 50):.0f} p95 {np.percentile(each, 95):.0f} ms (n={len(each)})" for name, each in took.items()
+    )
+
+
+async def _ms(work: Awaitable[object]) -> float:
+    start = time.perf_counter()
+    await work
+    return (time.perf_counter() - start) * 1000
+
+
+async def tree(folder: Path) -> None:
+    for number in range(FILES):
+        path = folder / "files" / f"part{number % 100}" / f"note{number}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"# Note {number}\n\nShip {number} lies in harbour {number * 7919 % 1000}.\n", encoding="utf-8")
+    core = await opened(folder)
+    try:
+        start = time.perf_counter()
+        await ingested(core, folder / "files")
+        print(f"{FILES:,} new files: {time.perf_counter() - start:.1f} s until words find them", flush=True)
+        for _ in range(3):
+            start = time.perf_counter()
+            done = await ingested(core, folder / "files")
+            print(f"{done.unchanged:,} unchanged files: {time.perf_counter() - start:.2f} s", flush=True)
+    finally:
+        await core.close()
+
+
+async def filters(folder: Path) -> None:
+    core = await opened(folder)
+    try:
+        for number in range(RECORDS):
+            about = {"team": ["api", "web"][number % 2], "number": number, "labels": ["a", "b"][: number % 3]}
+            core.store.stage(fact(f"Service {number} of the harbour listens on port {number}.", about))
+        await core.writer.settle()
+        core.indexer.trouble = "Words alone: vectors are not what is measured."
+        three = {
+            "AND": [
+                {"key": "team", "value": "API", "ignoreCase": True},
+                {"key": "number", "value": 5_000, "numericOperator": ">"},
+                {"key": "labels", "value": "a", "filterType": "array_contains", "negate": True},
+            ]
+        }
+        for name, asked in (("no filter", None), ("three conditions", three)):
+            took = []
+            for number in range(60):
+                start = time.perf_counter()
+                await core.search_memories(SearchMemories(query=f"which port has service {number * 100}", top_k=10, filters=asked), SCOPE)
+                took.append((time.perf_counter() - start) * 1000)
+            print(f"{name}: p50 {np.percentile(took[10:], 50):.1f} p95 {np.percentile(took[10:], 95):.1f} ms", flush=True)
+    finally:
+        await core.close()
+
+
+def fact(content: str, metadata: dict[str, object]) -> Change:
+    """A fact as the engine stores it, without the journal: ten thousand are written in seconds."""
+    id, at = f"mem_{uuid4().hex}", now()
+    memory = Memory(
+        id=id,
+        scope=SCOPE,
+        partition_id="mem_semantic",
+        source="bench",
+        metadata=metadata,
+        created_at=at,
+        updated_at=at,
+        last_accessed_at=at,
+        root_id=id,
+        content=content,
+        content_hash=content_hash(content),
+    )
+    return Change(memory, (passage(memory),))
+
+
+PARTS: dict[str, Callable[[Path], Awaitable[None]]] = {"quality": quality, "speed": speed, "tree": tree, "filters": filters}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    for name in parser.parse_args().parts or PARTS:
+        folder = Path(tempfile.mkdtemp(prefix="scrubjay-bench-"))
+        try:
+            print(f"\n== {name}", flush=True)
+            asyncio.run(PARTS[name](folder))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

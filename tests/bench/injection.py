@@ -1,0 +1,186 @@
+"""Measures what is put beside a prompt: how often it is right, how often there is silence where there is nothing to say, and what it costs
+the prompt. Content is judged in this process, time at the hook's own process with an engine behind it.
+
+    python tests/bench/injection.py --data locomo10.json [--conversations 1,3] [--homes FOLDER] [--prompts 40] [--json FILE]
+
+A question of LoCoMo, or a developer's, counts as a prompt; it is spoken to rightly when a line of the block comes from a turn or fact
+that holds the answer. Only numbers are printed and written, never what was said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import developer
+import host
+import numpy as np
+from calibration import HALVES
+from figures import Row, grid, header, percentile, spread, table
+from homes import COMMAND, Place
+from judged import ADVERSARIAL, renamed
+from kept import SCOPE, opened, said_in
+from locomo import Haystack, load
+
+from scrubjay.engine.core import Core
+from scrubjay.injection import FLOOR, asks, injection
+from scrubjay.models.requests import SearchMemories
+
+FLOORS = (0.5, 0.6, 0.7, 0.8, 0.9)
+ROOM = 2048  # bytes, as the hooks ask for
+_ORIGIN = re.compile(r"^- \S+ \((?:session (.+?), turn (\d+)|fact)\): (.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Prompted:
+    """One prompt: at each floor, the lines of its block and how many of them were right."""
+
+    kind: str
+    half: str
+    blocks: dict[float, tuple[int, int]]  # floor -> lines, right ones
+
+
+def main() -> int:
+    """Measure what the options choose."""
+    parser = _parser()
+    options = parser.parse_args()
+    if not options.data.is_file():
+        parser.error(f"there is no file {options.data}; give the published locomo10.json")
+    every = load(options.data)
+    chosen = [number - 1 for number in options.conversations or range(1, len(every) + 1)]
+    about = header()
+    with tempfile.TemporaryDirectory(prefix="scrubjay-injection-") as folder:
+        prompted = asyncio.run(_all(every, chosen, options.homes or Path(folder)))
+    took = list(times(options.prompts)) if options.prompts else []
+    print("\n".join(f"{name:>9}: {value}" for name, value in about.items()), end="\n\n")
+    print(contents(prompted), *([table(took)] if took else []), sep="\n\n")
+    if options.json:
+        written = {"about": about, "prompts": [asdict(each) for each in prompted], "times": [asdict(row) for row in took]}
+        options.json.write_text(json.dumps(written), encoding="utf-8")
+    return 0
+
+
+async def _all(every: Sequence[Haystack], chosen: Sequence[int], homes: Path) -> list[Prompted]:
+    return [each async for each in _prompted(every, chosen, homes)]
+
+
+async def _prompted(every: Sequence[Haystack], chosen: Sequence[int], homes: Path) -> AsyncIterator[Prompted]:
+    for number in chosen:
+        haystack, foreign = every[number], every[(number + 2) % len(every)]
+        half = haystack.questions[0].half
+        async with opened(homes, haystack.name, said_in(haystack)) as core:
+            for question in haystack.questions:
+                if question.category != ADVERSARIAL:
+                    turns = {(session, str(turn)) for session, turn in question.evidence}
+                    yield await _prompt(core, question.text, "answered", half, turns, None)
+            for question in foreign.questions:
+                if question.category != ADVERSARIAL:
+                    yield await _prompt(core, renamed(question.text, foreign, haystack), "foreign", half, set(), None)
+            for prompt in developer.WORK:
+                yield await _prompt(core, prompt, "work prompts", half, set(), None)
+    async with opened(homes, "developer", developer.SAID) as core:
+        for kind, questions in developer.QUESTIONS.items():
+            for text, words in questions:
+                yield await _prompt(core, text, kind, "developer", set(), words)
+
+
+async def _prompt(core: Core, text: str, kind: str, half: str, turns: set[tuple[str, str]], words: str | None) -> Prompted:
+    if not asks(text):
+        return Prompted(kind, half, dict.fromkeys(FLOORS, (0, 0)))
+    hits = await core.search_memories(SearchMemories(query=text, top_k=10), SCOPE)
+    blocks = {}
+    for floor in FLOORS:
+        lines = _ORIGIN.findall(injection(hits, session_id="of this prompt", max_bytes=ROOM, floor=floor))
+        right = sum((session, turn) in turns or (words is not None and words in said) for session, turn, said in lines)
+        blocks[floor] = (len(lines), right)
+    return Prompted(kind, half, blocks)
+
+
+def contents(prompted: Sequence[Prompted]) -> str:
+    """Silence, rightness and length at each floor; the shipped floor is marked."""
+    lines = [("prompts", "n", "", *(f"{floor:.1f}{' (shipped)' if floor == FLOOR else ''}" for floor in FLOORS))]
+    for kind in dict.fromkeys(each.kind for each in prompted):
+        for half in (*HALVES, "developer"):
+            some = [each for each in prompted if (each.kind, each.half) == (kind, half)]
+            if not some:
+                continue
+            blocks = [[each.blocks[floor] for each in some] for floor in FLOORS]
+            lines.append((f"{kind}, {half}", str(len(some)), "silent", *(_percent(not count for count, _ in each) for each in blocks)))
+            if kind.endswith("answered"):
+                spoken = [[(count, right) for count, right in each if count] for each in blocks]
+                lines.append(("", "", "spoken to rightly", *(_percent(right > 0 for _, right in each) for each in blocks)))
+                lines.append(("", "", "right, of what is said", *(_percent(right > 0 for _, right in each) for each in spoken)))
+                lines.append(
+                    ("", "", "lines a block", *(f"{np.mean([count for count, _ in each]):.1f}" if each else "" for each in spoken))
+                )
+    return grid(lines)
+
+
+def _percent(shares: Iterator[bool]) -> str:
+    values = list(shares)
+    return f"{100 * np.mean(values):.1f} %" if values else ""
+
+
+def times(prompts: int) -> Iterator[Row]:
+    """UserPromptSubmit as a whole process with injection and without, in turns with the bare interpreter of the same moment."""
+    with Place() as place:
+        place.start_engine()
+        with place.client() as client:
+            client.initialize()
+            for kind, arguments in developer.SAID:
+                client.call({"turn": "record_turn", "memory": "add_memory"}[kind], dict(arguments))
+        place.until("embedded", lambda status: status["records"]["waiting_for_vector"] == 0, 120)
+        took: dict[str, list[float]] = {"injection on": [], "injection off": [], "bare": []}
+        questions = [question for question, _ in developer.ANSWERED]
+        for switch in ("on", "off"):
+            subprocess.run(
+                [COMMAND, "config", "inject", "true" if switch == "on" else "false"], env=place.env, check=True, stdout=subprocess.DEVNULL
+            )
+            for number in range(prompts):
+                payload = _payload(place, questions[number % len(questions)], f"{switch}-{number}")
+                took[f"injection {switch}"].append(host.run(place, (host.script("user_prompt_submit"),), payload) * 1e3)
+                took["bare"].append(host.run(place, host.BARE, payload) * 1e3)
+    bare = percentile(took["bare"], 0.5)
+    for name, ms in took.items():
+        above = "" if name == "bare" else f": p50 is bare {percentile(ms, 0.5) - bare:+.1f} ms"
+        what = "... `python -I -S -c pass` in between" if name == "bare" else f"UserPromptSubmit hook, whole process, {name}"
+        yield Row(what, "", spread(ms) + above, samples={"ms": ms})
+
+
+def _payload(place: Place, prompt: str, id: str) -> bytes:
+    event = {
+        "session_id": "of-this-prompt",
+        "prompt_id": id,
+        "transcript_path": str(place.folder / "transcript.jsonl"),
+        "cwd": str(place.project),
+        "permission_mode": "default",
+        "hook_event_name": "UserPromptSubmit",
+        "prompt": prompt,
+    }
+    return json.dumps(event).encode()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="Measure what is put beside a prompt.")
+    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help="locomo10.json, as published")
+    parser.add_argument("--conversations", type=_list, metavar="1,3", help="only these, counted from 1")
+    parser.add_argument("--homes", type=Path, metavar="FOLDER", help="keep the filled homes there, and use those that are there")
+    parser.add_argument("--prompts", type=int, default=40, metavar="N", help="prompts that are timed, with and without; 0 for none")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers of every prompt there")
+    return parser
+
+
+def _list(text: str) -> list[int]:
+    return [int(number) for number in text.split(",")]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

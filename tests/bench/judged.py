@@ -1,0 +1,112 @@
+"""Questions with and without an answer in the store, put to the product's own retrieval, and how right its hits were. Knows what
+counts as right; makes no tables.
+
+answered: LoCoMo's categories 1 to 4. foreign: the same categories of the next conversation but one (of the same half), its
+speakers' names replaced by this one's. adversarial: category 5, which asks about the wrong person. developer: `developer.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import developer
+from kept import SCOPE, opened, said_in
+from locomo import Haystack
+from signals import signals
+
+from scrubjay.engine.core import Core
+from scrubjay.retrieval.candidates import Candidate
+from scrubjay.retrieval.query import Question
+from scrubjay.retrieval.retrieve import retrieve
+
+HITS = 10
+ADVERSARIAL = 5
+Right = Callable[[Candidate], bool]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One question's first hits: the relevance of each and whether it was right; and what else may tell whether there is an answer."""
+
+    kind: str
+    half: str
+    relevance: tuple[float, ...]
+    right: tuple[bool, ...]
+    evidence: float
+    signals: dict[str, float]
+
+    @property
+    def first(self) -> float:
+        return self.relevance[0] if self.relevance else 0.0
+
+    @property
+    def answered(self) -> bool:
+        return any(self.right)
+
+    def kept(self, threshold: float) -> int:
+        """How many hits the threshold lets through."""
+        return sum(value >= threshold for value in self.relevance)
+
+    def right_kept(self, threshold: float) -> bool:
+        """Whether a right one is among them."""
+        return any(right and value >= threshold for right, value in zip(self.right, self.relevance, strict=True))
+
+
+async def judged(every: Sequence[Haystack], chosen: Sequence[int], homes: Path, *, words_only: bool) -> AsyncIterator[Judged]:
+    """Every question of the chosen conversations (from 0) and of developers; with `words_only` as if there were no model."""
+    for number in chosen:
+        haystack = every[number]
+        foreign = every[(number + 2) % len(every)]
+        half = haystack.questions[0].half
+        async with opened(homes, haystack.name, said_in(haystack)) as core:
+            for question in haystack.questions:
+                kind = "adversarial" if question.category == ADVERSARIAL else "answered"
+                where = question.evidence
+                yield await _ask(core, question.text, kind, half, lambda row, where=where: (row.session_id, row.place) in where, words_only)
+            for question in foreign.questions:
+                if question.category != ADVERSARIAL:
+                    yield await _ask(core, renamed(question.text, foreign, haystack), "foreign", half, _never, words_only)
+    async with opened(homes, "developer", developer.SAID) as core:
+        for kind, questions in developer.QUESTIONS.items():
+            for text, words in questions:
+                yield await _ask(core, text, kind, "developer", _holding(words), words_only)
+
+
+def renamed(text: str, theirs: Haystack, ours: Haystack) -> str:
+    """A question about the speakers of one conversation, asked about those of another."""
+    for name, other in zip(_speakers(theirs), _speakers(ours), strict=False):
+        text = re.sub(rf"\b{re.escape(name)}\b", other, text)
+    return text
+
+
+def _speakers(haystack: Haystack) -> Iterable[str]:
+    return dict.fromkeys(turn.role for turn in haystack.turns)
+
+
+def _never(row: Candidate) -> bool:
+    return False
+
+
+def _holding(words: str | None) -> Right:
+    return lambda row: words is not None and words in (developer.whole(row.session_id, row.place) or (row.found.text if row.found else ""))
+
+
+async def _ask(core: Core, text: str, kind: str, half: str, is_right: Right, words_only: bool) -> Judged:
+    question = Question(text=text, scopes=(SCOPE,), srcs=("memory", "turn"), now=datetime.now(UTC))
+    ranked = await retrieve(core.store, question, _no_vector if words_only else core.indexer.embed_query)
+    return Judged(
+        kind=kind,
+        half=half,
+        relevance=tuple(ranked.relevance[:HITS].tolist()),
+        right=tuple(is_right(row) for row in ranked.rows[:HITS]),
+        evidence=ranked.grounds.evidence,
+        signals=signals(text, ranked),
+    )
+
+
+async def _no_vector(text: str) -> None:
+    return None

@@ -1,0 +1,82 @@
+"""Homes that serve many measurements: a haystack is recorded and embedded once, in this process, and opened again by the next run.
+Knows cores, homes and the marks of those that are complete; does not know what is asked of them."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import sys
+import time
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+from uuid import uuid4
+
+from locomo import Haystack
+
+from scrubjay.engine.core import Core, open_core
+from scrubjay.home import open_home
+from scrubjay.models.requests import AddMemory, RecordTurn, parse
+from scrubjay.settings import Settings
+from scrubjay.store.index_note import SCHEMA_VERSION
+from scrubjay.writes import envelope
+
+SCOPE = "repo_orchard__0123456789abcdef"
+_TOGETHER = 64  # writes that wait for one commit
+_KINDS = {"turn": RecordTurn, "memory": AddMemory}
+
+
+class Said(NamedTuple):
+    """One write: the arguments of `record_turn` or of `add_memory`."""
+
+    kind: Literal["turn", "memory"]
+    arguments: Mapping[str, Any]
+
+
+def said_in(haystack: Haystack) -> list[Said]:
+    """Every utterance of a haystack as a turn."""
+    return [
+        Said("turn", {"session_id": turn.session, "turn": turn.number, "role": turn.role, "text": turn.text, "ts": turn.ts})
+        for turn in haystack.turns
+    ]
+
+
+@asynccontextmanager
+async def opened(folder: Path, name: str, said: Sequence[Said]) -> AsyncIterator[Core]:
+    """A core over the home of these writes under `folder`: filled and embedded on the first call, as it was left on later ones.
+
+    Raises:
+        RuntimeError: the model or the store does not let texts be embedded.
+    """
+    mark = hashlib.sha256(repr((SCHEMA_VERSION, [*map(tuple, said)])).encode()).hexdigest()[:16]
+    path = folder / f"{name.replace(' ', '-')}-{mark}"
+    core = await open_core(open_home(str(path)), Settings(), lambda: datetime.now(UTC))
+    try:
+        if not (path / "complete").exists():
+            start = time.perf_counter()
+            await _fill(core, said)
+            (path / "complete").touch()
+            print(f"{name}: {len(said):,} records, embedded after {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+        await core.indexer.check_space()
+        if core.indexer.trouble:
+            raise RuntimeError(core.indexer.trouble)
+        yield core
+    finally:
+        await core.close()
+
+
+async def _fill(core: Core, said: Sequence[Said]) -> None:
+    for start in range(0, len(said), _TOGETHER):
+        await asyncio.gather(*(core.write(made) for made in _envelopes(core, said[start : start + _TOGETHER])))
+    await core.writer.settle()
+    encoder = await core.indexer.load()
+    while await core.indexer.embed_some(encoder) or (await core.status())["records"]["waiting_for_vector"]:
+        pass
+
+
+def _envelopes(core: Core, said: Iterable[Said]) -> Iterable[Any]:
+    for kind, arguments in said:
+        request = parse(_KINDS[kind], dict(arguments))
+        yield envelope(kind, request, id=uuid4().hex, scope=SCOPE, source="bench", at=core.clock())

@@ -1,0 +1,152 @@
+"""Measures one engine over 1,000 to 1,000,000 passages: searches, single writes, indexes, disk and memory, and prints tables.
+
+    python tests/bench/scale.py [--passages 1000 10000 100000 1000000] [--searches 200] [--writes 2000] [--json FILE]
+
+Every size is filled by one process and measured by a fresh one, in a temporary home that is removed at the end. A million passages
+need some 8 GB of disk and half an hour.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import scale_engine
+import scale_load
+from figures import grid, header, load, percentile
+from scale_engine import KINDS, Measured, Searches
+from scale_load import BY_ENGINE, Loaded
+
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+REACH = {10_000: 25.0, 100_000: 40.0, 1_000_000: 100.0}  # passages -> p95 of a search in ms, embedding not counted
+DEFINITIONS = """\
+text: turns of two sides and a summary (3 passages of 40 to 250 characters), 20 turns a session, 8 projects of unequal size; 60,000
+words by Zipf's law, a third of a session's words its own topics. Up to 10,000 passages: recorded through the engine, vectors of the
+bundled model. Above: the product's records and passages added in blocks, vectors drawn near the first 10,000 (cosine 0.8).
+search: the look into the spool and `recall.search_memories` in the engine's process, its question embedded before the clock starts;
+in turn with the shipped defaults over a project (budget 1,500 tokens), 10 hits with two turns each side, and over every scope.
+loaded: after filling, compaction and a fresh start. written: after {writes:,} turns recorded one by one, embedded and tidy by the
+engine's own upkeep. while embedding: the first searches after the last write, with the new passages' vectors still coming.
+processor: time of all threads. nearest: share of the exact 200 nearest that the vector leg finds. peak: VmHWM of the engine's process,
+which holds the model. index: the vector index built anew over all rows. times in ms, sizes in MB (10^6 bytes)."""
+
+
+def main() -> int:
+    """Measure every size asked for; the exit code is 1 when one falls short."""
+    parser = argparse.ArgumentParser(description="Measure one engine over up to a million passages.")
+    parser.add_argument("--passages", nargs="+", type=int, default=SIZES, metavar="N", help="sizes; 1000 10000 100000 1000000")
+    parser.add_argument("--searches", type=int, default=300, metavar="N", help="questions a round, a third of each kind")
+    parser.add_argument("--writes", type=int, default=2_000, metavar="N", help="turns recorded one by one between the rounds")
+    parser.add_argument("--folder", metavar="DIR", help="where the temporary homes lie; else where the system puts such folders")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every single value there")
+    options = parser.parse_args()
+    os.environ.setdefault("LANCEDB_LOG", "error")  # as in the engine; the processes below inherit it
+    about = header()
+    found: list[tuple[int, Loaded, Measured]] = []
+    with tempfile.TemporaryDirectory(prefix="scrubjay-scale-", dir=options.folder) as folder:
+        real = str(Path(folder) / "real.npy")
+        for size in sorted(options.passages):
+            if size > BY_ENGINE and not Path(real).exists():
+                _say(f"{BY_ENGINE:,} passages, for their vectors")
+                with tempfile.TemporaryDirectory(dir=folder) as home:
+                    _in_a_process(scale_load.load, home, BY_ENGINE, real)
+            _say(f"{size:,} passages")
+            with tempfile.TemporaryDirectory(dir=folder) as home:
+                loaded = _in_a_process(scale_load.load, home, size, real)
+                measured = _in_a_process(scale_engine.measure, home, loaded.turns, options.searches, options.writes)
+            found.append((size, loaded, measured))
+    about["load"] += f" before, {load()} after"
+    print("\n".join(f"{name:>9}: {value}" for name, value in about.items()), end="\n\n")
+    definitions = DEFINITIONS.format(writes=options.writes)
+    print(definitions, searches(found), stores(found), sep="\n\n")
+    if options.json:
+        sizes = [{"passages": size, "loaded": loaded._asdict(), "measured": _plain(measured)} for size, loaded, measured in found]
+        options.json.write_text(json.dumps({"about": about, "definitions": definitions, "sizes": sizes}), encoding="utf-8")
+    return int(any(short(size, each) for size, _, measured in found for each in (measured.before, measured.after)))
+
+
+def short(size: int, round: Searches) -> bool:
+    """Whether the p95 of all kinds of search together is above what was to be reached."""
+    return size in REACH and percentile(_every(round), 0.95) > REACH[size]
+
+
+def searches(found: Sequence[tuple[int, Loaded, Measured]]) -> str:
+    """A line a size and round: all searches, then each kind."""
+    lines = [("passages", "when", "p50", "p95", "reach", "", *(f"{kind} p50 / p95" for kind in KINDS), "processor", "nearest")]
+    for size, _, measured in found:
+        rounds = {"loaded": measured.before, "written": measured.after, "while embedding": measured.during}
+        for when, each in rounds.items():
+            judged = size in REACH and when != "while embedding"
+            verdict = ("SHORT" if short(size, each) else "ok") if judged else ""
+            by_kind = [f"{percentile(ms, 0.5):.1f} / {percentile(ms, 0.95):.1f}" for ms in each.ms.values()]
+            every = [f"{percentile(_every(each), share):.1f}" for share in (0.5, 0.95)]
+            near = f"{100 * measured.nearest:.1f} %" if when == "loaded" else ""
+            lines.append((f"{size:,}", when, *every, f"{REACH[size]:g}" if judged else "", verdict, *by_kind, f"{each.cpu:.1f}", near))
+    return grid(lines)
+
+
+def stores(found: Sequence[tuple[int, Loaded, Measured]]) -> str:
+    """A line a size: writing, indexes, disk and memory."""
+    heads = (
+        "passages",
+        "turns",
+        "filled s",
+        "tidied s",
+        "index s",
+        "`record_turn` p50 / p95",
+        "question p50",
+        "disk",
+        "peak",
+        "written peak",
+    )
+    lines = [heads]
+    for _, loaded, measured in found:
+        lines.append(
+            (
+                f"{loaded.passages:,}",
+                f"{loaded.turns:,}",
+                f"{loaded.seconds:.0f} {loaded.way}",
+                _seconds(loaded.tidied),
+                _seconds(measured.index_seconds),
+                f"{percentile(measured.record, 0.5):.1f} / {percentile(measured.record, 0.95):.1f}",
+                f"{percentile(measured.embedding, 0.5):.1f}",
+                f"{measured.disk:.0f}",
+                f"{measured.peak_before:.0f}",
+                f"{measured.peak:.0f}",
+            )
+        )
+    return grid(lines)
+
+
+def _in_a_process(work: Callable[..., Any], *arguments: Any) -> Any:
+    """What `work` returns, from a process of its own: memory of one does not count for the next."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(work, *arguments).result()
+
+
+def _every(round: Searches) -> list[float]:
+    return [ms for each in round.ms.values() for ms in each]
+
+
+def _seconds(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
+
+
+def _plain(measured: Measured) -> dict[str, Any]:
+    return {name: value._asdict() if isinstance(value, Searches) else value for name, value in measured._asdict().items()}
+
+
+def _say(what: str) -> None:
+    print(what, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

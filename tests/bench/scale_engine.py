@@ -1,0 +1,177 @@
+"""One engine over a filled home, in this process: how fast it searches and records, before and after many single writes, and what
+it holds in memory. Knows the verbs of the engine's core; does not know how the home was filled or how figures are shown.
+
+A search is the engine's own: the look into the spool, then `recall.search_memories`. Its question was embedded before the clock
+started, and that time is told apart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psutil
+import scale_text
+from homes import peak_memory
+from scale_load import opened, record, settled
+
+from scrubjay.encoders.token_codes import Asked
+from scrubjay.engine.core import Core
+from scrubjay.home import open_home
+from scrubjay.models import requests
+from scrubjay.models.fields import EVERY_SCOPE
+from scrubjay.recall import search_memories
+from scrubjay.store import sql
+from scrubjay.store.schema import VECTOR
+from scrubjay.store.tables import index_vectors
+
+_WARM = 25
+KINDS: dict[str, dict[str, Any]] = {
+    "budget": {},  # the shipped default: 1,500 tokens of single turns
+    "window": {"top_k": 10, "prev_turns": 2, "next_turns": 2},
+    "everywhere": {"scope": EVERY_SCOPE},
+}
+_OTHERS = 10**6  # the number of the first question after the writes: no two searches are alike
+
+
+class Ready(NamedTuple):
+    """A question that only has to be searched for."""
+
+    scope: str
+    question: str
+    asked: Asked
+
+
+class Searches(NamedTuple):
+    """Milliseconds of each search by kind, and the processor time of all of them (every thread) by search."""
+
+    ms: dict[str, list[float]]
+    cpu: float
+
+
+class Measured(NamedTuple):
+    """One engine's figures: times in ms or s, memory and disk in MB (10^6 bytes)."""
+
+    embedding: list[float]
+    before: Searches
+    during: Searches  # while the new turns are being embedded
+    after: Searches
+    record: list[float]
+    nearest: float  # share of the exact 200 nearest that the vector leg found
+    index_seconds: float | None
+    disk: float
+    peak_before: float
+    peak: float
+    opened: float
+
+
+def measure(folder: str, turns: int, searches: int, writes: int) -> Measured:
+    """Search, write `writes` turns one by one, search again. `turns` says how many the home holds."""
+    return asyncio.run(_measured(folder, turns, searches, writes))
+
+
+async def _measured(folder: str, turns: int, searches: int, writes: int) -> Measured:
+    start = time.perf_counter()
+    core = await opened(open_home(folder))
+    took = time.perf_counter() - start
+    embedding, ready = await _embedded(core, [scale_text.question(n, turns) for n in range(_WARM + searches)])
+    await _searched(core, ready[:_WARM])
+    before = await _searched(core, ready[_WARM:])
+    peak_before = _peak()
+    nearest = await _nearest(core, ready[_WARM:][:40])
+    _say(f"searched: {_spread(before)}, {100 * nearest:.1f} % of the nearest found")
+    record_ms = [await _timed(record(core, turns + number)) for number in range(writes)]
+    _say("recorded")
+    await core.writer.settle()
+    _, others = await _embedded(core, [scale_text.question(_OTHERS + n, turns + writes) for n in range(searches // 2 + searches)])
+    during = await _searched(core, others[: searches // 2])
+    _say(f"while embedding: {_spread(during)}")
+    await settled(core)
+    after = await _searched(core, others[searches // 2 :])
+    _say(f"after the writes: {_spread(after)}")
+    peak = _peak()
+    index_seconds = await _index_built(core)
+    await core.close()
+    return Measured(embedding, before, during, after, record_ms, nearest, index_seconds, disk_of(folder), peak_before, peak, took)
+
+
+async def _embedded(core: Core, questions: list[tuple[int, str]]) -> tuple[list[float], list[Ready]]:
+    ms, ready = [], []
+    for scope, question in questions:
+        start = time.perf_counter()
+        asked = await core.indexer.embed_query(question)
+        ms.append((time.perf_counter() - start) * 1e3)
+        if asked is None:
+            raise RuntimeError(f"Meaning cannot be searched: {core.indexer.trouble}")
+        ready.append(Ready(scale_text.scope_name(scope), question, asked))
+    return ms, ready
+
+
+async def _searched(core: Core, ready: list[Ready]) -> Searches:
+    """Every question once, the kinds of search in turn."""
+    ms: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    used = time.process_time()
+    for number, (scope, question, asked) in enumerate(ready):
+        kind = list(KINDS)[number % len(KINDS)]
+        request = requests.parse(requests.SearchMemories, {"query": question, **KINDS[kind]})
+        ms[kind].append(await _timed(_search(core, request, scope, asked)))
+    return Searches(ms, (time.process_time() - used) / max(len(ready), 1) * 1e3)
+
+
+async def _search(core: Core, request: requests.SearchMemories, scope: str, asked: Asked) -> None:
+    async def embed(_: str) -> Asked:
+        return asked
+
+    await core.writer.drain()
+    if not (await search_memories(core.store, request, scope=scope, now=core.clock(), embed=embed)).results:
+        raise RuntimeError(f"Nothing was found for {request.query!r} in {scope}.")
+
+
+async def _nearest(core: Core, ready: list[Ready]) -> float:
+    """The share of the exact 200 nearest passages of a scope that the vector leg finds."""
+    shares = []
+    for scope, _, asked in ready:
+        where = sql.both(sql.equal("scope", scope), sql.equal("hidden", False))
+        found = await core.store.by_vector(asked.vector, where, 200)
+        exact = core.store.tables.passages.query().nearest_to(asked.vector).distance_type("cosine").where(where).bypass_vector_index()
+        rows = await exact.select(["id", "_distance"]).limit(200).to_arrow()
+        shares.append(len({*found["id"].to_pylist()} & {*rows["id"].to_pylist()}) / len(rows))
+    return sum(shares) / len(shares)
+
+
+async def _index_built(core: Core) -> float | None:
+    """Seconds to build the vector index anew over all rows; None where there is none."""
+    table = core.store.tables.passages
+    if not any(index.name == f"{VECTOR}_idx" for index in await table.list_indices()):
+        return None
+    start = time.perf_counter()
+    await index_vectors(table, segments=0)
+    return time.perf_counter() - start
+
+
+async def _timed(work: Awaitable[None]) -> float:
+    start = time.perf_counter()
+    await work
+    return (time.perf_counter() - start) * 1e3
+
+
+def disk_of(folder: str) -> float:
+    """MB of all files below a folder."""
+    return sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file()) / 1e6
+
+
+def _peak() -> float:
+    return peak_memory(psutil.Process()) / 1e6
+
+
+def _spread(searches: Searches) -> str:
+    every = sorted(ms for kind in searches.ms.values() for ms in kind)
+    return f"p50 {every[len(every) // 2]:.1f}, p95 {every[int(0.95 * len(every))]:.1f} ms, {searches.cpu:.1f} ms of processor"
+
+
+def _say(what: str) -> None:
+    print(f"    {what}", file=sys.stderr, flush=True)

@@ -1,0 +1,195 @@
+"""Fills a home with a number of passages: turn by turn as an engine does, or in blocks of Arrow rows where that would take days.
+Knows both ways and the files a home is made of; does not measure what the home is then like.
+
+Up to `BY_ENGINE` passages every turn goes through the write path and every vector is the bundled model's. Above, records and
+passages are made by the product's own functions and added in blocks; a vector is drawn near the vector of one of the first
+passages, `NEAR` of it that direction and the rest noise, so that the rows lie as unevenly as real ones do. The codes of a passage's
+tokens are random bits of the length that the model gives to texts of that many characters.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scale_text
+from numpy.typing import NDArray
+
+from scrubjay.encoders import EmbeddingWorker, open_encoder
+from scrubjay.encoders.token_codes import BITS
+from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.indexing import Indexer
+from scrubjay.engine.upkeep import IDLE, Bounds, Upkeep
+from scrubjay.home import Home, open_home
+from scrubjay.ids import derived_id
+from scrubjay.models import requests
+from scrubjay.models.records import Passage, Turn
+from scrubjay.settings import Settings
+from scrubjay.store.opening import open_store
+from scrubjay.store.schema import VECTOR, arrow_schema, to_table
+from scrubjay.store.store import Store
+from scrubjay.turns import PARTITION, made_summary, passages
+from scrubjay.writes import envelope
+
+BY_ENGINE = 10_000
+PER_TURN = 3  # both sides and the summary
+NEAR = 0.8  # cosine of a drawn vector and the one it was drawn near; LoCoMo's turns have a nearest neighbour at 0.6 to 0.8
+_BLOCK = 4_000  # turns an Arrow block
+_SAMPLE = 100  # turns whose texts say how long codes are
+_TOKEN = BITS // 8  # bytes of one token's code
+
+
+class Loaded(NamedTuple):
+    """What filling took, in seconds; `tidied` is compaction with the first build of the indexes, after a load in blocks."""
+
+    turns: int
+    passages: int
+    way: str
+    seconds: float
+    tidied: float | None
+
+
+class Drawn(NamedTuple):
+    """Where vectors are drawn near, (real, dim), and how many bytes of token codes a character has."""
+
+    near: NDArray[np.float32]
+    space_id: str
+    codes_per_character: float
+
+    def vectors(self, count: int, random: np.random.Generator) -> NDArray[np.float32]:
+        """Unit vectors, each at a cosine of about `NEAR` to one of the real ones."""
+        noise = random.standard_normal((count, self.near.shape[1]), dtype=np.float32)
+        noise *= np.sqrt(1 - NEAR**2) / np.linalg.norm(noise, axis=1, keepdims=True)
+        found = NEAR * self.near[random.integers(len(self.near), size=count)] + noise
+        return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+    def embedded(self, piece: Passage, random: np.random.Generator) -> Passage:
+        """The passage as the engine's indexer leaves it: summaries get no codes."""
+        tokens = max(1, round(len(piece.text) * self.codes_per_character / _TOKEN))
+        codes = None if piece.role == "summary" else random.bytes(tokens * _TOKEN)
+        return piece.model_copy(update={"space_id": self.space_id, "token_vectors": codes})
+
+
+def load(folder: str, count: int, real: str) -> Loaded:
+    """Fill the home in `folder` with at least `count` passages. `real` is the file of real vectors: written, or read above `BY_ENGINE`."""
+    home = open_home(folder)
+    return asyncio.run(_by_engine(home, count, Path(real)) if count <= BY_ENGINE else _in_blocks(home, count, Path(real)))
+
+
+def recording(number: int) -> tuple[str, dict[str, Any]]:
+    """(scope, arguments of `record_turn`) of the turn of this number."""
+    said = scale_text.turn(number)
+    arguments = {"session_id": _session(said), "turn": said.place, "user": said.user, "assistant": said.assistant}
+    return scale_text.scope_name(said.scope), arguments | {"ts": said.at.isoformat()}
+
+
+async def record(core: Core, number: int) -> None:
+    """Write the turn of this number as a face does.
+
+    Raises:
+        RuntimeError: it was there before.
+    """
+    scope, arguments = recording(number)
+    request = requests.parse(requests.RecordTurn, arguments)
+    answer = await core.write(envelope("turn", request, id=f"bench-{number:08d}", scope=scope, source="bench", at=core.clock()))
+    if not answer.stored:  # type: ignore[union-attr]
+        raise RuntimeError(f"Turn {number} was there before.")
+
+
+async def opened(home: Home) -> Core:
+    """The engine's core over this home, once its model was compared with the store."""
+    core = await open_core(home, Settings(), lambda: datetime.now(UTC))
+    await core.indexer.embed_query("the first question waits for the model")
+    return core
+
+
+async def settled(core: Core) -> None:
+    """Wait until everything written is committed, embedded, and tidy by the engine's own measure."""
+    await core.writer.settle()
+    while not core.indexer.idle or await core.store.unembedded(1):
+        await asyncio.sleep(0.5)
+    await core.upkeep.tidy(IDLE)
+
+
+async def _by_engine(home: Home, count: int, real: Path) -> Loaded:
+    turns = -(-count // PER_TURN)
+    core, start = await opened(home), time.perf_counter()
+    for number in range(turns):
+        await record(core, number)
+        if number % 500 == 499:
+            _say(f"{number + 1:,} of {turns:,} turns recorded")
+    _say("recorded; embedding")
+    await settled(core)
+    took = time.perf_counter() - start
+    held = await core.store.count_passages()
+    if count == BY_ENGINE:
+        rows = await core.store.tables.passages.query().select([VECTOR]).to_arrow()
+        np.save(real, np.stack(rows[VECTOR].to_numpy(zero_copy_only=False)))
+    await core.close()
+    return Loaded(turns, held, "through the engine", took, None)
+
+
+async def _in_blocks(home: Home, count: int, real: Path) -> Loaded:
+    start = time.perf_counter()
+    worker = EmbeddingWorker(lambda: open_encoder(verdicts=Path(home.models)))
+    worker.start()
+    encoder = await worker.ready()
+    store = await open_store(home.data, dim=encoder.space.dim)
+    await Indexer(store, worker).check_space()  # notes the model's space, as an engine does over an empty store
+    texts = [piece.text for number in range(_SAMPLE) for piece in passages(_turn(number))]
+    codes = (await worker.passages(texts)).codes
+    worker.close()
+    drawn = Drawn(np.load(real), encoder.space.space_id, sum(map(len, codes)) / sum(map(len, texts)))
+    turns = -(-count // PER_TURN)
+    for first in range(0, turns, _BLOCK):
+        await _add(store, range(first, min(turns, first + _BLOCK)), drawn)
+        _say(f"{min(turns, first + _BLOCK):,} of {turns:,} turns added")
+    took, start = time.perf_counter() - start, time.perf_counter()
+    upkeep = Upkeep(store)
+    await upkeep.tidy(Bounds(0, 0))  # whatever the engine's own bounds: a store that was filled long ago is tidy
+    if upkeep.failures:
+        raise RuntimeError("The compaction failed; the log says why.")
+    return Loaded(turns, await store.count_passages(), "in blocks", took, time.perf_counter() - start)
+
+
+async def _add(store: Store, numbers: range, drawn: Drawn) -> None:
+    turns = list(map(_turn, numbers))
+    random = np.random.default_rng((7, numbers.start))
+    pieces = [drawn.embedded(piece, random) for turn in turns for piece in passages(turn)]
+    table = to_table(pieces, arrow_schema(Passage, dim=drawn.near.shape[1]), list(drawn.vectors(len(pieces), random)))
+    await store.tables.passages.add(table)
+    await store.tables.turns.add(to_table(turns, arrow_schema(Turn)))
+
+
+def _turn(number: int) -> Turn:
+    """What `record_turn` would make of it."""
+    said = scale_text.turn(number)
+    scope, session = scale_text.scope_name(said.scope), _session(said)
+    turn = Turn(
+        id=derived_id("turn", scope, session, "turn", str(said.place)),
+        scope=scope,
+        partition_id=PARTITION,
+        source="bench",
+        created_at=said.at,
+        updated_at=said.at,
+        last_accessed_at=said.at,
+        session_id=session,
+        turn=said.place,
+        user=said.user,
+        assistant=said.assistant,
+        started_at=said.at,
+    )
+    return turn.model_copy(update={"summary": made_summary(turn)})
+
+
+def _session(said: scale_text.Said) -> str:
+    return f"session-{said.session:06d}"
+
+
+def _say(what: str) -> None:
+    print(f"    {what}", file=sys.stderr, flush=True)
