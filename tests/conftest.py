@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
+from buckets import BUCKET, s3_server
 from hashing_encoder import HashingEncoder
 from hypothesis import HealthCheck, settings
 from mcp import Client
@@ -16,7 +18,8 @@ from scrubjay.engine.core import Core, open_core
 from scrubjay.engine.engine import Engine
 from scrubjay.home import Home, open_home
 from scrubjay.settings import Settings
-from scrubjay.store.store import Store, open_store
+from scrubjay.store.opening import open_store
+from scrubjay.store.store import Store
 from scrubjay.tools.caller import Caller, set_caller
 from scrubjay.tools.server import build_server
 
@@ -84,3 +87,18 @@ async def client(engine: Engine, project: Path, request: pytest.FixtureRequest) 
     async with Client(build_server(engine), mode=request.param) as connected:
         assert (connected.protocol_version < "2026") == (request.param == "legacy")
         yield connected
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[dict[str, str]]:
+    """An S3 server with a bucket; the AWS_* variables of who is to use it."""
+    with s3_server() as variables:
+        yield variables
+
+
+@pytest.fixture
+def place(s3: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> str:
+    """A prefix of its own in the bucket, and in the environment what is needed to reach it."""
+    for name, value in s3.items():
+        monkeypatch.setenv(name, value)
+    return f"s3://{BUCKET}/{uuid4().hex}"

@@ -8,6 +8,7 @@ from uuid import uuid4
 from scrubjay.engine.core import Core
 from scrubjay.models import requests
 from scrubjay.models.results import DocumentAdded, Forgotten, MemoryAdded, MemoryHits, TurnRecorded
+from scrubjay.models.texts import DocumentText
 from scrubjay.writes import envelope
 
 SCOPE = "repo_demo__0123456789abcdef"
@@ -26,7 +27,7 @@ async def fact(core: Core, content: str, *, scope: str = SCOPE, **args: Any) -> 
 
 
 async def document(core: Core, content: str, *, scope: str = SCOPE, **args: Any) -> DocumentAdded:
-    request = requests.parse(requests.DocumentText, {"content": content, **args})
+    request = requests.parse(DocumentText, {"content": content, **args})
     made = envelope("document", request, id=uuid4().hex, scope=scope, source="test", at=core.clock())
     return await core.write(made)  # type: ignore[return-value]
 

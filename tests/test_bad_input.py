@@ -29,12 +29,6 @@ NEEDED: dict[str, dict[str, Any]] = {
     "add_document": {"content": "A zebra."},
     "forget": {"id": "mem_1"},
 }
-LATER = {
-    "search_memories": {"filters", "as_of", "include"},
-    "search_documents": {"filters", "path"},
-    "add_memory": {"updates", "extends", "derives"},
-    "forget": {"query", "scope", "dry_run", "purge"},
-}
 SQL = """'); DROP TABLE turns; -- " ' \\' OR 1=1 /* % _ */ `x` ${y} {z}"""
 MEGABYTE = "x" * 1_000_001
 
@@ -121,13 +115,6 @@ async def test_an_unknown_argument_is_refused_and_the_known_ones_are_named(engin
     assert await nothing_written(engine)
 
 
-@pytest.mark.parametrize(("tool", "name"), [(tool, name) for tool, names in LATER.items() for name in sorted(names)])
-async def test_an_argument_that_is_not_there_yet_is_refused_as_such(engine: Engine, tool: str, name: str):
-    text = await sentence(engine, tool, **{**NEEDED[tool], name: "x"})
-    assert text == f"{name} is not supported by this version of Scrubjay; leave it out."
-    assert await nothing_written(engine)
-
-
 async def test_an_id_of_another_kind_or_of_nothing_is_refused_and_changes_nothing(client: Client, engine: Engine):
     turn, _ = await ask(client, "record_turn", session_id="s-1", user="A zebra.")
     fact, _ = await ask(client, "add_memory", content="A zebra.")
@@ -175,8 +162,8 @@ JSON = st.recursive(_LEAVES, lambda of: st.lists(of) | st.dictionaries(st.text()
 @given(st.data())
 def test_whatever_is_given_becomes_a_request_or_a_sentence(data: st.DataObject):
     offer = data.draw(st.sampled_from(OFFERS))
-    names = st.sampled_from([*offer.request.model_fields, *sorted(offer.later)]) | st.text(st.characters())
+    names = st.sampled_from([*offer.request.model_fields]) | st.text(st.characters())
     try:
-        parse(offer.request, data.draw(st.dictionaries(names, JSON)), later=offer.later)
+        parse(offer.request, data.draw(st.dictionaries(names, JSON)))
     except InputError as error:
         assert str(error).encode() and str(error).endswith(".")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from scrubjay.injection import CLOSE, FLOOR, HITS, OPEN, injection
+from scrubjay.injection import CLOSE, FLOOR, HITS, OPEN, asks, injection
 from scrubjay.models.results import Hit, MemoryHits, Tokens
 
 
@@ -41,6 +41,16 @@ def test_a_hit_is_one_line_with_its_date_and_origin():
 
 def test_what_is_not_relevant_or_was_said_in_this_very_session_is_left_out():
     assert block(hit("faint", relevance=FLOOR - 0.01), hit("here", session="now"), session="now") == []
+
+
+@pytest.mark.parametrize("prompt", ["continue", "yes, do it", "why is this so slow?", "what is it?", " \n"])
+def test_a_prompt_of_hardly_a_word_recalls_nothing(prompt: str):
+    assert not asks(prompt)
+
+
+@pytest.mark.parametrize("prompt", ["which port does the API use?", "HttpClient?", "どのポートを使いますか"])
+def test_a_question_a_name_in_code_and_words_without_spaces_are_enough(prompt: str):
+    assert asks(prompt)
 
 
 def test_it_keeps_to_its_bytes_and_its_number_of_lines():

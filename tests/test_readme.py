@@ -68,3 +68,8 @@ def test_the_resources_of_the_readme_are_the_servers(tmp_path: Path):
 def test_the_files_the_readme_names_exist():
     for name in re.findall(r"`((?:server|tests|hooks)/[\w./-]+)`", README):
         assert (ROOT / name).exists(), name
+
+
+def test_the_lines_for_supermemorys_client_are_those_that_are_run():
+    lines = (ROOT / "tests" / "clients" / "newcomer.py").read_text(encoding="utf-8")
+    assert f"```python\n{lines}```" in README  # tests/stories/test_http_newcomers.py runs them with the client itself

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scrubjay.capture import DEFAULT, policy
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import open_home
-from scrubjay.settings import Settings, capture_view, captured_since, change, describe, load, write_capture
+from scrubjay.settings import Settings, capture_view, captured_since, change, describe, in_store, load, write_capture
 
 HAND_WRITTEN = """# my own notes
 
@@ -206,7 +206,7 @@ def test_a_changed_wish_is_dated_and_an_unchanged_one_keeps_its_date(tmp_path: P
 
 def test_every_setting_is_described_in_one_sentence() -> None:
     described = describe()
-    assert len(described) < 12
+    assert len(described) < 16
     assert ("idle_minutes", "15") in [(key, default) for key, default, _ in described]
     assert all(sentence.endswith(".") and "\n" not in sentence for _, _, sentence in described)
 
@@ -214,3 +214,20 @@ def test_every_setting_is_described_in_one_sentence() -> None:
 def test_reading_settings_loads_no_third_party() -> None:
     code = "import scrubjay.settings, sys; print(sorted({'pydantic', 'numpy', 'lancedb', 'mcp'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("store", ["s3://bucket", "s3://my.bucket/team/a=b/", "none"])
+def test_a_store_is_a_bucket_or_the_homes_own_folder(path: str, store: str) -> None:
+    assert change(path, "store", store).store == (None if store == "none" else store)
+    assert in_store(Settings(), store).store == (None if store == "none" else store)
+    assert in_store(Settings(store="s3://bucket"), None).store == "s3://bucket"
+
+
+@pytest.mark.parametrize(
+    "store", ["db://name", "s3:/bucket", "s3://B", "/a/folder", "gs://bucket", "s3://bucket/x?y", "s3://bucket/../x y"]
+)
+def test_no_other_store_is_possible(path: str, store: str) -> None:
+    with pytest.raises(InputError, match="give s3://bucket/prefix, or none"):
+        change(path, "store", store)
+    with pytest.raises(InputError, match=r"SCRUBJAY_STORE = .* is not possible; give s3://bucket/prefix"):
+        in_store(Settings(), store)

@@ -1,0 +1,47 @@
+"""A user's engine that answers HTTP, as the user starts it: in a process of its own, at a port that was free."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from user import PATIENCE, User
+
+from scrubjay.cli.installation import console_command
+
+
+@contextlib.contextmanager
+def answering(user: User, *options: str) -> Iterator[str]:
+    """`scrubjay serve --http` until the block ends; the URL that it prints, which is also in `engine.json`."""
+    command = [*console_command(), "serve", "--http", "127.0.0.1:0", *options]
+    with subprocess.Popen(command, env=user.env, cwd=user.project, stderr=subprocess.PIPE, text=True) as engine:
+        assert engine.stderr is not None
+        try:
+            yield _url(engine.stderr)
+        finally:
+            engine.terminate()
+            drained = threading.Thread(target=engine.stderr.read)  # so that it is never held up by a full pipe
+            drained.start()
+            engine.wait(PATIENCE)
+            drained.join()
+
+
+def _url(lines: IO[str]) -> str:
+    said = []
+    for line in lines:
+        said.append(line)
+        if line.startswith("HTTP: "):
+            return line.split()[1].rstrip(",")
+    raise AssertionError("".join(said))
+
+
+def facts(user: User) -> dict[str, object]:
+    """What `engine.json` says."""
+    path = Path(user.home.engine_json)
+    return json.loads(path.read_text()) if os.path.exists(path) else {}

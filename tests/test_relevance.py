@@ -1,0 +1,87 @@
+"""Properties of absolute relevance."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from scrubjay.ranking import QUOTED
+from scrubjay.relevance import MIDDLE, behind, chance, coverage, evidence, relevance
+
+shares = st.floats(0, 1)
+columns = st.integers(1, 30).flatmap(lambda n: arrays(float, n, elements=st.floats(0, 3)))
+chances = st.floats(0, 0.999)
+
+
+@given(columns, chances, st.data())
+def test_relevance_keeps_the_order_of_the_ranking_sums_and_stays_in_bounds(total, likely, data):
+    quoted = data.draw(arrays(bool, len(total)))
+    total = total + QUOTED * quoted
+    values = relevance(total, likely, quoted=quoted)
+    assert np.all((values >= 0) & (values <= 1))
+    assert np.all(values[quoted] >= 0.9) and (not quoted.any() or np.all(values[~quoted] < 0.9))
+    for group in (quoted, ~quoted):
+        ranked = np.argsort(total[group], kind="stable")
+        assert np.all(np.diff(values[group][ranked]) >= -1e-12)
+
+
+@given(columns, chances)
+def test_the_best_candidate_has_the_chance_itself_whatever_the_pool(total, likely):
+    assert np.isclose(relevance(total, likely, quoted=np.zeros(len(total), bool)).max(), likely)
+
+
+@given(columns, chances, chances)
+def test_a_better_chance_raises_every_candidate(total, one, other):
+    quoted = np.zeros(len(total), bool)
+    low, high = (relevance(total, likely, quoted=quoted) for likely in sorted((one, other)))
+    assert np.all(high >= low - 1e-12)
+
+
+@given(columns, st.data())
+def test_nothing_is_further_behind_than_its_ranking_sum_says(total, data):
+    quoted = data.draw(arrays(bool, len(total)))
+    distance = behind(total + QUOTED * quoted, quoted=quoted)
+    assert np.all(distance >= -1e-9) and np.isclose(distance.min(), 0.0, atol=1e-9)
+    assert np.allclose(distance, total.max() - total)
+
+
+def test_without_candidates_there_is_no_relevance():
+    assert relevance(np.zeros(0), 0.5, quoted=np.zeros(0, bool)).tolist() == []
+    assert chance(np.zeros(0), np.zeros(0), words_only=np.zeros(0, bool)) == 0.0
+
+
+def test_evidence_adds_up_meaning_and_words():
+    values = evidence(np.array([0.1, 0.45, 0.45, 0.9, np.nan]), np.array([0.0, 0.0, 0.5, 1.0, 1.0]))
+    assert values[0] == 0 and np.isclose(values[1], 0.5) and values[2] > values[1] and values[3] == 1.0 and np.isclose(values[4], 0.8)
+
+
+@given(arrays(float, 5, elements=st.floats(-1, 1)), arrays(float, 5, elements=shares), arrays(bool, 5), st.integers(0, 4))
+def test_more_of_the_questions_words_never_lower_the_chance(cosine, covered, words_only, at):
+    more = covered.copy()
+    more[at] = 1.0
+    assert chance(cosine, more, words_only=words_only) >= chance(cosine, covered, words_only=words_only)
+
+
+def test_the_chance_is_even_in_the_middle_of_the_evidence():
+    cosine = np.array([0.15 + 0.6 * MIDDLE])
+    assert np.isclose(chance(cosine, np.zeros(1), words_only=np.zeros(1, bool)), 0.5)
+
+
+def test_words_speak_for_a_text_that_no_vector_speaks_for():
+    unknown, all_words = np.array([np.nan]), np.array([1.0])
+    assert chance(unknown, all_words, words_only=np.array([True])) > 0.9 > chance(unknown, all_words, words_only=np.array([False]))
+
+
+def test_coverage_counts_content_words_in_their_common_forms():
+    assert coverage("when does Alex like to meet?", "Alex prefers morning meetings.") == 2 / 3
+    assert coverage("what was it?", "anything") == 0.0
+    for said, asked in (("We release weekly", "releases"), ("the query", "queries"), ("it stopped", "stops"), ("no deploys", "deployed")):
+        assert coverage(asked, said) == 1.0
+
+
+def test_words_of_scripts_without_spaces_are_covered_by_their_pairs():
+    assert coverage("部署", "部署脚本在周五运行。") == 1.0
+    assert coverage("周五部署", "部署脚本在周五运行。") == 2 / 3
+    assert coverage("天气", "部署脚本在周五运行。") == 0.0
