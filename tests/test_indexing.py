@@ -239,6 +239,32 @@ async def test_a_turn_that_was_just_recorded_does_not_wait_for_a_backlog_to_be_e
     await core.close()
 
 
+async def test_a_burst_of_short_turns_gets_its_vectors_at_once(home: Home, clock, monkeypatch):
+    """The demo found it: half a session with vectors and half without is searched for a wrong answer."""
+    encoder = Gated()
+    core = await opened(home, clock, lambda: encoder)
+    given: list[int] = []
+    set_vectors = core.store.set_vectors
+
+    async def counted(vectors, *rest):
+        given.append(len(vectors))
+        await set_vectors(vectors, *rest)
+
+    monkeypatch.setattr(core.store, "set_vectors", counted)
+    await turn(core, "a", user="A backlog of one.")
+    await core.writer.settle()
+    await asyncio.to_thread(encoder.reached.wait, 30)
+    for number in range(6):
+        await turn(core, "a", user=f"We settled on zebra {number} for the icon.")
+    await core.writer.settle()
+    encoder.gate.set()
+    async with asyncio.timeout(30):
+        while not core.indexer.idle or await core.store.unembedded(1):
+            await asyncio.sleep(0.01)
+    assert given == [2, 12]  # each with its summary
+    await core.close()
+
+
 async def test_the_end_of_a_long_record_is_embedded_too(home: Home, clock):
     core = await opened(home, clock, HashingEncoder)
     said = " ".join(f"Line {number} of the long answer says something about pelicans." for number in range(MOST_AHEAD * 30))

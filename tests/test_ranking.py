@@ -171,6 +171,18 @@ def test_a_hairs_breadth_between_candidates_is_not_stretched():
     assert np.ptp(late(np.array([[0.5], [0.52]]), np.arange(2), np.full(2, -1), np.full(2, -1))) <= 0.1 + 1e-9
 
 
+def test_what_is_nearest_so_far_is_no_match_while_others_have_no_vector():
+    """The demo found it: the one turn that had its vector already was taken for the nearest of all."""
+    alone = dict(date=np.zeros(2), speaker=np.zeros(2, bool), quoted=np.zeros(2, bool), named=np.zeros(2), late=np.zeros(2))
+    place = dict(session=np.full(2, -1), place=np.full(2, -1))
+    signals = Signals(np.array([0.1, np.nan]), np.array([2.0, 1.5]), unembedded=np.array([False, True]), **alone, **place)
+    first, second = ranking_sum(signals)
+    assert first < second
+    all_known = Signals(np.array([0.1, -0.2]), np.array([2.0, 1.5]), unembedded=np.zeros(2, bool), **alone, **place)
+    first, second = ranking_sum(all_known)
+    assert first > second
+
+
 @given(looks(), st.data())
 def test_the_close_look_leaves_the_order_of_those_it_did_not_see(look, data):
     matches, looked, session, place = look

@@ -18,6 +18,7 @@ Ints = NDArray[np.int64]
 
 DENSE, LEXICAL = 0.5, 0.5  # shares of the legs; 0.4 to 0.6 is a plateau
 COSINE_SPAN = 0.3  # pools of real stores span more; this is for stores of a handful of records
+RELATED = 0.45  # cosine: halfway between what is unrelated and a paraphrase (see `relevance`)
 DATE = 0.3  # a turn of the day or month that the question names
 NEAR, FAR = 0.25, 0.15  # share of the score of the turns one and two places away
 SESSION = 0.3  # share of the best score of the session
@@ -52,10 +53,11 @@ class Signals:
         return len(self.cosine)
 
 
-def scale(values: Floats, *, floor: float | None = None, least_span: float = 0.0) -> Floats:
+def scale(values: Floats, *, floor: float | None = None, least_span: float = 0.0, least_top: float = -np.inf) -> Floats:
     """Min-max to [0, 1]; NaN (absent) counts as the least present value, or as `floor`. All equal or all absent: 0.
 
-    A span below `least_span` is not stretched to 1: between two near twins a hair's breadth is no reason.
+    A span below `least_span` is not stretched to 1: between two near twins a hair's breadth is no reason. Nor is a greatest value below
+    `least_top`.
 
     >>> scale(np.array([2.0, np.nan, 4.0])).tolist()
     [0.0, 0.0, 1.0]
@@ -63,17 +65,18 @@ def scale(values: Floats, *, floor: float | None = None, least_span: float = 0.0
     present = values[~np.isnan(values)]
     if not len(present):
         return np.zeros_like(values)
-    low = float(present.min()) if floor is None else floor
-    low = min(low, float(present.max()) - least_span)
+    low, high = float(present.min()) if floor is None else floor, max(float(present.max()), least_top)
+    low = min(low, high - least_span)
     filled = np.where(np.isnan(values), low, values)
-    span = float(present.max()) - low
+    span = high - low
     return np.clip((filled - low) / span, 0.0, 1.0) if span > 0 else np.zeros_like(values)
 
 
 def parts(signals: Signals) -> dict[str, Floats]:
     """What the ranking sum is made of, by name: one column each, its weight already in it."""
     wording = scale(signals.bm25, floor=0.0)
-    meaning = np.where(signals.unembedded, wording, scale(signals.cosine, least_span=COSINE_SPAN))
+    top = RELATED if signals.unembedded.any() else -np.inf  # what is best of those compared so far may answer nothing
+    meaning = np.where(signals.unembedded, wording, scale(signals.cosine, least_span=COSINE_SPAN, least_top=top))
     own: dict[str, Floats] = {"meaning": DENSE * meaning, "words": LEXICAL * wording, "date": DATE * signals.date}
     return {
         **own,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -24,7 +24,8 @@ log = logging.getLogger("scrubjay.engine.indexing")
 
 BATCH = 128  # passages a commit of vectors, which rewrites their rows: some 8 s of the bundled model, 0.2 s of the store
 NEW = 64  # records just written whose passages go ahead of all others
-MOST_AHEAD = 12  # passages of the newest of them in one commit, for which the next one waits
+MOST_AHEAD = 24  # passages of the newest of them in one commit, for which the next one waits
+AHEAD_SIZE = 4_000  # characters that records share a commit within, a quarter of a second of the bundled model: a burst is found as a whole
 RETRY_SECONDS = 1.0
 LOOK_SECONDS = 0.02  # between two looks for vectors that somebody waits for
 SHORT = 1_000  # characters: a longer text takes longer to embed than a write may
@@ -218,11 +219,17 @@ class Indexer:
     async def _embed_new(self) -> None:
         await self._compared.wait()
         while not self.trouble and self._store.writes and (ids := [id for id in self._new if not self._store.is_staged(id)]):
-            waiting = await self._store.unembedded(MOST_AHEAD, _waiting(of=ids[-1:]))
-            if waiting:
-                await self._embed(await self._worker.ready(), waiting, soon=True)
-            self._new.pop(ids[-1], None)
-            if len(waiting) == MOST_AHEAD:
+            newest = ids[-MOST_AHEAD:]
+            waiting = _by_record(await self._store.unembedded(MOST_AHEAD, _waiting(of=newest)))
+            cut_off = sum(map(len, waiting.values())) == MOST_AHEAD
+            if cut_off and len(waiting) > 1:
+                waiting.popitem()  # there may be more of it
+            taken = _within(AHEAD_SIZE, waiting)
+            if taken:
+                await self._embed(await self._worker.ready(), [piece for id in taken for piece in waiting[id]], soon=True)
+            for id in taken if cut_off else [id for id in newest if id in taken or id not in waiting]:
+                self._new.pop(id, None)
+            if cut_off and len(waiting) == 1:
                 self._wake.set()  # the rest of a long record waits with all others
         if self.trouble or not self._store.writes:
             self._new.clear()
@@ -246,6 +253,24 @@ def _waiting(*, of: Iterable[str] | None = None, besides: Iterable[str] = ()) ->
     """Passages without a vector: those of some records, or of all but some."""
     ids = sql.one_of("record_id", besides if of is None else of)
     return sql.both("space_id IS NULL", ids if of is not None else None if ids == "false" else f"NOT ({ids})")
+
+
+def _by_record(passages: Iterable[Passage]) -> dict[str, list[Passage]]:
+    found: dict[str, list[Passage]] = {}
+    for piece in passages:
+        found.setdefault(piece.record_id, []).append(piece)
+    return found
+
+
+def _within(size: int, waiting: Mapping[str, Sequence[Passage]]) -> list[str]:
+    """The first record, and those after it as long as all their passages together have at most `size` characters."""
+    taken: list[str] = []
+    for id, pieces in waiting.items():
+        size -= sum(len(piece.text) for piece in pieces)
+        if taken and size < 0:
+            break
+        taken.append(id)
+    return taken
 
 
 def _told_by_tokens(piece: Passage) -> bool:
