@@ -259,6 +259,14 @@ def test_a_command_that_cannot_run_is_said_at_once(tmp_path):
         spawn(home, ["/nowhere/python", "serve"], {})
 
 
+def test_an_engine_imports_no_store_and_no_model_before_its_first_answers():
+    """The demo found it: a helper's import brought LanceDB, and tools/list waited two seconds for it."""
+    faces = "scrubjay.control, scrubjay.engine.engine, scrubjay.engine.lifetime, scrubjay.settings, scrubjay.tools.server"
+    code = f"import sys, {faces}; print(*sys.modules)"
+    modules = set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+    assert not {"lancedb", "pyarrow", "numpy", "tokenizers"} & modules
+
+
 def test_a_pipe_imports_nothing_that_a_client_would_wait_for():
     package = os.path.dirname(os.path.dirname(scrubjay.__file__))
     code = f"import sys; sys.path.insert(0, {package!r}); import scrubjay.pipe.stdio; print(*sys.modules)"

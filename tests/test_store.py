@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -214,3 +216,9 @@ async def test_the_newest_records_of_every_kind_come_first(store: Store, now):
     await store.flush()
     assert [row.id for row in await store.latest(5, "s", now)] == ["mem_1", "turn_1"]
     assert await store.latest(5, "t", now) == []
+
+
+def test_what_lancedb_brings_for_its_cloud_alone_is_not_loaded():
+    code = "import scrubjay.store.opening, sys; print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not [name for name in modules if name.startswith("lance_namespace_urllib3_client.api")]

@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from scrubjay.engine import scopes
 from scrubjay.engine.connection import Connection
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import InputError, ScrubjayError
@@ -118,6 +117,8 @@ async def _status(engine: Engine, scope: str, params: dict[str, Any], progress: 
 
 async def _scopes(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
     """How many turns, memories and documents each scope holds."""
+    from scrubjay.engine import scopes  # LanceDB comes with it, and an engine answers its first client before that
+
     return await scopes.counts(await engine.core())
 
 
@@ -162,6 +163,8 @@ async def _reload(engine: Engine, scope: str, params: dict[str, Any], progress: 
 
 
 async def _merge_scopes(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
+    from scrubjay.engine import scopes
+
     return {"moved": await scopes.merge(await engine.core(), str(params.get("old")), str(params.get("new")))}
 
 

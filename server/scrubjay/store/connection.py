@@ -9,19 +9,12 @@ from datetime import timedelta
 import lancedb
 from lancedb import AsyncConnection, Session
 
+from scrubjay.store.address import is_shared
+
 ALWAYS = timedelta(0)  # a handle that looks for the newest version before each use: with any other, LanceDB writes act on stale snapshots
 EVERY_SECOND = timedelta(seconds=1)  # for the tables of a bucket: looking costs a request, and one engine alone writes them
 # A bucket that is not there must not hold an engine's start up for the three minutes of LanceDB's defaults.
 _PATIENCE = {"client_max_retries": "4", "client_retry_timeout": "30", "connect_timeout": "5s", "request_timeout": "60s"}
-
-
-def is_shared(path: str) -> bool:
-    """Whether a store lies in a bucket, where other engines use it too.
-
-    >>> is_shared("s3://bucket/team"), is_shared("/home/jay/data")
-    (True, False)
-    """
-    return "://" in path
 
 
 async def connect(path: str, *, session: Session | None = None, fresh: timedelta | None = None) -> AsyncConnection:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from scrubjay.errors import StoreError
-from scrubjay.store.connection import is_shared
+from scrubjay.store.address import is_shared
 from scrubjay.store.failures import not_opened
 from scrubjay.store.index_note import INDEX, brought_forward, first_note, parse_note
 from scrubjay.store.lease import SECONDS, Lease

@@ -18,7 +18,8 @@ from lancedb.index import FTS, Bitmap, BTree, IvfSq
 
 from scrubjay.errors import StoreError
 from scrubjay.models.records import Document, Memory, Passage, Turn
-from scrubjay.store.connection import connect, is_shared
+from scrubjay.store.address import is_shared
+from scrubjay.store.connection import connect
 from scrubjay.store.creation import opened
 from scrubjay.store.schema import VECTOR, arrow_schema
 from scrubjay.terms import STOP
