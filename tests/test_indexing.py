@@ -123,6 +123,23 @@ async def test_upkeep_compacts_by_fragments_and_loses_nothing(core: Core):
     assert len((await search(core, "zebra number", top_k=50)).results) == 25
 
 
+async def test_what_was_superseded_leaves_the_disk_when_nothing_happens_for_a_while(core: Core, monkeypatch):
+    """A bulk load found it: 3 GB of older versions stayed until the next compaction, if there was one."""
+    monkeypatch.setattr("scrubjay.engine.upkeep.QUIET_SECONDS", 0.2)
+    monkeypatch.setattr("scrubjay.engine.upkeep.KEEP_VERSIONS", timedelta(seconds=0.1))
+    for n in range(8):
+        await turn(core, f"s{n}", user=f"zebra number {n}")
+        await core.writer.settle()
+    await embedded(core)
+    upkeep = Upkeep(core.store)
+    pruning = asyncio.create_task(upkeep.run())
+    async with asyncio.timeout(20):
+        while len(await core.store.tables.turns.list_versions()) > 1:
+            await asyncio.sleep(0.01)
+    pruning.cancel()
+    assert upkeep.failures == 0 and len((await search(core, "zebra number", top_k=50)).results) == 8
+
+
 async def test_vectors_call_for_the_word_index_to_be_folded_again(core: Core):
     """The benchmark found it: vectors rewrite rows, and nobody folded those until the next turn was recorded."""
     for n in range(60):

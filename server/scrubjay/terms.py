@@ -158,6 +158,8 @@ def _additions(text: str) -> list[str]:
 
 def _hidden_words(text: str) -> Iterator[str]:
     for run in _RUN.findall(text):
+        if run.islower() and run.isascii() and run.isalpha():
+            continue  # most words are plain ones, and every search looks through five long texts
         if not run.isascii():
             yield from _cjk_parts(run)
         elif _HASH.fullmatch(run.lower()):

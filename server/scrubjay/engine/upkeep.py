@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ LARGE = 50_000  # rows: from there on a compaction or a vector index takes secon
 PATIENCE = 4  # times as far
 VECTOR_SEGMENTS = 3  # of the vector index: with so many it is built anew, in 0.3 s for 30,000 passages; fragments of two never merge
 KEEP_VERSIONS = timedelta(minutes=10)  # younger ones may still be read; 0 was measured to bring rows back
+QUIET_SECONDS = KEEP_VERSIONS.total_seconds() + 30.0  # after so long without a write every superseded version is old enough
 KEEP_ALL = timedelta(days=7)
 KEEP_READ = timedelta(days=36_500)  # while somebody reads an older one, which may be of any age
 REOPEN_AFTER = 2  # compactions; each leaves 2-4 descriptors and some 15 MB of superseded index pages in the old session
@@ -63,9 +65,11 @@ class Upkeep:
         self._wake.set()
 
     async def run(self) -> None:
-        """Tidy for ever: at once where a table is over its bound, the rest after a quiet while."""
+        """Tidy for ever: at once where a table is over its bound, the rest after a quiet while, and later what was superseded."""
         while True:
-            await self._wake.wait()
+            if await passed(QUIET_SECONDS, self._wake):
+                await self.prune()
+                await self._wake.wait()
             self._wake.clear()
             await self.tidy(BUSY)
             if await passed(IDLE_SECONDS, self._wake) and self._resting():
@@ -75,16 +79,29 @@ class Upkeep:
         """Compact every table that is over its bounds; how many were. Where another engine maintains the store, that one does."""
         if not self._store.writes:
             return 0
-        self.working = True
-        try:
+        async with self._at_work():
             due = [name for name in TABLES if await self._due(name, bounds)]
             for name in due:
                 await self._compact(name, bounds)
             return len(due)
+        return 0
+
+    async def prune(self) -> None:
+        """Remove what was superseded a while ago: a bulk load of 10,000 turns leaves 3 GB of older versions beside 0.1."""
+        if self._store.writes:
+            async with self._at_work():
+                for name in TABLES:
+                    async with self._store.lock:
+                        await self._store.tables.of(name).optimize(cleanup_older_than=self._kept(KEEP_VERSIONS))
+
+    @asynccontextmanager
+    async def _at_work(self) -> AsyncIterator[None]:
+        self.working = True
+        try:
+            yield
         except (RuntimeError, OSError) as error:  # LanceDB's own failures; the data stays as it was
             self.failures += 1
             log.log(logging.WARNING if self.failures >= 3 else logging.INFO, "compaction failed %d times: %s", self.failures, error)
-            return 0
         finally:
             self.working = False
 
