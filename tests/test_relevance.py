@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from scrubjay.ranking import QUOTED
-from scrubjay.relevance import MIDDLE, behind, chance, coverage, evidence, relevance
+from scrubjay.relevance import MIDDLE, _stem, behind, chance, coverage, evidence, relevance
+from scrubjay.terms import compared_words
 
 shares = st.floats(0, 1)
 columns = st.integers(1, 30).flatmap(lambda n: arrays(float, n, elements=st.floats(0, 3)))
@@ -75,13 +76,26 @@ def test_words_speak_for_a_text_that_no_vector_speaks_for():
 
 
 def test_coverage_counts_content_words_in_their_common_forms():
-    assert coverage("when does Alex like to meet?", "Alex prefers morning meetings.") == 2 / 3
-    assert coverage("what was it?", "anything") == 0.0
+    assert coverage("when does Alex like to meet?", ["Alex prefers morning meetings.", "Bo does not."]).tolist() == [2 / 3, 0.0]
+    assert coverage("what was it?", ["anything"]) == 0.0
     for said, asked in (("We release weekly", "releases"), ("the query", "queries"), ("it stopped", "stops"), ("no deploys", "deployed")):
-        assert coverage(asked, said) == 1.0
+        assert coverage(asked, [said]) == 1.0
 
 
 def test_words_of_scripts_without_spaces_are_covered_by_their_pairs():
-    assert coverage("部署", "部署脚本在周五运行。") == 1.0
-    assert coverage("周五部署", "部署脚本在周五运行。") == 2 / 3
-    assert coverage("天气", "部署脚本在周五运行。") == 0.0
+    for asked, share in (("部署", 1.0), ("周五部署", 2 / 3), ("天气", 0.0)):
+        assert coverage(asked, ["部署脚本在周五运行。"]) == share
+
+
+CODED = ("getUserByName", "user_profile_id", "v2.13.0", "2.13.0", "E4021", "a1b2c3d4e5f6", "http-client", "Pythonの型", "部署", "İstanbul")
+CODED = "getUserByName user_profile_id v2.13.0 2.13.0 E4021 a1b2c3d4e5f6 http-client Pythonの型 部署 İstanbul"
+pieces = st.sampled_from([*CODED.split(), "releases", "id", "of"])
+spoken = st.lists(pieces | st.text(max_size=6), max_size=8).map(" ".join)
+
+
+@given(spoken, spoken)
+def test_coverage_is_that_of_the_expanded_text(query, text):
+    """Texts that hide none of the asked words are not expanded, which must change nothing."""
+    wanted = {_stem(word) for word in compared_words(query)}
+    held = {_stem(word) for word in compared_words(text)}
+    assert coverage(query, [text]) == (len(wanted & held) / len(wanted) if wanted else 0.0)

@@ -8,13 +8,14 @@ hits held the answer.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrubjay.ranking import QUOTED, Floats
-from scrubjay.terms import compared_words
+from scrubjay.terms import compared_words, hidden_words, spelled_words
 
 PROOF = 5  # candidates from the top whose evidence counts: 1 separates less well (AUC .872 for .881), 10 no better
 UNRELATED, PARAPHRASE = 0.15, 0.75  # cosines with all-MiniLM-L6-v2; 0.1 to 0.2, and spans of 0.5 to 0.7, are a plateau
@@ -25,10 +26,15 @@ FALL = 2.0  # of the log odds for a unit behind the best; 3.2 fits single hits b
 QUOTATION = 0.9  # what the query quotes lies from here to 1, and everything else below while something is quoted
 
 
-def coverage(query: str, text: str) -> float:
-    """The share of the query's content words that the text holds, in [0, 1]."""
+def coverage(query: str, texts: Iterable[str]) -> Floats:
+    """The share of the query's content words that each text holds, in [0, 1]."""
     wanted = {_stem(word) for word in compared_words(query)}
-    return len(wanted & {_stem(word) for word in compared_words(text)}) / len(wanted) if wanted else 0.0
+    return np.array([(len(wanted) - len(_missing(wanted, text))) / len(wanted) if wanted else 0.0 for text in texts], dtype=float)
+
+
+def _missing(wanted: set[str], text: str) -> set[str]:
+    left = wanted.difference(map(_stem, spelled_words(text)))
+    return left.difference(map(_stem, hidden_words(text, left))) if left else left
 
 
 def evidence(cosine: Floats, coverage: Floats) -> Floats:
@@ -71,7 +77,7 @@ def behind(total: Floats, *, quoted: NDArray[np.bool_]) -> Floats:
     return plain.max(initial=-np.inf) - plain
 
 
-@lru_cache(maxsize=4096)  # five texts are covered in every search, mostly in the same few thousand words
+@lru_cache(maxsize=4096)  # of five turns in every search, and of hundreds of chunks; mostly the same few thousand words
 def _stem(word: str) -> str:
     """A word without its commonest English endings: enough to count coverage, too coarse to search with."""
     for ending in ("ings", "ing", "ies", "ied", "ed", "es", "s"):

@@ -42,6 +42,7 @@ _COMPOUND = tuple(
     for mark, lead, tail in (("_", "_{0,2}", "_{0,2}"), (r"\-", "-{0,2}", ""), (r"\.", "", ""))
 )
 _VERSION = re.compile(r"(?<![\w.])(?:[vV](\d+(?:\.\d+){1,3})|(\d+(?:\.\d+){2,3}))(?!\d|\.\d)")
+_NO_LETTERS = re.compile(r"[\W_]+")
 _DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?![\w.]*\d)")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _HASH = re.compile(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,64}")
@@ -78,7 +79,24 @@ def compared_words(text: str) -> list[str]:
     >>> compared_words("部署脚本")
     ['部署', '署脚', '脚本']
     """
-    return [word for word in content_words(expand(text)) if len(word) <= 2 or not _CJK_RUN.fullmatch(word)]
+    return _compared(expand(text))
+
+
+def spelled_words(text: str) -> list[str]:
+    """Those of the compared words that stand in the text as they are; beside `hidden_words`."""
+    return _compared(text)
+
+
+def hidden_words(text: str, beginnings: Collection[str]) -> list[str]:
+    """The other compared words, parts of names and names joined; [] where none of them can begin with one of `beginnings`.
+
+    Finding them takes four times as long as all others, and most texts hide none of the few words that are looked for.
+    """
+    if text.isascii():
+        letters = _NO_LETTERS.sub("", text).lower()  # what is hidden is a piece of this, but for versions
+        if not any(word in letters or _is_joined_version(word) for word in beginnings):
+            return []
+    return _compared(" ".join(_additions(text)))
 
 
 def expand(text: str) -> str:
@@ -133,6 +151,10 @@ def quotes(query: str, text: str) -> bool:
         return True
     length = sum(0.5 if _CJK_RUN.match(word) else 1 for word in asked)
     return (length >= 3 and any(word not in STOP for word in asked)) or _is_code(query.strip())
+
+
+def _compared(text: str) -> list[str]:
+    return [word for word in content_words(text) if len(word) <= 2 or not _CJK_RUN.fullmatch(word)]
 
 
 def _normal(text: str) -> str:
@@ -202,6 +224,10 @@ def _camel_parts(run: str) -> Iterator[str]:
 def _joined_version(version: str) -> str:
     """One word to the index for what would be three: 2.13.0 as v2v13v0."""
     return "".join(f"v{number.lstrip('0') or '0'}" for number in version.split("."))
+
+
+def _is_joined_version(word: str) -> bool:
+    return word[0] == "v" and word[1:2].isdigit()
 
 
 def _cjk_parts(run: str) -> Iterator[str]:

@@ -58,7 +58,7 @@ async def rank_chunks(store: Store, question: Question, embed: Embed, *, documen
     total = DENSE * scale(meaning, least_span=COSINE_SPAN) + LEXICAL * scale(wording, floor=0.0)
     total += QUOTED * quoted + DEFINES * np.array([defines(text, names) for text in texts])
     order = np.lexsort((-np.nan_to_num(meaning), -total))
-    proof = evidence(meaning, np.array([coverage(question.text, text) for text in texts]))
+    proof = evidence(meaning, coverage(question.text, texts))
     proof = np.where(quoted, QUOTATION + (1.0 - QUOTATION) * proof, QUOTATION * proof)
     scores = falling(proof[order])
     return [_ranked(found[at], float(score)) for at, score in zip(order, scores, strict=True)]

@@ -18,5 +18,5 @@ async def proofs(store: Store, question: Question, embed: Embed) -> dict[str, fl
     asking = asyncio.ensure_future(embed(question.text))
     found = list((await both_legs(store, question, asking)).found.values())
     meaning = np.array([np.nan if row.cosine is None else row.cosine for row in found], dtype=float)
-    worth = evidence(meaning, np.array([coverage(question.text, row.text) for row in found], dtype=float))
+    worth = evidence(meaning, coverage(question.text, (row.text for row in found)))
     return dict(zip((row.id for row in found), worth.tolist(), strict=True))

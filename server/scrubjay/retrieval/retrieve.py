@@ -74,7 +74,7 @@ def _ranked(candidates: Candidates, query: str) -> Ranked:
     positions = order(total)
     first = [at for at in positions[:PROOF] if rows[at].found is not None]
     said = [f"{rows[at].role or ''} {found.text} {found.spelled}" for at in first if (found := rows[at].found)]
-    covered = np.array([coverage(query, text) for text in said], dtype=float)
+    covered = coverage(query, said)
     words_only = signals.unembedded | np.isnan(signals.cosine).all()
     likely = chance(signals.cosine[first], covered, words_only=words_only[first])
     values = relevance(total, likely, quoted=signals.quoted)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from lancedb import AsyncTable
 
 from scrubjay.store import sql
+from scrubjay.store.scans import scan
 
 
 async def codes_of(passages: AsyncTable, record_ids: Iterable[str]) -> list[tuple[str, bytes]]:
@@ -14,6 +15,6 @@ async def codes_of(passages: AsyncTable, record_ids: Iterable[str]) -> list[tupl
 
     Any further condition makes Lance read its column for all of these rows first: 5.5 ms instead of 3.7 for 80 records.
     """
-    rows = await passages.query().where(sql.one_of("record_id", record_ids)).select(["record_id", "token_vectors"]).to_arrow()
+    rows = await scan(passages).where(sql.one_of("record_id", record_ids)).select(["record_id", "token_vectors"]).to_arrow()
     pairs = zip(rows["record_id"].to_pylist(), rows["token_vectors"].to_pylist(), strict=True)
     return sorted((record_id, code) for record_id, code in pairs if code is not None)

@@ -12,6 +12,8 @@ from lancedb import AsyncTable
 from lancedb.query import MatchQuery
 from numpy.typing import NDArray
 
+from scrubjay.store.scans import scan
+
 LEG_COLUMNS = [
     "id",
     "src",
@@ -29,13 +31,13 @@ PROBES = 64  # partitions looked into, of 8,192 passages each: all of them up to
 
 async def by_words(passages: AsyncTable, text: str, where: str, limit: int, extra: Sequence[str]) -> pa.Table:
     """See `Store.by_words`."""
-    query = passages.query().nearest_to_text(MatchQuery(text, "search_text")).where(where)
+    query = scan(passages).nearest_to_text(MatchQuery(text, "search_text")).where(where)
     return await query.select([*LEG_COLUMNS, *extra, "_score"]).limit(limit).to_arrow()
 
 
 async def by_ties(passages: AsyncTable, words: Iterable[str], where: str, limit: int, columns: Sequence[str]) -> pa.Table:
     """See `Store.tied`."""
-    query = passages.query().nearest_to_text(MatchQuery(" ".join(words), "tied")).where(where)
+    query = scan(passages).nearest_to_text(MatchQuery(" ".join(words), "tied")).where(where)
     return await query.select([*columns, "tied"]).limit(limit).to_arrow()
 
 
@@ -46,7 +48,7 @@ async def by_vector(passages: AsyncTable, vector: NDArray[np.float32], where: st
     so that a cosine may be off by .005) and beside it alike. An index by cosine answers in that scale too, but the rows beside it in
     another, unless all are weighed again by their full vectors, which took 4 of 15 ms.
     """
-    query = passages.query().nearest_to(vector).distance_type("l2").nprobes(PROBES).where(where)
+    query = scan(passages).nearest_to(vector).distance_type("l2").nprobes(PROBES).where(where)
     rows = await query.select([*LEG_COLUMNS, *extra, "_distance"]).limit(limit).to_arrow()
     at = rows.schema.get_field_index("_distance")
     return rows.set_column(at, "_distance", pc.divide(rows["_distance"], 2.0))

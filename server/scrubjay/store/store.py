@@ -26,6 +26,7 @@ from scrubjay.store.index_note import INDEX, IndexNote, spell_note
 from scrubjay.store.names import Names
 from scrubjay.store.newest import newest
 from scrubjay.store.notes import FileNotes, Notes
+from scrubjay.store.scans import scan
 from scrubjay.store.schema import from_table, micros
 from scrubjay.store.sessions import COLUMNS, Key, Place, Sessions, places_of
 from scrubjay.store.sharing import Shared
@@ -168,7 +169,7 @@ class Store:
 
     async def select(self, kind: type[T], where: str, *, limit: int | None = None, columns: Sequence[str] | None = None) -> list[T]:
         """Committed records that match, in no particular order."""
-        query = self.tables.of(TABLE_OF[kind]).query().where(where)
+        query = scan(self.tables.of(TABLE_OF[kind])).where(where)
         if columns:
             query = query.select(list(columns))
         if limit is not None:
@@ -195,7 +196,7 @@ class Store:
 
     async def _places(self, keys: list[Key]) -> dict[Key, list[Place]]:
         where = sql.one_of("session_id", {session for _, session in keys})
-        places = places_of(keys, await self.tables.turns.query().where(where).select(COLUMNS).to_arrow())
+        places = places_of(keys, await scan(self.tables.turns).where(where).select(COLUMNS).to_arrow())
         for row in self.staged(Turn):
             if (session := places.get((row.scope, row.session_id))) is not None:
                 session[row.id] = _place(row)
@@ -219,7 +220,7 @@ class Store:
         return from_table(Passage, await legs.by_ties(self.tables.passages, words, where, limit, columns))
 
     async def passages(self, where: str, *, limit: int | None = None, columns: Sequence[str] | None = None) -> list[Passage]:
-        query = self.tables.passages.query().where(where)
+        query = scan(self.tables.passages).where(where)
         if columns:
             query = query.select(list(columns))
         if limit is not None:
@@ -233,7 +234,7 @@ class Store:
 
     async def unembedded(self, limit: int, where: str = "space_id IS NULL") -> list[Passage]:
         """Passages that wait for their vector, at most `limit` of them, newest first: what was just said is asked for first."""
-        query = self.tables.passages.query().where(where).order_by([ColumnOrdering(column_name="dated_at", ascending=False)])
+        query = scan(self.tables.passages).where(where).order_by([ColumnOrdering(column_name="dated_at", ascending=False)])
         columns = ["id", "src", "record_id", "role", "part", "text", "embed_text", "dated_at"]
         return from_table(Passage, await query.select(columns).limit(limit).to_arrow())
 

@@ -100,4 +100,5 @@ def _role(match: Match, query: str) -> str:
     if match.hit.role is not None or not isinstance(match.record, Turn):
         return match.hit.role or "summary"
     said: Sequence[tuple[str, str]] = spoken(match.record)
-    return max(reversed(said), key=lambda side: coverage(query, side[1]))[0]
+    covered = coverage(query, (text for _, text in said)).tolist()
+    return max(reversed([*zip(covered, said, strict=True)]), key=lambda side: side[0])[1][0]
