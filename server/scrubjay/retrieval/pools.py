@@ -71,20 +71,20 @@ async def both_legs(store: Store, question: Question, asked: Awaitable[Asked | N
             answers.setdefault(row["record_id"], row["text"])
     found = {
         id: Found(
-            id=id,
-            src="memory" if row["src"] == "summary" else row["src"],
-            scope=row["scope"],
-            session_id=row["session_id"],
-            dated_at=row["dated_at"],
-            importance_score=row["importance_score"],
-            role=row["role"],
-            text=row["text"],
-            cosine=cosine.get(id),
-            bm25=bm25.get(id),
-            embedded=id in cosine or row["space_id"] is not None,
-            answer=answers.get(id),
-            named=named.weights.get(id, 0.0),
-            spelled=named.spellings.get(id, ""),
+            id,
+            "memory" if row["src"] == "summary" else row["src"],
+            row["scope"],
+            row["session_id"],
+            row["dated_at"],
+            row["importance_score"],
+            row["role"],
+            row["text"],
+            cosine.get(id),
+            bm25.get(id),
+            id in cosine or row["space_id"] is not None,
+            answers.get(id),
+            named.weights.get(id, 0.0),
+            named.spellings.get(id, ""),
         )
         for id, row in best.items()
     }
