@@ -149,7 +149,7 @@ class _Choice:
     apart: bool
     hits: list[Hit] = field(default_factory=list)
     related: dict[str, Hit] = field(default_factory=dict)
-    first: list[tuple[Hit, AnyRecord]] = field(default_factory=list)
+    records: dict[str, AnyRecord] = field(default_factory=dict)  # of the hits, in their order
     spent: int = 0
     left_out: int = 0
 
@@ -186,7 +186,7 @@ class _Choice:
             timing=0.0,
             tokens=Tokens(spent=self.spent, budget=self.budget),
             left_out=self.left_out or None,
-        )
+        ).of(self.records)
 
     async def _take(self, scored: Sequence[Scored]) -> bool:
         """Take hits of one batch; False when there is no room for more."""
@@ -214,8 +214,8 @@ class _Choice:
                 self.left_out += 1
                 if self.left_out >= 10:
                     return False
-            elif len(self.first) < FOLLOWED:
-                self.first.append((self.hits[-1], record))
+            else:
+                self.records[record.id] = record
         return True
 
     async def _bring(self) -> None:
@@ -239,7 +239,8 @@ class _Choice:
         taken: list[Hit] = []
         if self.tied and self._room() >= LEAST_ROOM:
             seen = {hit.id for hit in self.hits} | self.related.keys()
-            for hit in await related(self.store, self.question, self.first, besides=seen):
+            first = [(hit, self.records[hit.id]) for hit in self.hits[:FOLLOWED]]
+            for hit in await related(self.store, self.question, first, besides=seen):
                 if cost(hit) <= self._room() - HIT_OVERHEAD * len(taken):
                     self.spent += cost(hit)
                     taken.append(hit)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from scrubjay.models.records import Relation, Src
+from scrubjay.models.records import AnyRecord, Relation, Src
 
 Score = Annotated[float, Field(ge=0, le=1)]
 
@@ -142,6 +142,17 @@ class MemoryHits(Result):
     tokens: Tokens
     left_out: int | None = None  # hits that the budget had no room for
     degraded: str | None = None  # why meaning was not searched, and what repairs it
+    _records: dict[str, AnyRecord] = PrivateAttr(default_factory=dict)  # no face shows them, but one need not read them again
+
+    def of(self, records: dict[str, AnyRecord]) -> MemoryHits:
+        """These hits, with what they were made of, by id."""
+        self._records = records
+        return self
+
+    @property
+    def records(self) -> dict[str, AnyRecord]:
+        """What the hits were made of, by id."""
+        return self._records
 
 
 class Chunk(Result):

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 from scrubjay.chunk_search import COLUMNS, FoundChunk, search_chunks
 from scrubjay.models.filters import Filter
@@ -110,10 +110,8 @@ async def _records(visit: Visit, asked: Asked, scopes: tuple[str, ...], *, facts
             "include": {"related_memories": asked.related, "forgotten": asked.forgotten},
         },
     ).model_copy(update={"filters": asked.filter})
-    hits = (await visit.core.search_memories(request, scopes, tied=False, apart=True)).results
-    rows: dict[str, Any] = {**await visit.core.store.get(Memory, [hit.id for hit in hits if hit.src == "memory"])}
-    rows |= await visit.core.store.get(Turn, [hit.id for hit in hits if hit.src == "turn"])
-    return [Match(rows[hit.id], hit) for hit in hits if hit.id in rows]
+    hits = await visit.core.search_memories(request, scopes, tied=False, apart=True)
+    return [Match(hits.records[hit.id], hit) for hit in hits.results]
 
 
 async def _chunks(visit: Visit, asked: Asked, scopes: tuple[str, ...]) -> list[FoundChunk]:
