@@ -124,7 +124,9 @@ def _srcs(request: SearchMemories) -> tuple[PassageSrc, ...]:
 
 async def _weighed(store: Store, ranked: Ranked, weights: tuple[float, float, float], threshold: float, now: datetime) -> list[Scored]:
     rows = ranked.rows[:WEIGHED]
-    facts = await store.get(Memory, [row.id for row in rows if row.src == "memory"], columns=["id", "last_accessed_at", "document_ids"])
+    asked = weights[2] > 0 or any(row.src == "chunk" for row in rows)  # else nobody wants to know, and some 200 facts need not be read
+    ids = [row.id for row in rows if asked and row.src == "memory"]
+    facts = await store.get(Memory, ids, columns=["id", "last_accessed_at", "document_ids"])
     used = [micros(facts[row.id].last_accessed_at) if row.id in facts else row.dated_at for row in rows]
     relevance: Floats = ranked.relevance[: len(rows)]
     importance = np.array([row.importance_score for row in rows], dtype=float) / 10
