@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pytest
 from asked import call
 from mcp import Client
-from said import embedded, fact, forget
+from said import SCOPE, embedded, fact, forget
 
 from scrubjay.engine.core import Core
 from scrubjay.models.records import Memory
+from scrubjay.models.requests import AddMemory, parse
+from scrubjay.similar import near
+from scrubjay.writes import envelope
 
 
 async def test_the_same_in_other_words_is_kept_and_named(core: Core):
@@ -38,6 +43,19 @@ async def test_one_that_differs_in_a_number_a_name_or_a_negation_may_be_an_updat
     second = await fact(core, new)
     assert (second.action, [(hit.id, hit.reason) for hit in second.similar]) == ("stored", [(first.id, "update")])
     assert second.note.startswith(f"This may update {first.id}; both are kept.")
+
+
+async def test_a_fact_that_is_committed_while_the_next_one_is_compared_is_not_overlooked(core: Core):
+    """A slow machine found it: neither the tables, read before, nor what was staged, read afterwards, had it."""
+
+    async def after_a_commit(text: str):
+        await core.writer.settle()
+        return None
+
+    first = await fact(core, "We use npm in the web folder.")
+    request = parse(AddMemory, {"content": "We use pnpm in the web folder."})
+    made = envelope("memory", request, id=uuid4().hex, scope=SCOPE, source="test", at=core.clock())
+    assert first.id in await near(core.store, made, after_a_commit)
 
 
 async def test_another_matter_is_not_mentioned(core: Core):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.terms import STOP, content_words, expand, mentioned, query_terms, quotes, without, words
+from scrubjay.terms import PLAIN, STOP, _hidden_words, content_words, expand, mentioned, query_terms, quotes, without, words
 
 
 def added(text: str) -> set[str]:
@@ -172,3 +172,9 @@ def test_a_resemblance_is_no_quotation(query: str, text: str) -> None:
 @given(st.text())
 def test_a_text_quotes_itself(text: str) -> None:
     assert quotes(text, text) == bool(words(text))
+
+
+@given(st.from_regex(PLAIN, fullmatch=True))
+def test_a_plain_word_hides_no_other(word):
+    """Expansion looks only into the words that are not plain."""
+    assert list(_hidden_words(word)) == []

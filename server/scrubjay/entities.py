@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
-from scrubjay.terms import parts
+from scrubjay.terms import PLAIN, parts
 
 MOST = 40  # of one text: what names more is a listing, which ties it to everything
 READ = 20_000  # characters of a text that are read, some 3 ms
@@ -56,7 +56,6 @@ _URL = re.compile(r"https?://(?P<host>[\w.-]+)(?::\d+)?(?P<path>/[^\s<>\"'`)\]}|
 _ISSUE_PAGE = re.compile(r"/(?:issues|pull|pulls|merge_requests)/(\d+)")
 _MAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _SPAN = re.compile(r"(?<!`)`([^`\n]{1,120})`(?!`)")
-_PLAIN = re.compile(r"[\"'(\[*]*[A-Za-z]?[a-z'\u2019]*[\"')\]*.,:;!?]*")  # a word of prose, which most words are
 _TOKEN = re.compile(r"(?<![\w/\\.])(?:[A-Za-z]:[\\/]|~[\\/]|--?)?[\w./\\-]*\w(?:\(\))?", re.ASCII)
 _ISSUE = re.compile(r"(?<![\w#&/])(?:GH-|#)(\d{2,5})(?![\w-])", re.ASCII)
 _CODE = re.compile(r"(?<![\w-])(?!GH-)([A-Z]{1,8})(-?)(\d{2,7}(?:-\d{2,7})?)(?![\w-])", re.ASCII)
@@ -90,7 +89,7 @@ def _named(text: str) -> Iterator[Entity]:
     for match in _SPAN.finditer(text) if "`" in text else ():
         yield from _token(match[1].strip(), marked=True)
     for word in dict.fromkeys(text.split()):
-        if not _PLAIN.fullmatch(word):
+        if not PLAIN.fullmatch(word):
             yield from _coded(word)
             for token in _TOKEN.findall(word):
                 yield from _token(token, marked=False)

@@ -34,7 +34,7 @@ def coverage(query: str, texts: Iterable[str]) -> Floats:
 
 def _missing(wanted: set[str], text: str) -> set[str]:
     left = wanted.difference(map(_stem, spelled_words(text)))
-    return left.difference(map(_stem, hidden_words(text, left))) if left else left
+    return left.difference(map(_stem, hidden_words(text))) if left else left
 
 
 def evidence(cosine: Floats, coverage: Floats) -> Floats:

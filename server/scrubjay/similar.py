@@ -35,11 +35,12 @@ class Near(NamedTuple):
 
 
 async def near(store: Store, envelope: Envelope, embed: Callable[[str], Awaitable[Vectors | None]]) -> dict[str, Near]:
-    """The committed facts nearest to a new one in words and in meaning, by id.
+    """The committed facts nearest to a new one in words and in meaning, and all that wait to be committed, by id.
 
     It may run beside the write itself: words are looked up while the vector is made.
     """
-    return await _nearest(store, _question(envelope), envelope.args["content"], embed)
+    written = _written(store, envelope)  # before anything else: they may be committed while this looks
+    return {**written, **await _nearest(store, _question(envelope), envelope.args["content"], embed)}
 
 
 async def repeated(store: Store, fact: Memory, embed: Callable[[str], Awaitable[Vectors | None]]) -> tuple[str, ...]:
@@ -97,9 +98,8 @@ async def with_similar(store: Store, added: MemoryAdded, envelope: Envelope, kno
     `known` are those that `near` found; what was written since is compared by its wording.
     """
     question = _question(envelope)
-    written = {row.id: Near(row.content, None) for row in store.staged(Memory) if row.scope == envelope.scope}
     found: list[tuple[int, float, str, Verdict]] = []
-    for id, (text, cosine) in {**written, **known}.items():
+    for id, (text, cosine) in {**_written(store, envelope), **known}.items():
         told = verdict(question.text, text[:COMPARED], cosine)
         if told is not None and id != added.id:
             found.append((_FIRST[told], -max(alike(question.text, text[:COMPARED]), cosine or 0.0), id, told))
@@ -107,6 +107,11 @@ async def with_similar(store: Store, added: MemoryAdded, envelope: Envelope, kno
     admitted = [(rows[id], told) for *_, id, told in sorted(found) if id in rows and question.admits(rows[id])]
     hits = [memories.hit(row).model_copy(update={"reason": told}) for row, told in admitted[:SHOWN]]
     return added.model_copy(update={"similar": hits, "note": _note(hits)})
+
+
+def _written(store: Store, envelope: Envelope) -> dict[str, Near]:
+    """The facts of the scope that are written and not committed: no leg sees them."""
+    return {row.id: Near(row.content, None) for row in store.staged(Memory) if row.scope == envelope.scope}
 
 
 def _question(envelope: Envelope) -> Question:

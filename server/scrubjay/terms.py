@@ -42,7 +42,7 @@ _COMPOUND = tuple(
     for mark, lead, tail in (("_", "_{0,2}", "_{0,2}"), (r"\-", "-{0,2}", ""), (r"\.", "", ""))
 )
 _VERSION = re.compile(r"(?<![\w.])(?:[vV](\d+(?:\.\d+){1,3})|(\d+(?:\.\d+){2,3}))(?!\d|\.\d)")
-_NO_LETTERS = re.compile(r"[\W_]+")
+PLAIN = re.compile(r"[\"'(\[*]*[A-Za-z]?[a-z'\u2019]*[\"')\]*.,:;!?]*")  # a word of prose, which most words are, and which hides nothing
 _DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?![\w.]*\d)")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _HASH = re.compile(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,64}")
@@ -87,15 +87,8 @@ def spelled_words(text: str) -> list[str]:
     return _compared(text)
 
 
-def hidden_words(text: str, beginnings: Collection[str]) -> list[str]:
-    """The other compared words, parts of names and names joined; [] where none of them can begin with one of `beginnings`.
-
-    Finding them takes four times as long as all others, and most texts hide none of the few words that are looked for.
-    """
-    if text.isascii():
-        letters = _NO_LETTERS.sub("", text).lower()  # what is hidden is a piece of this, but for versions
-        if not any(word in letters or _is_joined_version(word) for word in beginnings):
-            return []
+def hidden_words(text: str) -> list[str]:
+    """The other compared words: parts of names, and names joined."""
     return _compared(" ".join(_additions(text)))
 
 
@@ -164,13 +157,16 @@ def _normal(text: str) -> str:
 
 def _additions(text: str) -> list[str]:
     """Words to add, each once and none that the text already has, of at least two characters and no stop word."""
-    known = {run.casefold() for run in _RUN.findall(text)} | STOP
-    added = []
     # Letters and their accents in two characters (file names of macOS), and full-width letters, are other words to the index.
     normal = text if unicodedata.is_normalized("NFKC", text) else unicodedata.normalize("NFKC", text)
     normal = normal.replace("\u0130", "I")  # a Turkish capital i, whose dot the index keeps
     respelled = [] if normal == text else _RUN.findall(normal)
-    for word in (*respelled, *_hidden_words(normal)):
+    hidden = list(_hidden_words(" ".join(word for word in normal.split() if not PLAIN.fullmatch(word))))
+    if not (respelled or hidden):
+        return []
+    known = {run.casefold() for run in _RUN.findall(text)} | STOP
+    added = []
+    for word in (*respelled, *hidden):
         folded = word.casefold()
         if folded not in known and (len(word) > 1 or _CJK_RUN.match(word)):
             known.add(folded)
@@ -180,8 +176,6 @@ def _additions(text: str) -> list[str]:
 
 def _hidden_words(text: str) -> Iterator[str]:
     for run in _RUN.findall(text):
-        if run.islower() and run.isascii() and run.isalpha():
-            continue  # most words are plain ones, and every search looks through five long texts
         if not run.isascii():
             yield from _cjk_parts(run)
         elif _HASH.fullmatch(run.lower()):
@@ -224,10 +218,6 @@ def _camel_parts(run: str) -> Iterator[str]:
 def _joined_version(version: str) -> str:
     """One word to the index for what would be three: 2.13.0 as v2v13v0."""
     return "".join(f"v{number.lstrip('0') or '0'}" for number in version.split("."))
-
-
-def _is_joined_version(word: str) -> bool:
-    return word[0] == "v" and word[1:2].isdigit()
 
 
 def _cjk_parts(run: str) -> Iterator[str]:
