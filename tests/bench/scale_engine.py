@@ -24,7 +24,6 @@ from scrubjay.engine.core import Core
 from scrubjay.home import open_home
 from scrubjay.models import requests
 from scrubjay.models.fields import EVERY_SCOPE
-from scrubjay.recall import search_memories
 from scrubjay.store import sql
 from scrubjay.store.schema import VECTOR
 from scrubjay.store.tables import index_vectors
@@ -126,8 +125,13 @@ async def _search(core: Core, request: requests.SearchMemories, scope: str, aske
     async def embed(_: str) -> Asked:
         return asked
 
-    await core.writer.drain()
-    if not (await search_memories(core.store, request, scope=scope, now=core.clock(), embed=embed)).results:
+    embed_query = core.indexer.embed_query
+    core.indexer.embed_query = embed  # type: ignore[method-assign]  # through the core, whose background work rests while somebody searches
+    try:
+        found = await core.search_memories(request, scope)
+    finally:
+        core.indexer.embed_query = embed_query  # type: ignore[method-assign]
+    if not found.results:
         raise RuntimeError(f"Nothing was found for {request.query!r} in {scope}.")
 
 
@@ -149,7 +153,8 @@ async def _index_built(core: Core) -> float | None:
     if not any(index.name == f"{VECTOR}_idx" for index in await table.list_indices()):
         return None
     start = time.perf_counter()
-    await index_vectors(table, segments=0)
+    async with core.store.lock:
+        await index_vectors(table, segments=0)
     return time.perf_counter() - start
 
 
