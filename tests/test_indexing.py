@@ -131,13 +131,38 @@ async def test_what_was_superseded_leaves_the_disk_when_nothing_happens_for_a_wh
         await turn(core, f"s{n}", user=f"zebra number {n}")
         await core.writer.settle()
     await embedded(core)
+    *older, _ = await _versions(core)
     upkeep = Upkeep(core.store)
     pruning = asyncio.create_task(upkeep.run())
     async with asyncio.timeout(20):
-        while len(await core.store.tables.turns.list_versions()) > 1:
+        while {*older} & {*await _versions(core)}:
             await asyncio.sleep(0.01)
     pruning.cancel()
     assert upkeep.failures == 0 and len((await search(core, "zebra number", top_k=50)).results) == 8
+
+
+async def test_what_was_superseded_stays_until_what_replaced_it_is_on_disk(core: Core, monkeypatch):
+    """A power cut after a clean-up that was not preceded by a sync would take the newest version and the one before."""
+    monkeypatch.setattr("scrubjay.engine.upkeep.KEEP_VERSIONS", timedelta(milliseconds=1))
+    for n in range(4):
+        await turn(core, f"s{n}", user=f"zebra number {n}")
+        await core.writer.settle()
+    await embedded(core)
+    *older, _ = await _versions(core)
+    there: list[int] = []
+    checkpoint = core.store.checkpoint
+
+    async def looked():
+        there.extend(await _versions(core))
+        await checkpoint()
+
+    monkeypatch.setattr(core.store, "checkpoint", looked)
+    await Upkeep(core.store).prune()
+    assert {*older} & {*there} and not {*older} & {*await _versions(core)}
+
+
+async def _versions(core: Core) -> list[int]:
+    return [version["version"] for version in await core.store.tables.turns.list_versions()]
 
 
 async def test_vectors_call_for_the_word_index_to_be_folded_again(core: Core):

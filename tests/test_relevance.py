@@ -94,7 +94,7 @@ spoken = st.lists(pieces | st.text(max_size=6), max_size=8).map(" ".join)
 
 @given(spoken, spoken)
 def test_coverage_is_that_of_the_expanded_text(query, text):
-    """Texts that hide none of the asked words are not expanded, which must change nothing."""
+    """A text is expanded only where a word is missing, which must change nothing."""
     wanted = {_stem(word) for word in compared_words(query)}
     held = {_stem(word) for word in compared_words(text)}
     assert coverage(query, [text]) == (len(wanted & held) / len(wanted) if wanted else 0.0)

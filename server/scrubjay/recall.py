@@ -188,7 +188,7 @@ class _Choice:
             timing=0.0,
             tokens=Tokens(spent=self.spent, budget=self.budget),
             left_out=self.left_out or None,
-        ).of(self.records)
+        ).made_of(self.records)
 
     async def _take(self, scored: Sequence[Scored]) -> bool:
         """Take hits of one batch; False when there is no room for more."""

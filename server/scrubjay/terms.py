@@ -79,17 +79,17 @@ def compared_words(text: str) -> list[str]:
     >>> compared_words("部署脚本")
     ['部署', '署脚', '脚本']
     """
-    return _compared(expand(text))
+    return spelled_words(expand(text))
 
 
 def spelled_words(text: str) -> list[str]:
     """Those of the compared words that stand in the text as they are; beside `hidden_words`."""
-    return _compared(text)
+    return [word for word in content_words(text) if len(word) <= 2 or not _CJK_RUN.fullmatch(word)]
 
 
 def hidden_words(text: str) -> list[str]:
     """The other compared words: parts of names, and names joined."""
-    return _compared(" ".join(_additions(text)))
+    return spelled_words(" ".join(_additions(text)))
 
 
 def expand(text: str) -> str:
@@ -144,10 +144,6 @@ def quotes(query: str, text: str) -> bool:
         return True
     length = sum(0.5 if _CJK_RUN.match(word) else 1 for word in asked)
     return (length >= 3 and any(word not in STOP for word in asked)) or _is_code(query.strip())
-
-
-def _compared(text: str) -> list[str]:
-    return [word for word in content_words(text) if len(word) <= 2 or not _CJK_RUN.fullmatch(word)]
 
 
 def _normal(text: str) -> str:

@@ -91,8 +91,7 @@ class Upkeep:
         if self._store.writes:
             async with self._at_work():
                 for name in TABLES:
-                    async with self._store.lock:
-                        await self._store.tables.of(name).optimize(cleanup_older_than=self._kept(KEEP_VERSIONS))
+                    await self._compact(name, IDLE)
 
     @asynccontextmanager
     async def _at_work(self) -> AsyncIterator[None]:

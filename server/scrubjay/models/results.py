@@ -144,7 +144,7 @@ class MemoryHits(Result):
     degraded: str | None = None  # why meaning was not searched, and what repairs it
     _records: dict[str, AnyRecord] = PrivateAttr(default_factory=dict)  # no face shows them, but one need not read them again
 
-    def of(self, records: dict[str, AnyRecord]) -> MemoryHits:
+    def made_of(self, records: dict[str, AnyRecord]) -> MemoryHits:
         """These hits, with what they were made of, by id."""
         self._records = records
         return self
