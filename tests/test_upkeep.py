@@ -1,0 +1,89 @@
+"""Upkeep: compaction, folding of the word index, a new connection, and the removal of what was superseded."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+from said import embedded, search, turn
+
+from scrubjay.engine.core import Core
+from scrubjay.engine.upkeep import Bounds, Upkeep
+
+
+async def test_upkeep_compacts_by_fragments_and_loses_nothing(core: Core):
+    for n in range(25):
+        await turn(core, f"s{n}", user=f"zebra number {n}")
+        await core.writer.settle()
+    upkeep = Upkeep(core.store)
+    await upkeep.tidy(Bounds(fragments=2, unindexed=500))  # the engine's own may have been there before
+    assert (await core.store.tables.turns.stats())["fragment_stats"]["num_fragments"] <= 2
+    assert upkeep.failures == 0
+    assert len((await search(core, "zebra number", top_k=50)).results) == 25
+
+
+async def test_what_was_superseded_leaves_the_disk_when_nothing_happens_for_a_while(core: Core, monkeypatch):
+    """A bulk load found it: 3 GB of older versions stayed until the next compaction, if there was one."""
+    monkeypatch.setattr("scrubjay.engine.upkeep.QUIET_SECONDS", 0.2)
+    monkeypatch.setattr("scrubjay.engine.upkeep.KEEP_VERSIONS", timedelta(seconds=0.1))
+    for n in range(8):
+        await turn(core, f"s{n}", user=f"zebra number {n}")
+        await core.writer.settle()
+    await embedded(core)
+    *older, _ = await _versions(core)
+    upkeep = Upkeep(core.store)
+    pruning = asyncio.create_task(upkeep.run())
+    async with asyncio.timeout(20):
+        while {*older} & {*await _versions(core)}:
+            await asyncio.sleep(0.01)
+    pruning.cancel()
+    assert upkeep.failures == 0 and len((await search(core, "zebra number", top_k=50)).results) == 8
+
+
+async def test_what_was_superseded_stays_until_what_replaced_it_is_on_disk(core: Core, monkeypatch):
+    """A power cut after a clean-up that was not preceded by a sync would take the newest version and the one before."""
+    monkeypatch.setattr("scrubjay.engine.upkeep.KEEP_VERSIONS", timedelta(milliseconds=1))
+    for n in range(4):
+        await turn(core, f"s{n}", user=f"zebra number {n}")
+        await core.writer.settle()
+    await embedded(core)
+    *older, _ = await _versions(core)
+    there: list[int] = []
+    checkpoint = core.store.checkpoint
+
+    async def looked():
+        there.extend(await _versions(core))
+        await checkpoint()
+
+    monkeypatch.setattr(core.store, "checkpoint", looked)
+    await Upkeep(core.store).prune()
+    assert {*older} & {*there} and not {*older} & {*await _versions(core)}
+
+
+async def _versions(core: Core) -> list[int]:
+    return [version["version"] for version in await core.store.tables.turns.list_versions()]
+
+
+async def test_vectors_call_for_the_word_index_to_be_folded_again(core: Core):
+    """The benchmark found it: vectors rewrite rows, and nobody folded those until the next turn was recorded."""
+    for n in range(60):
+        await turn(core, f"s{n}", user=f"zebra number {n}")
+    await core.writer.settle()
+    async with asyncio.timeout(20):
+        while (
+            await core.store.count_passages("space_id IS NULL")
+            or (await core.store.tables.passages.index_stats("search_text_idx")).num_unindexed_rows
+        ):
+            await asyncio.sleep(0.05)
+
+
+async def test_the_connection_is_renewed_after_many_compactions_and_goes_on(core: Core, monkeypatch):
+    monkeypatch.setattr("scrubjay.engine.upkeep.REOPEN_AFTER", 1)
+    upkeep, before = Upkeep(core.store), core.store.tables
+    for n in range(3):
+        await turn(core, f"s{n}", user=f"zebra number {n}")
+        await core.writer.settle()
+    await upkeep.tidy(Bounds(fragments=1, unindexed=500))
+    assert core.store.tables is not before
+    await turn(core, "s9", user="zebra after")
+    assert len((await search(core, "zebra", top_k=50)).results) == 4
