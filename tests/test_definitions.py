@@ -41,6 +41,8 @@ def test_a_question_names_what_is_spelled_like_an_identifier(question: str, name
         "CREATE TABLE x; create table Engine (id int)",
         "Engine() {\n  echo 1\n}",
         "## The Engine\n\ntext",
+        "### `http.Engine(url)`\n",
+        "#### Class: Engine ####\n",
         "type Engine = string",
     ],
 )
@@ -50,7 +52,19 @@ def test_a_definition_is_known_in_any_language(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["run(Engine())", "Engine()\n", "return Engine.start()", "x = Engine", "class EngineRoom: ...", "if Engine == 1:", "my_Engine = 2"],
+    [
+        "run(Engine())",
+        "Engine()\n",
+        "return Engine.start()",
+        "x = Engine",
+        "class EngineRoom: ...",
+        "if Engine == 1:",
+        "my_Engine = 2",
+        "# Engine\n\nStarts the pumps.",  # the title of a whole document
+        "# In the Engine all pumps are blue",  # a comment, or a heading about it
+        "## Why the Engine stops\n",
+        "Install the package Engine first",
+    ],
 )
 def test_a_use_is_no_definition(text: str) -> None:
     assert not defines(text, NAME)

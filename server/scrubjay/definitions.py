@@ -14,11 +14,13 @@ _MOST = 8  # names of one question
 
 _WORDS = (  # before the name
     "def class func fn fun function struct interface enum trait type typedef union module namespace record object protocol macro "
-    "macro_rules! impl const let var val static sub table view procedure trigger package extension typealias"
+    "macro_rules! impl const let var val static sub table view procedure trigger extension typealias"
 )
 _INTRODUCED = r"(?:{words})\s+(?:\([^)\n]*\)\s*|\*\s*|self\.)?{name}(?![\w$])"
 _ASSIGNED = r"^\s*(?:export\s+)?(?:[A-Za-z_$][\w$]*\.)?{name}\s*(?::[^=\n]+)?(?::=|=(?!=)|\(\s*\)\s*\{{)"  # NAME =, NAME: int =, NAME() {
-_HEADED = r"^#{{1,6}} [^\n]*(?<![\w$]){name}(?![\w$])"
+# A heading of its own, as references have: `## The Engine`, `### http.get(url)`. One of the first level is the title of a document, which
+# names what all of it is about, or a comment in code; and one that says more about the name is one of many.
+_HEADED = r"^#{{2,6}} +(?:\w+:? +){{0,2}}[`*]*(?:[\w$]+(?:\.|::|#))*{name}[`*]*(?:\([^\n]*)?[`*# \t]*$"
 
 
 def asked_names(question: str) -> frozenset[str]:
