@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrubjay.ranking import QUOTED, Floats
-from scrubjay.terms import compared_words, hidden_words, spelled_words
+from scrubjay.terms import compared_words, hidden_words, may_begin, spelled_words
 
 PROOF = 5  # candidates from the top whose evidence counts: 1 separates less well (AUC .872 for .881), 10 no better
 UNRELATED, PARAPHRASE = 0.15, 0.75  # cosines with all-MiniLM-L6-v2; 0.1 to 0.2, and spans of 0.5 to 0.7, are a plateau
@@ -33,8 +33,11 @@ def coverage(query: str, texts: Iterable[str]) -> Floats:
 
 
 def _missing(wanted: set[str], text: str) -> set[str]:
-    left = wanted.difference(map(_stem, spelled_words(text)))
-    return left.difference(map(_stem, hidden_words(text))) if left else left
+    may = may_begin(text, wanted)  # a stem is the beginning of its word; of hundreds of chunks a search holds against a question
+    left = may.difference(map(_stem, spelled_words(text, may))) if may else may
+    if left:
+        left = left.difference(map(_stem, hidden_words(text, left)))
+    return (wanted - may) | left
 
 
 def evidence(cosine: Floats, coverage: Floats) -> Floats:

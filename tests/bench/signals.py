@@ -28,7 +28,7 @@ def signals(question: str, ranked: Ranked) -> dict[str, float]:
         ranked.grounds.evidence,
         float(cosine.max()),
         float(cosine.max() - known.mean()) if len(known) else 0.0,
-        max(coverage(question, text) for text in texts[:PROOF]),
+        float(coverage(question, texts[:PROOF]).max()),
         _by_rarity(question, texts),
         float(np.nan_to_num(columns.bm25, nan=0.0).max()),
         float(total[0]),
