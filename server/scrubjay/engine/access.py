@@ -1,8 +1,8 @@
 """Access: which records a recall gave back, counted. Knows ids and times; does not know what was asked, or what the records say.
 
 Counts wait in memory and are written behind everything else, without a place in the write-ahead log: a crash loses some, which costs
-nothing but a little recency. Every write is a version of its table, so a record is written at most once an hour, and all of them together
-at most once a minute, unless many wait.
+nothing but a little recency. Every write is a version of its table and moves the counted rows into a fragment of their own, which every
+later search pays for until they are compacted: a record is written at most once an hour, and all of them together every ten minutes.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from scrubjay.store.upserts import Seen
 
 log = logging.getLogger("scrubjay.engine.access")
 
-EVERY_SECONDS = 60.0
-MANY = 200  # records: with so many waiting nothing is waited for
+EVERY_SECONDS = 600.0
+MANY = 2_000  # records: with so many waiting nothing is waited for; with 200, a busy client had a commit every fifteenth search
 SELDOM = timedelta(hours=1)  # between two writes of one record
 
 
@@ -32,6 +32,7 @@ class Access:
         self._store, self._clock, self._tell = store, clock, written
         self._waiting: dict[str, Seen] = {}
         self._written: dict[str, datetime] = {}  # within the last hour
+        self._new = 0  # of those that wait, how many had not been written for an hour when they came
         self._noted = asyncio.Event()
         self._many = asyncio.Event()
 
@@ -41,8 +42,9 @@ class Access:
         for id in ids:
             before = self._waiting.get(id)
             self._waiting[id] = Seen(before.times + 1 if before else 1, now)
+            self._new += before is None and self._is_due(id, now)
             self._noted.set()
-        if len(self._waiting) >= MANY and len(self._due(now)) >= MANY:
+        if self._new >= MANY:
             self._many.set()
 
     def waiting(self, id: str) -> Seen | None:
@@ -50,7 +52,7 @@ class Access:
         return self._waiting.get(id)
 
     async def run(self) -> None:
-        """Write for ever what was noted, a minute after the first of it or when it is many."""
+        """Write for ever what was noted, ten minutes after the first of it or when it is many."""
         while True:
             await self._noted.wait()
             await passed(EVERY_SECONDS, self._many)
@@ -62,8 +64,9 @@ class Access:
         """Write the new counts; of how many records. Unless it is `everything`, what was written within the hour waits."""
         now = self._clock()
         self._written = {id: at for id, at in self._written.items() if now - at < SELDOM}
-        due = list(self._waiting) if everything else self._due(now)
+        due = [id for id in self._waiting if everything or self._is_due(id, now)]
         seen = {id: self._waiting.pop(id) for id in due}
+        self._new = 0
         if not seen:
             return 0
         try:
@@ -80,5 +83,6 @@ class Access:
         else:
             await self._store.shared.inbox.put([access_entry(seen)])
 
-    def _due(self, now: datetime) -> list[str]:
-        return [id for id in self._waiting if now - self._written.get(id, datetime.min.replace(tzinfo=now.tzinfo)) >= SELDOM]
+    def _is_due(self, id: str, now: datetime) -> bool:
+        written = self._written.get(id)
+        return written is None or now - written >= SELDOM

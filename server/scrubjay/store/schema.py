@@ -102,8 +102,10 @@ def from_table(model: type[R], table: pa.Table) -> list[R]:
     wanted = [(name, kind[2]) for name, kind in _columns(model).items() if name in table.column_names]
     columns = []
     for name, decode in wanted:
-        values: Iterable[Any] = table.column(name).to_pylist()
-        columns.append([None if value is None else decode(value) for value in values] if decode else values)
+        column = table.column(name)
+        values: Iterable[Any] = column.to_pylist()
+        empty = column.null_count == len(column)  # as most columns of instants are
+        columns.append([None if value is None else decode(value) for value in values] if decode and not empty else values)
     names = [name for name, _ in wanted]
     required, defaults = _never_null(model), _defaults(model)
     return [_made(model, _present(names, row, required), defaults) for row in zip(*columns, strict=True)]
