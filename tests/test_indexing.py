@@ -13,6 +13,7 @@ from hashing_encoder import HashingEncoder
 from said import document, embedded, fact, search, texts, turn
 
 from scrubjay.encoders.token_codes import Embedded
+from scrubjay.engine import consolidation
 from scrubjay.engine.core import Core, open_core
 from scrubjay.engine.indexing import MOST_AHEAD
 from scrubjay.errors import EncoderError
@@ -238,4 +239,29 @@ async def test_the_end_of_a_long_record_is_embedded_too(home: Home, clock):
         while not core.indexer.idle or await core.store.vectorless([long.id]):
             await asyncio.sleep(0.01)
     assert await core.store.count_passages() > 2 * MOST_AHEAD
+    await core.close()
+
+
+async def test_a_burst_of_turns_of_one_date_gets_all_of_its_vectors(home: Home, clock, monkeypatch):
+    """Among passages of one date no order is promised, so that a look at some of them may hold a part of every turn."""
+    monkeypatch.setattr(consolidation, "QUIET_SECONDS", 3_600.0)  # whose next write would wake the indexer for what it forgot
+    encoder = Gated()
+    core = await opened(home, clock, lambda: encoder)
+    unembedded = core.store.unembedded
+
+    async def by_role(limit, *rest):
+        return sorted(await unembedded(1_000, *rest), key=lambda piece: piece.role or "")[:limit]
+
+    monkeypatch.setattr(core.store, "unembedded", by_role)
+    for number in range(2 * MOST_AHEAD):
+        await turn(core, "s", user=f"Why is backlog {number} slow?", assistant=f"The backlog {number} waits.", ts="2026-03-05T00:00:00Z")
+    await core.writer.settle()
+    await asyncio.to_thread(encoder.reached.wait, 30)
+    async with asyncio.timeout(20):
+        while not core.indexer._idle:  # what works off a backlog has seen that all of them are new, and sleeps
+            await asyncio.sleep(0.01)
+    encoder.gate.set()
+    async with asyncio.timeout(20):
+        while not core.indexer.idle or await core.store.unembedded(1):
+            await asyncio.sleep(0.01)
     await core.close()

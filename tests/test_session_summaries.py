@@ -14,6 +14,7 @@ from said import SCOPE, embedded, fact, forget, search, texts, turn
 
 from scrubjay.engine import consolidation
 from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.pauses import passed
 from scrubjay.home import Home
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.forgetting import ForgetRecords
@@ -213,3 +214,15 @@ async def test_the_turns_themselves_are_never_touched(core: Core):
     before = await core.store.get(Turn, ids)
     await summaries(core)
     assert await core.store.get(Turn, ids) == before
+
+
+async def test_what_waits_for_its_vector_goes_before_summaries(core: Core, monkeypatch):
+    monkeypatch.setattr(type(core.indexer), "finished", property(lambda indexer: False))
+    looked = asyncio.Event()
+    monkeypatch.setattr(core.consolidation, "work", looked.set)
+    await session(core, "s", EVERY)
+    await core.writer.settle()
+    assert await passed(0.3, looked)
+    monkeypatch.undo()
+    monkeypatch.setattr(consolidation, "QUIET_SECONDS", 0.02)
+    assert len(await summaries(core)) == 1

@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 from scrubjay import session_summaries
 from scrubjay.encoders.worker import Vectors
+from scrubjay.engine.indexing import Indexer
 from scrubjay.engine.pauses import passed
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import EncoderError, ScrubjayError
 from scrubjay.memories import passage, visible
 from scrubjay.models.records import SUMMARY, AnyRecord, Memory, Turn
-from scrubjay.retrieval.retrieve import Embed
 from scrubjay.similar import repeated, said_before
 from scrubjay.store import sql
 from scrubjay.store.changes import Change
@@ -47,10 +47,14 @@ class Stretch(NamedTuple):
 
 
 class Consolidation:
-    """Works through the facts and the stretches of sessions that changed, oldest change first. `resting` says that nothing else works."""
+    """Works through the facts and the stretches of sessions that changed, oldest change first.
 
-    def __init__(self, store: Store, writer: Writer, clock: Callable[[], datetime], embed: Embed, resting: Callable[[], bool]) -> None:
-        self._store, self._writer, self._clock, self._embed, self._resting = store, writer, clock, embed, resting
+    `resting` says that nothing else works. It begins only when no passage waits for its vector: a backlog of those takes minutes, with
+    pauses between its commits, and what is linked in them slows it down.
+    """
+
+    def __init__(self, store: Store, writer: Writer, clock: Callable[[], datetime], indexer: Indexer, resting: Callable[[], bool]) -> None:
+        self._store, self._writer, self._clock, self._indexer, self._resting = store, writer, clock, indexer, resting
         self._changed: dict[Stretch | str, None] = {}  # a fact or turn by its id
         self._wake = asyncio.Event()
         self._working = asyncio.Lock()
@@ -78,7 +82,11 @@ class Consolidation:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            if await passed(QUIET_SECONDS, self._wake):
+            if not await passed(QUIET_SECONDS, self._wake):
+                continue
+            if not self._indexer.finished:
+                self._wake.set()  # to look again
+            else:
                 try:
                     await self.work()
                 except (ScrubjayError, OSError, RuntimeError) as error:  # a full disk, or LanceDB's own failure: both may pass
@@ -148,7 +156,7 @@ class Consolidation:
 
     async def _vector(self, text: str) -> Vectors | None:
         try:
-            asked = await self._embed(text)
+            asked = await self._indexer.embed_query(text)
         except EncoderError:  # this text cannot be embedded; its words alone are compared
             return None
         return None if asked is None else asked.vector

@@ -70,7 +70,7 @@ class Core:
         self.upkeep = Upkeep(store, lambda: self.indexer.idle)
         self.indexer = Indexer(store, worker, self._embedded, lambda: self.settings.late_interaction)
         self.writer = Writer(home, store, clock, self._recorded, self._staged)
-        self.consolidation = Consolidation(store, self.writer, clock, self.indexer.embed_query, self._resting)
+        self.consolidation = Consolidation(store, self.writer, clock, self.indexer, self._resting)
         self.completion = Completion(home, self.writer, store, clock, self._policy)
         self.access = Access(store, clock, self.upkeep.wake)
         self.forgetting = Forgetting(home, store, self.writer, clock, self._found, self.indexer.embed_query)
@@ -239,7 +239,7 @@ class Core:
             or self.writer.pending
             or self.upkeep.working
             or self.completion.waiting
-            or (not self.indexer.idle and not self.indexer.trouble)
+            or not self.indexer.finished
         )
 
     async def close(self) -> None:

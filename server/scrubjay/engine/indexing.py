@@ -65,6 +65,11 @@ class Indexer:
         """Whether nothing waits for its vector, as far as was seen."""
         return self._idle and not self._new
 
+    @property
+    def finished(self) -> bool:
+        """Whether it is idle, or can do nothing about what waits."""
+        return self.idle or bool(self.trouble)
+
     def wake(self) -> None:
         """Passages were committed."""
         self._idle = False
@@ -222,14 +227,15 @@ class Indexer:
             newest = ids[-MOST_AHEAD:]
             waiting = _by_record(await self._store.unembedded(MOST_AHEAD, _waiting(of=newest)))
             cut_off = sum(map(len, waiting.values())) == MOST_AHEAD
-            if cut_off and len(waiting) > 1:
-                waiting.popitem()  # there may be more of it
             taken = _within(AHEAD_SIZE, waiting)
             if taken:
                 await self._embed(await self._worker.ready(), [piece for id in taken for piece in waiting[id]], soon=True)
-            for id in taken if cut_off else [id for id in newest if id in taken or id not in waiting]:
+            # Passages of one date come in any order: where the look was cut off, every record may have more of them.
+            more = await self._store.vectorless(taken) if cut_off else set()
+            done = [id for id in (taken if cut_off else newest) if id not in more and (id in taken or id not in waiting)]
+            for id in done or taken:
                 self._new.pop(id, None)
-            if cut_off and len(waiting) == 1:
+            if taken and not done:
                 self._wake.set()  # the rest of a long record waits with all others
         if self.trouble or not self._store.writes:
             self._new.clear()
