@@ -42,8 +42,9 @@ from scrubjay.writes import envelope
 SCOPE = "bench"
 FILES = 5_000
 RECORDS = 10_000
-SHARE = 8  # every eighth file of the corpus
-EACH_TURN = 10  # searches between two turns
+SHARE = 4  # every fourth file of the corpus
+EACH_TURN = 5  # searches between two turns
+IDLE_SECONDS = 15
 
 
 def now() -> datetime:
@@ -114,32 +115,39 @@ async def judge(core: Core, name: str, questions: list[corpus.Question], root: P
 
 
 async def speed(folder: Path) -> None:
-    files, _ = corpus.code()
-    lay_down(files[::SHARE], folder / "files")
+    """Throughput with nobody else there, then searches and turns over what was read, idle and while as much again is read."""
+    files = corpus.code()[0][::SHARE]
+    lay_down(files[::2], folder / "first")
+    lay_down(files[1::2], folder / "second")
     core = await opened(folder)
     process = psutil.Process()
     try:
-        idle = await latencies(core, lambda: asyncio.sleep(10, True))
-        print(f"idle: {idle}")
         start, before = time.perf_counter(), process.memory_info().rss
-        done = asyncio.create_task(ingested(core, folder / "files"))
-        busy = await latencies(core, lambda: asyncio.wait_for(asyncio.shield(_both(done, core)), None))
+        await _searchable(core, folder / "first")
         seconds = time.perf_counter() - start
-        count = await core.store.count_passages("src = 'chunk'")
-        print(f"bulk: {busy}\nmemory: {before / 1e6:.0f} -> {process.memory_info().rss / 1e6:.0f} MB over {count:,} chunks")
-        pieces = (await core.store.passages("src = 'chunk'", columns=["text", "embed_text"]))[:: max(1, count // 1_000)]
-        start = time.perf_counter()
-        encoder = await core.indexer.load()
-        for at in range(0, len(pieces), 16):
-            await asyncio.to_thread(encoder.embed_documents, [piece.embed_text or piece.text for piece in pieces[at : at + 16]])
-        raw = len(pieces) / (time.perf_counter() - start)
-        print(f"throughput: {count / seconds:.1f} chunks/s of {raw:.1f} that the encoder makes alone: {count / seconds / raw:.0%}")
+        pieces = await core.store.passages("src = 'chunk'", columns=["text", "embed_text"])
+        raw = await _raw(core, [piece.embed_text or piece.text for piece in pieces])
+        made = len(pieces) / seconds
+        print(f"throughput: {made:.1f} chunks/s of {raw:.1f} that the encoder makes alone: {made / raw:.0%}")
+        print(f"idle: {await latencies(core, lambda: asyncio.sleep(IDLE_SECONDS, True))}")
+        busy = await latencies(core, lambda: _searchable(core, folder / "second"))
+        count, memory = await core.store.count_passages("src = 'chunk'"), process.memory_info().rss
+        print(f"bulk: {busy}\nmemory: {before / 1e6:.0f} -> {memory / 1e6:.0f} MB over {count:,} chunks")
+        print(f"idle again: {await latencies(core, lambda: asyncio.sleep(IDLE_SECONDS, True))}")
     finally:
         await core.close()
 
 
-async def _both(task: asyncio.Task[Ingested], core: Core) -> None:
-    await task
+async def _raw(core: Core, texts: list[str]) -> float:
+    """Texts a second that the encoder makes alone."""
+    encoder, start = await core.indexer.load(), time.perf_counter()
+    for at in range(0, len(texts), 16):
+        await asyncio.to_thread(encoder.embed_documents, texts[at : at + 16])
+    return len(texts) / (time.perf_counter() - start)
+
+
+async def _searchable(core: Core, folder: Path) -> None:
+    await ingested(core, folder)
     await embedded(core)
 
 

@@ -48,6 +48,8 @@ _SCOPE = "repo_orchard__0123456789abcdef"
 class Remembering:
     """An encoder that makes each vector once, so that no system is charged for the model."""
 
+    parallel = False
+
     def __init__(self, encoder: TokenEncoder) -> None:
         self._encoder = encoder
         self._passages: dict[str, tuple[NDArray[np.float32], bytes]] = {}
