@@ -29,8 +29,8 @@ FLOORS = [
         "encoders store spool pages repositories scopes reading backups",
         "retrieval",
         "turns session_summaries memories reviewing learned repetition versions lineage similar profile documents identity searchable "
-        "details exchange listing scope_settings importing ingest forgetting plans shown recall windows relating partitions tag_graph "
-        "document_search chunk_search buckets chats writes injection",
+        "details exchange listing scope_settings importing ingest forgetting plans shown recall choosing windows relating partitions "
+        "tag_graph document_search chunk_search buckets chats writes injection",
         "engine pipe hooks",
         "tools rest control cli __main__",
     )

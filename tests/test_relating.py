@@ -7,11 +7,11 @@ from asked import call
 from mcp import Client
 from said import SCOPE, embedded, fact, forget, search, turn
 
+from scrubjay.choosing import cost
 from scrubjay.engine.core import Core
 from scrubjay.memories import passage
 from scrubjay.models.records import Memory
 from scrubjay.models.results import Hit, MemoryHits
-from scrubjay.recall import cost
 from scrubjay.relating import BROUGHT, RARE
 from scrubjay.store.changes import Change
 

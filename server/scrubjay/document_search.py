@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from scrubjay.choosing import MOST_TOKENS
 from scrubjay.errors import NotFound
 from scrubjay.models.records import Document, Passage
 from scrubjay.models.requests import SearchDocuments
 from scrubjay.models.results import Chunk, DocumentHit, DocumentHits
-from scrubjay.recall import MOST_TOKENS, scopes_seen
+from scrubjay.recall import scopes_seen
 from scrubjay.retrieval.chunks import RankedChunk, rank_chunks
 from scrubjay.retrieval.query import Question
 from scrubjay.retrieval.retrieve import Embed

@@ -5,6 +5,7 @@ Knows which ties are worth a mention. Does not know why a hit was found, or what
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -55,8 +56,10 @@ async def related(store: Store, question: Question, hits: Sequence[tuple[Hit, An
     rows = await _sharing(store, where, asked.ties, asked.parents)
     close = _closest(rows, asked, besides)
     src = {row.record_id: row.src for row in rows}
-    turns = await store.get(Turn, [item.id for item in close if src[item.id] == "turn"])
-    facts = await store.get(Memory, [item.id for item in close if src[item.id] == "memory"])
+    turns, facts = await asyncio.gather(
+        store.get(Turn, [item.id for item in close if src[item.id] == "turn"]),
+        store.get(Memory, [item.id for item in close if src[item.id] == "memory"]),
+    )
     records: dict[str, Turn | Memory] = {**turns, **facts}
     return [
         shown(records[item.id], None).model_copy(update={"reason": item.tie.reason, "via": item.tie.via})
