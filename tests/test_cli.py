@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
-from user import PATIENCE, newcomer, user
+from user import PATIENCE, make_user, newcomer, user
 
 from scrubjay.cli.commands import GROUPS, build_parser, run
 from scrubjay.cli.installation import console_command
@@ -177,6 +178,20 @@ def test_status_counts_captured_turns_those_set_aside_and_open_prompts(user):
     assert "PROBLEM  spool" in user.types("doctor").stdout
     for file in Path(user.home.spool_broken).iterdir():
         file.unlink()
+
+
+def test_a_failure_of_the_store_is_a_sentence_at_the_terminal_and_the_engine_goes_on(tmp_path: Path):
+    """It used to close the connection, and the command said that the engine had stopped."""
+    somebody = make_user(tmp_path)
+    try:
+        somebody.gets("add", "The zebra is striped.")
+        engine = json.loads(somebody.gets("status", "--json"))["engine"]["pid"]
+        shutil.rmtree(somebody.home.data)
+        said = somebody.refused("search", "zebra")
+        assert said.startswith("scrubjay: search failed inside Scrubjay: ") and said.endswith("engine.log says where.\n")
+        os.kill(engine, 0)  # which fails where there is none
+    finally:
+        somebody.types("stop")
 
 
 # Writing and looking.

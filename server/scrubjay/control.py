@@ -73,6 +73,8 @@ async def serve_cli(engine: Engine, finish: Finish, connection: Connection) -> N
             answer = {"error": {"message": str(error), "kind": type(error).__name__}}
         except _Left:
             return
+        except Exception as error:  # the outermost edge: who typed the command gets a sentence, and the connection stays
+            answer = {"error": {"message": engine.unforeseen(str(name), error)}}
         finally:
             connection.end(key)
         await connection.write_line(json.dumps({"id": id, **answer}))

@@ -19,6 +19,7 @@ from scrubjay.hello import Hello, is_scope
 from scrubjay.home import Home
 from scrubjay.models.fields import USER_SCOPE
 from scrubjay.settings import Settings, capture_view, in_store, load, write_capture
+from scrubjay.store.failures import reason
 from scrubjay.version import VERSION
 
 if TYPE_CHECKING:
@@ -116,6 +117,12 @@ class Engine:
             "model": self._started_with.model,
             "capture": {**capture_view(self.settings)},
         }
+
+    def unforeseen(self, what: str, error: Exception) -> str:
+        """The sentence for a failure that is ours or LanceDB's; the log gets the place and not what was said."""
+        log.error("%s failed", what, exc_info=error)
+        where = os.path.join(self.home.log, "engine.log")
+        return f"{what} failed inside Scrubjay: {reason(error)}. Trying again is safe; if it fails again, {where} says where."
 
     def scope_of(self, hello: Hello) -> str:
         """The scope a client works in: the one it names, else its project's.

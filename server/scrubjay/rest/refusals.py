@@ -18,7 +18,6 @@ from starlette.routing import BaseRoute, Match, Route
 
 from scrubjay.errors import InputError, NotFound, ScrubjayError
 from scrubjay.rest.leave import Forbidden
-from scrubjay.tools.calls import unforeseen
 
 HEBB = "/api/"  # where Hebb Mind's routes begin
 NAMESPACES = "/ns/"  # and those of version 5 of supermemory
@@ -49,7 +48,8 @@ def refuse(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
 
     @app.exception_handler(Exception)  # the outermost edge
     async def _unforeseen(request: Request, error: Exception) -> JSONResponse:
-        return refusal(request, 500, unforeseen(request.app.state.engine, f"{request.method} {request.scope.get('path', '')[:80]}", error))
+        called = f"{request.method} {request.scope.get('path', '')[:80]}"
+        return refusal(request, 500, request.app.state.engine.unforeseen(called, error))
 
 
 def refusal(request: Request, status: int, sentence: str, headers: Any = None) -> JSONResponse:

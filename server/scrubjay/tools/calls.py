@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import math
 import os
 from collections.abc import Awaitable, Callable
@@ -19,15 +18,12 @@ from scrubjay.errors import InputError, ScrubjayError
 from scrubjay.models.requests import AddDocument, AddMemory, Forget, RecordTurn, Request, SearchDocuments, SearchMemories, parse
 from scrubjay.models.results import DocumentAdded, DocumentHits, MemoryHits, Result
 from scrubjay.models.texts import DocumentText
-from scrubjay.store.failures import reason
 from scrubjay.tools import render
 from scrubjay.tools.caller import Caller, caller
 from scrubjay.tools.catalog import OFFERS
 from scrubjay.tools.confinement import confine
 from scrubjay.tools.files import allowed, read_document
 from scrubjay.writes import envelope
-
-log = logging.getLogger("scrubjay.tools")
 
 Report = Callable[[int, int, str], Awaitable[None]]
 _BY_NAME = {offer.name: offer for offer in OFFERS}
@@ -53,7 +49,7 @@ async def call(engine: Engine, name: str, arguments: dict[str, Any] | None, repo
     except ScrubjayError as error:
         return failure(str(error))
     except Exception as error:  # the outermost edge: the model sees results, and never a protocol error
-        return failure(unforeseen(engine, name, error))
+        return failure(engine.unforeseen(name, error))
     wire = answer.result.wire()
     if isinstance(answer.result, MemoryHits):
         wire["tokens"]["rendered"] = math.ceil(max(len(answer.text), len(json.dumps(wire, ensure_ascii=False))) / 4)
@@ -62,13 +58,6 @@ async def call(engine: Engine, name: str, arguments: dict[str, Any] | None, repo
 
 def failure(sentence: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=sentence)], is_error=True)
-
-
-def unforeseen(engine: Engine, what: str, error: Exception) -> str:
-    """The sentence for a failure that is ours or LanceDB's; the log gets the place and not what was said."""
-    log.exception("%s failed", what)
-    where = os.path.join(engine.home.log, "engine.log")
-    return f"{what} failed inside Scrubjay: {reason(error)}. Trying again is safe; if it fails again, {where} says where."
 
 
 async def _search_memories(engine: Engine, request: SearchMemories, by: Caller) -> Answer:
@@ -108,7 +97,8 @@ async def _add_document(engine: Engine, request: AddDocument, by: Caller) -> Ans
     stamp = {"id": uuid4().hex, "scope": request.scope or by.scope, "source": by.source, "at": engine.clock()}
     made = await asyncio.to_thread(envelope, "document", text, **stamp)  # redacting 10 MB takes two seconds
     added: Any = await (await engine.core()).write(made)
-    return Answer(added, f"Document {added.id}: {added.status}, {added.chunks} chunks.{_redactions(added.redacted)}")
+    count = f"{added.chunks} {'chunk' if added.chunks == 1 else 'chunks'}"
+    return Answer(added, f"Document {added.id}: {added.status}, {count}.{_redactions(added.redacted)}")
 
 
 async def _add_folder(engine: Engine, request: AddDocument, path: str, by: Caller) -> Answer:

@@ -110,7 +110,8 @@ def document_hits(hits: DocumentHits) -> str:
             body.append(f"{what}:\n{_quoted(hit.content)}")
         parts.append("\n".join([head, *body]))
     cut = f" {hits.left_out} more did not fit." if hits.left_out else ""
-    return "\n".join([f"{hits.total} documents.{cut}", *_trouble(hits.degraded), OPENING, "\n\n".join(parts), CLOSING])
+    count = f"{hits.total} {'document' if hits.total == 1 else 'documents'}"
+    return "\n".join([f"{count}.{cut}", *_trouble(hits.degraded), OPENING, "\n\n".join(parts), CLOSING])
 
 
 def ingested(done: Ingested) -> str:

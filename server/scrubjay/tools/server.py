@@ -29,7 +29,7 @@ from scrubjay.engine.engine import Engine
 from scrubjay.errors import NotFound, ScrubjayError
 from scrubjay.tools import resources
 from scrubjay.tools.caller import Caller, caller, set_caller
-from scrubjay.tools.calls import call, unforeseen
+from scrubjay.tools.calls import call
 from scrubjay.tools.catalog import INSTRUCTIONS, listed
 from scrubjay.version import VERSION
 
@@ -60,7 +60,7 @@ def build_server(engine: Engine) -> Server[Any]:
         except ScrubjayError as error:
             raise MCPError(INVALID_PARAMS, str(error)) from error
         except Exception as error:  # the outermost edge
-            raise MCPError(INTERNAL_ERROR, unforeseen(engine, "resources/read", error)) from error
+            raise MCPError(INTERNAL_ERROR, engine.unforeseen("resources/read", error)) from error
 
     return Server(
         "scrubjay",
