@@ -189,6 +189,7 @@ def test_a_failure_of_the_store_is_a_sentence_at_the_terminal_and_the_engine_goe
         shutil.rmtree(somebody.home.data)
         said = somebody.refused("search", "zebra")
         assert said.startswith("scrubjay: search failed inside Scrubjay: ") and said.endswith("engine.log says where.\n")
+        assert "No engine runs" not in somebody.gets("status")
         os.kill(engine, 0)  # which fails where there is none
     finally:
         somebody.types("stop")

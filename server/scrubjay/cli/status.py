@@ -44,7 +44,7 @@ def status(place: Place, options: argparse.Namespace) -> int:
         }
         print(json.dumps({**facts, "engine": engine, "trouble": trouble or unreadable}, indent=1, ensure_ascii=False))
         return 0
-    for line in headline(engine, left):
+    for line in headline(engine, trouble, left):
         print(line)
     print()
     lines = [
@@ -70,11 +70,11 @@ def received(engine: dict[str, Any] | None, left: Inbox) -> int | None:
     return None if stored is None else stored + left.turns_waiting + left.turns_set_aside
 
 
-def headline(engine: dict[str, Any] | None, left: Inbox) -> list[str]:
+def headline(engine: dict[str, Any] | None, trouble: str | None, left: Inbox) -> list[str]:
     """The answer to the first question, and what keeps it from being complete."""
     total = received(engine, left)
-    if total is None and engine:
-        lines = ["The engine runs but cannot work, so turns cannot be counted; the reason is below."]
+    if total is None and (engine or trouble):
+        lines = [f"The engine {'runs but cannot work' if engine else 'does not answer'}, so turns cannot be counted; the reason is below."]
     elif total is None:
         lines = ["No engine runs, so turns cannot be counted now (`scrubjay status --start` does)."]
         if not (left.waiting or left.set_aside):
