@@ -14,6 +14,7 @@ import json
 import os
 import time
 from collections import namedtuple
+from errno import ENOENT, ENOTEMPTY
 
 from scrubjay.errors import SpoolError
 from scrubjay.spool import durable_write
@@ -76,10 +77,14 @@ def mark_answered(home, session_id, pair):
 def sweep(home, now):
     """Delete the folders of sessions that were not touched for a week before `now` (seconds since 1970)."""
     for session in os.scandir(home.prompts):
-        if session.is_dir(follow_symlinks=False) and session.stat().st_mtime < now - KEPT_S:
-            for file in os.listdir(session.path):
-                _unlink(os.path.join(session.path, file))
-            os.rmdir(session.path)
+        try:
+            if session.is_dir(follow_symlinks=False) and session.stat().st_mtime < now - KEPT_S:
+                for file in os.listdir(session.path):
+                    _unlink(os.path.join(session.path, file))
+                os.rmdir(session.path)
+        except OSError as error:
+            if error.errno not in (ENOENT, ENOTEMPTY):  # another session's sweep was faster, or this one has just come back to life
+                raise
 
 
 def instant(time_ns):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from claude_code_host import Host
 
 from scrubjay import spool
+from scrubjay.hooks import prompts
 
 GITHUB = "gh" + "p_" + "a7Gk29xPq41LmZ0uR5tW8yB3nC6vD1eF1234"
 
@@ -218,4 +221,16 @@ def test_old_prompts_are_not_kept(host: Host) -> None:
     assert len(list(folder.iterdir())) == 20
     os.utime(folder, (1, 1))
     host.fire("session_start", source="startup")
+    assert os.listdir(host.home.prompts) == []
+
+
+def test_sessions_that_start_at_once_do_not_stumble_over_each_other_in_old_prompts(host: Host) -> None:
+    for at in range(200):
+        folder = Path(host.home.prompts, f"session-{at}")
+        folder.mkdir(parents=True)
+        Path(folder, "1.p1.json").write_text("{}")
+        os.utime(folder, (1, 1))
+    with ThreadPoolExecutor(8) as sessions:
+        done = [sessions.submit(prompts.sweep, host.home, time.time()) for _ in range(8)]
+    assert [each.result() for each in done] == [None] * 8
     assert os.listdir(host.home.prompts) == []
