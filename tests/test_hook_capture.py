@@ -7,11 +7,14 @@ import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from claude_code_host import Host
 
 from scrubjay import spool
+from scrubjay.cli.inbox import inbox
+from scrubjay.home import open_home
 from scrubjay.hooks import prompts
 
 GITHUB = "gh" + "p_" + "a7Gk29xPq41LmZ0uR5tW8yB3nC6vD1eF1234"
@@ -224,13 +227,34 @@ def test_old_prompts_are_not_kept(host: Host) -> None:
     assert os.listdir(host.home.prompts) == []
 
 
-def test_sessions_that_start_at_once_do_not_stumble_over_each_other_in_old_prompts(host: Host) -> None:
-    for at in range(200):
+def week_old_prompts(host: Host, count: int) -> None:
+    for at in range(count):
         folder = Path(host.home.prompts, f"session-{at}")
         folder.mkdir(parents=True)
-        Path(folder, "1.p1.json").write_text("{}")
+        Path(folder, "1.p1.json").write_text('{"text": "Are you there?"}')
         os.utime(folder, (1, 1))
+
+
+def test_sessions_that_start_at_once_do_not_stumble_over_each_other_in_old_prompts(host: Host) -> None:
+    week_old_prompts(host, 200)
     with ThreadPoolExecutor(8) as sessions:
         done = [sessions.submit(prompts.sweep, host.home, time.time()) for _ in range(8)]
     assert [each.result() for each in done] == [None] * 8
     assert os.listdir(host.home.prompts) == []
+
+
+def test_prompts_are_counted_while_a_session_that_starts_sweeps_old_ones(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    week_old_prompts(host, 3)
+    open_home(host.home.root)
+    scandir = os.scandir
+
+    def swept_meanwhile(folder: str) -> Any:
+        if folder != host.home.prompts:
+            return scandir(folder)
+        sessions = list(scandir(folder))
+        monkeypatch.setattr(os, "scandir", scandir)
+        prompts.sweep(host.home, time.time())
+        return sessions
+
+    monkeypatch.setattr(os, "scandir", swept_meanwhile)
+    assert inbox(host.home).unanswered == 0

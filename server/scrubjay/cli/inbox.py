@@ -68,7 +68,11 @@ def _reason(path: str) -> str:
 def _unanswered(folder: str) -> int:
     """How many prompts of a session wait: `<time>.<prompt>.json` does, `<time>.<prompt>.<answered>.json` does not."""
     count = 0
-    for name in os.listdir(folder):
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:  # a session that starts now has swept it
+        return 0
+    for name in names:
         if name.count(".") == 2 and name.endswith(".json"):
             try:
                 with open(os.path.join(folder, name), "rb") as file:
