@@ -40,7 +40,7 @@ async def test_a_client_calls_every_tool_and_reads_what_they_made(served: tuple[
         assert "heron" in await said(
             client, "record_turn", session_id=f"heron {mode}", user="Where is the heron?", assistant="In the reeds."
         )
-        assert "chunks" in await said(client, "add_document", content=f"# Heron\n\nThe {mode} heron stands still.", custom_id=mode)
+        assert "done, 1 chunk." in await said(client, "add_document", content=f"# Heron\n\nThe {mode} heron stands still.", custom_id=mode)
         assert f"{mode} heron nests" in await said(client, "search_memories", query="where does the heron nest?")
         assert f"{mode} heron stands" in await said(client, "search_documents", query="does the heron stand still?")
         read = await client.read_resource(f"scrubjay://memory/{fact}")
