@@ -34,7 +34,7 @@ SMALL_ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",  # one sentence at a time: more threads only fight over it
     "OPENBLAS_NUM_THREADS": "1",
 }
-ARENAS = 2  # of glibc: with one a thread 20,000 chunks peak at 836 MB, with two at 579, with all of the above at 369; fixed thresholds cost 6 ms a search
+ARENAS = 2  # of glibc: with one a thread 20,000 chunks peak at 836 MB, with two at 579, with all of the above at 369
 _M_ARENA_MAX = -8  # malloc.h
 
 
