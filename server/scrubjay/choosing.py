@@ -58,16 +58,19 @@ class Choice:
 
     @property
     def windowed(self) -> bool:
+        """Whether turns around each hit are asked for."""
         return self.request.prev_turns + self.request.next_turns > 0
 
     @property
     def budget(self) -> int | None:
+        """Tokens that hits and neighbours share; None for as many as an answer may have."""
         if self.request.max_tokens is not None:
             return self.request.max_tokens
         return DEFAULT_BUDGET if self.request.top_k is None and not self.windowed else None
 
     @property
     def most_hits(self) -> int:
+        """How many hits at the most, whatever they cost."""
         if self.request.top_k is not None:
             return self.request.top_k
         return 100 if self.budget is not None and not self.windowed else DEFAULT_TOP_K
