@@ -28,6 +28,15 @@ def test_a_record_is_shown_in_full_with_its_versions(user):
     assert "No memory, turn or document has the id 'nope'" in user.refused("show", "nope")
 
 
+def test_a_record_says_how_often_it_was_recalled_at_once(user):
+    id = kept(user.gets("add", "The heron build needs Java 21."))
+    assert re.search(r"^recalled: +never$", user.gets("show", id), re.M)
+    user.gets("search", "heron build")
+    user.gets("search", "heron Java")
+    assert re.search(r"^recalled: +2 times, last 20\d\d-", user.gets("show", id), re.M)
+    assert json.loads(user.gets("show", id, "--json"))["record"]["access_count"] == 2
+
+
 def test_an_export_is_imported_elsewhere_and_again(user, tmp_path_factory):
     for fact in ("The finch build uses Clang 19.", "The ibis queue is RabbitMQ."):
         user.gets("add", fact)

@@ -3,11 +3,12 @@ is shown it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from scrubjay.forgetting import unknown
 from scrubjay.models.exchange import values_of
-from scrubjay.models.records import Memory
+from scrubjay.models.records import AnyRecord, Memory
 from scrubjay.models.results import Hit, Result
 from scrubjay.shown import shown
 from scrubjay.store import sql
@@ -28,8 +29,8 @@ class Detail(Result):
     waiting_for_vector: int
 
 
-async def detail(store: Store, id: str) -> Detail:
-    """Everything about a record, whatever became of it.
+async def detail(store: Store, id: str, counted: Callable[[AnyRecord], AnyRecord]) -> Detail:
+    """Everything about a record, whatever became of it; `counted` adds the recalls of it that are not yet stored.
 
     Raises:
         NotFound: no record has the id.
@@ -38,7 +39,7 @@ async def detail(store: Store, id: str) -> Detail:
     record = await store.find(id)
     if record is None:
         raise unknown(id)
-    fields = values_of(record)
+    fields = values_of(counted(record))
     found = [await store.find(id) for id in record.parent_ids] if isinstance(record, Memory) else []
     after = [child for child in await children(store, [record.id]) if child.id != record.id]
     newest = await latest(store, record) if isinstance(record, Memory) else record

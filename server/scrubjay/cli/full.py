@@ -17,7 +17,6 @@ _DATES = {
     "expires_at": "expires",
     "forgotten_at": "forgotten",
     "purged_at": "deleted for good",
-    "last_accessed_at": "last recalled",
 }
 _TEXTS = ("user", "assistant", "text", "content", "summary")
 _LISTS = ("tags", "tools", "files")
@@ -52,7 +51,7 @@ def _facts(found: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[tupl
     for name, says in _DATES.items():
         if record.get(name):
             yield says, f"{local(record[name]):%Y-%m-%d %H:%M:%S}"
-    yield "recalled", plural(record.get("access_count", 0), "time")
+    yield "recalled", _recalled(record)
     yield "importance", f"{record['importance_score']:g} of 10, in {record['partition_id']}{', lasting' if record.get('is_static') else ''}"
     for name in _LISTS:
         if record.get(name):
@@ -61,6 +60,12 @@ def _facts(found: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[tupl
         yield f"  {name}", str(value)
     waiting = found["waiting_for_vector"]
     yield "searchable", plural(found["passages"], "passage") + (f", {waiting:,} not embedded yet" if waiting else "")
+
+
+def _recalled(record: Mapping[str, Any]) -> str:
+    if not (times := record.get("access_count", 0)):
+        return "never"  # the date of its last recall is then that of its recording
+    return f"{plural(times, 'time')}, last {local(record['last_accessed_at']):%Y-%m-%d %H:%M:%S}"
 
 
 def _links(found: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[tuple[str, Mapping[str, Any]]]]]:

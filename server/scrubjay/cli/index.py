@@ -115,7 +115,7 @@ def _row(each: dict[str, Any]) -> str:
     when = f"{local(each['updated_at']):%Y-%m-%d %H:%M}" if "updated_at" in each else " " * 16
     what = first_line(each.get("path") or each.get("title") or "", 100)
     why = f"  {first_line(each['error'], 120)}" if each.get("error") else ""
-    return f"{each['status']:<{_STATUS}}  {when}  {each.get('chunks', 0):>5} chunks  {what}  {each.get('id', '')}{why}".rstrip()
+    return f"{each['status']:<{_STATUS}}  {when}  {plural(each.get('chunks', 0), 'chunk'):<12}  {what}  {each.get('id', '')}{why}".rstrip()
 
 
 def _index_arguments(parser: argparse.ArgumentParser) -> None:

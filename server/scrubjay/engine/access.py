@@ -11,8 +11,10 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from scrubjay.engine.pauses import passed
+from scrubjay.models.records import Record
 from scrubjay.store.failures import reason
 from scrubjay.store.inbox import access_entry
 from scrubjay.store.store import Store
@@ -23,6 +25,8 @@ log = logging.getLogger("scrubjay.engine.access")
 EVERY_SECONDS = 600.0
 MANY = 2_000  # records: with so many waiting nothing is waited for; with 200, a busy client had a commit every fifteenth search
 SELDOM = timedelta(hours=1)  # between two writes of one record
+
+R = TypeVar("R", bound=Record)
 
 
 class Access:
@@ -47,9 +51,12 @@ class Access:
         if self._new >= MANY:
             self._many.set()
 
-    def waiting(self, id: str) -> Seen | None:
-        """What was noted of a record and is not yet written; None for nothing."""
-        return self._waiting.get(id)
+    def counted(self, record: R) -> R:
+        """The record with what was noted of it and is not yet written."""
+        if (seen := self._waiting.get(record.id)) is None:
+            return record
+        last = max(record.last_accessed_at, seen.last)
+        return record.model_copy(update={"access_count": record.access_count + seen.times, "last_accessed_at": last})
 
     async def run(self) -> None:
         """Write for ever what was noted, ten minutes after the first of it or when it is many."""

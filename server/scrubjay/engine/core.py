@@ -187,7 +187,7 @@ class Core:
     async def show(self, id: str) -> Detail:
         """Everything about one record of any kind; see `scrubjay.details`."""
         await self.writer.drain()
-        return await detail(self.store, id)
+        return await detail(self.store, id, self.access.counted)
 
     async def latest(self, last: int, scope: str) -> list[Hit]:
         """What was recorded or added last in a scope ("*": everywhere), newest first, without scores."""

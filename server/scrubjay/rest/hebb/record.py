@@ -23,11 +23,8 @@ async def as_memories(core: Core, found: Sequence[records.Memory | records.Turn]
 
 async def as_memory(core: Core, record: records.Memory | records.Turn) -> Memory:
     """One record as a memory, with what was noted of its accesses and is not yet written."""
-    (made,) = await as_memories(core, [record])
-    if (seen := core.access.waiting(record.id)) is None:
-        return made
-    last = max(made.last_accessed_at, seen.last)
-    return made.model_copy(update={"access_count": made.access_count + seen.times, "last_accessed_at": last})
+    (made,) = await as_memories(core, [core.access.counted(record)])
+    return made
 
 
 def _fact(record: records.Memory, first: records.Memory | None) -> Memory:
