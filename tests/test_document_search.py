@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import said
 
-from scrubjay.document_search import CHARACTERS
+from scrubjay.document_search import CHARACTERS, TOKENS
 from scrubjay.engine.core import Core
 from scrubjay.errors import NotFound
 from scrubjay.models.requests import SearchDocuments, parse
@@ -80,6 +80,30 @@ async def test_a_document_that_is_too_long_is_cut_and_says_so_and_others_are_cou
     hits = await search(core, "whale", include_full_docs=True)
     assert hits.results[0].truncated and len(hits.results[0].content or "") <= CHARACTERS
     assert hits.total == len(hits.results) and hits.total + (hits.left_out or 0) == 3
+
+
+async def test_room_goes_to_each_documents_best_chunk_before_what_stands_around_it(core: Core) -> None:
+    for number in range(6):
+        await said.document(core, GUIDE.replace("Harbour", f"Harbour {number}"), custom_id=f"guide{number}")
+    await said.embedded(core)
+    query = "Lanterns burn whale oil until dawn"
+
+    def texts(hits: DocumentHits) -> list[list[str]]:
+        return [[chunk.content for chunk in hit.chunks] for hit in hits.results]
+
+    def spent(hits: DocumentHits) -> int:
+        return sum(len(text) for chunks in texts(hits) for text in chunks) // 4
+
+    wide, usual, tight = [await search(core, query, **args) for args in ({"max_tokens": 10_000}, {}, {"max_tokens": 1_800})]
+    assert spent(tight) <= 1_800 < spent(usual) <= TOKENS < spent(wide)
+    assert wide.chunks_left_out is wide.left_out is None
+    for hits in (usual, tight):
+        assert [hit.document_id for hit in hits.results] == [hit.document_id for hit in wide.results]
+        assert all(any("whale oil" in text for text in chunks) for chunks in texts(hits))
+        assert hits.left_out is None and hits.chunks_left_out == sum(map(len, texts(wide))) - sum(map(len, texts(hits)))
+    assert len(texts(usual)[0]) >= len(texts(usual)[-1]) >= 1 and sum(map(len, texts(usual))) > 6
+    least = await search(core, query, max_tokens=500)
+    assert 0 < least.total < 6 == least.total + least.left_out and all(len(chunks) == 1 for chunks in texts(least))
 
 
 async def test_an_identifier_finds_its_definition_before_its_uses(core: Core) -> None:

@@ -19,18 +19,20 @@ from scrubjay.store import sql
 from scrubjay.store.store import Store
 
 CHUNKS_SHOWN = 3  # of a document, without those beside them
+TOKENS = 4_000  # of an answer that names no budget: the best chunks of ten documents, and about as much around the best of these
 CHARACTERS = MOST_TOKENS * 4 * 7 // 10  # of texts in one answer; the rest is names and scores
 _SHOWN = ["id", "title", "type", "path", "filepath", "summary", "metadata", "created_at", "updated_at", "forgotten_at"]  # all but the text
-_Places = Mapping[tuple[str, int], Passage]  # (document id, position) -> chunk
+Place = tuple[str, int]  # of a chunk: its document's id, its position
 
 
 async def search_documents(
     store: Store, request: SearchDocuments, *, scope: str | tuple[str, ...], now: datetime, embed: Embed, room: int | None = None
 ) -> DocumentHits:
     """Documents by their best chunk, best first; a chunk is relevant from `chunk_threshold` on. `room` is for texts, in
-    characters; left out, what a tool may answer.
+    characters; left out, what `max_tokens` gives.
 
-    Unless `only_matching_chunks`, the chunks just before and after a matching one come along with `is_relevant` false.
+    Unless `only_matching_chunks`, the chunks just before and after a matching one come along with `is_relevant` false. Room goes to
+    the best chunk of each document first, then to the other chunks and those beside them by score.
     """
     scopes = scopes_seen(request.scope, scope)
     question = Question(
@@ -46,8 +48,15 @@ async def search_documents(
     columns = [*_SHOWN, "content"] if request.include_full_docs else _SHOWN
     rows = {row.id: row for row in await store.select(Document, sql.one_of("id", best), columns=columns)}
     found = [rows[id] for id in best if id in rows and rows[id].forgotten_at is None]
-    places = await _read(store, [place for row in found for place in _wanted(best[row.id], request)])
-    return _Answer(request, places, CHARACTERS if room is None else room).made(found, best)
+    places = await _read(store, [place for row in found for chunk in _shown(best[row.id], request) for place in _places(chunk, request)])
+    return _Answer(request, places, _room(request) if room is None else room).made(found, best)
+
+
+def _room(request: SearchDocuments) -> int:
+    """Characters of texts in one answer."""
+    if request.max_tokens is not None:
+        return min(request.max_tokens * 4, CHARACTERS)
+    return CHARACTERS if request.include_full_docs else TOKENS * 4
 
 
 def _by_document(ranked: Sequence[RankedChunk], request: SearchDocuments) -> dict[str, list[RankedChunk]]:
@@ -59,16 +68,18 @@ def _by_document(ranked: Sequence[RankedChunk], request: SearchDocuments) -> dic
     return {id: chunks for id, chunks in list(best.items())[: request.limit] if chunks[0].score >= least}
 
 
-def _wanted(chunks: Sequence[RankedChunk], request: SearchDocuments) -> Iterator[tuple[str, int]]:
-    """The places of the chunks to show of one document."""
-    for chunk in chunks[:CHUNKS_SHOWN]:
-        if not request.only_matching_chunks:
-            yield from ((chunk.document_id, chunk.position + step) for step in (-1, 0, 1))
-        elif chunk.score >= request.chunk_threshold:
-            yield chunk.document_id, chunk.position
+def _shown(chunks: Sequence[RankedChunk], request: SearchDocuments) -> list[RankedChunk]:
+    """Those of one document's chunks to show."""
+    return [chunk for chunk in chunks[:CHUNKS_SHOWN] if not request.only_matching_chunks or chunk.score >= request.chunk_threshold]
 
 
-async def _read(store: Store, places: Sequence[tuple[str, int]]) -> _Places:
+def _places(chunk: RankedChunk, request: SearchDocuments) -> list[Place]:
+    """Where a chunk stands and, unless only matching ones are wanted, those beside it."""
+    steps = (0,) if request.only_matching_chunks else (0, -1, 1)
+    return [(chunk.document_id, chunk.position + step) for step in steps]
+
+
+async def _read(store: Store, places: Sequence[Place]) -> dict[Place, Passage]:
     if not places:
         return {}
     by_document: dict[str, set[int]] = {}
@@ -96,38 +107,62 @@ async def _document_id(store: Store, named: str, scopes: tuple[str, ...] | None)
 
 @dataclass
 class _Answer:
-    """Fills one answer, best document first, until there is no room for the next. Lives for one search."""
+    """Fills one answer until there is no room for the next text. Lives for one search."""
 
     request: SearchDocuments
-    places: _Places
+    places: Mapping[Place, Passage]
     room: int
 
     def made(self, found: Sequence[Document], best: Mapping[str, Sequence[RankedChunk]]) -> DocumentHits:
-        hits: list[DocumentHit] = []
-        for document in found:
-            chunks = list(self._chunks(best[document.id]))
-            summary = document.summary if self.request.include_summary else None
-            cost = sum(len(chunk.content) for chunk in chunks) + len(summary or "")
-            if cost > self.room and hits:
-                break
-            self.room -= cost
-            hits.append(self._hit(document, best[document.id][0].score, chunks, summary))
-        return DocumentHits(results=hits, total=len(hits), timing=0.0, left_out=(len(found) - len(hits)) or None)
+        shown = {row.id: _shown(best[row.id], self.request) for row in found}
+        documents = list(self._documents(found, shown))
+        chunks = sorted((chunk for row in documents for chunk in shown[row.id]), key=lambda chunk: -chunk.score)
+        firsts = [_places(shown[row.id][0], self.request)[0] for row in documents]
+        wanted = dict.fromkeys([*firsts, *(place for chunk in chunks for place in _places(chunk, self.request) if place in self.places)])
+        taken = {*firsts, *self._taken(list(wanted)[len(firsts) :])}
+        return DocumentHits(
+            results=[self._hit(row, best[row.id], sorted(part for id, part in taken if id == row.id)) for row in documents],
+            total=len(documents),
+            timing=0.0,
+            left_out=(len(found) - len(documents)) or None,
+            chunks_left_out=(len(wanted) - len(taken)) or None,
+        )
 
-    def _chunks(self, ranked: Sequence[RankedChunk]) -> Iterator[Chunk]:
+    def _documents(self, found: Sequence[Document], shown: Mapping[str, Sequence[RankedChunk]]) -> Iterator[Document]:
+        """Those whose best chunk and summary there is room for; the first has room."""
+        for rank, document in enumerate(found):
+            first = self.places.get((document.id, shown[document.id][0].position))
+            cost = len(first.text if first else "") + len(self._summary(document) or "")
+            if rank and cost > self.room:
+                return
+            self.room -= cost
+            yield document
+
+    def _taken(self, wanted: Sequence[Place]) -> Iterator[Place]:
+        for place in wanted:
+            cost = len(self.places[place].text)
+            if cost > self.room:
+                return
+            self.room -= cost
+            yield place
+
+    def _summary(self, document: Document) -> str | None:
+        return document.summary if self.request.include_summary else None
+
+    def _chunks(self, document: Document, ranked: Sequence[RankedChunk], parts: Sequence[int]) -> Iterator[Chunk]:
         scores = {chunk.position: chunk.score for chunk in ranked}
-        for place in sorted(set(_wanted(ranked, self.request))):
-            if (row := self.places.get(place)) is not None:
-                score = scores.get(row.part, 0.0)
+        for part in parts:
+            if (row := self.places.get((document.id, part))) is not None:
+                score = scores.get(part, 0.0)
                 yield Chunk(
                     content=row.text,
                     score=score,
-                    is_relevant=row.part in scores and score >= self.request.chunk_threshold,
-                    position=row.part,
+                    is_relevant=part in scores and score >= self.request.chunk_threshold,
+                    position=part,
                     lines=(row.line_start or 1, row.line_end or 1),
                 )
 
-    def _hit(self, document: Document, score: float, chunks: list[Chunk], summary: str | None) -> DocumentHit:
+    def _hit(self, document: Document, ranked: Sequence[RankedChunk], parts: Sequence[int]) -> DocumentHit:
         content = document.content[: max(self.room, 0)] if self.request.include_full_docs else None
         self.room -= len(content or "")
         return DocumentHit(
@@ -135,12 +170,12 @@ class _Answer:
             title=document.title,
             type=document.type,
             path=document.place,
-            score=score,
-            chunks=chunks,
+            score=ranked[0].score,
+            chunks=list(self._chunks(document, ranked, parts)),
             metadata=document.metadata,
             created_at=document.created_at,
             updated_at=document.updated_at,
             content=content,
             truncated=True if content is not None and len(content) < len(document.content) else None,
-            summary=summary,
+            summary=self._summary(document),
         )

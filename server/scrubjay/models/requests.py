@@ -118,6 +118,10 @@ class SearchDocuments(Request):
 
     query: Annotated[Query, Field(description="What to find.")]
     limit: Annotated[Count, Field(ge=1, le=100, description="Number of documents.")] = 10
+    max_tokens: Annotated[
+        Annotated[Count, Field(ge=50, le=10_000)] | None,
+        Field(description="Budget for the returned texts: each document's best chunk, then those around the best. 4,000 when left out."),
+    ] = None
     chunk_threshold: Annotated[Share, Field(description="A chunk is relevant from this score on; left out, 0.5.")] = 0.5
     document_threshold: Annotated[Share, Field(description="Least score of a document.")] = 0.0
     doc_id: Annotated[Name | None, Field(description="Only this document, by id or custom_id.")] = None

@@ -182,7 +182,8 @@ class DocumentHits(Result):
     results: list[DocumentHit]
     total: int
     timing: float
-    left_out: int | None = None
+    left_out: int | None = None  # documents that the budget had no room for
+    chunks_left_out: int | None = None  # of the documents that came
     degraded: str | None = None
 
 

@@ -110,6 +110,9 @@ def document_hits(hits: DocumentHits) -> str:
             body.append(f"{what}:\n{_quoted(hit.content)}")
         parts.append("\n".join([head, *body]))
     cut = f" {hits.left_out} more did not fit." if hits.left_out else ""
+    if hits.chunks_left_out:
+        chunks = "chunk" if hits.chunks_left_out == 1 else "chunks"
+        cut += f" {hits.chunks_left_out} more {chunks} of these did not fit: name a larger max_tokens, or one document in doc_id."
     count = f"{hits.total} {'document' if hits.total == 1 else 'documents'}"
     return "\n".join([f"{count}.{cut}", *_trouble(hits.degraded), OPENING, "\n\n".join(parts), CLOSING])
 
