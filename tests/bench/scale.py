@@ -25,6 +25,8 @@ from figures import grid, header, load, percentile
 from scale_engine import KINDS, Measured, Searches
 from scale_load import BY_ENGINE, Loaded
 
+from scrubjay.cli.serve import ARENAS, SMALL_ENVIRONMENT
+
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 REACH = {10_000: 25.0, 100_000: 40.0, 1_000_000: 100.0}  # passages -> p95 of a search in ms, embedding not counted
 DEFINITIONS = """\
@@ -48,7 +50,8 @@ def main() -> int:
     parser.add_argument("--folder", metavar="DIR", help="where the temporary homes lie; else where the system puts such folders")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every single value there")
     options = parser.parse_args()
-    os.environ.setdefault("LANCEDB_LOG", "error")  # as in the engine; the processes below inherit it
+    for name, value in {"MALLOC_ARENA_MAX": str(ARENAS), **SMALL_ENVIRONMENT}.items():
+        os.environ.setdefault(name, value)  # as in the engine; the processes below inherit it
     about = header()
     found: list[tuple[int, Loaded, Measured]] = []
     with tempfile.TemporaryDirectory(prefix="scrubjay-scale-", dir=options.folder) as folder:
