@@ -117,7 +117,7 @@ class _Answer:
         shown = {row.id: _shown(best[row.id], self.request) for row in found}
         documents = list(self._documents(found, shown))
         chunks = sorted((chunk for row in documents for chunk in shown[row.id]), key=lambda chunk: -chunk.score)
-        firsts = [_places(shown[row.id][0], self.request)[0] for row in documents]
+        firsts = [(row.id, shown[row.id][0].position) for row in documents]
         wanted = dict.fromkeys([*firsts, *(place for chunk in chunks for place in _places(chunk, self.request) if place in self.places)])
         taken = {*firsts, *self._taken(list(wanted)[len(firsts) :])}
         return DocumentHits(

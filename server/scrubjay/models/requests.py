@@ -120,7 +120,7 @@ class SearchDocuments(Request):
     limit: Annotated[Count, Field(ge=1, le=100, description="Number of documents.")] = 10
     max_tokens: Annotated[
         Annotated[Count, Field(ge=50, le=10_000)] | None,
-        Field(description="Budget for the returned texts: each document's best chunk, then those around the best. 4,000 when left out."),
+        Field(description="Budget for the returned texts; left out, 4,000, with include_full_docs 7,000, which is also the most."),
     ] = None
     chunk_threshold: Annotated[Share, Field(description="A chunk is relevant from this score on; left out, 0.5.")] = 0.5
     document_threshold: Annotated[Share, Field(description="Least score of a document.")] = 0.0
