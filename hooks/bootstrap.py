@@ -44,7 +44,7 @@ def _find_package():
 def _note_failure(error):
     """Note what kept a hook from running at all, as far as the installation still can."""
     try:
-        from scrubjay.home import default_root, open_home
+        from scrubjay.home.paths import default_root, open_home
         from scrubjay.hooks import journal
 
         journal.note(open_home(default_root(os.environ)), "start", None, journal.place_of(error))
@@ -54,7 +54,7 @@ def _note_failure(error):
 
 def _give_up(deadline_s):
     time.sleep(deadline_s)
-    journal, home = sys.modules.get("scrubjay.hooks.journal"), sys.modules.get("scrubjay.home")
+    journal, home = sys.modules.get("scrubjay.hooks.journal"), sys.modules.get("scrubjay.home.paths")
     try:
         if journal and home:  # an import here could wait for the one that hangs
             journal.note(home.Home(home.default_root(os.environ)), "deadline", None, f"gave up after {deadline_s:g} s")

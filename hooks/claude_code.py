@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections import namedtuple
 
-from scrubjay.capture import storable
-from scrubjay.scopes import project_dir
-from scrubjay.transcripts import MEMORY_CLOSE, MEMORY_OPEN, spoken
+from scrubjay.home.capture import storable
+from scrubjay.home.scopes import project_dir
+from scrubjay.text.transcripts import MEMORY_CLOSE, MEMORY_OPEN, spoken
 
 HOST = "claude-code"
 MAX_INJECTION = 2048  # bytes, the tags around it included; the host itself cuts at 10,000 characters

@@ -8,7 +8,7 @@ import json
 import os
 import time
 
-from scrubjay.hello import encode, line_of
+from scrubjay.wire.hello import encode, line_of
 
 CONNECT_S = 0.05
 MAX_ANSWER = 64 * 1024  # bytes

@@ -9,11 +9,11 @@ import os
 import time
 from collections import namedtuple
 
-from scrubjay import capture, scopes
 from scrubjay.errors import InputError, ScrubjayError
-from scrubjay.hello import hello_from
-from scrubjay.home import default_root, open_home
+from scrubjay.home import capture, scopes
+from scrubjay.home.paths import default_root, open_home
 from scrubjay.hooks import claude_code, journal
+from scrubjay.wire.hello import hello_from
 
 MAX_STDIN = 16 * 1024 * 1024  # bytes; an event above that is no conversation, and redacting it would take 2 s
 

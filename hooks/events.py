@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import os
 
-from scrubjay import spool
-from scrubjay.capture import cut, should_record
+from scrubjay.home import spool
+from scrubjay.home.capture import cut, should_record
 from scrubjay.hooks import claude_code, engine_line, prompts
-from scrubjay.redaction import redact
+from scrubjay.text.redaction import redact
 
 INJECT_S = 0.2  # a prompt waits no longer for what is recalled
 RECONCILE_S = 0.2

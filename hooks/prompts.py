@@ -17,7 +17,7 @@ from collections import namedtuple
 from errno import ENOENT, ENOTEMPTY
 
 from scrubjay.errors import SpoolError
-from scrubjay.spool import durable_write
+from scrubjay.home.spool import durable_write
 
 KEPT_ANSWERED = 20  # prompts per session
 KEPT_S = 7 * 86_400.0  # a session untouched for that long loses its folder

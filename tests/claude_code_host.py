@@ -11,8 +11,8 @@ import sys
 import threading
 from pathlib import Path
 
-from scrubjay import spool
-from scrubjay.home import Home
+from scrubjay.home import spool
+from scrubjay.home.paths import Home
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.requests import RecordTurn, parse
 

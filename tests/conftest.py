@@ -14,14 +14,14 @@ from hypothesis import HealthCheck, settings
 from mcp import Client
 from said import SCOPE
 
+from scrubjay.engine.caller import Caller, set_caller
 from scrubjay.engine.core import Core, open_core
 from scrubjay.engine.engine import Engine
-from scrubjay.home import Home, open_home
-from scrubjay.settings import Settings
+from scrubjay.home.paths import Home, open_home
+from scrubjay.home.settings import Settings
+from scrubjay.mcp_server.server import build_server
 from scrubjay.store.opening import open_store
 from scrubjay.store.store import Store
-from scrubjay.tools.caller import Caller, set_caller
-from scrubjay.tools.server import build_server
 
 # Machines that run this are shared and slow at times, which says nothing about the code; fixtures over a store are meant to be shared.
 settings.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from scrubjay.encoders.space import Space
+from scrubjay.encoders.protocol import Space
 from scrubjay.encoders.token_codes import Asked, Embedded, says_something, signs
 
 WIDTH = 64

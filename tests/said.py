@@ -7,9 +7,9 @@ from uuid import uuid4
 
 from scrubjay.engine.core import Core
 from scrubjay.models import requests
+from scrubjay.models.envelopes import envelope
+from scrubjay.models.requests import DocumentText
 from scrubjay.models.results import DocumentAdded, Forgotten, MemoryAdded, MemoryHits, TurnRecorded
-from scrubjay.models.texts import DocumentText
-from scrubjay.writes import envelope
 
 SCOPE = "repo_demo__0123456789abcdef"
 

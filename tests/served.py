@@ -10,12 +10,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from scrubjay.engine.address import engine_facts
-from scrubjay.engine.connection import Connection
-from scrubjay.engine.lifetime import Lifetime
-from scrubjay.engine.lock import take
-from scrubjay.hello import Hello, encode, fields_of
-from scrubjay.home import Home, open_home
+from scrubjay.engine.process.connection import Connection
+from scrubjay.engine.process.lifetime import Lifetime
+from scrubjay.home.paths import Home, open_home
+from scrubjay.wire.address import engine_facts
+from scrubjay.wire.hello import Hello, encode, fields_of
+from scrubjay.wire.lock import take
 
 PATIENCE = 10.0  # seconds; the bound of every wait
 HELLO = Hello("pipe", "/p", "/p", 7)

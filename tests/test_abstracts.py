@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.abstracts import LIMIT, abstract
-from scrubjay.terms import words
+from scrubjay.text.summary import ABSTRACT_LIMIT, abstract
+from scrubjay.text.terms import words
 
 GUIDE = """# Backups
 
@@ -55,5 +55,5 @@ def test_a_text_that_says_nothing_has_an_empty_abstract() -> None:
 @given(st.text(max_size=2_000), st.one_of(st.none(), st.text(max_size=900)), st.booleans())
 def test_an_abstract_is_short_repeatable_and_invents_no_word(text: str, heading: str | None, code: bool) -> None:
     said = abstract(text, heading=heading, code=code)
-    assert len(said) <= LIMIT and said == abstract(text, heading=heading, code=code)
+    assert len(said) <= ABSTRACT_LIMIT and said == abstract(text, heading=heading, code=code)
     assert set(words(said)) <= set(words(f"{text} {heading or ''}"))

@@ -10,11 +10,11 @@ import pytest
 from hashing_encoder import HashingEncoder
 from said import SCOPE, fact, forget, search, turn
 
-from scrubjay.engine import access
+from scrubjay.engine.background import access
 from scrubjay.engine.core import Core, open_core
-from scrubjay.home import Home
+from scrubjay.home.paths import Home
+from scrubjay.home.settings import Settings
 from scrubjay.models.requests import Forget, parse
-from scrubjay.settings import Settings
 
 
 class Clock:

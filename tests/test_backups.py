@@ -13,13 +13,13 @@ import pytest
 from hashing_encoder import HashingEncoder
 from said import SCOPE, document, embedded, fact, search, texts, turn
 
-from scrubjay import backups
 from scrubjay.engine.core import Core, open_core
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home import Home, open_home
+from scrubjay.home import backups
+from scrubjay.home.paths import Home, open_home
+from scrubjay.home.settings import Settings
 from scrubjay.models.records import Memory
 from scrubjay.models.requests import Forget
-from scrubjay.settings import Settings
 
 
 def quietly(done: int, total: int) -> None:

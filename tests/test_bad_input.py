@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from mcp import Client
 from said import SCOPE
 
-from scrubjay import spool
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import InputError
+from scrubjay.home import spool
+from scrubjay.mcp_server.calls import call
+from scrubjay.mcp_server.catalog import OFFERS, listed
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.models.requests import parse
-from scrubjay.tools.calls import call
-from scrubjay.tools.catalog import OFFERS, listed
 
 NEEDED: dict[str, dict[str, Any]] = {
     "search_memories": {"query": "zebra"},

@@ -9,8 +9,8 @@ import pytest
 from said import embedded, fact, search
 
 from scrubjay.engine.core import Core, open_core
-from scrubjay.home import Home
-from scrubjay.settings import Settings
+from scrubjay.home.paths import Home
+from scrubjay.home.settings import Settings
 
 PLAIN = {  # a plain question -> the plain fact
     "when does Alex like to meet?": "Alex prefers morning meetings.",

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.capture import DEFAULT, MAX_TEXT, cut, is_excluded, is_salient, policy, should_embed, should_record, storable
 from scrubjay.errors import InputError
+from scrubjay.home.capture import DEFAULT, MAX_TEXT, cut, is_excluded, is_salient, policy, should_embed, should_record, storable
+from scrubjay.home.settings import Settings, capture_view
 from scrubjay.models.fields import MAX_TURN_TEXT
-from scrubjay.settings import Settings, capture_view
 
 
 def test_an_absent_value_has_its_default() -> None:

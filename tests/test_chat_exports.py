@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.chat_exports import FORMATS, Exchange, detect, read
+from scrubjay.http_api.hebb.chat_exports import FORMATS, Exchange, detect, read
 
 
 def line(role: str, content: Any, **fields: Any) -> str:

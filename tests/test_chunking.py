@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.chunking import Chunk, chunks, split
+from scrubjay.text.chunking import Chunk, chunks, split
 
 PIECES = ["word", "x" * 30, " ", "\n", "\n\n", ". ", "。", "\t", "é", "```\n", "# Title\n", "===\n", "---\n", "| a | b |\n", "|---|---|\n"]
 texts = st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=60).map("".join))

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from user import PATIENCE, make_user, newcomer, user
 
+from scrubjay import VERSION
 from scrubjay.cli.commands import GROUPS, build_parser, run
 from scrubjay.cli.installation import console_command
-from scrubjay.settings import describe
-from scrubjay.version import VERSION
+from scrubjay.home.settings import describe
 
 __all__ = ["newcomer", "user"]  # fixtures
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.chunking import CODE_SIZE, Chunk, chunks
-from scrubjay.chunking.grammars import LANGUAGES
+from scrubjay.text.chunking import CODE_SIZE, Chunk, chunks
+from scrubjay.text.chunking.grammars import LANGUAGES
 
 BODY = "\n".join(f"        total = total + {n}  # step {n} of a long calculation" for n in range(30))
 PYTHON = f'''"""A module."""

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from said import SCOPE
 
-from scrubjay import spool
 from scrubjay.engine.core import Core
+from scrubjay.home import spool
+from scrubjay.home.settings import Settings, write_capture
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import Turn
-from scrubjay.settings import Settings, write_capture
 
 ANSWER = "Renamed tick() to advance() in clock.py and its tests."
 
@@ -55,7 +55,7 @@ async def settled(core: Core) -> list[Turn]:
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
-    monkeypatch.setattr("scrubjay.engine.completion.DELAYS", (0.0, 0.01))
+    monkeypatch.setattr("scrubjay.engine.background.completion.DELAYS", (0.0, 0.01))
 
 
 async def test_a_recorded_turn_gets_its_earlier_words_tools_and_files(core: Core, now, tmp_path: Path):

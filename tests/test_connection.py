@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from served import HELLO, PATIENCE, home, served
 
-from scrubjay.engine.connection import Connection
-from scrubjay.hello import encode, fields_of
+from scrubjay.engine.process.connection import Connection
+from scrubjay.wire.hello import encode, fields_of
 
 __all__ = ["home"]  # a fixture
 

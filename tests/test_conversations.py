@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.conversations import LONGEST_RESULT, Message, exchanges, holds, transcript
+from scrubjay.text.conversations import LONGEST_RESULT, Message, exchanges, holds, transcript
 
 TEXTS = st.sampled_from(["hi", "yes", "ok", "rename tick()", "done", "two\n\nparagraphs", "user: hi"])
 MESSAGES = st.lists(st.builds(Message, st.sampled_from(["user", "assistant", "tool", "system"]), TEXTS), max_size=12)

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.dates import periods
-from scrubjay.periods import Period, closeness
+from scrubjay.text.dates import Period, closeness, periods
 
 moments = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=9)), timezone(timedelta(hours=-11))]))
 PHRASES = ["7 May 2023", "May 7th", "in March", "2024-02-29", "last week", "3 days ago", "999 years ago", "on Monday", "in 2021", "Feb 30"]

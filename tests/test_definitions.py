@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.definitions import asked_names, defines
+from scrubjay.search.retrieval.chunks import asked_names, defines
 
 NAME = frozenset({"Engine"})
 

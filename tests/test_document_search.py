@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import said
 
-from scrubjay.document_search import CHARACTERS, TOKENS
 from scrubjay.engine.core import Core
 from scrubjay.errors import NotFound
 from scrubjay.models.requests import SearchDocuments, parse
 from scrubjay.models.results import DocumentHits
+from scrubjay.search.document_search import CHARACTERS, TOKENS
 
 GUIDE = "# Harbour guide\n\n" + "\n\n".join(
     f"## {name}\n\n{sentence} " + "The quay is swept by the night watch before the tide turns. " * 14

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.entities import MOST, entities
-from scrubjay.ties import tied, ties
+from scrubjay.text.entities import MOST, entities, tied, ties
 
 part = st.text("abcdefghijklmnopqrstuvwxyz", min_size=3, max_size=9)
 identifiers = st.lists(part, min_size=2, max_size=4).filter(lambda parts: parts[-1] not in ("test", "tests", "spec", "specs"))

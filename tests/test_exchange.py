@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrubjay.errors import InputError
-from scrubjay.exchange import first_line, line_of, read_header, read_records
-from scrubjay.models.exchange import Header, Held
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
+from scrubjay.records.exchange import Header, Held, first_line, line_of, read_header, read_records
 
 NOW = datetime(2026, 3, 5, 12, 0, 0, 123456, tzinfo=UTC)
 ODD = 'tab\t, newline\n, CR\r\n, \u2028, \u0085, "quotes", \\u0000, \x1f, é, 火, 🐦, \u200f, \'--\', {"kind": "turn"}'

@@ -12,13 +12,13 @@ import pytest
 from hashing_encoder import HashingEncoder
 from said import document, embedded, fact, forget, search, texts, turn
 
-from scrubjay import spool
 from scrubjay.engine.core import Core, open_core
-from scrubjay.engine.exchanging import PAGE_RECORDS
+from scrubjay.engine.verbs.exchange import PAGE_RECORDS
 from scrubjay.errors import InputError
-from scrubjay.home import open_home
+from scrubjay.home import spool
+from scrubjay.home.paths import open_home
+from scrubjay.home.settings import Settings
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
-from scrubjay.settings import Settings
 
 ODD = 'quote " and \' and \\, tab\t, \u2028, é, 火, 🐦, {"kind": "turn"}'
 
@@ -125,7 +125,7 @@ async def test_the_snapshot_stays_while_others_write_and_compact(core: Core, tmp
         await core.writer.settle()
         await core.upkeep.tidy(core_bounds)
 
-    from scrubjay.engine.upkeep import Bounds
+    from scrubjay.engine.background.upkeep import Bounds
 
     core_bounds = Bounds(0, 0)
     made, _ = await asyncio.gather(core.exchanging.export(str(tmp_path / "all"), None, report), disturb())

@@ -9,14 +9,14 @@ from datetime import datetime
 import pytest
 from hashing_encoder import HashingEncoder
 
-from scrubjay import spool
 from scrubjay.engine.core import Core, open_core
 from scrubjay.errors import InputError
-from scrubjay.home import Home
-from scrubjay.learned import facts_of
+from scrubjay.home import spool
+from scrubjay.home.paths import Home
+from scrubjay.home.settings import Settings
 from scrubjay.models.records import Document
-from scrubjay.models.texts import DocumentText
-from scrubjay.settings import Settings
+from scrubjay.models.requests import DocumentText
+from scrubjay.records.extracted import facts_of
 
 SCOPE = "acme"
 

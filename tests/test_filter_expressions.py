@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from scrubjay.models.filter_expressions import DEEPEST, MOST, WIDEST, FilterExpression, parse_expression
+from scrubjay.http_api.supermemory_v5.filter_expressions import DEEPEST, MOST, WIDEST, FilterExpression, parse_expression
 from scrubjay.models.filters import holds
 from scrubjay.store import facets
 from scrubjay.store.store import Store

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from scrubjay.engine.core import Core
 from scrubjay.errors import InputError
-from scrubjay.models.filter_forms import DEEPEST, MOST, parse_filter
-from scrubjay.models.filters import Comparison, Condition, Filter, Group, holds, text_of
+from scrubjay.models.filters import DEEPEST, MOST, Comparison, Condition, Filter, Group, holds, parse_filter, text_of
 from scrubjay.models.records import Document
 from scrubjay.models.requests import SearchDocuments, SearchMemories, parse
 from scrubjay.store import facets

@@ -12,17 +12,17 @@ from hashing_encoder import HashingEncoder
 from mcp import Client
 from said import SCOPE, document, embedded, fact, forget, search, texts, turn
 
-from scrubjay import spool
-from scrubjay.engine import upkeep
+from scrubjay.engine.background import upkeep
 from scrubjay.engine.core import Core, open_core
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import InputError, NotFound
-from scrubjay.home import Home
+from scrubjay.home import spool
+from scrubjay.home.paths import Home
+from scrubjay.home.settings import Settings
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.models.requests import Forget, parse
 from scrubjay.models.results import Forgotten
-from scrubjay.settings import Settings
 from scrubjay.store.opening import open_store
 from scrubjay.store.tables import index_vectors
 

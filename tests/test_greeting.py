@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scrubjay.engine.greeting import Identity, greet
-from scrubjay.hello import Hello
+from scrubjay.engine.process.greeting import Identity, greet
+from scrubjay.wire.hello import Hello
 
 HELLO = Hello("pipe", "/p", "/p", 7)
 AUTO, BY_HAND = Identity("0.2.0", 5, True, [1, 2]), Identity("0.2.0", 5, False, [1, 2])

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
+from scrubjay import VERSION
 from scrubjay.errors import EngineError
-from scrubjay.hello import KINDS, PROTOCOL, Hello, decode, encode, fields_of, hello_from, is_scope
 from scrubjay.models.fields import OneScope
-from scrubjay.version import VERSION
+from scrubjay.wire.hello import KINDS, PROTOCOL, Hello, decode, encode, fields_of, hello_from, is_scope
 
 GOOD = {"protocol": 1, "version": "0.1.0", "kind": "pipe", "project_dir": "/p", "cwd": "/p", "pid": 7}
 

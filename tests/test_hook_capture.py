@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from claude_code_host import Host
 
-from scrubjay import spool
 from scrubjay.cli.inbox import inbox
-from scrubjay.home import open_home
+from scrubjay.home import spool
+from scrubjay.home.paths import open_home
 from scrubjay.hooks import prompts
 
 GITHUB = "gh" + "p_" + "a7Gk29xPq41LmZ0uR5tW8yB3nC6vD1eF1234"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from claude_code_host import EVENTS, HOOKS, Engine, Host
 
-from scrubjay import spool
+from scrubjay.home import spool
 from scrubjay.hooks import session_start, stop, user_prompt_submit
 
 PACKAGE = HOOKS.parent / "server" / "scrubjay"

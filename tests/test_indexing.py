@@ -13,12 +13,12 @@ from hashing_encoder import HashingEncoder
 from said import document, embedded, fact, search, texts, turn
 
 from scrubjay.encoders.token_codes import Embedded
-from scrubjay.engine import consolidation
+from scrubjay.engine.background import consolidation
+from scrubjay.engine.background.indexing import MOST_AHEAD
 from scrubjay.engine.core import Core, open_core
-from scrubjay.engine.indexing import MOST_AHEAD
 from scrubjay.errors import EncoderError
-from scrubjay.home import Home
-from scrubjay.settings import Settings
+from scrubjay.home.paths import Home
+from scrubjay.home.settings import Settings
 
 
 async def opened(home: Home, clock, make) -> Core:
@@ -139,8 +139,8 @@ async def test_settings_are_told_to_a_running_core(core: Core):
 
 @pytest.mark.parametrize("most", [0, 10, 200])
 async def test_an_injection_never_exceeds_its_room(core: Core, most: int):
-    from scrubjay.injection import injection
     from scrubjay.models.results import Hit, MemoryHits, Tokens
+    from scrubjay.search.injection import injection
 
     hit = Hit(
         id="m", src="memory", memory="zebra " * 20, date=core.clock(), scope="s", partition_id="mem_x", source="t", relevance_score=0.9

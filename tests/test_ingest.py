@@ -11,10 +11,10 @@ import said
 
 from scrubjay.engine.core import Core
 from scrubjay.errors import InputError
-from scrubjay.ingest.tree import files_at
 from scrubjay.models.records import Document
 from scrubjay.models.requests import SearchDocuments, parse
 from scrubjay.models.results import Ingested
+from scrubjay.records.ingest.tree import files_at
 
 
 async def stored(core: Core) -> dict[str, Document]:

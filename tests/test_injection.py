@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from scrubjay.injection import CLOSE, FLOOR, HITS, OPEN, asks, injection
 from scrubjay.models.results import Hit, MemoryHits, Tokens
+from scrubjay.search.injection import CLOSE, FLOOR, HITS, OPEN, asks, injection
 
 
 def hit(text: str, *, relevance: float = 0.9, session: str | None = "s") -> Hit:

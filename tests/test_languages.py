@@ -15,7 +15,7 @@ from said import embedded, fact, search, turn
 
 from scrubjay.encoders import open_encoder
 from scrubjay.engine.core import Core
-from scrubjay.terms import query_terms
+from scrubjay.text.terms import query_terms
 
 __all__ = ["bundled_model", "verdicts"]  # fixtures
 

@@ -11,8 +11,8 @@ from said import document, embedded, fact, forget, search, texts, turn
 
 from scrubjay.encoders.token_codes import BITS, Asked
 from scrubjay.engine.core import Core, open_core
-from scrubjay.home import Home
-from scrubjay.settings import Settings
+from scrubjay.home.paths import Home
+from scrubjay.home.settings import Settings
 
 CODED = "token_vectors IS NOT NULL"
 TELLING = "src != 'chunk' AND (role IS NULL OR role != 'summary')"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from scrubjay.engine.core import Core
-from scrubjay.learned import DOCUMENT_GONE, LEARNED, NO_LONGER, facts_of
+from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import Memory
-from scrubjay.models.requests import AddMemory, Forget, SearchMemories
-from scrubjay.models.texts import DocumentText
-from scrubjay.writes import envelope
+from scrubjay.models.requests import AddMemory, DocumentText, Forget, SearchMemories
+from scrubjay.records.extracted import DOCUMENT_GONE, LEARNED, NO_LONGER, facts_of
 
 SCOPE = "acme"
 DEPLOYS = "Deploys go out on Tuesdays after the smoke tests have passed on staging, and Priya presses the button herself."

@@ -11,9 +11,9 @@ import stat
 import pytest
 from served import HELLO, PATIENCE, home, served
 
-from scrubjay.engine.address import engine_facts
-from scrubjay.engine.listener import listen
-from scrubjay.hello import encode, fields_of
+from scrubjay.engine.process.listener import listen
+from scrubjay.wire.address import engine_facts
+from scrubjay.wire.hello import encode, fields_of
 
 __all__ = ["home"]  # a fixture
 

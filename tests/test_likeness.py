@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scrubjay.likeness import alike, same_facts
+from scrubjay.text.likeness import alike, same_facts
 
 
 @given(st.text(), st.text())

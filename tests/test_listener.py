@@ -8,10 +8,10 @@ import stat
 import pytest
 from served import home
 
-from scrubjay.engine.address import engine_facts
-from scrubjay.engine.listener import listen
+from scrubjay.engine.process.listener import listen
 from scrubjay.errors import HomeError
-from scrubjay.home import open_home
+from scrubjay.home.paths import open_home
+from scrubjay.wire.address import engine_facts
 
 __all__ = ["home"]  # a fixture
 

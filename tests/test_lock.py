@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from scrubjay.engine.lock import FileLock, check_filesystem, is_held, take
 from scrubjay.errors import EngineError, HomeError
+from scrubjay.wire.lock import FileLock, check_filesystem, is_held, take
 
 
 def test_a_lock_excludes_until_it_is_released(home):
@@ -23,7 +23,7 @@ def test_a_lock_excludes_until_it_is_released(home):
 
 
 def test_a_lock_dies_with_its_process(home):
-    code = f"from scrubjay.engine.lock import take; import sys; take({home.engine_lock!r}); print('held', flush=True); sys.stdin.read()"
+    code = f"from scrubjay.wire.lock import take; import sys; take({home.engine_lock!r}); print('held', flush=True); sys.stdin.read()"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout.readline() == b"held\n"
         with pytest.raises(EngineError, match="Another engine already serves this home"):

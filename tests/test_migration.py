@@ -15,11 +15,10 @@ from said import embedded, fact, search, texts, turn
 
 from scrubjay.engine.core import Core, open_core
 from scrubjay.errors import StoreError
-from scrubjay.home import Home
+from scrubjay.home.paths import Home
+from scrubjay.home.settings import Settings
 from scrubjay.models.records import Memory, Turn
-from scrubjay.settings import Settings
-from scrubjay.store.index_note import IndexNote
-from scrubjay.store.notes import FileNotes
+from scrubjay.store.notes import FileNotes, IndexNote
 from scrubjay.store.opening import open_store
 
 YOUNGER = {  # columns that the first Scrubjay did not have

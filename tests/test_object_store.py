@@ -12,19 +12,19 @@ import pytest
 from hashing_encoder import HashingEncoder
 from said import SCOPE, fact, forget, search, texts, turn
 
-from scrubjay import spool
 from scrubjay.encoders import EmbeddingWorker
-from scrubjay.engine import scopes
 from scrubjay.engine.core import Core
 from scrubjay.engine.engine import utc_now
+from scrubjay.engine.verbs import scopes
 from scrubjay.errors import InputError, StoreError
-from scrubjay.home import open_home
+from scrubjay.home import spool
+from scrubjay.home.paths import open_home
+from scrubjay.home.settings import Settings
 from scrubjay.models.records import Memory, Turn
-from scrubjay.settings import Settings
 from scrubjay.store import sql
-from scrubjay.store.connection import ALWAYS, connect
-from scrubjay.store.inbox import ENVELOPE, open_inbox
+from scrubjay.store.bucket.inbox import ENVELOPE, open_inbox
 from scrubjay.store.opening import open_at
+from scrubjay.store.tables import ALWAYS, connect
 
 LEASE = 8.0  # seconds
 Start = Callable[[str], Awaitable[Core]]

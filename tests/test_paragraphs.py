@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.paragraphs import LONGEST, MOST, SHORT, paragraphs
+from scrubjay.text.paragraphs import LONGEST, MOST, SHORT, paragraphs
 
 PROSE = "The nightly job copies the ledger to the second region and writes a line to the audit log when it has finished. " * 5
 TEXTS = st.lists(st.sampled_from([PROSE, "# Title", "## Part", "```\ncode\n```", "| a | b |\n|---|---|\n| 1 | 2 |", "Yes.", "", "Note:"]))

@@ -13,15 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scrubjay
-from scrubjay.engine.glance import Glance, glance
-from scrubjay.engine.lines import LineCutter, TooLong
-from scrubjay.engine.lock import FileLock
 from scrubjay.errors import EngineError
-from scrubjay.home import open_home
-from scrubjay.pipe import answers
-from scrubjay.pipe.attempts import Attempts
+from scrubjay.home.paths import open_home
+from scrubjay.pipe import relay
+from scrubjay.pipe.reach import Attempts
 from scrubjay.pipe.session import Outgoing, Session
 from scrubjay.pipe.spawn import spawn
+from scrubjay.wire.lines import Glance, LineCutter, TooLong, glance
+from scrubjay.wire.lock import FileLock
 
 # Lines.
 
@@ -198,9 +197,9 @@ def test_a_refused_initialize_is_forgotten():
 
 
 def test_a_refused_call_is_a_result_and_anything_else_an_error():
-    call = json.loads(answers.refusal(Outgoing(b'{"id":"7","method":"tools/call"}'), "Because."))
+    call = json.loads(relay.refusal(Outgoing(b'{"id":"7","method":"tools/call"}'), "Because."))
     assert call["id"] == "7" and call["result"]["isError"] and call["result"]["content"][0]["text"] == "Because."
-    other = json.loads(answers.refusal(Outgoing(b'{"id":7,"method":"initialize"}'), "Because."))
+    other = json.loads(relay.refusal(Outgoing(b'{"id":7,"method":"initialize"}'), "Because."))
     assert other["id"] == 7 and other["error"]["message"] == "Because."
 
 
@@ -261,7 +260,7 @@ def test_a_command_that_cannot_run_is_said_at_once(tmp_path):
 
 def test_an_engine_imports_no_store_and_no_model_before_its_first_answers():
     """The demo found it: a helper's import brought LanceDB, and tools/list waited two seconds for it."""
-    faces = "scrubjay.control, scrubjay.engine.engine, scrubjay.engine.lifetime, scrubjay.settings, scrubjay.tools.server"
+    faces = "scrubjay.engine.control, scrubjay.engine.engine, scrubjay.engine.process.lifetime, scrubjay.home.settings, scrubjay.mcp_server.server"
     code = f"import sys, {faces}; print(*sys.modules)"
     modules = set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
     assert not {"lancedb", "pyarrow", "numpy", "tokenizers"} & modules

@@ -8,8 +8,8 @@ from mcp import Client
 from said import SCOPE, fact, forget
 
 from scrubjay.engine.core import Core
-from scrubjay.injection import CLOSE, OPEN
-from scrubjay.settings import Settings
+from scrubjay.home.settings import Settings
+from scrubjay.search.injection import CLOSE, OPEN
 
 
 def said(hits) -> list[str]:

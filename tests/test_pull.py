@@ -77,7 +77,7 @@ def hub() -> Iterator[str]:
 def _pull(arguments: str, home: Path, endpoint: str, **environment: str) -> str:
     """What `pull(...)` gave in a process of its own: its folder and commit, or its error's sentence."""
     code = f"""
-from scrubjay.encoders.pull import pull
+from scrubjay.encoders.hub import pull
 from scrubjay.errors import EncoderError
 try:
     pulled = pull({arguments})

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from scrubjay.ranking import (
+from scrubjay.search.retrieval.ranking import (
     ALONE,
     FADING,
     FAR,

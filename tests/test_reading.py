@@ -171,5 +171,5 @@ def test_a_file_is_read_from_its_path(tmp_path: Path) -> None:
 
 def test_no_converter_is_imported_before_a_file_needs_it() -> None:
     heavy = "bs4 lxml markdownify mammoth pptx pypdfium2 python_calamine charset_normalizer tree_sitter"
-    code = f"import sys, scrubjay.reading, scrubjay.chunking; print([name for name in {heavy.split()!r} if name in sys.modules])"
+    code = f"import sys, scrubjay.reading, scrubjay.text.chunking; print([name for name in {heavy.split()!r} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"

@@ -11,10 +11,10 @@ import pytest
 
 from scrubjay.cli.commands import build_parser
 from scrubjay.engine.engine import Engine
-from scrubjay.home import Home
-from scrubjay.settings import describe
-from scrubjay.tools.catalog import OFFERS
-from scrubjay.tools.server import build_server
+from scrubjay.home.paths import Home
+from scrubjay.home.settings import describe
+from scrubjay.mcp_server.catalog import OFFERS
+from scrubjay.mcp_server.server import build_server
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -55,7 +55,7 @@ def test_the_example_configuration_parses_and_names_our_command():
 
 
 def test_the_resources_of_the_readme_are_the_servers(tmp_path: Path):
-    from scrubjay.tools.resources import templates
+    from scrubjay.mcp_server.resources import templates
 
     async def built() -> None:
         build_server(Engine(Home(str(tmp_path))))

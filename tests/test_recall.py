@@ -7,8 +7,8 @@ import math
 import pytest
 from said import SCOPE, embedded, fact, search, texts, turn
 
-from scrubjay.choosing import cost
 from scrubjay.engine.core import Core
+from scrubjay.search.choosing import cost
 
 DAY = "2026-03-0{}T09:00:00Z"
 

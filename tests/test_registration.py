@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.cli import registration
+from scrubjay.cli import hooks
 from scrubjay.cli.installation import SCRIPTS, hook_entries, is_our_hook, is_our_server
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home import Home, open_home
+from scrubjay.home.paths import Home, open_home
 
 FOREIGN = {"type": "command", "command": "/usr/bin/notify", "args": ["done"]}
 SHAPES = {
@@ -42,15 +42,15 @@ def write(path: Path, content: bytes) -> None:
 
 
 def registered(path: Path) -> dict:
-    return registration.ours(json.loads(path.read_text("utf-8-sig")))
+    return hooks.ours(json.loads(path.read_text("utf-8-sig")))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_adding_and_removing_gives_every_byte_back(home, settings, shape):
     write(settings, SHAPES[shape])
-    assert registration.add(home, str(settings))
+    assert hooks.add(home, str(settings))
     assert set(registered(settings)) == set(SCRIPTS)
-    assert registration.remove(home, str(settings))
+    assert hooks.remove(home, str(settings))
     assert settings.read_bytes() == SHAPES[shape]
 
 
@@ -60,37 +60,37 @@ def test_whatever_the_user_keeps_there_survives(tmp_path_factory, kept):
     kept.pop("hooks", None)
     before = json.dumps(kept).encode()
     path.write_bytes(before)
-    registration.add(home, str(path))
+    hooks.add(home, str(path))
     assert {name: value for name, value in json.loads(path.read_bytes()).items() if name != "hooks"} == kept
-    registration.remove(home, str(path))
+    hooks.remove(home, str(path))
     assert path.read_bytes() == before
 
 
 def test_a_file_that_was_not_there_is_gone_again(home, settings):
-    registration.add(home, str(settings))
+    hooks.add(home, str(settings))
     assert stat.S_IMODE(settings.stat().st_mode) == 0o600
-    registration.remove(home, str(settings))
+    hooks.remove(home, str(settings))
     assert not settings.exists()
 
 
 def test_adding_twice_changes_nothing(home, settings):
     write(settings, SHAPES["two spaces"])
-    registration.add(home, str(settings))
+    hooks.add(home, str(settings))
     once = settings.read_bytes()
-    assert not registration.add(home, str(settings))
+    assert not hooks.add(home, str(settings))
     assert settings.read_bytes() == once
-    registration.remove(home, str(settings))
+    hooks.remove(home, str(settings))
     assert settings.read_bytes() == SHAPES["two spaces"]
 
 
 def test_what_was_changed_in_between_is_kept_and_only_ours_goes(home, settings):
     write(settings, SHAPES["hooks of others"])
-    registration.add(home, str(settings))
+    hooks.add(home, str(settings))
     changed = json.loads(settings.read_bytes())
     changed["model"] = "opus"
     changed["hooks"]["Stop"][-1]["hooks"].append(FOREIGN)  # beside ours, in our own entry
     settings.write_text(json.dumps(changed, indent=4))
-    assert registration.remove(home, str(settings))
+    assert hooks.remove(home, str(settings))
     assert settings.read_text() == json.dumps(
         {
             "hooks": {"Stop": [{"hooks": [FOREIGN]}, {"hooks": [FOREIGN], **{}}], "PreCompact": [{"matcher": "auto", "hooks": []}]},
@@ -98,13 +98,13 @@ def test_what_was_changed_in_between_is_kept_and_only_ours_goes(home, settings):
         },
         indent=4,
     )
-    assert not registration.remove(home, str(settings))
+    assert not hooks.remove(home, str(settings))
 
 
 def test_hooks_of_another_installation_are_replaced(home, settings):
     old = {"type": "command", "command": "/old/python", "args": ["-I", "-S", "/old/site-packages/scrubjay/hooks/stop.py"]}
     write(settings, json.dumps({"hooks": {"Stop": [{"hooks": [old]}]}}).encode())
-    assert registration.add(home, str(settings))
+    assert hooks.add(home, str(settings))
     assert registered(settings) == {event: entry["hooks"] for event, entry in hook_entries().items()}
 
 
@@ -125,7 +125,7 @@ def test_hooks_of_another_installation_are_replaced(home, settings):
 )
 def test_a_file_that_is_no_settings_file_is_never_touched(home, settings, content):
     write(settings, content)
-    for change in (registration.add, registration.remove):
+    for change in (hooks.add, hooks.remove):
         with pytest.raises(InputError, match="it was not touched"):
             change(home, str(settings))
     assert settings.read_bytes() == content
@@ -138,32 +138,32 @@ def test_a_link_stays_a_link_and_the_file_keeps_its_mode(home, settings, tmp_pat
     real.chmod(0o640)
     settings.parent.mkdir()
     settings.symlink_to(real)
-    registration.add(home, str(settings))
+    hooks.add(home, str(settings))
     assert settings.is_symlink() and set(registered(real)) == set(SCRIPTS)
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
-    registration.remove(home, str(real))  # by its other name
+    hooks.remove(home, str(real))  # by its other name
     assert real.read_bytes() == SHAPES["tabs and CRLF"]
 
 
 def test_what_is_kept_of_a_settings_file_is_for_its_owner_only(home, settings):
     write(settings, SHAPES["two spaces"])
-    registration.add(home, str(settings))
+    hooks.add(home, str(settings))
     assert stat.S_IMODE(os.stat(os.path.join(home.root, "hooks.json")).st_mode) == 0o600
-    registration.remove(home, str(settings))
+    hooks.remove(home, str(settings))
     assert "settings" not in Path(home.root, "hooks.json").read_text()
 
 
 def test_a_folder_in_the_place_of_the_file_is_reported(home, settings):
     settings.mkdir(parents=True)
     with pytest.raises(HomeError, match="cannot be read"):
-        registration.add(home, str(settings))
+        hooks.add(home, str(settings))
 
 
 def test_a_lost_notebook_costs_only_the_bytes(home: Home, settings):
     write(settings, SHAPES["four spaces"])
-    registration.add(home, str(settings))
+    hooks.add(home, str(settings))
     os.unlink(os.path.join(home.root, "hooks.json"))
-    registration.remove(home, str(settings))
+    hooks.remove(home, str(settings))
     assert json.loads(settings.read_bytes()) == json.loads(SHAPES["four spaces"])
 
 

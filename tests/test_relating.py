@@ -7,12 +7,12 @@ from asked import call
 from mcp import Client
 from said import SCOPE, embedded, fact, forget, search, turn
 
-from scrubjay.choosing import cost
 from scrubjay.engine.core import Core
-from scrubjay.memories import passage
 from scrubjay.models.records import Memory
 from scrubjay.models.results import Hit, MemoryHits
-from scrubjay.relating import BROUGHT, RARE
+from scrubjay.records.memories import passage
+from scrubjay.search.choosing import cost
+from scrubjay.search.relating import BROUGHT, RARE
 from scrubjay.store.changes import Change
 
 OTHER = "repo_other__0123456789abcdef"

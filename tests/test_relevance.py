@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from scrubjay.ranking import QUOTED
-from scrubjay.relevance import MIDDLE, _stem, behind, chance, coverage, evidence, relevance
-from scrubjay.terms import compared_words
+from scrubjay.search.retrieval.ranking import QUOTED
+from scrubjay.search.retrieval.relevance import MIDDLE, _stem, behind, chance, coverage, evidence, relevance
+from scrubjay.text.terms import compared_words
 
 shares = st.floats(0, 1)
 columns = st.integers(1, 30).flatmap(lambda n: arrays(float, n, elements=st.floats(0, 3)))

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from said import SCOPE, embedded, fact, search, turn
 
-from scrubjay import spool
-from scrubjay.engine import consolidation
+from scrubjay.engine.background import consolidation
 from scrubjay.engine.core import Core
+from scrubjay.home import spool
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import Memory, Turn
-from scrubjay.repetition import MOST, said_again
+from scrubjay.records.memories import MOST, said_again
 
 RULE = "Run `make lint` before every commit."
 

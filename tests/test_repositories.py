@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.repositories import normal_url, repository
+from scrubjay.home.repositories import normal_url, repository
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.rolling import LIMIT, rolling_summary
-from scrubjay.summary import summarise
+from scrubjay.text.summary import ROLLING_LIMIT, rolling_summary, summarise
 
 TURNS = [
     ("How do we name the clock function?", "We decided to rename tick() to advance(), because the scheduler has a tick.", ["src/clock.py"]),
@@ -45,4 +44,4 @@ def test_what_is_said_again_is_not_repeated():
 def test_it_never_exceeds_its_limit_and_is_always_the_same(texts: list[str], files: list[str]):
     summaries = [summarise(text, text[::-1]) for text in texts]
     made = rolling_summary(summaries, files=files)
-    assert len(made) <= LIMIT and made == rolling_summary(summaries, files=files)
+    assert len(made) <= ROLLING_LIMIT and made == rolling_summary(summaries, files=files)

@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from scrubjay.engine import scopes
 from scrubjay.engine.core import Core
+from scrubjay.engine.verbs import scopes
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home import Home
-from scrubjay.scope_settings import MOST_BUCKETS, ScopeBook, ScopeSettings
+from scrubjay.home.paths import Home
+from scrubjay.home.scope_settings import MOST_BUCKETS, ScopeBook, ScopeSettings
 
 
 async def test_what_is_said_of_a_scope_is_there_after_a_restart(home: Home, now: datetime) -> None:

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from scrubjay import scopes
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home import Home, open_home
+from scrubjay.home import scopes
+from scrubjay.home.paths import Home, open_home
+from scrubjay.home.scopes import known, merge, project_dir, scope_of
 from scrubjay.models.fields import USER_SCOPE
-from scrubjay.scopes import known, merge, project_dir, scope_of
 
 NAME = re.compile(r"repo_[A-Za-z0-9_.-]{1,60}__[0-9a-f]{16}")
 ORIGIN = "https://github.com/corvid/jay.git"
@@ -175,7 +175,7 @@ def test_a_damaged_book_is_kept_aside_and_begun_anew(home: Home, tmp_path: Path,
 def test_many_first_sights_at_once_all_end_up_in_the_book(home: Home, tmp_path: Path) -> None:
     tops = [repository(tmp_path / f"jay{at}") for at in range(6)]
     code = (
-        "import sys; from scrubjay import scopes; from scrubjay.home import Home\n"
+        "import sys; from scrubjay import scopes; from scrubjay.home.paths import Home\n"
         "scopes.LOCK_WAIT_S = 20.0  # a hook gives up earlier, as on a machine that is busy with other tests\n"
         "print(scopes.scope_of(Home(sys.argv[1]), sys.argv[2]))"
     )

@@ -12,18 +12,16 @@ import pytest
 from hashing_encoder import HashingEncoder
 from said import SCOPE, embedded, fact, forget, search, texts, turn
 
-from scrubjay.engine import consolidation
+from scrubjay.engine.background import consolidation
+from scrubjay.engine.background.tasks import passed
 from scrubjay.engine.core import Core, open_core
-from scrubjay.engine.pauses import passed
-from scrubjay.home import Home
-from scrubjay.models.envelopes import Envelope
-from scrubjay.models.forgetting import ForgetRecords
+from scrubjay.home.paths import Home
+from scrubjay.home.settings import Settings
+from scrubjay.models.envelopes import Envelope, envelope
 from scrubjay.models.records import SUMMARY, Memory, Turn
-from scrubjay.models.requests import Forget, parse
-from scrubjay.session_summaries import EVERY
-from scrubjay.settings import Settings
+from scrubjay.models.requests import Forget, ForgetRecords, parse
+from scrubjay.records.session_summaries import EVERY
 from scrubjay.store import sql
-from scrubjay.writes import envelope
 
 SECRET = "quagga-7731-zorilla"
 

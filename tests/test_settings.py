@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.capture import DEFAULT, policy
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home import open_home
-from scrubjay.settings import Settings, capture_view, captured_since, change, describe, in_store, load, write_capture
+from scrubjay.home.capture import DEFAULT, policy
+from scrubjay.home.paths import open_home
+from scrubjay.home.settings import Settings, capture_view, captured_since, change, describe, in_store, load, write_capture
 
 HAND_WRITTEN = """# my own notes
 
@@ -212,7 +212,7 @@ def test_every_setting_is_described_in_one_sentence() -> None:
 
 
 def test_reading_settings_loads_no_third_party() -> None:
-    code = "import scrubjay.settings, sys; print(sorted({'pydantic', 'numpy', 'lancedb', 'mcp'} & set(sys.modules)))"
+    code = "import scrubjay.home.settings, sys; print(sorted({'pydantic', 'numpy', 'lancedb', 'mcp'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
 
 

@@ -12,13 +12,13 @@ from hashing_encoder import HashingEncoder
 from scrubjay.engine.core import open_core
 from scrubjay.engine.engine import utc_now
 from scrubjay.errors import StoreError
-from scrubjay.home import open_home
-from scrubjay.settings import Settings
-from scrubjay.store.connection import ALWAYS, connect
-from scrubjay.store.inbox import ENVELOPE, Entry, open_inbox
-from scrubjay.store.lease import Lease
+from scrubjay.home.paths import open_home
+from scrubjay.home.settings import Settings
+from scrubjay.store.bucket.inbox import ENVELOPE, Entry, open_inbox
+from scrubjay.store.bucket.sharing import Lease
 from scrubjay.store.notes import open_notes
 from scrubjay.store.opening import open_at
+from scrubjay.store.tables import ALWAYS, connect
 
 
 async def test_a_bucket_that_is_not_there_is_said_in_a_sentence(place: str, tmp_path: Path):

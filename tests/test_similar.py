@@ -10,10 +10,10 @@ from mcp import Client
 from said import SCOPE, embedded, fact, forget
 
 from scrubjay.engine.core import Core
+from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import Memory
 from scrubjay.models.requests import AddMemory, parse
-from scrubjay.similar import near
-from scrubjay.writes import envelope
+from scrubjay.search.similar import near
 
 
 async def test_the_same_in_other_words_is_kept_and_named(core: Core):

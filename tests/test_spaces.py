@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from scrubjay.encoders import DRIFT_LIMIT, Space, canary_vectors, drift, open_encoder
 from scrubjay.encoders.bundled import bundled_folder
-from scrubjay.encoders.prompts import Prompts, effective_prompts, own_prompts
+from scrubjay.encoders.folder import Prompts, effective_prompts, own_prompts
 
 SPACE = Space(model="bundled", weights="a" * 64, tokenizer="b" * 64, dim=384, pooling="mean", max_seq_length=256)
 

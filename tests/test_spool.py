@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrubjay import spool
 from scrubjay.errors import HomeError, SpoolError
-from scrubjay.home import Home, open_home
+from scrubjay.home import spool
+from scrubjay.home.paths import Home, open_home
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8

@@ -13,15 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrubjay.errors import StoreError
-from scrubjay.home import Home
+from scrubjay.home.paths import Home
 from scrubjay.models.records import Memory, Passage, Turn
 from scrubjay.store import sql
 from scrubjay.store.changes import Change
-from scrubjay.store.durable import Durable
-from scrubjay.store.index_note import parse_note
-from scrubjay.store.notes import FileNotes
+from scrubjay.store.notes import FileNotes, parse_note
 from scrubjay.store.opening import open_store
-from scrubjay.store.store import Store
+from scrubjay.store.store import Durable, Store
 
 
 def a_turn(now, id="turn_1", **values) -> Turn:

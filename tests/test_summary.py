@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.summary import summarise
+from scrubjay.text.summary import summarise
 
 ANSWER = """Sure! Let me look at the code first.
 

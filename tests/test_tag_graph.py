@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.tag_graph import MOST_EDGES, MOST_IDS, MOST_TAGS, tag_graph
+from scrubjay.http_api.hebb.graph import MOST_EDGES, MOST_IDS, MOST_TAGS, tag_graph
 
 TAGGED = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=5, unique=True), max_size=30).map(
     lambda lists: [(str(n), tags) for n, tags in enumerate(lists)]

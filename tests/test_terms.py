@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.terms import PLAIN, STOP, _hidden_words, content_words, expand, mentioned, query_terms, quotes, without, words
+from scrubjay.text.terms import PLAIN, STOP, _hidden_words, content_words, expand, mentioned, query_terms, quotes, without, words
 
 
 def added(text: str) -> set[str]:

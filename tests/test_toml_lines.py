@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.toml_lines import with_value
+from scrubjay.home.settings import with_value
 
 LONG_LIST = 'c = [\n  "p", # in\n  "q"\n] # out'
 LONG_TEXT = "d = '''\na = 5\n''' # end"

@@ -8,7 +8,7 @@ from itertools import count
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.transcripts import completion, missing, spoken, turns
+from scrubjay.text.transcripts import completion, missing, spoken, turns
 
 _numbers = count()
 

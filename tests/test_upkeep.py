@@ -8,9 +8,9 @@ from pathlib import Path
 
 from said import embedded, search, turn
 
+from scrubjay.engine.background.upkeep import Bounds, Upkeep
 from scrubjay.engine.core import Core
-from scrubjay.engine.upkeep import Bounds, Upkeep
-from scrubjay.home import Home
+from scrubjay.home.paths import Home
 
 
 async def test_upkeep_compacts_by_fragments_and_loses_nothing(core: Core):
@@ -32,8 +32,8 @@ async def test_what_was_superseded_leaves_the_disk_when_nothing_happens_for_a_wh
     await embedded(core)
     *older, _ = _versions(home)
     assert older
-    monkeypatch.setattr("scrubjay.engine.upkeep.QUIET_SECONDS", 0.2)
-    monkeypatch.setattr("scrubjay.engine.upkeep.KEEP_VERSIONS", timedelta(seconds=0.1))
+    monkeypatch.setattr("scrubjay.engine.background.upkeep.QUIET_SECONDS", 0.2)
+    monkeypatch.setattr("scrubjay.engine.background.upkeep.KEEP_VERSIONS", timedelta(seconds=0.1))
     upkeep = Upkeep(core.store)
     pruning = asyncio.create_task(upkeep.run())
     async with asyncio.timeout(20):
@@ -45,7 +45,7 @@ async def test_what_was_superseded_leaves_the_disk_when_nothing_happens_for_a_wh
 
 async def test_what_was_superseded_stays_until_what_replaced_it_is_on_disk(core: Core, home: Home, monkeypatch):
     """A power cut after a clean-up that was not preceded by a sync would take the newest version and the one before."""
-    monkeypatch.setattr("scrubjay.engine.upkeep.KEEP_VERSIONS", timedelta(milliseconds=1))
+    monkeypatch.setattr("scrubjay.engine.background.upkeep.KEEP_VERSIONS", timedelta(milliseconds=1))
     for n in range(4):
         await turn(core, f"s{n}", user=f"zebra number {n}")
         await core.writer.settle()
@@ -83,7 +83,7 @@ async def test_vectors_call_for_the_word_index_to_be_folded_again(core: Core):
 
 
 async def test_the_connection_is_renewed_after_many_compactions_and_goes_on(core: Core, monkeypatch):
-    monkeypatch.setattr("scrubjay.engine.upkeep.REOPEN_AFTER", 1)
+    monkeypatch.setattr("scrubjay.engine.background.upkeep.REOPEN_AFTER", 1)
     upkeep, before = Upkeep(core.store), core.store.tables
     for n in range(3):
         await turn(core, f"s{n}", user=f"zebra number {n}")

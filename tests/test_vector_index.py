@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from scrubjay.engine.upkeep import BUSY, IDLE, VECTOR_SEGMENTS, VECTORS, Bounds, Upkeep
+from scrubjay.engine.background.upkeep import BUSY, IDLE, VECTOR_SEGMENTS, VECTORS, Bounds, Upkeep
 from scrubjay.models.records import Passage
 from scrubjay.store.store import Store
 from scrubjay.store.upserts import upsert_passages

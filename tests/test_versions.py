@@ -16,10 +16,10 @@ from said import SCOPE, fact, forget, search, texts, turn
 from scrubjay.engine.core import Core, open_core
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import InputError, NotFound
-from scrubjay.home import Home, open_home
+from scrubjay.home.paths import Home, open_home
+from scrubjay.home.settings import Settings
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import Memory
-from scrubjay.settings import Settings
 from scrubjay.store.opening import open_store
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
-from scrubjay.encoders.weights import let_go, tensors
+from scrubjay.encoders.bert import let_go, tensors
 
 
 def mapped_pages() -> int:

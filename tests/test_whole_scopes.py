@@ -8,8 +8,8 @@ from pathlib import Path
 
 import said
 
-from scrubjay.engine import scopes
 from scrubjay.engine.core import Core
+from scrubjay.engine.verbs import scopes
 
 
 async def test_only_what_can_be_found_is_counted_and_yet_every_scope_is_there(core: Core) -> None:

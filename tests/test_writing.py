@@ -12,14 +12,14 @@ import pytest
 from hashing_encoder import HashingEncoder
 from said import SCOPE, fact, search, texts, turn
 
-from scrubjay import spool
 from scrubjay.engine.core import Core, open_core
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home import Home
+from scrubjay.home import spool
+from scrubjay.home.paths import Home
+from scrubjay.home.settings import Settings
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import Memory, Turn
-from scrubjay.settings import Settings
 from scrubjay.store.opening import open_store
 from scrubjay.store.store import Store
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from scrubjay.cli.installation import console_command, hook_command
-from scrubjay.home import Home
+from scrubjay.home.paths import Home
 
 PATIENCE = 30.0  # seconds; the bound of every command
 

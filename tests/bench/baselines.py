@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from porter import stem
 
 from scrubjay.encoders import open_encoder
-from scrubjay.terms import content_words
+from scrubjay.text.terms import content_words
 
 Floats = NDArray[np.float64]
 

@@ -3,7 +3,7 @@ other numbers would tell a question with an answer in the store from one without
 
     python tests/bench/calibration.py --data locomo10.json [--conversations 1,3] [--homes FOLDER] [--words] [--fit] [--json FILE]
 
-`--homes` keeps the filled homes for the next run. `--fit` prints the constants of `scrubjay.relevance` that the dev half asks for;
+`--homes` keeps the filled homes for the next run. `--fit` prints the constants of `scrubjay.search.retrieval.relevance` that the dev half asks for;
 with `--words` those for a store without a model. Only numbers are printed and written, never what was said.
 """
 
@@ -24,7 +24,7 @@ from judged import HITS, Judged, judged
 from locomo import load
 from signals import NAMES
 
-from scrubjay.relevance import BY_WORDS
+from scrubjay.search.retrieval.relevance import BY_WORDS
 
 HALVES = ("dev", "test")
 KINDS = ("answered", "foreign", "adversarial", "developer answered", "developer foreign", "work prompts")

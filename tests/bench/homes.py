@@ -20,9 +20,9 @@ from typing import Any, Self
 import psutil
 from rpc import Client
 
-from scrubjay.hello import hello_from
-from scrubjay.home import open_home
+from scrubjay.home.paths import open_home
 from scrubjay.pipe.client import open_client
+from scrubjay.wire.hello import hello_from
 
 COMMAND = shutil.which("scrubjay", path=os.path.dirname(sys.executable)) or ""
 _STOP_SECONDS = 40.0  # an engine first ends what it has in hand

@@ -27,8 +27,8 @@ import scale_text
 from figures import Row, header, load, percentile, spread, table, timed_row
 from homes import COMMAND, Place
 
-from scrubjay.engine.address import engine_facts
-from scrubjay.home import open_home
+from scrubjay.home.paths import open_home
+from scrubjay.wire.address import engine_facts
 
 PASSAGES = 10_000
 CONNECTIONS, PER_SECOND = 50, 25

@@ -15,12 +15,11 @@ import scale_text
 from scale_load import Drawn
 
 from scrubjay.encoders import EmbeddingWorker, open_encoder
-from scrubjay.engine.indexing import Indexer
-from scrubjay.engine.upkeep import Bounds, Upkeep
-from scrubjay.home import open_home
-from scrubjay.ids import content_hash, derived_id
-from scrubjay.memories import passage
-from scrubjay.models.records import Memory, Passage
+from scrubjay.engine.background.indexing import Indexer
+from scrubjay.engine.background.upkeep import Bounds, Upkeep
+from scrubjay.home.paths import open_home
+from scrubjay.models.records import Memory, Passage, content_hash, derived_id
+from scrubjay.records.memories import passage
 from scrubjay.store.opening import open_store
 from scrubjay.store.schema import arrow_schema, to_table
 

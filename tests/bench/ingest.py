@@ -25,19 +25,18 @@ import numpy as np
 import psutil
 
 from scrubjay.engine.core import Core, open_core
-from scrubjay.home import open_home
-from scrubjay.ids import content_hash
-from scrubjay.memories import passage
-from scrubjay.models.records import Memory, Passage
+from scrubjay.home.paths import open_home
+from scrubjay.home.settings import Settings
+from scrubjay.models.envelopes import envelope
+from scrubjay.models.records import Memory, Passage, content_hash
 from scrubjay.models.requests import RecordTurn, SearchDocuments, SearchMemories
 from scrubjay.models.results import Ingested
-from scrubjay.retrieval.chunks import rank_chunks
-from scrubjay.retrieval.pools import by_vector, by_words
-from scrubjay.retrieval.query import Question
-from scrubjay.settings import Settings
+from scrubjay.records.memories import passage
+from scrubjay.search.retrieval.chunks import rank_chunks
+from scrubjay.search.retrieval.pools import by_vector, by_words
+from scrubjay.search.retrieval.query import Question
 from scrubjay.store.changes import Change
-from scrubjay.terms import query_terms
-from scrubjay.writes import envelope
+from scrubjay.text.terms import query_terms
 
 SCOPE = "bench"
 FILES = 5_000

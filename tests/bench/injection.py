@@ -31,8 +31,8 @@ from kept import SCOPE, opened, said_in
 from locomo import Haystack, load
 
 from scrubjay.engine.core import Core
-from scrubjay.injection import FLOOR, asks, injection
 from scrubjay.models.requests import SearchMemories
+from scrubjay.search.injection import FLOOR, asks, injection
 
 FLOORS = (0.5, 0.6, 0.7, 0.8, 0.9)
 ROOM = 2048  # bytes, as the hooks ask for

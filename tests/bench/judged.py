@@ -19,9 +19,9 @@ from locomo import Haystack
 from signals import signals
 
 from scrubjay.engine.core import Core
-from scrubjay.retrieval.candidates import Candidate
-from scrubjay.retrieval.query import Question
-from scrubjay.retrieval.retrieve import retrieve
+from scrubjay.search.retrieval.candidates import Candidate
+from scrubjay.search.retrieval.query import Question
+from scrubjay.search.retrieval.retrieve import retrieve
 
 HITS = 10
 ADVERSARIAL = 5

@@ -1,6 +1,6 @@
 """What a new fact is told about a known one, measured on pairs of sentences as developers keep them: how often *already known* and *may
 update* are right, and how many are found. `pairs.tsv` holds the pairs with what they are; every second one is dev, where the thresholds
-of `scrubjay.likeness` were chosen, the others are test.
+of `scrubjay.text.likeness` were chosen, the others are test.
 
     python tests/bench/likeness.py
 """
@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from scrubjay import likeness
 from scrubjay.encoders import open_encoder
+from scrubjay.text import likeness
 
 PAIRS = Path(__file__).with_name("pairs.tsv")
 ABOUT = (1.1, 1.2, 1.25, 1.3, 1.35, 1.4, 1.5)

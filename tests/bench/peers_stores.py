@@ -26,17 +26,16 @@ from chromadb.config import Settings as ChromaSettings
 from locomo import Key, Turn
 from numpy.typing import NDArray
 
-from scrubjay.encoders.protocol import TokenEncoder
-from scrubjay.encoders.space import Space
+from scrubjay.encoders.protocol import Space, TokenEncoder
 from scrubjay.encoders.token_codes import Asked, Embedded
+from scrubjay.engine.background.upkeep import Bounds
 from scrubjay.engine.core import Core, open_core
-from scrubjay.engine.upkeep import Bounds
-from scrubjay.home import open_home
+from scrubjay.home.paths import open_home
+from scrubjay.home.settings import Settings
+from scrubjay.models.envelopes import envelope
 from scrubjay.models.requests import RecordTurn, SearchMemories, parse
-from scrubjay.settings import Settings
 from scrubjay.store.tables import TABLES
-from scrubjay.terms import content_words
-from scrubjay.writes import envelope
+from scrubjay.text.terms import content_words
 
 HITS = 10
 _POOL = 100

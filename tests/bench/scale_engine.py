@@ -21,7 +21,7 @@ from scale_load import opened, record, settled
 
 from scrubjay.encoders.token_codes import Asked
 from scrubjay.engine.core import Core
-from scrubjay.home import open_home
+from scrubjay.home.paths import open_home
 from scrubjay.models import requests
 from scrubjay.models.fields import EVERY_SCOPE
 from scrubjay.store import sql

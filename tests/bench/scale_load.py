@@ -22,19 +22,18 @@ from numpy.typing import NDArray
 
 from scrubjay.encoders import EmbeddingWorker, open_encoder
 from scrubjay.encoders.token_codes import BITS
+from scrubjay.engine.background.indexing import Indexer
+from scrubjay.engine.background.upkeep import IDLE, Bounds, Upkeep
 from scrubjay.engine.core import Core, open_core
-from scrubjay.engine.indexing import Indexer
-from scrubjay.engine.upkeep import IDLE, Bounds, Upkeep
-from scrubjay.home import Home, open_home
-from scrubjay.ids import derived_id
+from scrubjay.home.paths import Home, open_home
+from scrubjay.home.settings import Settings
 from scrubjay.models import requests
-from scrubjay.models.records import Passage, Turn
-from scrubjay.settings import Settings
+from scrubjay.models.envelopes import envelope
+from scrubjay.models.records import Passage, Turn, derived_id
+from scrubjay.records.turns import PARTITION, made_summary, passages
 from scrubjay.store.opening import open_store
 from scrubjay.store.schema import VECTOR, arrow_schema, to_table
 from scrubjay.store.store import Store
-from scrubjay.turns import PARTITION, made_summary, passages
-from scrubjay.writes import envelope
 
 BY_ENGINE = 10_000
 PER_TURN = 3  # both sides and the summary

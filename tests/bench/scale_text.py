@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scrubjay.encoders.bundled import bundled_folder
-from scrubjay.terms import STOP
+from scrubjay.text.terms import STOP
 
 SESSION = 20  # turns
 SCOPES = 8  # projects; the first has most sessions, in the shares 1, 1/2, 1/3, ...

@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 
-from scrubjay.ranking import Floats
-from scrubjay.relevance import PROOF, coverage
-from scrubjay.retrieval.retrieve import Ranked
-from scrubjay.terms import content_words
+from scrubjay.search.retrieval.ranking import Floats
+from scrubjay.search.retrieval.relevance import PROOF, coverage
+from scrubjay.search.retrieval.retrieve import Ranked
+from scrubjay.text.terms import content_words
 
 _AMONG = 10  # hits whose presence in both legs counts as agreement
 

@@ -8,8 +8,8 @@ import httpx2
 import pytest
 
 from scrubjay.engine.engine import Engine
-from scrubjay.rest.app import build_app
-from scrubjay.rest.door import Door
+from scrubjay.http_api.app import build_app
+from scrubjay.http_api.door import Door
 
 
 @pytest.fixture

@@ -15,14 +15,11 @@ from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from scrubjay.errors import InputError
-from scrubjay.home import Home
-from scrubjay.rest import tokens
-from scrubjay.rest.address import parse_address
-from scrubjay.rest.conditions import Conditions
-from scrubjay.rest.door import LONGEST_BODY, Door
-from scrubjay.rest.hosts import parse_name, parse_origin
-from scrubjay.rest.rate import Rate
-from scrubjay.rest.refusals import refusal
+from scrubjay.home.paths import Home
+from scrubjay.http_api import tokens
+from scrubjay.http_api.conditions import Conditions, Rate, parse_address, parse_name, parse_origin
+from scrubjay.http_api.door import LONGEST_BODY, Door
+from scrubjay.http_api.refusals import refusal
 
 NOW = datetime(2026, 3, 5, 12, 0, tzinfo=UTC)
 HERE, EVERYWHERE = parse_address("127.0.0.1:6767"), parse_address("0.0.0.0:6767")

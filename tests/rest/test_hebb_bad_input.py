@@ -11,8 +11,8 @@ import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from scrubjay.engine.engine import Engine
-from scrubjay.rest.app import build_app
-from scrubjay.rest.leave import Leave
+from scrubjay.http_api.app import build_app
+from scrubjay.http_api.permissions import Leave
 
 ODD = ["\x00", "'", "' OR 1=1 --", "%", "a\nb", "é", "日本", "\U0001f426", "..", "a/b", "x" * 300]
 ODD += ["-1", str(2**70), "null", "[]", ";", "\\"]

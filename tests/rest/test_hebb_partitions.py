@@ -9,8 +9,8 @@ import pytest
 from said import embedded, fact, turn
 
 from scrubjay.engine.engine import Engine
+from scrubjay.home.partitions import PartitionBook
 from scrubjay.models.records import SUMMARY, Memory, Turn
-from scrubjay.partitions import PartitionBook
 
 SYSTEM = ["mem_hippocampus", "mem_semantic", "mem_episodic", "mem_preference", "mem_procedural"]
 MINE = {"id": "mem_recipes", "name": "Recipes", "description": "What was cooked"}

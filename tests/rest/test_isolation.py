@@ -19,13 +19,12 @@ from tenants import FIRST, GONE, OWN, SECOND, SECRET, TRIES, Try, settle_in
 
 from scrubjay.engine.core import Core
 from scrubjay.engine.engine import Engine
-from scrubjay.home import Home, open_home
+from scrubjay.home.paths import Home, open_home
+from scrubjay.http_api import tokens
+from scrubjay.http_api.app import build_app
+from scrubjay.http_api.conditions import Conditions, parse_address
+from scrubjay.http_api.door import Door
 from scrubjay.models.records import Document, Memory, Turn
-from scrubjay.rest import tokens
-from scrubjay.rest.address import parse_address
-from scrubjay.rest.app import build_app
-from scrubjay.rest.conditions import Conditions
-from scrubjay.rest.door import Door
 from scrubjay.store import sql
 
 OPERATIONS = pytest.mark.parametrize("operation", sorted(TRIES))

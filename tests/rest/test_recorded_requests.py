@@ -15,9 +15,9 @@ import pytest
 from hashing_encoder import HashingEncoder
 
 from scrubjay.engine.engine import Engine
-from scrubjay.home import open_home
-from scrubjay.rest.app import build_app
-from scrubjay.rest.door import Door
+from scrubjay.home.paths import open_home
+from scrubjay.http_api.app import build_app
+from scrubjay.http_api.door import Door
 
 RECORDED = Path(__file__).parent.parent / "clients" / "recorded"
 EMPTYING = ("documents.delete_bulk, tags", "namespaces.delete")  # leave nothing in the tag

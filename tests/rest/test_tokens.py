@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrubjay.errors import HomeError, InputError, NotFound
-from scrubjay.home import Home
-from scrubjay.rest import tokens
-from scrubjay.rest.address import parse_address
-from scrubjay.rest.conditions import Conditions
-from scrubjay.rest.leave import Leave
+from scrubjay.home.paths import Home
+from scrubjay.http_api import tokens
+from scrubjay.http_api.conditions import Conditions, parse_address
+from scrubjay.http_api.permissions import Leave
 
 NOW = datetime(2026, 3, 5, 12, 0, tzinfo=UTC)
 

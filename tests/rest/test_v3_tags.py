@@ -5,8 +5,8 @@ from __future__ import annotations
 from httpx2 import AsyncClient
 
 from scrubjay.engine.engine import Engine
+from scrubjay.models.envelopes import envelope
 from scrubjay.models.requests import AddMemory
-from scrubjay.writes import envelope
 
 
 async def add(http: AsyncClient, tag: str, content: str) -> str:

@@ -13,8 +13,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from v5_calls import NS, add, call, document, keep, listed, said, search
 
 from scrubjay.engine.engine import Engine
-from scrubjay.rest.app import build_app
-from scrubjay.rest.leave import Leave
+from scrubjay.http_api.app import build_app
+from scrubjay.http_api.permissions import Leave
 
 
 @pytest.mark.parametrize("name", ["user", "*", "two words", "grün", "a/b", "a/b/c", "", "x" * 101, "a\x00", "semi;colon", "100%"])

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import sys
 
-import scrubjay.version
+import scrubjay
 
 if __name__ == "__main__":
-    scrubjay.version.VERSION = sys.argv[1]  # before anything else is imported, because the others copy it
+    scrubjay.VERSION = sys.argv[1]  # before anything else is imported, because the others copy it
     from scrubjay.pipe import spawn
 
-    spawn.engine_command = lambda: [sys.executable, __file__, scrubjay.version.VERSION, "serve", "--auto"]
+    spawn.engine_command = lambda: [sys.executable, __file__, scrubjay.VERSION, "serve", "--auto"]
     from scrubjay.cli import main
 
     sys.exit(main(sys.argv[2:]))

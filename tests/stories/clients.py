@@ -18,9 +18,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from scrubjay.hello import hello_from
-from scrubjay.home import open_home
+from scrubjay.home.paths import open_home
 from scrubjay.pipe.client import EngineClient, open_client
+from scrubjay.wire.hello import hello_from
 
 PATIENCE = 20.0  # seconds; the bound of every wait
 ECHO_PIPE, ECHO_ENGINE = (str(Path(__file__).parent / name) for name in ("echo_pipe.py", "echo_engine.py"))

@@ -10,7 +10,7 @@ import pytest
 from assistant import Assistant, engines, until
 from user import User, make_user
 
-from scrubjay.home import open_home
+from scrubjay.home.paths import open_home
 
 
 @pytest.fixture

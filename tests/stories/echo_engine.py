@@ -15,11 +15,12 @@ import os
 import signal
 import sys
 
-from scrubjay.engine import lifetime, lock
-from scrubjay.engine.connection import Connection
-from scrubjay.hello import Hello
-from scrubjay.home import open_home
+from scrubjay.engine.process import lifetime
+from scrubjay.engine.process.connection import Connection
+from scrubjay.home.paths import open_home
 from scrubjay.pipe.stdio import attach
+from scrubjay.wire import lock
+from scrubjay.wire.hello import Hello
 
 
 async def answer(method: str, params: dict, version: str) -> dict:

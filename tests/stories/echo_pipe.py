@@ -11,8 +11,8 @@ import sys
 
 import echo_engine
 
-from scrubjay.hello import hello_from
 from scrubjay.pipe.stdio import MUST_SERVE, main
+from scrubjay.wire.hello import hello_from
 
 if __name__ == "__main__":
     _, root, version, idle, *flags = sys.argv

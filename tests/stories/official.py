@@ -18,7 +18,7 @@ from node import CLIENTS, INSTALL_SECONDS
 from user import User, make_user
 
 from scrubjay.cli.installation import console_command
-from scrubjay.engine.address import engine_facts
+from scrubjay.wire.address import engine_facts
 
 TELLING_SECONDS = 120
 KEY = "sm_any_key_opens_a_loopback_door"

@@ -9,7 +9,7 @@ import subprocess
 import psutil
 import pytest
 
-from scrubjay.cli.conversation import QUESTIONS, TURNS
+from scrubjay.cli.demo import QUESTIONS, TURNS
 from scrubjay.cli.installation import console_command
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from clients import INITIALIZE, ON_POSIX, engines, root, start, until
 
-from scrubjay.engine.lock import FileLock
 from scrubjay.errors import HomeError
-from scrubjay.home import open_home
+from scrubjay.home.paths import open_home
+from scrubjay.wire.lock import FileLock
 
 __all__ = ["root", "start"]  # fixtures
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from assistant import Assistant, engines, until
 from user import User
 
-from scrubjay import spool
+from scrubjay.home import spool
 
 ANOTHER = str(Path(__file__).with_name("another_installation.py"))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assistant import engines, until
 
-from scrubjay import spool
+from scrubjay.home import spool
 
 SESSION = [
     ("Why is the atlas gateway so slow?", "Each REST call opens a new connection to the atlas service."),

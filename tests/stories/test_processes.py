@@ -14,9 +14,9 @@ import pytest
 from clients import ECHO_PIPE, INITIALIZE, ON_POSIX, by_hand, command_line, engines, heard, root, start, until
 
 from scrubjay.errors import EngineError, NotFound
-from scrubjay.hello import hello_from
-from scrubjay.home import Home, open_home
+from scrubjay.home.paths import Home, open_home
 from scrubjay.pipe.reach import take_over
+from scrubjay.wire.hello import hello_from
 
 __all__ = ["root", "start"]  # fixtures
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from clients import INITIALIZE, ON_POSIX, engines, heard, root, start, until
 
-from scrubjay.home import open_home
+from scrubjay.home.paths import open_home
 
 __all__ = ["root", "start"]  # fixtures
 

@@ -15,8 +15,8 @@ import pytest
 from assistant import engines, until
 from user import User, make_user
 
-from scrubjay import spool
 from scrubjay.cli.installation import console_command
+from scrubjay.home import spool
 
 NOBODY = 65534
 BALLAST = "ballast"

@@ -14,7 +14,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else argv
     name = arguments[0] if arguments else "--help" if _typed() else "stdio"
     if name == "stdio" or name == "--in-process" or name.partition("=")[0] == "--scope":
-        from scrubjay.cli.stdio import stdio
+        from scrubjay.cli.serve import stdio
 
         return stdio(arguments[1:] if name == "stdio" else arguments, os.environ)
     if name == "hook":

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from scrubjay import VERSION
 from scrubjay.cli.clients import CLAUDE_CODE, CLAUDE_DESKTOP, Clients, Hooks, Server
 from scrubjay.cli.command import Place
 from scrubjay.cli.display import plural, size, span
 from scrubjay.cli.inbox import inbox
 from scrubjay.cli.installation import SCRIPTS, console_command
-from scrubjay.settings import load
-from scrubjay.version import VERSION
+from scrubjay.home.settings import load
 
 OK, NOTE, PROBLEM = "ok", "note", "problem"
 
@@ -58,7 +58,7 @@ def installation() -> Iterator[Finding]:
 
 def home(place: Place) -> Iterator[Finding]:
     """Owner, rights, filesystem and room of the home. Raises HomeError for what makes it unusable."""
-    from scrubjay.engine.lock import check_filesystem
+    from scrubjay.wire.lock import check_filesystem
 
     root = place.home.root
     check_filesystem(root)
@@ -122,7 +122,7 @@ def store(facts: dict[str, Any]) -> Iterator[Finding]:
 
 def http(place: Place) -> Iterator[Finding]:
     """Whether HTTP is answered where the engine says so, and whether a key is asked for."""
-    from scrubjay.engine.address import engine_facts
+    from scrubjay.wire.address import engine_facts
 
     url = engine_facts(place.home).get("http")
     if url is None:

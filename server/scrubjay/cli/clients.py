@@ -10,9 +10,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from scrubjay.cli.hooks import config_folder, settings_file
+from scrubjay.cli.hooks import config_folder, ours, settings_file
 from scrubjay.cli.installation import is_our_server
-from scrubjay.cli.registration import ours
 
 CLAUDE_CODE, CLAUDE_DESKTOP, CURSOR = "Claude Code", "Claude Desktop", "Cursor"
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrubjay.home import Home, open_home
+from scrubjay.home.paths import Home, open_home
 
 if TYPE_CHECKING:
     from scrubjay.pipe.client import EngineClient
@@ -50,8 +50,8 @@ def call_engine(place: Place, *, scope: str | None = None) -> EngineClient:
     Raises:
         EngineError: it cannot be started or reached.
     """
-    from scrubjay.hello import hello_from
     from scrubjay.pipe.client import open_client
+    from scrubjay.wire.hello import hello_from
 
     home = place.home
     if not engine_runs(home):
@@ -69,8 +69,8 @@ def visit_engine(place: Place) -> EngineClient | None:
     Raises:
         EngineError: one runs and cannot be reached.
     """
-    from scrubjay.hello import hello_from
     from scrubjay.pipe.client import open_client
+    from scrubjay.wire.hello import hello_from
 
     home = place.home
     if not engine_runs(home):
@@ -80,7 +80,7 @@ def visit_engine(place: Place) -> EngineClient | None:
 
 def engine_runs(home: Home) -> bool:
     """Whether some process is the engine of this home."""
-    from scrubjay.engine.lock import is_held
+    from scrubjay.wire.lock import is_held
 
     return is_held(home.engine_lock)
 

@@ -9,17 +9,17 @@ import os
 import sys
 from collections.abc import Mapping
 
-from scrubjay.cli import copies, demo, doctor, exchange, hooks, index, keeping, looking, running, scopes, status, tokens, writing
+from scrubjay import VERSION
+from scrubjay.cli import backup, config, demo, doctor, exchange, hooks, index, looking, running, scopes, status, tokens, writing
 from scrubjay.cli.command import Command, Place
 from scrubjay.errors import ScrubjayError
-from scrubjay.home import default_root
-from scrubjay.version import VERSION
+from scrubjay.home.paths import default_root
 
 GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     ("Begin", (demo.DEMO, *hooks.COMMANDS, doctor.DOCTOR)),
     ("Look", (status.STATUS, *looking.COMMANDS)),
     ("Write", (*writing.COMMANDS, *index.COMMANDS)),
-    ("Keep in hand", (*keeping.COMMANDS, scopes.SCOPES, *exchange.COMMANDS, *copies.COMMANDS)),
+    ("Keep in hand", (*config.COMMANDS, scopes.SCOPES, *exchange.COMMANDS, *backup.COMMANDS)),
     ("Run", (*running.COMMANDS, tokens.TOKEN)),
 )
 

@@ -5,6 +5,7 @@ asks about it over MCP; what came back and what it took is printed. Touches noth
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import shutil
@@ -17,14 +18,12 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from scrubjay import spool
 from scrubjay.cli.command import Command, Place
-from scrubjay.cli.conversation import QUESTIONS, TURNS
 from scrubjay.cli.display import local
 from scrubjay.cli.installation import console_command, hook_command
-from scrubjay.cli.mcp_line import StdioServer
 from scrubjay.errors import EngineError, ScrubjayError
-from scrubjay.home import Home
+from scrubjay.home import spool
+from scrubjay.home.paths import Home
 
 WIDTH = 108  # characters of a printed line
 HIT_LINES, NEIGHBOUR_LINES = 4, 2  # of each turn that is printed
@@ -136,3 +135,112 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 DEMO = Command("demo", "See it work: a recorded session, three questions, their answers. Touches nothing of yours.", demo, _arguments)
+
+
+TURNS: tuple[tuple[str, str], ...] = (
+    (
+        "Uploads sometimes show up twice in the gallery. Can you find out why?",
+        "The client sends a chunked upload again when the connection drops, and `finish_upload()` in uploads/finish.py inserts a row each "
+        "time it is called. Nothing ties the two calls together, so a retry after a timeout becomes a second picture.",
+    ),
+    (
+        "Makes sense. Fix it so that a retry can never create a second row.",
+        "Done: the client now sends an Idempotency-Key header, one per file, and the table `uploads` has a unique index on it. "
+        "`finish_upload()` returns the existing row when the key is known. Both tests in tests/test_finish.py fail without the change.",
+    ),
+    (
+        "The thumbnails make the request slow. Should they go to a queue? I would take Redis.",
+        "I would not add Redis for this: it is one more server to run, and we lose jobs when it restarts. A table `jobs` in Postgres with "
+        "`SELECT ... FOR UPDATE SKIP LOCKED` does 400 jobs a second here, and a job is committed together with its upload.",
+    ),
+    (
+        "Agreed, let's keep it in Postgres. One worker is enough for now.",
+        "Decided then: the job queue is the table `jobs` in Postgres, without Redis, and one worker polls it every 500 ms. "
+        "jobs/worker.py has it; `make worker` starts it.",
+    ),
+    (
+        "What happens to uploads that are never finished?",
+        "They stay on disk for ever at the moment. I suggest that a nightly job deletes parts older than seven days.",
+    ),
+    (
+        "Seven days is too long, support says after two days nobody comes back. Keep them 48 hours.",
+        "Changed: `PART_TTL` in uploads/config.py is 48 hours, and the nightly job `sweep_parts` deletes what is older. "
+        "I noted the reason from support beside the constant.",
+    ),
+    (
+        "Good. Please write the changelog entry for all of this.",
+        "CHANGELOG.md, under Unreleased: retries no longer duplicate uploads; thumbnails are made by a background worker; "
+        "unfinished uploads are deleted after 48 hours.",
+    ),
+)
+
+QUESTIONS = (
+    "Why don't we use Redis for the job queue?",
+    "What caused the duplicate uploads in the gallery?",
+    "How long do we keep unfinished uploads?",
+)
+
+
+PROTOCOL = "2025-06-18"  # a revision that every host of today speaks
+
+
+class StdioServer:
+    """A running server; use it as a context manager, which ends it as a host does, by closing its standard input."""
+
+    def __init__(self, command: list[str], env: Mapping[str, str], cwd: str) -> None:
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(env), cwd=cwd)
+        self._ids = itertools.count(1)
+
+    def __enter__(self) -> StdioServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process.stdin and self._process.stdout
+        self._process.stdin.close()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+    def initialize(self, name: str, version: str) -> dict[str, Any]:
+        """Introduce the client `name`; what the server says of itself."""
+        client = {"name": name, "version": version}
+        answer = self.request("initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client})
+        self._send({"method": "notifications/initialized"})
+        return answer
+
+    def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The structured result of one tool.
+
+        Raises:
+            EngineError: the tool refused, or the server ended.
+        """
+        result = self.request("tools/call", {"name": tool, "arguments": dict(arguments)})
+        if result.get("isError"):
+            raise EngineError(result["content"][0]["text"])
+        return result["structuredContent"]
+
+    def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The result of one request; notifications that come before it are passed over.
+
+        Raises:
+            EngineError: the server answers with an error, or ends.
+        """
+        number = next(self._ids)
+        self._send({"id": number, "method": method, "params": dict(params)})
+        assert self._process.stdout
+        for line in self._process.stdout:
+            answer = json.loads(line)
+            if answer.get("id") != number:
+                continue
+            if "error" in answer:
+                raise EngineError(f"The server refused {method}: {answer['error'].get('message')}")
+            return answer["result"]
+        raise EngineError(f"The server ended before it answered {method}.")
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self._process.stdin
+        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self._process.stdin.flush()

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from scrubjay.cli.command import Command, Place, call_engine
-from scrubjay.cli.display import plural, size
-from scrubjay.cli.progress import Progress
+from scrubjay.cli.display import Progress, plural, size
 from scrubjay.errors import InputError
 
 SHOWN = 5  # records that differ

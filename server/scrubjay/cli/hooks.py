@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import base64
+import hashlib
 import json
 import os
+import re
+import secrets
 from collections.abc import Mapping
+from typing import Any
 
-from scrubjay.cli import registration
 from scrubjay.cli.command import Command, Place
-from scrubjay.cli.installation import hook_entries
+from scrubjay.cli.installation import hook_entries, is_our_hook
+from scrubjay.errors import HomeError, InputError
+from scrubjay.home.paths import Home
 
 
 def hooks(place: Place, options: argparse.Namespace) -> int:
@@ -19,10 +25,10 @@ def hooks(place: Place, options: argparse.Namespace) -> int:
         return 0
     path = os.path.abspath(os.path.join(place.cwd, os.path.expanduser(options.settings or settings_file(place.env))))
     if options.action == "remove":
-        done = registration.remove(place.home, path)
+        done = remove(place.home, path)
         print(f"The hooks are out of {path}." if done else f"There are no hooks of Scrubjay in {path}; it was not touched.")
         return 0
-    if not registration.add(place.home, path):
+    if not add(place.home, path):
         print(f"The hooks are in {path} already.")
         return 0
     print(f"The hooks are in {path}. Claude Code captures every turn from its next session on; `scrubjay hooks remove` undoes this.")
@@ -51,3 +57,185 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 COMMANDS = (Command("hooks", "Let Claude Code hand in every turn: add its hooks, show them, or remove them.", hooks, _arguments),)
+
+
+def add(home: Home, path: str) -> bool:
+    """Register our three hooks in a settings file, in the place of those that an older installation left; whether anything changed.
+
+    Raises:
+        InputError: the file is not what a settings file is; it stays as it is.
+        HomeError: it cannot be read or written.
+    """
+    path = os.path.realpath(path)
+    now = _read(path)
+    entries = hook_entries()
+    if ours(_parse(now, path)) == {event: entry["hooks"] for event, entry in entries.items()}:
+        return False
+    before = _without_ours(home, path, now)
+    settings = _parse(before, path)
+    events = settings.setdefault("hooks", {})
+    for event, entry in entries.items():
+        events.setdefault(event, []).append(entry)
+    after = _dumped(settings, like=before)
+    # The note first: should we die between the two, a digest that fits nothing only costs the byte identity.
+    _note(home, path, {"before": None if before is None else base64.b64encode(before).decode(), "after": _digest(after)})
+    _replace(path, after, expected=now)
+    return True
+
+
+def remove(home: Home, path: str) -> bool:
+    """Take our hooks out of a settings file, and nothing else; whether there were any. Raises as `add` does."""
+    path = os.path.realpath(path)
+    now = _read(path)
+    before = _without_ours(home, path, now)
+    if before != now:
+        _replace(path, before, expected=now)
+    _note(home, path, None)
+    return before != now
+
+
+def ours(settings: Any) -> dict[str, list[dict[str, Any]]]:
+    """Our handlers in a settings file's object, by event."""
+    events = settings.get("hooks") if isinstance(settings, dict) else None
+    found: dict[str, list[dict[str, Any]]] = {}
+    for event, entries in events.items() if isinstance(events, dict) else ():
+        for entry in entries if isinstance(entries, list) else ():
+            handlers = entry.get("hooks") if isinstance(entry, dict) else None
+            for handler in handlers if isinstance(handlers, list) else ():
+                if is_our_hook(handler):
+                    found.setdefault(event, []).append(handler)
+    return found
+
+
+def _without_ours(home: Home, path: str, now: bytes | None) -> bytes | None:
+    """The file's bytes as they were before our hooks; None when there was no file."""
+    if now is None:
+        return None
+    noted = _notes(home).get(path)
+    if isinstance(noted, dict) and noted.get("after") == _digest(now):
+        return None if noted["before"] is None else base64.b64decode(noted["before"])
+    settings = _parse(now, path)
+    if not ours(settings):
+        return now
+    events = settings["hooks"]
+    for event in list(events):
+        entries = [_stripped(entry) for entry in events[event]]
+        if any(kept is None or kept is not entry for kept, entry in zip(entries, events[event], strict=True)):
+            events[event] = [kept for kept in entries if kept is not None]
+            if not events[event]:
+                del events[event]
+    if not events:
+        del settings["hooks"]
+    return _dumped(settings, like=now)
+
+
+def _stripped(entry: dict[str, Any]) -> dict[str, Any] | None:
+    """An entry without our handlers; itself if it has none, None if it has nothing else."""
+    handlers = entry.get("hooks")
+    kept = [one for one in handlers if not is_our_hook(one)] if isinstance(handlers, list) else handlers
+    if kept == handlers:
+        return entry
+    return {**entry, "hooks": kept} if kept else None
+
+
+def _parse(raw: bytes | None, path: str) -> dict[str, Any]:
+    """The settings in a file, of the shape that hooks need."""
+    if raw is None:
+        return {}
+    advice = "Put it right or name another file with --settings; it was not touched."
+    try:
+        settings = json.loads(raw.decode("utf-8-sig"), object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is not valid JSON: {error}. {advice}") from None
+    if not isinstance(settings, dict):
+        raise InputError(f"{path} holds a {type(settings).__name__} and not an object. {advice}")
+    events = settings.get("hooks", {})
+    entries = events.values() if isinstance(events, dict) else [None]
+    if not all(isinstance(one, list) and all(isinstance(entry, dict) for entry in one) for one in entries):
+        raise InputError(f'"hooks" in {path} does not map events to lists of objects. {advice}')
+    return settings
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys are each there once: of two, writing the file anew would lose one."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{max(names, key=names.count)!r} is there twice in one object")
+    return found
+
+
+def _dumped(settings: dict[str, Any], like: bytes | None) -> bytes:
+    """Settings as JSON, with the indentation, line ends, mark and last newline of the bytes they came from."""
+    text = "{}\n" if like is None else like.decode("utf-8-sig")
+    indent = re.search(r"\n([ \t]+)\S", text)
+    compact = like is not None and "\n" not in text.strip() and text.strip() != "{}"
+    escaped = text.isascii() or re.search(r"\\u[dD][89a-fA-F]", text)  # half a surrogate pair can only be escaped
+    out = json.dumps(settings, indent=None if compact else indent[1] if indent else 2, ensure_ascii=bool(escaped))
+    out = out.replace("\n", "\r\n" if "\r\n" in text else "\n") + text[len(text.rstrip()) :]
+    return (b"\xef\xbb\xbf" if like and like.startswith(b"\xef\xbb\xbf") else b"") + out.encode()
+
+
+# --- files ------------------------------------------------------------------------------------------------------------------
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise HomeError(f"{path} cannot be read: {error.strerror}. Name another file with --settings.") from error
+
+
+def _replace(path: str, content: bytes | None, *, expected: bytes | None) -> None:
+    """Put a whole new file in the place of `path`, with its mode; `None` removes it."""
+    try:
+        if _read(path) != expected:
+            raise HomeError(f"{path} was changed by somebody else just now. Try again.")
+        if content is None:
+            os.unlink(path)
+            return
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        mode = os.stat(path).st_mode & 0o7777 if expected is not None else 0o600
+        draft = f"{path}.{secrets.token_hex(4)}"
+        try:
+            with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(draft, mode)
+            os.replace(draft, path)
+        finally:
+            if os.path.exists(draft):
+                os.unlink(draft)
+    except OSError as error:
+        raise HomeError(f"{path} cannot be written: {error.strerror}. It was not touched; name another file with --settings.") from error
+
+
+def _notes(home: Home) -> dict[str, Any]:
+    raw = _read(_notebook(home))
+    try:
+        notes = json.loads(raw or b"{}")
+    except ValueError:
+        notes = {}  # without it our entries are still known by what they are
+    return notes if isinstance(notes, dict) else {}
+
+
+def _note(home: Home, path: str, fact: dict[str, Any] | None) -> None:
+    notes = {name: known for name, known in _notes(home).items() if name != path}
+    if fact is not None:
+        notes[path] = fact
+    notebook = _notebook(home)
+    before = _read(notebook)
+    if notes or before is not None:
+        _replace(notebook, (json.dumps(notes, indent=1) + "\n").encode(), expected=before)
+
+
+def _notebook(home: Home) -> str:
+    return os.path.join(home.root, "hooks.json")
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -9,9 +9,9 @@ import os
 import time
 from typing import NamedTuple
 
-from scrubjay import spool
 from scrubjay.errors import ScrubjayError
-from scrubjay.home import Home
+from scrubjay.home import spool
+from scrubjay.home.paths import Home
 
 REASONS = 5  # of the envelopes set aside last
 

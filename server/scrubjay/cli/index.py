@@ -7,12 +7,13 @@ import glob
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from watchfiles import DefaultFilter, watch
+
 from scrubjay.cli.command import Command, Place, call_engine, chosen_scope, scope_arguments
-from scrubjay.cli.display import first_line, local, plural
-from scrubjay.cli.progress import Progress
+from scrubjay.cli.display import Progress, first_line, local, plural
 from scrubjay.errors import InputError
 from scrubjay.models.fields import MAX_FILE_DOCUMENT
 from scrubjay.pipe.client import EngineClient
@@ -30,7 +31,7 @@ def index(place: Place, options: argparse.Namespace) -> int:
         done = _index(engine, paths, options.again)
         _tell(done)
         if options.watch:
-            from scrubjay.cli.watching import changes
+            pass
 
             for number, _ in enumerate(changes(paths)):
                 _tell(_index(engine, paths, False), quiet=True)
@@ -139,3 +140,20 @@ COMMANDS = (
     Command("index", "Make files, folders or standard input searchable, and keep them up to date.", index, _index_arguments),
     Command("documents", "List documents and how far each is.", documents, _documents_arguments),
 )
+
+
+LISTENS_MS = 500  # after which the first word comes, and how long Ctrl-C waits at most
+QUIET_MS = 400  # after the last change of a burst: an editor writes a file in several steps, git hundreds at once
+
+
+def changes(paths: Sequence[str]) -> Iterator[None]:
+    """Yield once as soon as changes are listened for, then after every burst of them below these files and folders, until interrupted."""
+    folders = {path if os.path.isdir(path) else os.path.dirname(path) for path in paths}
+    listens = False
+    heard = watch(
+        *folders, watch_filter=DefaultFilter(), step=QUIET_MS, debounce=10 * QUIET_MS, rust_timeout=LISTENS_MS, yield_on_timeout=True
+    )
+    for changed in heard:
+        if changed or not listens:
+            listens = True
+            yield

@@ -7,12 +7,11 @@ import os
 from typing import TYPE_CHECKING
 
 from scrubjay.cli.command import Command, Place, call_engine, engine_runs, note, visit_engine
-from scrubjay.cli.display import plural
-from scrubjay.cli.progress import Progress
+from scrubjay.cli.display import Progress, plural
 from scrubjay.errors import EngineError, InputError
 
 if TYPE_CHECKING:
-    from scrubjay.rest.conditions import Conditions
+    from scrubjay.http_api.conditions import Conditions
 
 STOP_SECONDS = 40.0  # requests in flight have 30 s to end
 
@@ -35,10 +34,8 @@ def _conditions(options: argparse.Namespace) -> Conditions | None:
         if given:
             raise InputError(f"--{given[0].replace('_', '-')} is about HTTP; say with --http 127.0.0.1:6767 where to serve it.")
         return None
-    from scrubjay.rest import hosts, tokens
-    from scrubjay.rest.address import parse_address
-    from scrubjay.rest.conditions import Conditions
-    from scrubjay.rest.rate import PER_SECOND
+    from scrubjay.http_api import conditions, tokens
+    from scrubjay.http_api.conditions import PER_SECOND, Conditions, parse_address
 
     key = options.token if options.token_file is None else _first_line(options.token_file)
     if options.rate_limit is not None and not 0 <= options.rate_limit <= 1_000_000:
@@ -46,8 +43,8 @@ def _conditions(options: argparse.Namespace) -> Conditions | None:
     return Conditions(
         parse_address(options.http),
         None if key is None else tokens.given(key, "--token" if options.token_file is None else options.token_file),
-        tuple(hosts.parse_name(name) for name in options.allow_host),
-        tuple(hosts.parse_origin(origin) for origin in options.cors),
+        tuple(conditions.parse_name(name) for name in options.allow_host),
+        tuple(conditions.parse_origin(origin) for origin in options.cors),
         PER_SECOND if options.rate_limit is None else options.rate_limit,
     )
 
@@ -75,7 +72,7 @@ def finish(place: Place) -> bool:
     Raises:
         EngineError: it is still there after STOP_SECONDS.
     """
-    from scrubjay.engine.lock import FileLock
+    from scrubjay.wire.lock import FileLock
 
     engine = visit_engine(place)
     if engine is None:
@@ -111,7 +108,7 @@ def reindex(place: Place, options: argparse.Namespace) -> int:
 def pull(place: Place, options: argparse.Namespace) -> int:
     """Download a model: the one command that opens a connection."""
     from scrubjay.encoders.hub import parse_id
-    from scrubjay.encoders.pull import pull as download
+    from scrubjay.encoders.hub import pull as download
 
     named = parse_id(options.model)
     if named is None:

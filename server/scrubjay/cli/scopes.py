@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from scrubjay import scopes as book
 from scrubjay.cli.command import Command, Place, call_engine
 from scrubjay.cli.display import plural
 from scrubjay.errors import InputError
+from scrubjay.home import scopes as book
 
 NOTHING = {"turns": 0, "memories": 0, "documents": 0}
 

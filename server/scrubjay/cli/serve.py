@@ -8,19 +8,22 @@ import os
 import socket
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from logging.handlers import RotatingFileHandler
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from scrubjay.engine.lock import FileLock, take
-from scrubjay.home import Home, open_home
+from scrubjay.errors import ScrubjayError
+from scrubjay.home.paths import Home, default_root, open_home
+from scrubjay.pipe import stdio as pipe
+from scrubjay.wire.hello import hello_from, is_scope
+from scrubjay.wire.lock import FileLock, take
 
 if TYPE_CHECKING:
     from scrubjay.engine.engine import Engine
-    from scrubjay.rest.conditions import Conditions
+    from scrubjay.http_api.conditions import Conditions
 
 SMALL_ENVIRONMENT = {
     "LANCEDB_LOG": "error",  # else a warning a leg a query
@@ -89,8 +92,8 @@ def stay_small() -> None:
 
 def _take_over(home: Home) -> FileLock:
     """The lock for an engine that is started by hand: one that a client started makes room for it."""
-    from scrubjay.hello import hello_from
     from scrubjay.pipe.reach import take_over
+    from scrubjay.wire.hello import hello_from
 
     return take_over(home, hello_from("cli", os.environ, os.getcwd(), os.getpid()))
 
@@ -98,11 +101,11 @@ def _take_over(home: Home) -> FileLock:
 async def _serve(
     home: Home, lock: FileLock, auto: bool, client: Carry | None, http: Conditions | None, listening: socket.socket | None
 ) -> None:
-    from scrubjay import control
+    from scrubjay.engine import control
     from scrubjay.engine.engine import Engine
-    from scrubjay.engine.lifetime import Lifetime
-    from scrubjay.settings import idle_minutes
-    from scrubjay.tools.server import build_server, serve_pipe
+    from scrubjay.engine.process.lifetime import Lifetime
+    from scrubjay.home.settings import idle_minutes
+    from scrubjay.mcp_server.server import build_server, serve_pipe
 
     engine = Engine(home, store=None if auto or client is not None else os.environ.get("SCRUBJAY_STORE"))
     life = Lifetime(
@@ -136,7 +139,7 @@ async def _serve(
 
 def _guarded(home: Home, http: Conditions) -> None:
     """Refuse an open door before an engine that runs is asked to make room."""
-    from scrubjay.rest.tokens import load
+    from scrubjay.http_api.tokens import load
 
     http.check(len(load(home)) + (http.token is not None))
 
@@ -145,7 +148,7 @@ def _http(engine: Engine, listening: socket.socket | None, http: Conditions | No
     """The HTTP face for as long as the engine lives; its libraries are imported only where it is wanted."""
     if listening is None or http is None:
         return nullcontext()
-    from scrubjay.rest.serving import serving
+    from scrubjay.http_api.app import serving
 
     return serving(engine, listening, http)
 
@@ -174,3 +177,40 @@ def _log_to_file(home: Home, *, also_here: bool) -> None:
     logging.captureWarnings(True)
     logging.raiseExceptions = False  # a full disk must not make every log line a traceback on stderr
     sys.excepthook = lambda kind, error, trace: logging.getLogger("scrubjay.engine").critical("stopped", exc_info=(kind, error, trace))
+
+
+USAGE = "usage: scrubjay [stdio] [--scope NAME] [--in-process]"
+
+
+def stdio(arguments: list[str], env: Mapping[str, str]) -> int:
+    """Be the pipe of the client on standard input and output; with --in-process also the engine, where no other process may be started."""
+    scope, in_process = None, False
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if word == "--in-process":
+            in_process = True
+        elif word == "--scope" and rest:
+            scope = rest.pop(0)
+        elif word.startswith("--scope="):
+            scope = word.partition("=")[2]
+        else:
+            print(f"scrubjay: {word!r} is not understood here\n{USAGE}", file=sys.stderr)
+            return 2
+    root = default_root(dict(env))
+    hello = hello_from("pipe", env, os.getcwd(), os.getpid())
+    if scope:
+        hello = hello.but(scope=scope)
+    if hello.scope and not is_scope(hello.scope):
+        print(f"scrubjay: scope = {hello.scope[:80]!r}: must be 1 to 100 letters, digits or . _ : -", file=sys.stderr)
+        return 2
+    try:
+        verdict = pipe.main(root, hello, env, in_process=in_process)
+        if verdict == pipe.MUST_SERVE:
+            pass
+
+            return serve(root, auto=True, client=lambda leave: pipe.attach(root, hello, env, leave))
+        return verdict
+    except ScrubjayError as error:
+        print(f"scrubjay: {error}", file=sys.stderr)
+        return 1

@@ -10,9 +10,9 @@ from typing import Any
 from scrubjay.cli.command import Command, Place, call_engine, visit_engine
 from scrubjay.cli.display import local, plural, size, span
 from scrubjay.cli.inbox import Inbox, inbox
-from scrubjay.engine.address import engine_facts
 from scrubjay.errors import EngineError, InputError
-from scrubjay.settings import Settings, load
+from scrubjay.home.settings import Settings, load
+from scrubjay.wire.address import engine_facts
 
 Line = tuple[str, str]  # what, and what there is to say of it
 

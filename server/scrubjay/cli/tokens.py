@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from scrubjay.cli.command import Command, Place
 from scrubjay.errors import InputError
-from scrubjay.rest import tokens
+from scrubjay.http_api import tokens
 
 
 def token(place: Place, options: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from scrubjay.encoders.digests import sha256
+from scrubjay.encoders.folder import sha256
 from scrubjay.errors import EncoderError
 
 BUNDLED = "bundled"

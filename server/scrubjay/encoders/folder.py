@@ -6,14 +6,16 @@ The identity of the space is made here, from the files alone, so that it is the 
 
 from __future__ import annotations
 
+import hashlib
 import json
+import logging
+import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scrubjay.encoders import digests
-from scrubjay.encoders.prompts import Prompts, own_prompts
-from scrubjay.encoders.space import Space
+from scrubjay.encoders.protocol import Space
 from scrubjay.errors import EncoderError
 
 _LEGACY_POOLING = {
@@ -139,8 +141,8 @@ def space_of(folder: ModelFolder, prompts: Prompts, dim: int, verdicts: Path) ->
 
 def _digest(folder: ModelFolder, files, verdicts: Path) -> str:
     try:
-        return digests.combined(
-            {file.relative_to(folder.path).as_posix(): digests.sha256(file, verdicts) for file in files if file.is_file()}
+        return combined(
+            {file.relative_to(folder.path).as_posix(): sha256(file, verdicts) for file in files if file.is_file()}
         )
     except OSError as error:
         raise EncoderError(
@@ -172,3 +174,85 @@ def _json(file: Path, missing: Any = None) -> Any:
     if not isinstance(content, type(missing)):
         raise EncoderError(_UNREADABLE.format(file, f"it holds a {type(content).__name__}"))
     return content
+
+
+log = logging.getLogger("scrubjay.encoders")
+
+
+def sha256(file: Path, verdicts: Path) -> str:
+    """The SHA-256 of `file` in hex, from the cache at `verdicts` while size and mtime_ns are those of the last reading.
+
+    Raises:
+        OSError: `file` is missing or cannot be read.
+    """
+    path, facts = str(file.resolve()), file.stat()
+    known = _read(verdicts)
+    seen = {"size": facts.st_size, "mtime_ns": facts.st_mtime_ns}
+    entry = known.get(path)
+    if isinstance(entry, dict) and entry.items() >= seen.items():
+        return entry["sha256"]
+    with file.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    _write(verdicts, {**known, path: {**seen, "sha256": digest}})
+    return digest
+
+
+def combined(parts: dict[str, str]) -> str:
+    """One SHA-256 over named digests, independent of their order."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _read(verdicts: Path) -> dict[str, dict]:
+    """What the cache holds; nothing when it is missing or damaged, for then the files are read again."""
+    try:
+        known = json.loads(verdicts.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _write(verdicts: Path, known: dict[str, dict]) -> None:
+    draft = verdicts.with_name(f"{verdicts.name}.{os.getpid()}.tmp")
+    try:
+        draft.write_text(json.dumps(known, indent=1), "utf-8")
+        draft.replace(verdicts)
+    except OSError as error:
+        # The digest is known all the same; only the next start will have to read the file again.
+        log.warning("The digests of model files could not be kept in %s: %s", verdicts, error)
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """Prefixes put before a question and before a stored text; empty when there is none."""
+
+    query: str = ""
+    document: str = ""
+
+
+_ENGLISH_SEARCH = "Represent this sentence for searching relevant passages: "
+# The model cards of these families tell the reader to add the prefix; their settings do not carry it, so
+# sentence-transformers adds none. Prefixes as stated in the cards of the named models.
+_FAMILIES: tuple[tuple[re.Pattern[str], Prompts], ...] = (
+    (re.compile(r"\bbge-(small|base|large)-en(-v1\.5)?\b"), Prompts(query=_ENGLISH_SEARCH)),
+    (re.compile(r"\b(multilingual-)?e5-(small|base|large)(-v2)?\b(?!-instruct)"), Prompts(query="query: ", document="passage: ")),
+    (re.compile(r"\bsnowflake-arctic-embed-(xs|s|m|l|m-long|m-v1\.5)\b(?!-v2)"), Prompts(query=_ENGLISH_SEARCH)),
+)
+_DOCUMENT_NAMES = ("document", "passage", "corpus")
+
+
+def own_prompts(settings: dict[str, Any]) -> Prompts:
+    """The prompts that a model's `config_sentence_transformers.json` names, chosen as `encode_query` and
+    `encode_document` of sentence-transformers choose them."""
+    named = {name: text for name, text in (settings.get("prompts") or {}).items() if text}
+    usual = named.get(settings.get("default_prompt_name") or "", "")
+    document = next((named[name] for name in _DOCUMENT_NAMES if name in named), usual)
+    return Prompts(query=named.get("query", usual), document=document)
+
+
+def effective_prompts(reference: str, own: Prompts, query: str | None, document: str | None) -> Prompts:
+    """The prompts in force: the user's where one is given (`""` switches a prompt off), else the model's own, else those
+    of its family by the name in `reference`."""
+    usual = own
+    if own == Prompts():
+        usual = next((prompts for pattern, prompts in _FAMILIES if pattern.search(reference.lower())), own)
+    return Prompts(query=usual.query if query is None else query, document=usual.document if document is None else document)

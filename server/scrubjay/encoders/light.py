@@ -12,7 +12,7 @@ from tokenizers import Encoding, Tokenizer
 
 from scrubjay.encoders.bert import Bert, why_not
 from scrubjay.encoders.folder import ModelFolder
-from scrubjay.encoders.space import Space
+from scrubjay.encoders.protocol import Space
 from scrubjay.encoders.token_codes import Asked, Embedded, says_something, signs
 from scrubjay.errors import EncoderError
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from scrubjay.encoders import hub
 from scrubjay.encoders.bundled import BUNDLED, bundled_folder
-from scrubjay.encoders.folder import ModelFolder, read_folder, space_of
-from scrubjay.encoders.prompts import effective_prompts
+from scrubjay.encoders.folder import ModelFolder, effective_prompts, read_folder, space_of
 from scrubjay.encoders.protocol import Encoder
 from scrubjay.errors import EncoderError
 

@@ -3,13 +3,15 @@ Does not know which model or runtime is behind it."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
 
-from scrubjay.encoders.space import Space
 from scrubjay.encoders.token_codes import Asked, Embedded
 
 
@@ -47,3 +49,64 @@ class TokenEncoder(Encoder, Protocol):
     def embed_question(self, text: str) -> Asked:
         """The vector of one question as of `embed_query`, or zeros for one that the model cannot read, and the codes of its tokens."""
         ...
+
+
+if TYPE_CHECKING:
+    pass
+
+DRIFT_LIMIT = 1e-3
+"""The greatest `drift` at which vectors still belong to the stored space.
+
+Measured over the canaries of all-MiniLM-L6-v2. Harmless: the same weights under numpy, torch and onnxruntime differ by
+7e-13, in bfloat16 by 5e-5. Harmful: 8-bit arithmetic moves them by 4.6e-3 to 7e-2, a length limit of 128 instead of
+256 tokens by 3.3e-2, a prompt put before documents by 5.0e-2 and before questions by 9.6e-2.
+"""
+
+
+class Space(BaseModel):
+    """Everything that decides what a vector means; equal `space_id` means that vectors may be compared."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str = Field(min_length=1, description="`bundled`, a hub id with its commit, or the name of a folder; never a path")
+    weights: str = Field(description="SHA-256 over the weight files and the settings that shape the forward")
+    tokenizer: str = Field(description="SHA-256 over the tokenizer's files")
+    dim: int = Field(ge=1)
+    pooling: str = Field(description="how token vectors become one: mean, cls, ...")
+    normalised: bool = True
+    max_seq_length: int | None = Field(ge=1, description="tokens; what lies beyond is not read; None: no limit")
+    query_prompt: str = ""
+    document_prompt: str = ""
+    precision: Literal["fp32", "int8"] = "fp32"
+
+    @property
+    def space_id(self) -> str:
+        """16 hex digits of SHA-256 over the fields as canonical JSON (sorted keys, no spaces, UTF-8)."""
+        canonical = json.dumps(self.model_dump(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+CANARY_QUERY = "Which day did we agree to move the nightly backup to?"
+CANARY_DOCUMENTS = (
+    "The staging database listens on port 5433.",
+    "Überprüft: `parse_args(argv[1:])` → naïve café №7, £3.50; see /etc/hosts, 東京 & “quotes” — done?!",
+    # Longer than any usual limit of 128 to 512 tokens: a changed maximal length shows in this text only.
+    " ".join(f"On day {day} the jay hid {day % 7 + 2} acorns under stone {day * 13 % 97} and ate them later." for day in range(1, 61)),
+)
+
+
+def canary_vectors(encoder: Encoder) -> NDArray[np.float32]:
+    """The vectors of the four canaries, shape (4, dim): the question first, through the query's path, then the documents."""
+    return np.vstack([encoder.embed_query(CANARY_QUERY), encoder.embed_documents(CANARY_DOCUMENTS)])
+
+
+def drift(stored: NDArray[np.float32], fresh: NDArray[np.float32]) -> float:
+    """How far a model has moved: the greatest 1 - cos between a stored canary and its fresh twin, in [0, 2].
+
+    Arrays of different shapes come from different models: their drift is 2.
+    """
+    if stored.shape != fresh.shape:
+        return 2.0
+    one, other = stored.astype(np.float64), fresh.astype(np.float64)
+    cosines = (one * other).sum(axis=1) / (np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1))
+    return float(np.clip(1.0 - cosines, 0.0, 2.0).max())

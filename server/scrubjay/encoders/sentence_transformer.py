@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from scrubjay.encoders.folder import ModelFolder
 from scrubjay.encoders.hub import stay_offline
-from scrubjay.encoders.space import Space
+from scrubjay.encoders.protocol import Space
 from scrubjay.errors import EncoderError
 
 if TYPE_CHECKING:

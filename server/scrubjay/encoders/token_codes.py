@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrubjay.terms import STOP
+from scrubjay.text.terms import STOP
 
 # Any@10 on LoCoMo's dev half, without a window / with two turns each side, mean of four seeds: 64 bits a token 89.8 / 95.9,
 # 128 90.9 / 96.1, 256 91.0 / 96.0, whole vectors 90.7 / 96.2. Like the seed it is in every home's codes; see `signs`.

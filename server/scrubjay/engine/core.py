@@ -11,44 +11,44 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from scrubjay import backups, capture
-from scrubjay.details import Detail, detail
-from scrubjay.document_search import search_documents
 from scrubjay.encoders import EmbeddingWorker, Encoder, open_encoder
-from scrubjay.engine.access import Access
-from scrubjay.engine.background import Background
-from scrubjay.engine.backup import Backup
-from scrubjay.engine.completion import Completion
-from scrubjay.engine.consolidation import QUIET_SECONDS, Consolidation
-from scrubjay.engine.conversing import Conversing
-from scrubjay.engine.exchanging import Exchanging
-from scrubjay.engine.filing import Filing
-from scrubjay.engine.forgetting import Forgetting
-from scrubjay.engine.indexing import Indexer
-from scrubjay.engine.ingesting import Ingesting
-from scrubjay.engine.reindex import reindex
-from scrubjay.engine.sharing import Sharing
-from scrubjay.engine.status import status
-from scrubjay.engine.upkeep import Upkeep
+from scrubjay.engine.background.access import Access
+from scrubjay.engine.background.completion import Completion
+from scrubjay.engine.background.consolidation import QUIET_SECONDS, Consolidation
+from scrubjay.engine.background.indexing import Indexer
+from scrubjay.engine.background.reindex import reindex
+from scrubjay.engine.background.sharing import Sharing
+from scrubjay.engine.background.tasks import Background
+from scrubjay.engine.background.upkeep import Upkeep
+from scrubjay.engine.verbs.backup import Backup
+from scrubjay.engine.verbs.conversations import Conversing
+from scrubjay.engine.verbs.exchange import Exchanging
+from scrubjay.engine.verbs.filing import Filing
+from scrubjay.engine.verbs.forgetting import Forgetting
+from scrubjay.engine.verbs.ingest import Ingesting
+from scrubjay.engine.verbs.status import status
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import EncoderError, InputError
-from scrubjay.home import Home
-from scrubjay.injection import injection, opening, question, room
+from scrubjay.home import backups, capture
+from scrubjay.home.partitions import PartitionBook
+from scrubjay.home.paths import Home
+from scrubjay.home.scope_settings import ScopeBook
+from scrubjay.home.settings import Settings, capture_view
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.fields import EVERY_SCOPE
 from scrubjay.models.filters import Filter
 from scrubjay.models.records import AnyRecord
 from scrubjay.models.requests import Forget, SearchDocuments, SearchMemories
 from scrubjay.models.results import DocumentHits, Forgotten, Hit, ListedDocument, MemoryAdded, MemoryHits, Profile, Result
-from scrubjay.partitions import PartitionBook
-from scrubjay.profile import TOKENS, profile
-from scrubjay.recall import search_memories
-from scrubjay.scope_settings import ScopeBook
-from scrubjay.settings import Settings, capture_view
-from scrubjay.shown import shown
-from scrubjay.similar import near, with_similar
+from scrubjay.search.details import Detail, detail
+from scrubjay.search.document_search import search_documents
+from scrubjay.search.hits import shown
+from scrubjay.search.injection import injection, opening, question, room
+from scrubjay.search.profile import TOKENS, profile
+from scrubjay.search.recall import search_memories
+from scrubjay.search.similar import near, with_similar
+from scrubjay.store.allocator import Returns
 from scrubjay.store.failures import reason
-from scrubjay.store.memory import Returns
 from scrubjay.store.opening import open_at
 from scrubjay.store.store import Store
 
@@ -153,7 +153,7 @@ class Core:
     ) -> MemoryHits:
         """Recall; what it gives back counts as accessed. `scope` is the caller's project, or all that a caller without one may see.
 
-        The rest is as for `scrubjay.recall.search_memories`.
+        The rest is as for `scrubjay.search.recall.search_memories`.
         """
         hits = await self._found(request, scope, tied=tied, apart=apart, least_score=least_score)
         self.access.note([hit.id for hit in hits.results])
@@ -165,7 +165,7 @@ class Core:
         )
 
     async def search_documents(self, request: SearchDocuments, scope: str | tuple[str, ...], *, room: int | None = None) -> DocumentHits:
-        """Passages of documents; `scope` as for `search_memories`, `room` as for `scrubjay.document_search`."""
+        """Passages of documents; `scope` as for `search_memories`, `room` as for `scrubjay.search.document_search`."""
         return await self._timed(
             lambda: search_documents(self.store, request, scope=scope, now=self.clock(), embed=self.indexer.embed_query, room=room)
         )
@@ -185,7 +185,7 @@ class Core:
         return await self.store.find(id)
 
     async def show(self, id: str) -> Detail:
-        """Everything about one record of any kind; see `scrubjay.details`."""
+        """Everything about one record of any kind; see `scrubjay.search.details`."""
         await self.writer.drain()
         return await detail(self.store, id, self.access.counted)
 
@@ -197,7 +197,7 @@ class Core:
         return [shown(record, None) for record in records]
 
     async def injection(self, event: Mapping[str, Any], scope: str) -> str:
-        """What to put beside a prompt, "" for nothing; see `scrubjay.injection`."""
+        """What to put beside a prompt, "" for nothing; see `scrubjay.search.injection`."""
         asked = question(event) if self.settings.inject else None
         if asked is None:
             return ""
@@ -205,7 +205,7 @@ class Core:
         return injection(hits, session_id=event.get("session_id"), max_bytes=room(event))
 
     async def opening(self, event: Mapping[str, Any], scope: str) -> str:
-        """What to put at the beginning of a session, "" for nothing; see `scrubjay.injection`."""
+        """What to put at the beginning of a session, "" for nothing; see `scrubjay.search.injection`."""
         return opening(await self.profile(scope), max_bytes=room(event)) if self.settings.inject else ""
 
     async def documents(self, scope: str, last: int) -> list[ListedDocument]:
@@ -215,7 +215,7 @@ class Core:
         return await self.ingesting.documents(None if scope == EVERY_SCOPE else scope, last)
 
     async def status(self) -> dict[str, Any]:
-        """See `scrubjay.engine.status`."""
+        """See `scrubjay.engine.verbs.status`."""
         return await status(self)
 
     async def reindex(self, progress: Progress | None = None) -> int:

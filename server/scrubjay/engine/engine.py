@@ -13,14 +13,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from scrubjay import scopes
+from scrubjay import VERSION
 from scrubjay.errors import EngineError, InputError, ScrubjayError
-from scrubjay.hello import Hello, is_scope
-from scrubjay.home import Home
+from scrubjay.home import scopes
+from scrubjay.home.paths import Home
+from scrubjay.home.settings import Settings, capture_view, in_store, load, write_capture
 from scrubjay.models.fields import USER_SCOPE
-from scrubjay.settings import Settings, capture_view, in_store, load, write_capture
 from scrubjay.store.failures import reason
-from scrubjay.version import VERSION
+from scrubjay.wire.hello import Hello, is_scope
 
 if TYPE_CHECKING:
     from scrubjay.engine.core import Core, OpenModel

@@ -11,12 +11,12 @@ import os
 import time
 from collections.abc import Mapping
 
-from scrubjay import spool
-from scrubjay.home import Home
+from scrubjay.home import spool
+from scrubjay.home.paths import Home
+from scrubjay.store.bucket.following import Following
+from scrubjay.store.bucket.inbox import ENVELOPE, Entry
+from scrubjay.store.bucket.sharing import Shared
 from scrubjay.store.failures import not_written
-from scrubjay.store.following import Following
-from scrubjay.store.inbox import ENVELOPE, Entry
-from scrubjay.store.sharing import Shared
 from scrubjay.store.store import Store
 
 WAIT_SECONDS = 3.0  # for what was handed over, before a search answers without it

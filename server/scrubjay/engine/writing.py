@@ -16,25 +16,25 @@ from datetime import datetime, timedelta
 
 from pydantic import ValidationError
 
-from scrubjay import spool
-from scrubjay.documents import plan_add as plan_document
 from scrubjay.engine.handover import Handover
 from scrubjay.errors import HomeError, InputError, NotFound, SpoolError, StoreError
-from scrubjay.forgetting import plan_forget, plan_restore
-from scrubjay.home import Home
-from scrubjay.importing import plan_import
-from scrubjay.memories import plan_add as plan_memory
+from scrubjay.home import spool
+from scrubjay.home.paths import Home
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import AnyRecord
 from scrubjay.models.results import Result
-from scrubjay.plans import Plan
-from scrubjay.reviewing import plan_review
+from scrubjay.records.documents import plan_add as plan_document
+from scrubjay.records.exchange import plan_import
+from scrubjay.records.forgetting import plan_forget, plan_restore
+from scrubjay.records.memories import plan_add as plan_memory
+from scrubjay.records.plans import Plan
+from scrubjay.records.reviewing import plan_review
+from scrubjay.records.turns import plan_record
+from scrubjay.store.bucket.inbox import ENVELOPE, Entry
 from scrubjay.store.changes import Change
 from scrubjay.store.failures import not_written
-from scrubjay.store.inbox import ENVELOPE, Entry
 from scrubjay.store.purging import purge
 from scrubjay.store.store import Store
-from scrubjay.turns import plan_record
 
 log = logging.getLogger("scrubjay.engine.writing")
 

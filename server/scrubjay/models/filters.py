@@ -4,12 +4,15 @@ know how a caller spells a filter, or how records are stored.
 
 from __future__ import annotations
 
+import json
 import math
 import operator
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import PlainValidator, WithJsonSchema
 
 Operator = Literal[">", "<", ">=", "<=", "=", "!="]
 
@@ -108,3 +111,118 @@ def _found(condition: Condition, stored: Any) -> bool:
         return False
     text = fold(text_of(stored))
     return wanted in text if condition.kind == "string_contains" else wanted == text
+
+
+Kind = Literal["metadata", "numeric", "array_contains", "string_contains"]
+
+DEEPEST = 8  # groups inside each other
+MOST = 200  # conditions
+LONGEST_KEY, LONGEST_VALUE = 200, 10_000  # characters, as of metadata
+_OPPOSITE: dict[Operator, Operator] = {">": "<=", "<": ">=", ">=": "<", "<=": ">", "=": "!=", "!=": "="}
+_FIELDS = {  # each as HTTP spells it and as the tools do
+    "key": "key",
+    "value": "value",
+    "filterType": "filter_type",
+    "numericOperator": "numeric_operator",
+    "negate": "negate",
+    "ignoreCase": "ignore_case",
+}
+
+
+def parse_filter(given: Any) -> Filter:
+    """The tree of a caller's filter, which may be JSON text.
+
+    Raises:
+        ValueError: it is not of the form; says where in the tree.
+    """
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            raise ValueError('must be JSON such as {"AND": [{"key": "status", "value": "open"}]}') from None
+    return _Reading().read(given, "", 1)
+
+
+class _Reading:
+    """Reads one tree, and counts its conditions. Lives for one filter."""
+
+    def __init__(self) -> None:
+        self._conditions = 0
+
+    def read(self, given: Any, place: str, depth: int) -> Filter:
+        if not isinstance(given, Mapping):
+            raise ValueError(f"{place or 'the filter'} must be an object with AND, OR, or key and value")
+        if "AND" not in given and "OR" not in given:
+            self._conditions += 1
+            if self._conditions > MOST:
+                raise ValueError(f"has more than {MOST} conditions; leave some out")
+            return _leaf(given, place)
+        if len(given) > 1:
+            raise ValueError(f"{place or 'the filter'} must hold AND or OR and nothing beside it; put one group inside the other")
+        ((name, parts),) = given.items()
+        at = f"{place}.{name}" if place else name
+        if depth > DEEPEST:
+            raise ValueError(f"{at} is nested more than {DEEPEST} levels deep; make the tree flatter")
+        if not isinstance(parts, list | tuple):
+            raise ValueError(f"{at} must be a list of conditions")
+        if name == "OR" and not parts:
+            raise ValueError(f"{at} is empty and would find nothing; give it a condition or leave it out")
+        return Group(name == "AND", tuple(self.read(part, f"{at}[{number}]", depth + 1) for number, part in enumerate(parts)))
+
+
+def _leaf(given: Mapping[str, Any], place: str) -> Condition | Comparison:
+    where = f"{place}." if place else ""
+    known = {**{name: name for name in _FIELDS}, **{snake: name for name, snake in _FIELDS.items()}}
+    if unknown := [name for name in given if name not in known]:
+        raise ValueError(f"{where}{str(unknown[0])[:60]!r} is not known here; a condition has {', '.join(_FIELDS)}")
+    fields = {known[name]: value for name, value in given.items() if value is not None}
+    key, value = _key(fields.get("key"), where), _value(fields.get("value"), where)
+    kind = fields.get("filterType", "numeric" if "numericOperator" in fields else "metadata")
+    if kind not in get_args(Kind):
+        raise ValueError(f"{where}filterType must be one of {', '.join(get_args(Kind))}, not {str(kind)[:60]!r}")
+    negate, ignore_case = (_flag(fields.get(name, False), f"{where}{name}") for name in ("negate", "ignoreCase"))
+    if kind == "numeric":
+        return _comparison(key, value, fields.get("numericOperator", "="), negate, where)
+    if "numericOperator" in fields:
+        raise ValueError(f'{where}numericOperator needs filterType "numeric", not {kind!r}')
+    if kind == "string_contains" and not text_of(value):
+        raise ValueError(f"{where}value is empty, and every text contains that; give some text")
+    return Condition(key, text_of(value), kind, negate, ignore_case)
+
+
+def _comparison(key: str, value: str | float, operator: Any, negate: bool, where: str) -> Comparison:
+    if operator not in get_args(Operator):
+        raise ValueError(f"{where}numericOperator must be one of {' '.join(get_args(Operator))}, not {str(operator)[:60]!r}")
+    number = number_of(value)
+    if number is None:
+        raise ValueError(f"{where}value must be a finite number for a numeric condition, not {str(value)[:60]!r}")
+    return Comparison(key, _OPPOSITE[operator] if negate else operator, number)
+
+
+def _key(key: Any, where: str) -> str:
+    if not isinstance(key, str) or not key or len(key) > LONGEST_KEY or not _is_text(key):
+        raise ValueError(f"{where}key must be the name of a metadata value, a text of 1 to {LONGEST_KEY} characters")
+    return key
+
+
+def _value(value: Any, where: str) -> str | float:
+    if not isinstance(value, str | int | float) or (isinstance(value, float) and not math.isfinite(value)):
+        raise ValueError(f"{where}value must be a text, a number, or true or false")
+    if isinstance(value, str) and (len(value) > LONGEST_VALUE or not _is_text(value)):
+        raise ValueError(f"{where}value must be a text of at most {LONGEST_VALUE:,} characters")
+    return value
+
+
+def _is_text(value: str) -> bool:
+    return "\x00" not in value and not any("\ud800" <= character <= "\udfff" for character in value)
+
+
+def _flag(value: Any, where: str) -> bool:
+    if value in (True, "true"):
+        return True
+    if value in (False, "false"):
+        return False
+    raise ValueError(f"{where} must be true or false, not {str(value)[:60]!r}")
+
+
+Filters = Annotated[Filter, PlainValidator(parse_filter), WithJsonSchema({"type": "object"})]

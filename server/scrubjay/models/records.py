@@ -5,6 +5,7 @@ Arrow schemas are computed from these classes (`scrubjay.store.schema`), so a fi
 
 from __future__ import annotations
 
+import hashlib
 from datetime import datetime
 from typing import Any, Literal
 
@@ -150,3 +151,18 @@ def hidden_since(record: AnyRecord) -> datetime | None:
     """When a record left every search: when it was forgotten or replaced, whichever came first; None while it is to be found."""
     replaced = record.replaced_at if isinstance(record, Memory) else None
     return min((at for at in (record.forgotten_at, replaced) if at is not None), default=None)
+
+
+def derived_id(prefix: str, *parts: str) -> str:
+    """The id that these parts always give: a prefix and 24 hex digits of a hash (96 bits).
+
+    >>> derived_id("turn", "a", "b") == derived_id("turn", "a", "b") != derived_id("turn", "ab")
+    True
+    """
+    digest = hashlib.sha256("\x00".join(f"{len(part)}:{part}" for part in parts).encode("utf-8", "surrogatepass"))
+    return f"{prefix}_{digest.hexdigest()[:24]}"
+
+
+def content_hash(text: str) -> str:
+    """What two texts share that differ only in case and white space."""
+    return hashlib.sha256(" ".join(text.casefold().split()).encode()).hexdigest()[:32]

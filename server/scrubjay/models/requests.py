@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from scrubjay.errors import InputError
 from scrubjay.models.fields import (
@@ -23,9 +23,9 @@ from scrubjay.models.fields import (
     Tag,
     Text,
 )
-from scrubjay.models.filter_forms import Filters
+from scrubjay.models.filters import Filters
+from scrubjay.models.input_errors import sentences
 from scrubjay.models.records import PassageSrc, Relation
-from scrubjay.models.refusals import sentences
 
 Weight = Annotated[Real, Field(ge=0, le=1000)]
 Share = Annotated[Real, Field(ge=0, le=1)]
@@ -276,3 +276,72 @@ def parse(kind: type[R], arguments: dict[str, Any] | None) -> R:
         return kind.model_validate(arguments or {})
     except ValidationError as error:
         raise InputError(sentences(kind.model_fields, error.errors(include_url=False))) from None
+
+
+class FactText(AddMemory):
+    """Keep one fact, or a new version of one. `forget_reason` is why it expires; it goes with `expires_at`."""
+
+    forget_reason: Reason | None = None
+
+
+class ForgetRecords(Request):
+    """A Forget whose targets were found: what the write-ahead log keeps, so that a replay chooses nothing anew."""
+
+    ids: Annotated[list[Name], BeforeValidator(lambda value: [value] if isinstance(value, str) else value), Field(min_length=1)] = Field(
+        validation_alias=AliasChoices("ids", "id")  # what an older Scrubjay left in the log names one `id`
+    )
+    reason: Reason | None = None
+    purge: Flag = False
+
+
+class ForgetMatching(Request):
+    """Forget the facts of one scope that a query is about, best first, in one step; `dry_run` only lists them."""
+
+    query: Query
+    scope: OneScope
+    threshold: Share = 0.5  # least relevance; below it a fact is more likely about something else
+    most: Annotated[Count, Field(ge=1, le=500)] = 100
+    dry_run: Flag = False
+    reason: Reason | None = None
+
+
+class Restore(Request):
+    """Bring back one forgotten record."""
+
+    id: Annotated[Name, Field(description="The id of a forgotten memory, turn or document.")]
+
+
+class FileState(Request):
+    """A file as it was when it was read: bytes, nanoseconds since 1970, a digest of the bytes, and the indexed folder that it is in."""
+
+    size: int
+    mtime: int
+    digest: str
+    folder: str | None = None
+
+
+class DocumentText(Request):
+    """One text and where it is from.
+
+    `document_id` is the document that this replaces, which may have had another path; `error` is why there is no text.
+    """
+
+    content: Text | None = None
+    error: Annotated[Text, Field(max_length=2_000)] | None = None
+    document_id: Name | None = None
+    file: FileState | None = None
+    path: str | None = None  # absolute
+    type: str | None = None  # what the file was; None for text that was given
+    title: str | None = None
+    custom_id: Annotated[Text, Field(max_length=255)] | None = None
+    metadata: Metadata = Field(default_factory=dict)
+    filepath: Annotated[Text, Field(max_length=4_096)] | None = None  # where a client files it; exact, and folders end in a slash
+    task_type: Literal["memory", "superrag"] | None = None  # memory: what its paragraphs say is learned too
+    date: Instant | None = None  # when the content is from
+    group: dict[str, Any] = Field(default_factory=dict)  # metadata that a known fact must have to be taken for one of its own
+
+    @model_validator(mode="after")
+    def _text_or_error(self) -> Self:
+        if (self.content is None) == (self.error is None):
+            raise ValueError("a document has either content or an error")
+        return self

@@ -13,11 +13,11 @@ from typing import Any
 
 from scrubjay import errors
 from scrubjay.errors import EngineError, ScrubjayError
-from scrubjay.hello import Hello, line_of
-from scrubjay.home import Home
+from scrubjay.home.paths import Home
 from scrubjay.pipe.link import Link
 from scrubjay.pipe.reach import reach
 from scrubjay.pipe.spawn import engine_command
+from scrubjay.wire.hello import Hello, line_of
 
 
 class EngineClient:

@@ -10,15 +10,15 @@ import socket
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from scrubjay.engine.address import engine_facts
-from scrubjay.engine.lines import LineCutter
-from scrubjay.engine.lock import identity
 from scrubjay.errors import EngineError
-from scrubjay.hello import HELLO_LIMIT, encode, fields_of
+from scrubjay.wire.address import engine_facts
+from scrubjay.wire.hello import HELLO_LIMIT, encode, fields_of
+from scrubjay.wire.lines import LineCutter
+from scrubjay.wire.lock import identity
 
 if TYPE_CHECKING:
-    from scrubjay.hello import Hello
-    from scrubjay.home import Home
+    from scrubjay.home.paths import Home
+    from scrubjay.wire.hello import Hello
 
 _CHUNK = 64 * 1024  # bytes per read
 

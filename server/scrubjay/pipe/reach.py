@@ -10,19 +10,18 @@ import enum
 import time
 from typing import TYPE_CHECKING
 
-from scrubjay.engine.address import engine_facts
-from scrubjay.engine.lock import FileLock, check_filesystem, is_held
 from scrubjay.errors import EngineError
-from scrubjay.pipe.attempts import MOST, WITHIN, Attempts
 from scrubjay.pipe.link import Link, knock
 from scrubjay.pipe.spawn import Spawned, engine_log, spawn
-from scrubjay.version import newer
+from scrubjay.wire.address import engine_facts
+from scrubjay.wire.hello import newer
+from scrubjay.wire.lock import FileLock, check_filesystem, is_held
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from scrubjay.hello import Hello
-    from scrubjay.home import Home
+    from scrubjay.home.paths import Home
+    from scrubjay.wire.hello import Hello
 
 START_SECONDS = 10.0  # for an engine to come up
 UNREACHABLE_SECONDS = 5.0  # for an engine that holds the lock to answer
@@ -160,3 +159,38 @@ def _out_of_reach(home: Home) -> str:
         f"An engine ({who}) holds {home.engine_lock}, but does not answer at {where}. It may run in another container or sandbox: "
         f"stop it there, or give this client a home of its own with SCRUBJAY_HOME. Turns that hooks record meanwhile wait in the spool."
     )
+
+
+if TYPE_CHECKING:
+    from scrubjay.wire.lock import FileLock
+
+MOST = 3  # failed starts
+WITHIN = 60.0  # seconds
+
+
+class Attempts:
+    """The failed starts of the last minute, read and written by the holder of the starting lock."""
+
+    def __init__(self, lock: FileLock) -> None:
+        self._lock = lock
+
+    def exhausted(self, now: float) -> str | None:
+        """The reason of the last failure when no further start is allowed at `now` (seconds since 1970), else None."""
+        times, reason = self._read(now)
+        return reason if len(times) >= MOST else None
+
+    def failed(self, now: float, reason: str) -> None:
+        """Note a start that failed at `now`."""
+        times, _ = self._read(now)
+        text = " ".join(str(int(time)) for time in [*times, now])
+        self._lock.write(f"{text}\n{reason.encode('ascii', 'replace').decode()[:1000]}")
+
+    def succeeded(self) -> None:
+        """Forget the failures."""
+        if self._lock.read():
+            self._lock.write("")
+
+    def _read(self, now: float) -> tuple[list[float], str]:
+        first, _, reason = self._lock.read().partition("\n")
+        times = [float(word) for word in first.split() if word.isdigit()]
+        return [time for time in times if 0 <= now - time < WITHIN], reason

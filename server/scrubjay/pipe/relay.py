@@ -12,11 +12,9 @@ import json
 import threading
 from typing import TYPE_CHECKING
 
-from scrubjay.engine.glance import glance
-from scrubjay.engine.lines import LINE_LIMIT, LineCutter, TooLong
 from scrubjay.errors import ScrubjayError
-from scrubjay.pipe import answers
 from scrubjay.pipe.session import Outgoing, Session
+from scrubjay.wire.lines import LINE_LIMIT, LineCutter, TooLong, glance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -71,7 +69,7 @@ class Relay:
     def _forward(self, line: bytes) -> None:
         """Take one line of the client, and return when an engine has it or it was answered without one."""
         if isinstance(line, TooLong):
-            self._terminal.write(answers.too_long(glance(line).id, LINE_LIMIT))
+            self._terminal.write(too_long(glance(line).id, LINE_LIMIT))
             return
         if line.isspace():
             return
@@ -165,9 +163,9 @@ class Relay:
             self._outbox[:0] = loss.again
             self._wanted = bool(self._outbox)
         for out in loss.unsure:
-            self._terminal.write(answers.refusal(out, answers.UNSURE))
+            self._terminal.write(refusal(out, UNSURE))
         for out in loss.deadly:
-            self._terminal.write(answers.refusal(out, answers.DEADLY))
+            self._terminal.write(refusal(out, DEADLY))
 
     def _refuse(self, sentence: str) -> None:
         """Answer everything that waits with the reason why there is no engine."""
@@ -176,6 +174,40 @@ class Relay:
             self._outbox.clear()
             self._wanted = False
         for out in given_up:
-            self._terminal.write(answers.refusal(out, sentence))
+            self._terminal.write(refusal(out, sentence))
         with self._changed:
             self._changed.notify_all()
+
+
+if TYPE_CHECKING:
+    from scrubjay.pipe.session import Outgoing
+
+_SERVER_ERROR = -32000
+_INVALID_REQUEST = -32600
+
+UNSURE = (
+    "The engine stopped during this call, so what it was to write may or may not have been kept. "
+    "Repeating the call is safe: the same content is stored once."
+)
+DEADLY = "The engine stopped twice during this request, so it was not tried again. `scrubjay doctor` says what happened."
+
+
+def refusal(out: Outgoing, sentence: str) -> bytes:
+    """The answer to a request that no engine will see."""
+    if out.is_call:
+        result = {"content": [{"type": "text", "text": sentence}], "isError": True, "resultType": "complete"}
+        return _line({"jsonrpc": "2.0", "id": out.seen.id, "result": result})
+    return _error(out.seen.id, _SERVER_ERROR, sentence)
+
+
+def too_long(request_id: object, limit: int) -> bytes:
+    """The answer to a line above the limit."""
+    return _error(request_id, _INVALID_REQUEST, f"A line may have {limit} bytes, and this one has more. Send it in parts.")
+
+
+def _error(request_id: object, code: int, sentence: str) -> bytes:
+    return _line({"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": sentence}})
+
+
+def _line(message: dict) -> bytes:
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"

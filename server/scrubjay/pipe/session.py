@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrubjay.engine.glance import glance, key_of
+from scrubjay.wire.lines import glance, key_of
 
 if TYPE_CHECKING:
-    from scrubjay.engine.glance import Glance
+    from scrubjay.wire.lines import Glance
 
 WRITING_TOOLS = frozenset({"add_memory", "record_turn", "add_document", "forget"})
 

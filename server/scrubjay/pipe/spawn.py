@@ -16,7 +16,7 @@ from scrubjay.errors import EngineError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from scrubjay.home import Home
+    from scrubjay.home.paths import Home
 
 _KEPT = (
     *("HOME", "USER", "LOGNAME", "PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR"),

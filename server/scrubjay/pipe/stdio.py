@@ -9,18 +9,18 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from scrubjay.engine.lock import is_held
-from scrubjay.home import open_home
+from scrubjay.home.paths import open_home
 from scrubjay.pipe.link import Link, knock
 from scrubjay.pipe.reach import START_SECONDS, UNREACHABLE_SECONDS, reach
 from scrubjay.pipe.relay import Relay
 from scrubjay.pipe.spawn import engine_command
 from scrubjay.pipe.terminal import Terminal
+from scrubjay.wire.lock import is_held
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from scrubjay.hello import Hello
+    from scrubjay.wire.hello import Hello
 
 MUST_SERVE = -1  # the verdict of `main(in_process=True)` when no engine runs and this process has to be it
 

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from scrubjay.errors import InputError
-from scrubjay.reading import plain
-from scrubjay.reading.archives import office_type
+from scrubjay.reading import encodings
 from scrubjay.reading.encodings import decode
 from scrubjay.reading.kinds import Kind, kind_of, refusal
+from scrubjay.reading.office import office_type
 from scrubjay.reading.result import Budget, Converted, Read, TooLong, Unreadable
 
 MAX_FILE = 50 * 1024 * 1024  # bytes
@@ -90,15 +90,15 @@ def _converted(convert: Callable[[Any, int], Converted], source: bytes | str, ma
 
 
 def _plain(text: str, max_text: int) -> Converted:
-    return plain.convert_text(text)
+    return encodings.convert_text(text)
 
 
 def _markdown(text: str, max_text: int) -> Converted:
-    return plain.convert_markdown(text)
+    return encodings.convert_markdown(text)
 
 
 def _json(text: str, max_text: int) -> Converted:
-    return plain.convert_json(text)
+    return encodings.convert_json(text)
 
 
 def _html(text: str, max_text: int) -> Converted:
@@ -126,19 +126,19 @@ def _pdf(data: bytes, max_text: int) -> Converted:
 
 
 def _word(data: bytes, max_text: int) -> Converted:
-    from scrubjay.reading.word import convert_word
+    from scrubjay.reading.office import convert_word
 
     return convert_word(data)
 
 
 def _slides(data: bytes, max_text: int) -> Converted:
-    from scrubjay.reading.slides import convert_slides
+    from scrubjay.reading.office import convert_slides
 
     return convert_slides(data, Budget(max_text))
 
 
 def _workbook(data: bytes, max_text: int) -> Converted:
-    from scrubjay.reading.sheets import convert_workbook
+    from scrubjay.reading.office import convert_workbook
 
     return convert_workbook(data, Budget(max_text))
 

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from lancedb import AsyncTable
-from lancedb.query import MatchQuery
+from lancedb.query import AsyncQuery, MatchQuery
 from numpy.typing import NDArray
 
-from scrubjay.store.scans import scan
+from scrubjay.store import sql
 
 LEG_COLUMNS = [
     "id",
@@ -52,3 +52,21 @@ async def by_vector(passages: AsyncTable, vector: NDArray[np.float32], where: st
     rows = await query.select([*LEG_COLUMNS, *extra, "_distance"]).limit(limit).to_arrow()
     at = rows.schema.get_field_index("_distance")
     return rows.set_column(at, "_distance", pc.divide(rows["_distance"], 2.0))
+
+
+def scan(table: AsyncTable) -> AsyncQuery:
+    """`table.query()`, but without a look at its schema before each: LanceDB fetches and walks it for blobs, of which no table has any.
+
+    That was a tenth of a search, which asks up to seven times.
+    """
+    return AsyncQuery(table._inner.query())
+
+
+async def codes_of(passages: AsyncTable, record_ids: Iterable[str]) -> list[tuple[str, bytes]]:
+    """(record id, token codes) of these records' passages that have codes, in an order that only depends on them.
+
+    Any further condition makes Lance read its column for all of these rows first: 5.5 ms instead of 3.7 for 80 records.
+    """
+    rows = await scan(passages).where(sql.one_of("record_id", record_ids)).select(["record_id", "token_vectors"]).to_arrow()
+    pairs = zip(rows["record_id"].to_pylist(), rows["token_vectors"].to_pylist(), strict=True)
+    return sorted((record_id, code) for record_id, code in pairs if code is not None)

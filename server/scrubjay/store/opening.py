@@ -9,14 +9,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from scrubjay.errors import StoreError
-from scrubjay.store.address import is_shared
+from scrubjay.store.bucket.sharing import SECONDS, Lease, join
 from scrubjay.store.failures import not_opened
-from scrubjay.store.index_note import INDEX, brought_forward, first_note, parse_note
-from scrubjay.store.lease import SECONDS, Lease
-from scrubjay.store.notes import FileNotes
-from scrubjay.store.sharing import join
+from scrubjay.store.notes import INDEX, FileNotes, brought_forward, first_note, parse_note
 from scrubjay.store.store import Store
-from scrubjay.store.tables import open_tables
+from scrubjay.store.tables import is_shared, open_tables
 
 PATIENCE = 60.0  # seconds for the engine that maintains a store to make its tables
 _PAUSE = 0.5

@@ -17,10 +17,10 @@ from lancedb.index import Bitmap
 
 from scrubjay.models.records import Turn
 from scrubjay.store import sql
+from scrubjay.store.bucket.sharing import KEPT
 from scrubjay.store.changes import TABLE_OF
 from scrubjay.store.failures import not_written
 from scrubjay.store.schema import VECTOR, arrow_schema, to_table
-from scrubjay.store.sharing import KEPT
 from scrubjay.store.store import Store
 from scrubjay.store.tables import index_vectors
 from scrubjay.store.upserts import upsert

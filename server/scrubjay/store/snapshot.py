@@ -15,9 +15,9 @@ from lancedb import AsyncTable
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.store import sql
 from scrubjay.store.changes import TABLE_OF
-from scrubjay.store.connection import connect
 from scrubjay.store.schema import from_table
 from scrubjay.store.store import Store
+from scrubjay.store.tables import connect
 
 Kind = type[Turn] | type[Memory] | type[Document]
 

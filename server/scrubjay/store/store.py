@@ -7,7 +7,9 @@ see staged writes, a search flushes first. Everything async runs in one event lo
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import TypeVar, cast
 
@@ -18,20 +20,15 @@ from numpy.typing import NDArray
 
 from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn
 from scrubjay.store import legs, sql
+from scrubjay.store.bucket.sharing import Shared
 from scrubjay.store.changes import TABLE_OF, Change, Staged
-from scrubjay.store.commits import commit
-from scrubjay.store.durable import Durable
 from scrubjay.store.failures import not_written
-from scrubjay.store.index_note import INDEX, IndexNote, spell_note
-from scrubjay.store.names import Names
-from scrubjay.store.newest import newest
-from scrubjay.store.notes import FileNotes, Notes
-from scrubjay.store.scans import scan
-from scrubjay.store.schema import from_table, micros
+from scrubjay.store.legs import scan
+from scrubjay.store.notes import INDEX, FileNotes, IndexNote, Notes, spell_note
+from scrubjay.store.schema import arrow_schema, from_table, micros, to_table
 from scrubjay.store.sessions import COLUMNS, Key, Place, Sessions, places_of
-from scrubjay.store.sharing import Shared
 from scrubjay.store.tables import Tables, drop_table, open_tables
-from scrubjay.store.upserts import Seen, put_counts, put_vectors, upsert_passages
+from scrubjay.store.upserts import Seen, put_counts, put_vectors, upsert, upsert_passages
 
 T = TypeVar("T", Turn, Memory, Document)
 
@@ -291,3 +288,109 @@ def _place(turn: Turn) -> Place:
 
 async def _nothing() -> None:
     """There is nobody else to wait for."""
+
+
+async def commit(tables: Tables, staged: Staged, dim: int) -> None:
+    """Passages first, records last: a record on disk has its passages."""
+    passages = staged.passages()
+    rewritten = [id for id, change in staged.changes.items() if change.rewritten and change.passages is not None]
+    if rewritten:
+        kept = sql.one_of("id", (piece.id for piece in passages))
+        await tables.passages.delete(sql.both(sql.one_of("record_id", rewritten), f"NOT ({kept})"))
+    if passages:
+        await upsert_passages(tables.passages, passages, dim, rewritten=bool(rewritten))
+    for since, ids in staged.hidden().items():
+        values = {"hidden": True, "hidden_at": None if since is None else micros(since)}
+        await tables.passages.update(values, where=sql.one_of("record_id", ids))
+    for kind, name in TABLE_OF.items():
+        if rows := staged.records(kind):
+            await upsert(tables.of(name), to_table(rows, arrow_schema(kind)))
+
+
+class Names:
+    """Of one store; `staged` gives the records that are written and not yet committed."""
+
+    def __init__(self, tables: Callable[[], Tables], staged: Callable[[], Iterable[AnyRecord]]) -> None:
+        self._tables, self._staged = tables, staged
+        self._scopes: set[str] | None = None
+        self._speakers: dict[str, set[str]] | None = None  # by scope
+
+    def written(self, record: AnyRecord) -> None:
+        """Learn from a record that is staged."""
+        if self._scopes is not None:
+            self._scopes.add(record.scope)
+        if self._speakers is not None and isinstance(record, Turn) and record.role:
+            self._speakers.setdefault(record.scope, set()).add(record.role)
+
+    def changed(self) -> None:
+        """Read all of them anew when they are next asked for."""
+        self._scopes = self._speakers = None
+
+    async def scopes(self) -> frozenset[str]:
+        """Every scope that holds a record, or held one when it was read."""
+        if self._scopes is None:
+            seen = {record.scope for record in self._staged()}
+            for name in TABLE_OF.values():
+                rows = await self._tables().of(name).query().select(["scope"]).to_arrow()
+                seen.update(rows["scope"].unique().to_pylist())
+            self._scopes = seen
+        return frozenset(self._scopes)
+
+    async def speakers(self, scopes: Iterable[str] | None) -> frozenset[str]:
+        """The names under which others than user and assistant spoke, in these scopes (None: everywhere)."""
+        if self._speakers is None:
+            rows = await self._tables().turns.query().where("role IS NOT NULL").select(["scope", "role"]).to_arrow()
+            pairs = rows.group_by(["scope", "role"]).aggregate([]).to_pydict()  # in Arrow: there may be millions of turns
+            staged = ((turn.scope, turn.role) for turn in self._staged() if isinstance(turn, Turn) and turn.role)
+            self._speakers = {}
+            for scope, role in (*zip(pairs["scope"], pairs["role"], strict=True), *staged):
+                self._speakers.setdefault(scope, set()).add(role)
+        names = self._speakers.values() if scopes is None else (self._speakers.get(scope, ()) for scope in scopes)
+        return frozenset(role for found in names for role in found)
+
+
+async def newest(tables: Tables, last: int, where: str) -> list[AnyRecord]:
+    """The `last` newest records that match and are not replaced, newest first."""
+    rows: list[AnyRecord] = []
+    for kind, name in TABLE_OF.items():
+        moment = "started_at" if kind is Turn else "created_at"
+        matching = sql.both(where, sql.equal("is_latest", True)) if kind is Memory else where
+        query = tables.of(name).query().where(matching).order_by([ColumnOrdering(column_name=moment, ascending=False)])
+        rows += from_table(kind, await query.limit(last).to_arrow())
+    rows.sort(key=lambda row: row.started_at if isinstance(row, Turn) else row.created_at, reverse=True)
+    return rows[:last]
+
+
+class Durable:
+    """Remembers which files below `root` were synced, so that each is synced once."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self._known: set[str] = set()
+
+    def sync(self) -> int:
+        """Put every new file below the root on disk, then the folders that hold them; the number of files. Blocks; call in a thread."""
+        fresh, folders, seen = [], set(), set()
+        for folder, _, names in os.walk(self.root):
+            for name in names:
+                path = os.path.join(folder, name)
+                seen.add(path)
+                if path not in self._known:
+                    fresh.append(path)
+                    folders.add(folder)
+        for path in fresh:
+            _fsync(path)
+        for folder in folders:
+            _fsync(folder)
+        self._known = seen
+        return len(fresh)
+
+
+def _fsync(path: str) -> None:
+    # A file may be gone again: compaction and clean-up remove what newer versions replaced.
+    with suppress(FileNotFoundError):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

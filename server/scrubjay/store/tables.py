@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import NamedTuple
 
 import lancedb
 import pyarrow as pa
-from lancedb import AsyncConnection, AsyncTable
+from lancedb import AsyncConnection, AsyncTable, Session
 from lancedb.index import FTS, Bitmap, BTree, IvfSq
 
 from scrubjay.errors import StoreError
 from scrubjay.models.records import Document, Memory, Passage, Turn
-from scrubjay.store.address import is_shared
-from scrubjay.store.connection import connect
-from scrubjay.store.creation import opened
 from scrubjay.store.schema import VECTOR, arrow_schema
-from scrubjay.terms import STOP
+from scrubjay.text.terms import STOP
 
 log = logging.getLogger("scrubjay.store")
 
@@ -202,3 +201,55 @@ def _set_newest_version_aside(path: str, name: str) -> str:
     sentence = f"Table {name}: its newest version was unreadable and was set aside; what was not yet confirmed to be on disk is replayed."
     log.warning("%s (%s)", sentence, newest)
     return sentence
+
+
+async def opened(database: AsyncConnection, name: str) -> AsyncTable | None:
+    """The table of that name, None if there is none."""
+    try:
+        return await database.open_table(name)
+    except ValueError as error:
+        if "was not found" not in str(error):
+            raise
+        return None
+
+
+async def opened_or_created(database: AsyncConnection, name: str, schema: pa.Schema, indexes: Mapping[str, BTree]) -> AsyncTable:
+    """The table of that name, with `id` for its key. Never `exist_ok`: of two that race, one would overwrite the other's rows."""
+    if (table := await opened(database, name)) is not None:
+        return table
+    try:
+        table = await database.create_table(name, schema=schema)
+    except ValueError as error:
+        if "already exists" not in str(error):
+            raise
+        return await database.open_table(name)
+    await table.set_unenforced_primary_key("id")
+    for column, index in indexes.items():
+        await table.create_index(column, config=index)
+    return table
+
+
+ALWAYS = timedelta(0)  # a handle that looks for the newest version before each use: with any other, LanceDB writes act on stale snapshots
+EVERY_SECOND = timedelta(seconds=1)  # for the tables of a bucket: looking costs a request, and one engine alone writes them
+# A bucket that is not there must not hold an engine's start up for the three minutes of LanceDB's defaults.
+_PATIENCE = {"client_max_retries": "4", "client_retry_timeout": "30", "connect_timeout": "5s", "request_timeout": "60s"}
+
+
+async def connect(path: str, *, session: Session | None = None, fresh: timedelta | None = None) -> AsyncConnection:
+    """A connection to the store at `path`; credentials and endpoint of a bucket are in the standard AWS_* variables, which LanceDB reads.
+
+    `fresh` is how old what is read may be: nothing in a folder, a second in a bucket, unless it is said.
+    """
+    if not is_shared(path):
+        return await lancedb.connect_async(path, read_consistency_interval=fresh or ALWAYS, session=session)
+    interval = EVERY_SECOND if fresh is None else fresh
+    return await lancedb.connect_async(path, read_consistency_interval=interval, session=session, storage_options=_PATIENCE)
+
+
+def is_shared(path: str) -> bool:
+    """Whether a store lies in a bucket, where other engines use it too.
+
+    >>> is_shared("s3://bucket/team"), is_shared("/home/jay/data")
+    (True, False)
+    """
+    return "://" in path

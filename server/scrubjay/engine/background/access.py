@@ -1,0 +1,95 @@
+"""Access: which records a recall gave back, counted. Knows ids and times; does not know what was asked, or what the records say.
+
+Counts wait in memory and are written behind everything else, without a place in the write-ahead log: a crash loses some, which costs
+nothing but a little recency. Every write is a version of its table and moves the counted rows into a fragment of their own, which every
+later search pays for until they are compacted: a record is written at most once an hour, and all of them together every ten minutes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from scrubjay.engine.background.tasks import passed
+from scrubjay.models.records import Record
+from scrubjay.store.bucket.inbox import access_entry
+from scrubjay.store.failures import reason
+from scrubjay.store.store import Store
+from scrubjay.store.upserts import Seen
+
+log = logging.getLogger("scrubjay.engine.background.access")
+
+EVERY_SECONDS = 600.0
+MANY = 2_000  # records: with so many waiting nothing is waited for; with 200, a busy client had a commit every fifteenth search
+SELDOM = timedelta(hours=1)  # between two writes of one record
+
+R = TypeVar("R", bound=Record)
+
+
+class Access:
+    """Notes what was recalled and writes it down now and then; `flush(everything=True)` at the end. `written` is told of each commit."""
+
+    def __init__(self, store: Store, clock: Callable[[], datetime], written: Callable[[], None] = lambda: None) -> None:
+        self._store, self._clock, self._tell = store, clock, written
+        self._waiting: dict[str, Seen] = {}
+        self._written: dict[str, datetime] = {}  # within the last hour
+        self._new = 0  # of those that wait, how many had not been written for an hour when they came
+        self._noted = asyncio.Event()
+        self._many = asyncio.Event()
+
+    def note(self, ids: Iterable[str]) -> None:
+        """These records were given back by a recall."""
+        now = self._clock()
+        for id in ids:
+            before = self._waiting.get(id)
+            self._waiting[id] = Seen(before.times + 1 if before else 1, now)
+            self._new += before is None and self._is_due(id, now)
+            self._noted.set()
+        if self._new >= MANY:
+            self._many.set()
+
+    def counted(self, record: R) -> R:
+        """The record with what was noted of it and is not yet written."""
+        if (seen := self._waiting.get(record.id)) is None:
+            return record
+        last = max(record.last_accessed_at, seen.last)
+        return record.model_copy(update={"access_count": record.access_count + seen.times, "last_accessed_at": last})
+
+    async def run(self) -> None:
+        """Write for ever what was noted, ten minutes after the first of it or when it is many."""
+        while True:
+            await self._noted.wait()
+            await passed(EVERY_SECONDS, self._many)
+            self._noted.clear()
+            self._many.clear()
+            await self.flush()
+
+    async def flush(self, *, everything: bool = False) -> int:
+        """Write the new counts; of how many records. Unless it is `everything`, what was written within the hour waits."""
+        now = self._clock()
+        self._written = {id: at for id, at in self._written.items() if now - at < SELDOM}
+        due = [id for id in self._waiting if everything or self._is_due(id, now)]
+        seen = {id: self._waiting.pop(id) for id in due}
+        self._new = 0
+        if not seen:
+            return 0
+        try:
+            await self._put(seen)
+        except (OSError, RuntimeError) as error:  # a full disk, which may pass; these counts are not worth keeping for it
+            log.warning("access counts of %d records are lost: %s", len(seen), reason(error))
+        self._written.update(dict.fromkeys(seen, now))
+        self._tell()
+        return len(seen)
+
+    async def _put(self, seen: Mapping[str, Seen]) -> None:
+        if self._store.shared is None or self._store.shared.maintains:
+            await self._store.count_access(seen)
+        else:
+            await self._store.shared.inbox.put([access_entry(seen)])
+
+    def _is_due(self, id: str, now: datetime) -> bool:
+        written = self._written.get(id)
+        return written is None or now - written >= SELDOM

@@ -1,0 +1,184 @@
+"""Completes turns from the host's transcript: what a hook could not know yet, and turns that no hook ever reported.
+
+The transcript lags behind the Stop hook and its format is the host's own, so it is read later, more than once, and never trusted to
+be there. Everything goes through the same write path, redaction included, and is known by the same keys.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from scrubjay.engine.writing import Writer
+from scrubjay.errors import InputError, ScrubjayError
+from scrubjay.home import capture, spool
+from scrubjay.home.paths import Home
+from scrubjay.home.settings import captured_since
+from scrubjay.models.envelopes import Envelope, envelope
+from scrubjay.models.fields import parse_instant
+from scrubjay.models.records import Turn, derived_id
+from scrubjay.models.requests import RecordTurn, parse
+from scrubjay.store.store import Store
+from scrubjay.text import transcripts
+from scrubjay.text.redaction import redact
+
+log = logging.getLogger("scrubjay.engine.background.completion")
+
+DELAYS = (0.5, 3.0, 20.0)  # seconds after a Stop; the host writes its transcript when it gets round to it
+MAX_TRANSCRIPT = 64 * 1024 * 1024  # bytes from the end; a longer session's beginning was reconciled before
+
+
+@dataclass(frozen=True)
+class _Job:
+    due: float  # event-loop seconds
+    run: Callable[[], Any]
+
+
+class Completion:
+    """Works through transcripts in the background, one at a time."""
+
+    def __init__(
+        self, home: Home, writer: Writer, store: Store, clock: Callable[[], datetime], policy: Callable[[], capture.Policy]
+    ) -> None:
+        self._home, self._writer, self._store, self._clock, self._policy = home, writer, store, clock, policy
+        self._jobs: asyncio.Queue[_Job] = asyncio.Queue()
+        self.waiting = 0
+
+    def consider(self, recorded: Envelope) -> None:
+        """A hook's turn was recorded: look into its transcript for what came before its last words."""
+        if recorded.kind == "turn" and recorded.transcript_path and recorded.source == "hook:stop":
+            self._later(lambda: self._complete(recorded, 0), DELAYS[0])
+
+    def reconcile(self, request: dict[str, Any]) -> None:
+        """A session began or went on: record the turns of its transcript that no hook reported."""
+        self._later(lambda: self._reconcile(request), 0.0)
+
+    def _later(self, run: Callable[[], Any], seconds: float) -> None:
+        self.waiting += 1
+        self._jobs.put_nowait(_Job(asyncio.get_running_loop().time() + seconds, run))
+
+    async def run(self) -> None:
+        """Do what is due, for ever; begins with the requests that hooks left while no engine was there."""
+        for path in spool.requests(self._home):
+            self._later(lambda path=path: self._reconcile_file(path), 0.0)
+        pending: list[_Job] = []
+        while True:
+            pending.sort(key=lambda job: job.due)
+            wait = max(0.0, pending[0].due - asyncio.get_running_loop().time()) if pending else None
+            try:
+                async with asyncio.timeout(wait):  # Python 3.11's wait_for can swallow a cancellation
+                    pending.append(await self._jobs.get())
+                continue
+            except TimeoutError:
+                job = pending.pop(0)
+            try:
+                await job.run()
+            except (ScrubjayError, OSError) as error:  # a transcript is the host's: whatever is wrong with it stays its matter
+                log.info("a transcript was passed over: %s", type(error).__name__)
+            finally:
+                self.waiting -= 1
+
+    async def _reconcile_file(self, path: str) -> None:
+        try:
+            await self._reconcile(spool.read(path))
+        finally:
+            spool.remove([path])
+
+    async def _complete(self, recorded: Envelope, attempt: int) -> None:
+        found = await self._turns(recorded.transcript_path)
+        args = recorded.args
+        missing = transcripts.completion(found, args.get("prompt_id"), args.get("user"), args.get("assistant"))
+        if missing is None:
+            if attempt + 1 < len(DELAYS):
+                self._later(lambda: self._complete(recorded, attempt + 1), DELAYS[attempt + 1])
+            return
+        known = {name: args[name] for name in ("session_id", "prompt_id") if args.get(name)}
+        if "prompt_id" in known:
+            await self._record({**known, **_present(missing)}, recorded.scope, recorded.host, recorded.id)
+
+    async def _reconcile(self, request: dict[str, Any]) -> None:
+        session, path, scope = request.get("session_id"), request.get("transcript_path"), request.get("scope")
+        if not (isinstance(session, str) and isinstance(path, str) and isinstance(scope, str)):
+            raise InputError("A request to reconcile needs session_id, transcript_path and scope.")
+        policy, since = self._policy(), captured_since(self._home)
+        await self._writer.drain()
+        known = (await self._store.sessions.of([(scope, session)]))[(scope, session)]
+        recorded = (await self._store.get(Turn, known.positions)).values()
+        captured = [(turn.prompt_id, turn.user) for turn in recorded]
+        for turn in transcripts.missing(await self._turns(path), captured):
+            if (
+                turn["session_id"] not in (None, session)
+                or _before(turn["started_at"], since)
+                or not capture.should_record(turn["user"], turn["assistant"], policy)
+            ):
+                continue
+            args = {
+                "session_id": session,
+                "prompt_id": turn["prompt_id"] or turn["uuid"],
+                "user": turn["user"] or None,
+                "ts": turn["started_at"],
+                **_present(turn),
+            }
+            await self._record(args, scope, request.get("host"), derived_id("reconciled", session, args["prompt_id"] or ""))
+
+    async def _record(self, args: dict[str, Any], scope: str, host: object, origin: str) -> None:
+        request = parse(RecordTurn, {name: value for name, value in args.items() if value})
+        made = envelope(
+            "turn",
+            request,
+            id=uuid4().hex,
+            scope=scope,
+            source="hook:transcript",
+            at=self._clock(),
+            host=host if isinstance(host, str) else None,
+        )
+        policy = self._policy()
+        chosen = policy.capture if policy.capture in ("salient", "summary_only") else None
+        await self._writer.write(made.model_copy(update={"capture": chosen}))
+        log.info("completed from a transcript: %s", origin)
+
+    async def _turns(self, path: str | None) -> list[dict[str, Any]]:
+        """The turns of a transcript, cleaned as a hook cleans them: redacted, storable, cut. No file gives no turns."""
+        return await asyncio.to_thread(_read, path) if path else []
+
+
+def _read(path: str) -> list[dict[str, Any]]:
+    try:
+        with open(path, "rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - MAX_TRANSCRIPT))
+            lines = file.read().split(b"\n")
+    except FileNotFoundError:
+        return []
+    return [
+        {**turn, "user": _clean(turn["user"]), "assistant": _clean(turn["assistant"])}
+        for turn in transcripts.turns(lines[1:] if size > MAX_TRANSCRIPT else lines)
+    ]
+
+
+def _before(started_at: str | None, since: datetime | None) -> bool:
+    """Whether a turn may have been said while the user did not want it captured."""
+    if since is None:
+        return False
+    try:
+        return parse_instant(started_at) < since
+    except ValueError:
+        return True  # no time, or none that can be read: then nobody can tell
+
+
+def _clean(text: str) -> str:
+    return capture.cut(capture.storable(redact(text)[0]))
+
+
+def _present(turn: dict[str, Any]) -> dict[str, Any]:
+    """What was answered and touched, within the limits of a turn."""
+    return {
+        "assistant": turn["assistant"] or None,
+        "tools": [str(name)[:200] for name in turn["tools"] if str(name).strip()][:200],
+        "files": [str(name)[:200] for name in turn["files"] if str(name).strip()][:200],
+    }

@@ -1,0 +1,184 @@
+"""Consolidates what was recorded, in the background: sessions get their summaries, facts and turns that say the same are linked. Knows
+which records changed and when there is time; does not know what a summary says (`session_summaries`), or what is the same (`similar`).
+
+What it writes follows from the records, so it has no place in the write-ahead log. A note beside the tables says up to when changes were
+looked at; after a crash those that came later are looked at again, which changes nothing where all is right.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from scrubjay.encoders.worker import Vectors
+from scrubjay.engine.background.indexing import Indexer
+from scrubjay.engine.background.tasks import passed
+from scrubjay.engine.writing import Writer
+from scrubjay.errors import EncoderError, ScrubjayError
+from scrubjay.models.records import SUMMARY, AnyRecord, Memory, Turn
+from scrubjay.records import session_summaries
+from scrubjay.records.memories import passage, visible
+from scrubjay.records.turns import passages
+from scrubjay.search.similar import repeated, said_before
+from scrubjay.store import sql
+from scrubjay.store.changes import Change
+from scrubjay.store.failures import reason
+from scrubjay.store.schema import micros
+from scrubjay.store.store import Store
+
+log = logging.getLogger("scrubjay.engine.background.consolidation")
+
+QUIET_SECONDS = 3.0  # without a commit: then nobody waits for the machine
+AT_ONCE = 50  # stretches, turns and facts whose changes are committed together
+_NOTE = "consolidated"
+SLACK = timedelta(hours=1)  # a clock may go back, and a record may be dated before it was taken
+
+
+class Stretch(NamedTuple):
+    """Twenty turns of a session."""
+
+    scope: str
+    session_id: str
+    number: int
+
+
+class Consolidation:
+    """Works through the facts and the stretches of sessions that changed, oldest change first.
+
+    `resting` says that nothing else works. It begins only when no passage waits for its vector: a backlog of those takes minutes, with
+    pauses between its commits, and what is linked in them slows it down.
+    """
+
+    def __init__(self, store: Store, writer: Writer, clock: Callable[[], datetime], indexer: Indexer, resting: Callable[[], bool]) -> None:
+        self._store, self._writer, self._clock, self._indexer, self._resting = store, writer, clock, indexer, resting
+        self._changed: dict[Stretch | str, None] = {}  # a fact or turn by its id
+        self._wake = asyncio.Event()
+        self._working = asyncio.Lock()
+        self._caught_up = False
+
+    @property
+    def waiting(self) -> int:
+        """Stretches, turns and facts that were not yet looked at."""
+        return len(self._changed)
+
+    def consider(self, record: AnyRecord) -> None:
+        """A record was written."""
+        if isinstance(record, Turn) and record.role is None:  # what people said to each other is not summarised
+            self._changed[Stretch(record.scope, record.session_id, record.turn // session_summaries.EVERY)] = None
+            self._changed[record.id] = None
+        elif isinstance(record, Memory) and record.source != SUMMARY:
+            self._changed[record.id] = None
+
+    def wake(self) -> None:
+        """Something was committed, or the model has nothing more to do."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Consolidate for ever, whenever nothing was written for a while. What fails is tried again after the next write."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            if not await passed(QUIET_SECONDS, self._wake):
+                continue
+            if not self._indexer.finished:
+                self._wake.set()  # to look again
+            else:
+                try:
+                    await self.work()
+                except (ScrubjayError, OSError, RuntimeError) as error:  # a full disk, or LanceDB's own failure: both may pass
+                    log.warning("sessions and facts were not consolidated: %s", reason(error))
+
+    async def work(self) -> int:
+        """Look at some of what changed, if nothing else works; how many records were written."""
+        if not self._store.writes:  # whoever begins to write looks from the note on
+            self._caught_up = False
+            self._changed.clear()
+            return 0
+        async with self._working:
+            return await self._some(self._resting)
+
+    async def work_off(self) -> int:
+        """Look at all that changed, because somebody asks for it; how much was looked at. What a write comes in between stays."""
+        if not self._store.writes:  # another engine of this store consolidates
+            return 0
+        await self._writer.settle()
+        looked = 0
+        async with self._working:
+            if not self._caught_up:
+                await self._catch_up()
+            before = self.waiting + 1
+            while 0 < self.waiting < before:
+                before = self.waiting
+                await self._some(lambda: True)
+                looked += before - self.waiting
+        return looked
+
+    async def _some(self, resting: Callable[[], bool]) -> int:
+        if not self._caught_up:
+            await self._catch_up()
+        written = 0
+        for changed in list(self._changed)[:AT_ONCE]:
+            if self._writer.pending or not resting():
+                break
+            made = await self._writer.derive(self._linked(changed) if isinstance(changed, str) else self._summaries(changed))
+            if made is None:  # a write came in between, perhaps to this very one
+                break
+            del self._changed[changed]
+            written += made
+        if self._changed:
+            self._wake.set()
+        return written
+
+    async def close(self) -> None:
+        """Note up to when all was looked at; what still waits is found again by the next engine."""
+        if self._caught_up and not self._changed and not self._writer.pending:
+            await self._store.notes.write(_NOTE, json.dumps({"through": micros(self._clock())}))
+
+    async def _summaries(self, stretch: Stretch) -> list[Change]:
+        change = await session_summaries.due(self._store, (stretch.scope, stretch.session_id), stretch.number, self._clock())
+        return [change] if change else []
+
+    async def _linked(self, id: str) -> list[Change]:
+        found = await self._store.find(id)
+        if isinstance(found, Turn) and found.forgotten_at is None:
+            again = found.model_copy(update={"alike": await said_before(self._store, found)})
+            return [] if again == found else [Change(again, passages(again), rewritten=True)]
+        if not isinstance(found, Memory) or not visible(found, self._clock()):
+            return []
+        fact = found
+        alike = tuple(dict.fromkeys((*fact.alike, *await repeated(self._store, fact, self._vector))))
+        linked = fact.model_copy(update={"alike": alike})
+        return [] if alike == fact.alike else [Change(linked, (passage(linked),), rewritten=True)]
+
+    async def _vector(self, text: str) -> Vectors | None:
+        try:
+            asked = await self._indexer.embed_query(text)
+        except EncoderError:  # this text cannot be embedded; its words alone are compared
+            return None
+        return None if asked is None else asked.vector
+
+    async def _catch_up(self) -> None:
+        """Remember the facts and stretches that changed since an engine last looked at all of them."""
+        through = _through(await self._store.notes.read(_NOTE))
+        if through is None:  # a home of an older Scrubjay: the last turn of each stretch stands for all, of a million perhaps
+            turns, facts = f"turn % {session_summaries.EVERY} = {session_summaries.EVERY - 1}", "true"
+        else:
+            turns = facts = f"updated_at >= {through - SLACK // timedelta(microseconds=1)}"
+        for turn in await self._store.select(Turn, sql.both(turns, "role IS NULL"), columns=["id", "scope", "session_id", "turn"]):
+            self.consider(turn)
+        for fact in await self._store.select(Memory, facts, columns=["id", "source"]):
+            self.consider(fact)
+        self._caught_up = True
+
+
+def _through(note: str | None) -> int | None:
+    """The time in a note, in microseconds since 1970; None where it says nothing."""
+    try:
+        through = json.loads(note or "")["through"]
+    except (ValueError, TypeError, KeyError):
+        return None
+    return through if isinstance(through, int) else None

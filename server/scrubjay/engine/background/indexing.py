@@ -1,0 +1,283 @@
+"""Gives passages their vectors in the background. Words find a passage before this; meaning finds it after."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from scrubjay.encoders.protocol import CANARY_DOCUMENTS, CANARY_QUERY, DRIFT_LIMIT, Encoder, TokenEncoder, drift
+from scrubjay.encoders.token_codes import Asked
+from scrubjay.encoders.worker import EmbeddingWorker, Vectors
+from scrubjay.errors import EncoderError
+from scrubjay.models.records import AnyRecord, Document, Passage
+from scrubjay.store import sql
+from scrubjay.store.allocator import give_memory_back
+from scrubjay.store.failures import reason
+from scrubjay.store.notes import IndexNote
+from scrubjay.store.store import Store
+
+log = logging.getLogger("scrubjay.engine.background.indexing")
+
+BATCH = 128  # passages a commit of vectors, which rewrites their rows: some 8 s of the bundled model, 0.2 s of the store
+NEW = 64  # records just written whose passages go ahead of all others
+MOST_AHEAD = 24  # passages of the newest of them in one commit, for which the next one waits
+AHEAD_SIZE = 4_000  # characters that records share a commit within, a quarter of a second of the bundled model: a burst is found as a whole
+RETRY_SECONDS = 1.0
+LOOK_SECONDS = 0.02  # between two looks for vectors that somebody waits for
+SHORT = 1_000  # characters: a longer text takes longer to embed than a write may
+SOON_SECONDS = 0.015  # for the vector of a text that is being written: twice what one takes; behind bulk work it is done without
+# What has token codes. Chunks are ranked by their vectors alone. A summary repeats what the turn's other passages say: 40 % of all
+# codes for nothing. Of a log of a hundred pieces the first stand for all, so that neither the disk nor a close look pays for the rest.
+_CODED_PARTS = 12  # of each side of a turn: some 10,000 characters
+_WITHOUT_CODES = f"token_vectors IS NULL AND src != 'chunk' AND part < {_CODED_PARTS} AND (role IS NULL OR role != 'summary')"
+
+
+class Indexer:
+    """Watches for passages without a vector. `trouble` says why meaning cannot be searched, None while it can.
+
+    `embedded` is told after each commit of vectors: it rewrites rows, which then wait for the word index to be folded.
+    `late` says whether tokens are wanted, for late interaction.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        worker: EmbeddingWorker,
+        embedded: Callable[[], None] = lambda: None,
+        late: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._store, self._worker, self._embedded, self._late = store, worker, embedded, late
+        self._may_lack_codes = True  # passages embedded by an older Scrubjay, or while the setting was off
+        self._wake = asyncio.Event()
+        self._new: dict[str, None] = {}  # ids of records just written, in their order
+        self._arrived = asyncio.Event()
+        self._compared = asyncio.Event()  # from then on `trouble` can be believed
+        self.trouble: str | None = None
+        self._compared_with: IndexNote | None = None
+        self._idle = False
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing waits for its vector, as far as was seen."""
+        return self._idle and not self._new
+
+    @property
+    def finished(self) -> bool:
+        """Whether it is idle, or can do nothing about what waits."""
+        return self.idle or bool(self.trouble)
+
+    def wake(self) -> None:
+        """Passages were committed."""
+        self._idle = False
+        self._wake.set()
+        self._arrived.set()
+
+    def expect(self, record: AnyRecord) -> None:
+        """A turn or fact was written: its passages need not wait behind the backlog of a bulk load, and hold up none but that."""
+        if not isinstance(record, Document):
+            self._new[record.id] = None
+            while len(self._new) > NEW:
+                del self._new[next(iter(self._new))]
+
+    async def check_space(self) -> Encoder | None:
+        """Compare the model's vector space with the store's; sets `trouble` when they do not agree.
+
+        An empty store takes the model's space as its own.
+        """
+        try:
+            return await self._check_space()
+        finally:
+            self._compared_with = self._store.note
+            self._compared.set()
+
+    def _outdated(self) -> bool:
+        """Whether another engine changed what the model was compared with."""
+        return self._store.shared is not None and self._store.note != self._compared_with
+
+    async def _check_space(self) -> Encoder | None:
+        try:
+            encoder = await self._worker.ready()
+            fresh = np.vstack([await self._worker.query(CANARY_QUERY), await self._worker.documents(CANARY_DOCUMENTS)])
+        except EncoderError as error:
+            self.trouble = f"{error} Until then words alone are searched."
+            return None
+        note, space = self._store.note, encoder.space
+        if note.space_id is None and not self._store.writes:
+            self.trouble = None  # the engine that writes will say which space it is
+        elif note.space_id is None and note.dim == space.dim:
+            canaries = tuple(tuple(float(value) for value in row) for row in fresh)
+            await self._store.write_note(note.with_space(space.space_id, canaries))
+            self.trouble = None
+        elif note.space_id != space.space_id:
+            self.trouble = "The stored vectors were made by another model; words alone are searched. Run `scrubjay reindex` to embed anew."
+        elif (moved := drift(np.array(note.canaries, dtype=np.float32), fresh)) > DRIFT_LIMIT:
+            self.trouble = (
+                f"The model gives other vectors than when the store was made (drift {moved:.4f}); words alone are searched. "
+                "Run `scrubjay reindex` to embed anew."
+            )
+        else:
+            self.trouble = None
+        return encoder
+
+    async def load(self) -> Encoder:
+        """The model that the settings name.
+
+        Raises:
+            EncoderError: it cannot be loaded.
+        """
+        return await self._worker.ready()
+
+    async def embed_query(self, text: str) -> Asked | None:
+        """A query's vector, with its tokens where they are wanted; None while meaning cannot be searched.
+
+        Raises:
+            EncoderError: this text cannot be embedded; the next one may be.
+        """
+        await self._compared.wait()  # a vector of another model would find the wrong things, or none at all
+        if self._outdated():
+            await self.check_space()
+        if self.trouble or not text.strip():
+            return None
+        asked = await self._worker.question(text)
+        if self._store.note.space_id is None:
+            return None
+        return asked if self._late() else Asked(asked.vector)
+
+    async def embed_soon(self, text: str) -> Vectors | None:
+        """The vector of a text that is compared with stored ones, if it can be had at once: a write does not wait for a model.
+
+        A question's vector, because questions go ahead of what waits to be embedded.
+        """
+        if not self._compared.is_set() or self.trouble or len(text) > SHORT:
+            return None
+        try:
+            async with asyncio.timeout(SOON_SECONDS):
+                asked = await self.embed_query(text)
+        except (TimeoutError, EncoderError):  # its words alone are compared then
+            return None
+        return None if asked is None else asked.vector
+
+    async def found_by_meaning(self, ids: Sequence[str], seconds: float) -> bool:
+        """Wait until these committed records have their vectors, at most so long; whether they have."""
+        try:
+            async with asyncio.timeout(seconds):
+                while waiting := bool(await self._store.vectorless(ids)) and not self.trouble:
+                    await asyncio.sleep(LOOK_SECONDS)
+        except TimeoutError:
+            return False
+        return not waiting and not self.trouble
+
+    async def run(self) -> None:
+        """Embed for ever whatever waits, newest store state first; sleeps until woken when nothing does. What fails is tried again."""
+        encoder, pause = None, RETRY_SECONDS
+        while True:
+            try:
+                if encoder is None or self._outdated():
+                    encoder = await self.check_space()
+                more = encoder is not None and self.trouble is None and await self.embed_some(encoder, besides=self._new) > 0
+            except (OSError, RuntimeError) as error:  # a full disk, or LanceDB's own failure: both may pass
+                log.error("vectors cannot be stored (%s); next try in %.0f s", reason(error), pause)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, 60.0)
+                continue
+            except EncoderError as error:
+                self.trouble, encoder, more = f"{error} Until then words alone are searched.", None, False
+            pause = RETRY_SECONDS
+            if not more:
+                self._idle = True
+                self._embedded()  # a pause for upkeep too
+                await self._wake.wait()
+                self._wake.clear()
+
+    async def embed_some(self, encoder: Encoder, besides: Iterable[str] = ()) -> int:
+        """Embed one batch of waiting passages but those of some records, and last what lacks only its tokens; how many there were."""
+        if not self._store.writes:  # the engine that does embeds it
+            return 0
+        coded = self._late() and isinstance(encoder, TokenEncoder)
+        waiting = await self._store.unembedded(BATCH, _waiting(besides=besides))
+        if not waiting and coded and self._may_lack_codes:
+            waiting = await self._store.unembedded(BATCH, _WITHOUT_CODES)
+            # New passages get their codes with their vector, so the whole column is looked through once, not after every turn.
+            self._may_lack_codes = bool(waiting)
+        elif not coded:
+            self._may_lack_codes = True
+        if waiting:
+            await self._embed(encoder, waiting)
+        return len(waiting)
+
+    async def run_ahead(self) -> None:
+        """Embed for ever the passages of records just written, while `run` works off what else waits."""
+        while True:
+            await self._arrived.wait()
+            self._arrived.clear()
+            try:
+                await self._embed_new()
+            except (OSError, RuntimeError, EncoderError) as error:  # they are among what `run` finds, which tries again
+                log.warning("new passages wait for their vectors with all others: %s", reason(error))
+                self._new.clear()
+                self._wake.set()
+
+    async def _embed_new(self) -> None:
+        await self._compared.wait()
+        while not self.trouble and self._store.writes and (ids := [id for id in self._new if not self._store.is_staged(id)]):
+            newest = ids[-MOST_AHEAD:]
+            waiting = _by_record(await self._store.unembedded(MOST_AHEAD, _waiting(of=newest)))
+            cut_off = sum(map(len, waiting.values())) == MOST_AHEAD
+            taken = _within(AHEAD_SIZE, waiting)
+            if taken:
+                await self._embed(await self._worker.ready(), [piece for id in taken for piece in waiting[id]], soon=True)
+            # Passages of one date come in any order: where the look was cut off, every record may have more of them.
+            more = await self._store.vectorless(taken) if cut_off else set()
+            done = [id for id in (taken if cut_off else newest) if id not in more and (id in taken or id not in waiting)]
+            for id in done or taken:
+                self._new.pop(id, None)
+            if taken and not done:
+                self._wake.set()  # the rest of a long record waits with all others
+        if self.trouble or not self._store.writes:
+            self._new.clear()
+
+    async def _embed(self, encoder: Encoder, waiting: Sequence[Passage], *, soon: bool = False) -> None:
+        coded = self._late() and isinstance(encoder, TokenEncoder)
+        texts = [piece.embed_text or piece.text for piece in waiting]
+        if coded:
+            vectors, codes = await self._worker.passages(texts, soon=soon)
+        else:
+            vectors, codes = await self._worker.documents(texts, soon=soon), ()
+        if self._store.note.space_id == encoder.space.space_id and self._store.writes:  # else a reindex began meanwhile
+            ids = [piece.id for piece in waiting]
+            kept = {piece.id: code for piece, code in zip(waiting, codes, strict=coded) if _told_by_tokens(piece)}
+            await self._store.set_vectors(dict(zip(ids, vectors, strict=True)), encoder.space.space_id, kept)
+            self._embedded()
+            await asyncio.to_thread(give_memory_back)
+
+
+def _waiting(*, of: Iterable[str] | None = None, besides: Iterable[str] = ()) -> str:
+    """Passages without a vector: those of some records, or of all but some."""
+    ids = sql.one_of("record_id", besides if of is None else of)
+    return sql.both("space_id IS NULL", ids if of is not None else None if ids == "false" else f"NOT ({ids})")
+
+
+def _by_record(passages: Iterable[Passage]) -> dict[str, list[Passage]]:
+    found: dict[str, list[Passage]] = {}
+    for piece in passages:
+        found.setdefault(piece.record_id, []).append(piece)
+    return found
+
+
+def _within(size: int, waiting: Mapping[str, Sequence[Passage]]) -> list[str]:
+    """The first record, and those after it as long as all their passages together have at most `size` characters."""
+    taken: list[str] = []
+    for id, pieces in waiting.items():
+        size -= sum(len(piece.text) for piece in pieces)
+        if taken and size < 0:
+            break
+        taken.append(id)
+    return taken
+
+
+def _told_by_tokens(piece: Passage) -> bool:
+    """`_WITHOUT_CODES` in Python."""
+    return piece.src != "chunk" and piece.part < _CODED_PARTS and piece.role != "summary"

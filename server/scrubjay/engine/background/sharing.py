@@ -1,0 +1,96 @@
+"""An engine's part in a store that several engines share: it maintains the store while it holds the lease, and follows it otherwise. Knows
+when that changes; does not know what is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+
+from scrubjay.engine.background.upkeep import Upkeep
+from scrubjay.engine.writing import Writer
+from scrubjay.errors import ScrubjayError
+from scrubjay.store.bucket.inbox import ENVELOPE, accesses
+from scrubjay.store.bucket.sharing import Shared
+from scrubjay.store.failures import reason
+from scrubjay.store.notes import INDEX, brought_forward, parse_note
+from scrubjay.store.store import Store
+from scrubjay.store.tables import open_tables
+
+log = logging.getLogger("scrubjay.engine.background.sharing")
+
+LOOK_SECONDS = 0.5  # how often the inbox is looked into: a request each
+SWEEP_SECONDS = 3600.0
+
+
+class Sharing:
+    """Of one engine. `began` hears that this engine maintains the store from now on."""
+
+    def __init__(self, store: Store, writer: Writer, upkeep: Upkeep, began: Callable[[], None]) -> None:
+        self._store, self._writer, self._upkeep, self._began = store, writer, upkeep, began
+        self._swept = time.monotonic()
+
+    async def run(self) -> None:
+        """Do one's part for ever; returns at once where nobody else uses the store."""
+        if (shared := self._store.shared) is not None:
+            await _for_ever(lambda: self._work(shared))
+
+    async def hold(self) -> None:
+        """Keep the lease, or wait for it, for ever: apart from `run`, because no amount of work may hold its renewal up."""
+        if (shared := self._store.shared) is not None:
+            await _for_ever(shared.lease.keep)
+
+    async def _work(self, shared: Shared) -> None:
+        if not shared.lease.valid:
+            if shared.leads:
+                log.warning("this engine no longer maintains the store; the lease was held by %s", shared.lease.holder)
+            shared.leads = False
+            await self._writer.follow()
+        elif not shared.leads:
+            await self._begin()
+        else:
+            await self._take(shared)
+            if time.monotonic() - self._swept > SWEEP_SECONDS:
+                self._swept = time.monotonic()
+                await self._upkeep.sweep()
+
+    async def release(self) -> None:
+        """Give the lease to whoever wants it, at the end."""
+        if (shared := self._store.shared) is not None:
+            shared.leads = False
+            try:
+                await shared.lease.release()
+            except (OSError, RuntimeError, ValueError) as error:  # it then runs out by itself
+                log.warning("the lease could not be given back: %s", reason(error))
+
+    async def _begin(self) -> None:
+        store = self._store
+        if (text := await store.notes.read(INDEX)) is not None:
+            store.note = parse_note(text, store.path)
+        store.tables = await open_tables(store.path, store.note.passages, store.note.dim)  # what they lack is added
+        store.note = await brought_forward(store.notes, store.note, outdated=store.tables.outdated)
+        await self._writer.lead()
+        log.info("this engine maintains the store now")
+        self._began()
+
+    async def _take(self, shared: Shared) -> None:
+        entries = await shared.inbox.waiting()
+        for entry in entries:
+            if entry.kind != ENVELOPE:
+                await self._store.count_access(accesses(entry))
+                await shared.inbox.remove([entry.id])
+        await self._writer.take([entry for entry in entries if entry.kind == ENVELOPE])
+
+
+async def _for_ever(step: Callable[[], Awaitable[object]]) -> None:
+    troubled = False
+    while True:
+        try:
+            await step()
+            troubled = False
+        except (ScrubjayError, OSError, RuntimeError, ValueError) as error:  # LanceDB's too: a network that may come back
+            log.log(logging.INFO if troubled else logging.ERROR, "the shared store did not answer: %s", reason(error))
+            troubled = True
+        await asyncio.sleep(LOOK_SECONDS)

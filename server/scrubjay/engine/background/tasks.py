@@ -1,0 +1,47 @@
+"""Work that goes on beside the calls of an engine. Knows how it is begun and ended; does not know what it does."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+log = logging.getLogger("scrubjay.engine")
+
+
+class Background:
+    """Belongs to one event loop; what is begun here lives until it is done, or until `end`."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def begin(self, *works: Coroutine[Any, Any, Any]) -> None:
+        for work in works:
+            task = asyncio.create_task(work)
+            self._tasks.add(task)
+            task.add_done_callback(self._done)
+
+    async def end(self) -> None:
+        """Cancel everything, and return when it has ended."""
+        running = set(self._tasks)
+        while running:  # a cancellation that reaches LanceDB's own futures is now and then lost there, so it is repeated
+            for task in running:
+                task.cancel()
+            _, running = await asyncio.wait(running, timeout=1.0)
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        """A loop that ends by itself is a mistake of ours; without this nobody would hear of it."""
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("background work ended", exc_info=error)
+
+
+async def passed(seconds: float, event: asyncio.Event) -> bool:
+    """Whether that long went by without the event; returns at once where it comes."""
+    try:
+        async with asyncio.timeout(seconds):  # Python 3.11's wait_for can swallow a cancellation
+            await event.wait()
+    except TimeoutError:
+        return True
+    return False

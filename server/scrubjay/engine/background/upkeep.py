@@ -1,0 +1,156 @@
+"""Keeps LanceDB's files few and small: compaction, folding of new rows into the indexes, removal of old versions.
+
+Measured on LanceDB 0.40: every commit adds a fragment and a manifest that lists them all, so that 2,000 single appends make searches
+30 times slower and the folder 8 times larger; every FTS version that was opened keeps its files open until the session is dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import NamedTuple
+
+from scrubjay.engine.background.tasks import passed
+from scrubjay.store.allocator import give_memory_back
+from scrubjay.store.bucket.sharing import KEPT
+from scrubjay.store.store import Store
+from scrubjay.store.tables import TABLES, drop_superseded, index_vectors, vector_segments
+
+log = logging.getLogger("scrubjay.engine.background.upkeep")
+
+IDLE_SECONDS = 3.0  # without a write; a compaction rewrites its table, so it waits for a pause where it can
+VECTORS = 1_000  # passages with one: from there on a vector index pays; meaning takes 5 ms, not 11, at 3,000 and 13, not 46, at 30,000
+LARGE = 50_000  # rows: from there on a compaction or a vector index takes seconds, and a table may come further before either
+PATIENCE = 4  # times as far
+VECTOR_SEGMENTS = 3  # of the vector index: with so many it is built anew, in 0.3 s for 30,000 passages; fragments of two never merge
+KEEP_VERSIONS = timedelta(minutes=10)  # younger ones may still be read; 0 was measured to bring rows back
+QUIET_SECONDS = KEEP_VERSIONS.total_seconds() + 30.0  # after so long without a write every superseded version is old enough
+KEEP_ALL = timedelta(days=7)
+KEEP_READ = timedelta(days=36_500)  # while somebody reads an older one, which may be of any age
+REOPEN_AFTER = 2  # compactions; each leaves 2-4 descriptors and some 15 MB of superseded index pages in the old session
+ORPHANS_EVERY = timedelta(days=1)
+
+
+class Bounds(NamedTuple):
+    """How far a table of up to `LARGE` rows may come before it is compacted; of 5,000 rows that takes 0.05 s."""
+
+    fragments: int  # each costs 0.45 ms in every one of the five to seven look-ups of a search
+    unindexed: int  # passages outside the word index, searched by reading them: 256 of 900 characters cost 12 ms, 768 cost 25
+    segments: int = VECTOR_SEGMENTS  # with 4, and so 8 fragments, a search of 6,000 passages took 52 ms of processor; with 1, 37
+
+
+BUSY, IDLE = Bounds(24, 500, 24), Bounds(4, 50)
+
+
+class Upkeep:
+    """`failures` counts compactions that failed in a row; three are worth a warning.
+
+    `resting` says that no passage waits for its vector: between two batches of a long ingest is no pause.
+    """
+
+    def __init__(self, store: Store, resting: Callable[[], bool] = lambda: True, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store, self._resting, self._clock = store, resting, clock
+        self._wake = asyncio.Event()
+        self._since_reopened = 0
+        self._orphans_removed: float | None = None
+        self.failures = 0
+        self.compactions = 0
+        self.working = False
+
+    def wake(self) -> None:
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Tidy for ever: at once where a table is over its bound, the rest after a quiet while, and later what was superseded."""
+        while True:
+            if await passed(QUIET_SECONDS, self._wake):
+                await self.prune()
+                await self._wake.wait()
+            self._wake.clear()
+            await self.tidy(BUSY)
+            if await passed(IDLE_SECONDS, self._wake) and self._resting():
+                await self.tidy(IDLE)
+
+    async def tidy(self, bounds: Bounds) -> int:
+        """Compact every table that is over its bounds; how many were. Where another engine maintains the store, that one does."""
+        if not self._store.writes:
+            return 0
+        async with self._at_work():
+            due = [name for name in TABLES if await self._due(name, bounds)]
+            for name in due:
+                await self._compact(name, bounds)
+            return len(due)
+        return 0
+
+    async def prune(self) -> None:
+        """Remove what was superseded a while ago: a bulk load of 10,000 turns leaves 3 GB of older versions beside 0.1."""
+        if self._store.writes:
+            async with self._at_work():
+                for name in TABLES:
+                    await self._compact(name, IDLE)
+
+    @asynccontextmanager
+    async def _at_work(self) -> AsyncIterator[None]:
+        self.working = True
+        try:
+            yield
+        except (RuntimeError, OSError) as error:  # LanceDB's own failures; the data stays as it was
+            self.failures += 1
+            log.log(logging.WARNING if self.failures >= 3 else logging.INFO, "compaction failed %d times: %s", self.failures, error)
+        finally:
+            self.working = False
+
+    async def _due(self, name: str, bounds: Bounds) -> bool:
+        table = self._store.tables.of(name)
+        stats = await table.stats()
+        patience = PATIENCE if stats["num_rows"] > LARGE else 1
+        segments = await vector_segments(table) if name == "passages" else 0
+        if stats["fragment_stats"]["num_fragments"] > bounds.fragments * patience + segments or segments >= bounds.segments * patience:
+            return True
+        if name != "passages":
+            return False
+        index = await table.index_stats("search_text_idx")
+        return index is not None and index.num_unindexed_rows > bounds.unindexed
+
+    async def _compact(self, name: str, bounds: Bounds) -> None:
+        """Compact, put the result on disk, and only then remove the versions it replaces."""
+        async with self._store.lock:
+            if name == "passages" and await self._store.count_passages("space_id IS NOT NULL") >= VECTORS:
+                large = await self._store.count_passages() > LARGE
+                await index_vectors(self._store.tables.passages, segments=bounds.segments * (PATIENCE if large else 1))
+            await self._store.tables.of(name).optimize(cleanup_older_than=self._kept(KEEP_ALL))
+        await self._store.checkpoint()
+        async with self._store.lock:
+            await self._store.tables.of(name).optimize(cleanup_older_than=self._kept(KEEP_VERSIONS), delete_unverified=self._orphans_due())
+            self.compactions += 1
+            self._since_reopened += 1
+            self.failures = 0
+            if self._since_reopened >= REOPEN_AFTER:
+                self._since_reopened = 0
+                await self._store.reopen()
+        give_memory_back()
+
+    async def sweep(self) -> None:
+        """Remove from a shared store what nobody needs: older versions, the passages of earlier generations, done beats and entries."""
+        if (shared := self._store.shared) is not None and not self._store.readers:
+            async with self._store.lock:
+                for name in TABLES:
+                    await self._store.tables.of(name).optimize(cleanup_older_than=KEPT)
+                await drop_superseded(self._store.path, self._store.note.generation)
+            await shared.tidy()
+
+    def _kept(self, usual: timedelta) -> timedelta:
+        return KEEP_READ if self._store.readers else usual if self._store.shared is None else max(usual, KEPT)
+
+    def _orphans_due(self) -> bool:
+        """Whether files of failed writes are due to be removed; safe only where nobody else ever writes. LanceDB does it after a week."""
+        if self._store.shared is not None:
+            return False
+        if self._orphans_removed is not None and self._clock() - self._orphans_removed < ORPHANS_EVERY.total_seconds():
+            return False
+        self._orphans_removed = self._clock()
+        return True

@@ -1,0 +1,1 @@
+"""The process of the engine: its life, its socket, its connections."""

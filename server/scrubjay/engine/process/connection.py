@@ -1,0 +1,220 @@
+"""One client's connection, as its face sees it. Knows lines, limits and which requests are unanswered; does not know what they ask.
+
+Two limits keep a client from harming the others: a line of more than 64 MiB is answered with an error, and a client that lets
+16 MiB of answers pile up loses its connection. Nothing here ever waits for a client to read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable
+
+from scrubjay.wire.hello import Hello, line_of
+from scrubjay.wire.lines import LINE_LIMIT, Glance, LineCutter, TooLong, glance, key_of
+
+log = logging.getLogger("scrubjay.engine.process.connection")
+
+OUTPUT_LIMIT = 16 * 1024 * 1024  # bytes waiting for one client
+_INPUT_LIMIT = 4 * 1024 * 1024  # bytes of whole lines waiting for the face; above it the client has to wait
+_DRAIN_SECONDS = 2.0  # how long answers are still written to a client that has said its last word
+_ENDLESS = {"subscriptions/listen"}  # requests whose answer is the end of a stream: nobody waits for them
+
+
+class Connection(asyncio.Protocol):
+    """One client, from its hello until either side closes.
+
+    `hello` is set before a face sees the connection; `in_flight` maps the key of each unanswered request to its method, and is
+    kept by `read_line` and `write_line`, so that a face has nothing to do for it.
+    """
+
+    hello: Hello
+
+    def __init__(self, opened: Callable[[Connection], None], *, line_limit: int = LINE_LIMIT, output_limit: int = OUTPUT_LIMIT) -> None:
+        self.in_flight: dict[tuple[str, object], str] = {}
+        self.lines_read = 0  # since the hello
+        self._opened = opened
+        self._line_limit = line_limit
+        self._output_limit = output_limit
+        self._cutter = LineCutter(line_limit)
+        self._queue: collections.deque[bytes] = collections.deque()
+        self._queued = 0  # bytes
+        self._news = asyncio.Event()  # a line, an end, or an answer that was waited for
+        self._ended = False  # the client will send no more
+        self._draining: float | None = None  # seconds the engine still grants, once it is finishing
+        self._lost = asyncio.Event()
+        self._transport: asyncio.Transport
+
+    # What a face uses.
+
+    async def read_line(self) -> bytes | None:
+        """The client's next line without its newline, or None at the end.
+
+        The end is reported only when every request was answered or a bound has passed, because a face that sees it stops
+        working on the answers. A line above the limit is answered with an error here and never seen by the face.
+        """
+        while True:
+            if self._draining is None and self._queue:
+                line = self._next()
+                if line is not None:
+                    return line
+            elif self._ended or self._draining is not None:
+                await self._settle(_DRAIN_SECONDS if self._draining is None else self._draining)
+                return None
+            else:
+                self._news.clear()
+                await self._news.wait()
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._each()
+
+    async def write_line(self, line: bytes | str) -> None:
+        """Send one line; its newline may be missing. A client that is gone is not an error: there is nobody to tell."""
+        data = line.encode() if isinstance(line, str) else bytes(line)
+        if len(data) > self._line_limit + 1:
+            data = _error(glance(data), f"The answer has {len(data)} bytes and the limit of a line is {self._line_limit}. Ask for less.")
+        self._answered(glance(data))
+        self._send(data if data.endswith(b"\n") else data + b"\n")
+
+    def begin(self, key: tuple[str, object], method: str) -> None:
+        """Count a piece of work as in flight that no line announced; the engine waits for it before it finishes."""
+        self.in_flight[key] = method
+
+    def end(self, key: tuple[str, object]) -> None:
+        """Count a piece of work as done."""
+        self.in_flight.pop(key, None)
+        self._news.set()
+
+    def lines(self) -> AsyncIterator[str]:
+        """The client's lines as text: what `mcp.server.stdio.stdio_server` takes as its stdin."""
+        return self._each_text()
+
+    def writer(self) -> Writer:
+        """An object with `write` and `flush`: what `mcp.server.stdio.stdio_server` takes as its stdout."""
+        return Writer(self)
+
+    async def ended(self) -> None:
+        """Wait until the client has said its last word; for a face that works for a client and does not read meanwhile."""
+        while not self._ended:
+            self._news.clear()
+            await self._news.wait()
+
+    def close(self) -> None:
+        """Close after what is waiting has been written."""
+        self._transport.close()
+
+    # What the engine uses.
+
+    def drain(self, seconds: float) -> None:
+        """Read no more; let the requests in flight end within `seconds`, then report the end to the face."""
+        self._draining = seconds
+        if not self._lost.is_set():
+            self._transport.pause_reading()
+        self._news.set()
+
+    def say(self, fields: dict) -> None:
+        """Send a line that is the engine's own and not the face's."""
+        self._send(line_of(fields))
+
+    async def closed(self, seconds: float) -> None:
+        """Close, wait until what is left has been written, and cut the connection off after `seconds`."""
+        self._transport.close()
+        try:
+            await asyncio.wait_for(self._lost.wait(), seconds)
+        except TimeoutError:
+            self._transport.abort()
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        for line in self._cutter.feed(data):
+            self._queue.append(line)
+            self._queued += len(line)
+        if self._queued > _INPUT_LIMIT:
+            self._transport.pause_reading()
+        if self._queue:
+            self._news.set()
+
+    def eof_received(self) -> bool:
+        self._ended = True
+        self._news.set()
+        return True  # keep our own direction open: answers may still be on their way
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._ended = True
+        self._lost.set()
+        self._news.set()
+
+    # Its own affairs.
+
+    def _next(self) -> bytes | None:
+        """The first waiting line, noted as in flight if it is a request; None for one that was refused here."""
+        line = self._queue.popleft()
+        self._queued -= len(line)
+        if self._queued <= _INPUT_LIMIT // 2 and not self._ended:
+            self._transport.resume_reading()
+        self.lines_read += 1
+        if isinstance(line, TooLong):
+            self._send(_error(glance(line), f"A line may have {self._line_limit} bytes, and this one has more. Send it in parts."))
+            return None
+        seen = glance(line)
+        if seen.key is not None and seen.method is not None and seen.method not in _ENDLESS:
+            self.in_flight[seen.key] = seen.method
+        elif seen.method == "notifications/cancelled" and seen.request_id is not None:
+            self.end(key_of(seen.request_id))
+        return line.rstrip(b"\r\n")
+
+    def _answered(self, seen: Glance) -> None:
+        if seen.key is not None and seen.is_answer:
+            self.end(seen.key)
+
+    def _send(self, data: bytes) -> None:
+        if self._lost.is_set() or self._transport.is_closing():
+            return
+        waiting = self._transport.get_write_buffer_size()
+        if waiting > self._output_limit:
+            log.warning("connection of pid %d closed: it left %d bytes unread", self.hello.pid, waiting)
+            self._transport.abort()
+            return
+        self._transport.write(data)
+
+    async def _settle(self, seconds: float) -> None:
+        """Wait until nothing is in flight, the client is gone or the time is up."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self.in_flight and not self._lost.is_set():
+                    self._news.clear()
+                    await self._news.wait()
+
+    async def _each(self) -> AsyncIterator[bytes]:
+        while (line := await self.read_line()) is not None:
+            yield line
+
+    async def _each_text(self) -> AsyncIterator[str]:
+        async for line in self._each():
+            yield line.decode("utf-8", "replace")
+
+
+class Writer:
+    """Text out to one connection, a line at a time."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def write(self, line: str) -> None:
+        """Send one line."""
+        await self._connection.write_line(line)
+
+    async def flush(self) -> None:
+        """Nothing to do: every line is on its way when `write` returns."""
+
+
+def _error(seen: Glance, sentence: str) -> bytes:
+    return line_of({"jsonrpc": "2.0", "id": seen.id, "error": {"code": -32600, "message": sentence}})

@@ -1,0 +1,83 @@
+"""What an engine answers to a client's hello. Knows versions, tokens and who may ask whom to leave; does not know connections."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from scrubjay.wire.hello import PROTOCOL, Hello, newer
+
+_OF_ONE_CLIENT = {"SCRUBJAY_SCOPE"}  # variables that belong in a client's environment
+
+
+class Identity(NamedTuple):
+    """What an engine says about itself."""
+
+    version: str
+    pid: int
+    auto: bool  # started by a pipe: it ends when idle and makes room for a newer one
+    home: list[int]  # see `lock.identity`: an address may be left over from another home
+    protocol: int = PROTOCOL
+
+    def fields(self, *, ready: bool) -> dict:
+        """The part of an engine's hello that never depends on the client."""
+        return {**self._asdict(), "kind": "engine", "ready": ready}
+
+
+class Greeting(NamedTuple):
+    """The answer to one hello, as the fields of a line, and what follows from it."""
+
+    fields: dict
+    accepted: bool
+    make_room: bool = False  # the client asked this engine to finish
+
+
+def greet(hello: Hello, me: Identity, *, ready: bool, token: str | None, env: Mapping[str, str]) -> Greeting:
+    """The answer to `hello`. Says version and start in every case, so that a newer client can decide to replace this engine.
+
+    Args:
+        ready: whether the engine has finished loading.
+        token: what the client must know on a loopback port; None on a Unix socket, where rights decide.
+        env: the engine's own SCRUBJAY_* variables, to name those of the client that differ.
+    """
+    fields = me.fields(ready=ready)
+    if token is not None and not hmac.compare_digest((hello.token or "").encode(), token.encode()):
+        return _refused(fields, "This port belongs to the Scrubjay engine of another user, or its token file is out of date.", retry=True)
+    if hello.replace:
+        if me.auto:
+            return _refused(fields, f"The engine {me.version} is finishing to make room.", retry=True, make_room=True)
+        return _refused(fields, f"The engine {me.version} (pid {me.pid}) was started by hand and stays. Stop it where it was started.")
+    if hello.protocol != me.protocol:
+        return _refused(fields, _mismatch(hello, me))
+    return Greeting({**fields, "notices": _notices(hello, me, env)}, True)
+
+
+def unheeded(hello: Hello, env: Mapping[str, str]) -> list[str]:
+    """The SCRUBJAY_* variables of a client that the engine, whose environment is `env`, does not follow."""
+    return sorted(name for name, value in hello.env.items() if name not in _OF_ONE_CLIENT and env.get(name) != value)
+
+
+def _refused(fields: dict, sentence: str, *, retry: bool = False, make_room: bool = False) -> Greeting:
+    return Greeting({**fields, "error": sentence, "retry": retry}, False, make_room)
+
+
+def _mismatch(hello: Hello, me: Identity) -> str:
+    where = hello.project_dir or hello.cwd
+    if hello.protocol < me.protocol:
+        return (
+            f"The client {hello.version} registered for {where} is too old for the running engine {me.version}. "
+            f"Upgrade the scrubjay that this client starts."
+        )
+    return f"The running engine {me.version} (pid {me.pid}) is too old for the client {hello.version} of {where}. Restart it, upgraded."
+
+
+def _notices(hello: Hello, me: Identity, env: Mapping[str, str]) -> list[str]:
+    """Sentences the client shows its user: settings that have no effect, an engine that will not be replaced."""
+    notices = []
+    odd = unheeded(hello, env)
+    if odd:
+        notices.append(f"{', '.join(odd)} has no effect here: one engine serves all clients. Use `scrubjay config` instead.")
+    if newer(hello.version, me.version) and not me.auto:
+        notices.append(f"The engine (pid {me.pid}) is version {me.version} and was started by hand; restart it to use {hello.version}.")
+    return notices

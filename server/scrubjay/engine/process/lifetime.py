@@ -1,0 +1,261 @@
+"""How an engine lives: from its socket being open until the last answer is written. Knows connections, idleness and endings.
+
+It does not know what the faces do with a connection, nor LanceDB nor models: those are handed in. Whoever calls `serve` has taken
+the engine's lock before, and lets it go by ending.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from datetime import UTC, datetime
+
+from scrubjay import VERSION
+from scrubjay.engine.process.connection import OUTPUT_LIMIT, Connection
+from scrubjay.engine.process.greeting import Identity, greet
+from scrubjay.engine.process.listener import Listener, listen
+from scrubjay.errors import EngineError
+from scrubjay.home.paths import Home
+from scrubjay.wire.address import HAS_UNIX_SOCKETS, write_facts
+from scrubjay.wire.hello import HELLO_LIMIT, decode
+from scrubjay.wire.lines import LINE_LIMIT
+from scrubjay.wire.lock import FileLock, identity
+
+log = logging.getLogger("scrubjay.engine.process.lifetime")
+
+Face = Callable[[Connection], Awaitable[None]]
+
+_HELLO_SECONDS = 10.0  # a client that says nothing this long is not one
+_CLOSE_SECONDS = 2.0  # for a client to read its last lines
+_TICK_SECONDS = 5.0  # at most this late the engine notices that it is idle or homeless
+
+
+class Lifetime:
+    """One engine of one home. Make it, give its `finish` to whoever may end it, then `await serve(...)`, once.
+
+    Args:
+        lock: the engine's lock, held; when its file disappears the home was deleted and the engine ends.
+        auto: started by a pipe: it ends after `idle_seconds` without a client or work, and makes room for a newer version.
+        busy: whether work goes on that no client waits for.
+        ready: whether loading is over; told to every client in the hello.
+        grace_seconds: how long requests in flight may take once the engine is finishing.
+        http: the address of the HTTP face for `engine.json`, or None.
+        env: the environment, for SCRUBJAY_* variables and XDG_RUNTIME_DIR.
+        loopback: listen on a port with a token, as on Windows, instead of on a Unix socket.
+        line_limit, output_limit: see `Connection`; bytes.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        lock: FileLock,
+        *,
+        auto: bool,
+        idle_seconds: float,
+        busy: Callable[[], bool] = lambda: False,
+        ready: Callable[[], bool] = lambda: True,
+        grace_seconds: float = 30.0,
+        http: str | None = None,
+        version: str = VERSION,
+        env: Mapping[str, str] = os.environ,
+        loopback: bool = not HAS_UNIX_SOCKETS,
+        line_limit: int = LINE_LIMIT,
+        output_limit: int = OUTPUT_LIMIT,
+    ) -> None:
+        self.home = home
+        self.me = Identity(version, os.getpid(), auto, identity(lock.path))
+        self.started_at = datetime.now(UTC)
+        self.http = http
+        self.connections: set[Connection] = set()  # those that have said hello
+        self._lock = lock
+        self._idle_seconds = idle_seconds
+        self._busy = busy
+        self._ready = ready
+        self._grace_seconds = grace_seconds
+        self._env = dict(env)
+        self._loopback = loopback
+        self._limits = {"line_limit": line_limit, "output_limit": output_limit}
+        self._attended: dict[asyncio.Task[None], Connection] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._finishing = asyncio.Event()
+        self._reason = ""
+
+    def finish(self, reason: str) -> None:
+        """Ask the engine to end: no new clients, requests in flight are answered, then `serve` returns. Safe from any thread."""
+        if self._loop is None:
+            self._end(reason)
+        else:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: the engine has ended already
+                self._loop.call_soon_threadsafe(self._end, reason)
+
+    async def serve(self, faces: Mapping[str, Face], background: Callable[[], Awaitable[None]] | None = None) -> str:
+        """Listen until the engine is finished, and return the reason.
+
+        Args:
+            faces: for each kind of hello, what talks to the client; it returns when the connection's lines end.
+            background: started as soon as the engine listens; if it raises, the engine finishes and the error is raised here.
+        """
+        self._loop = asyncio.get_running_loop()
+        listener = listen(self.home, self._env, loopback=self._loopback)
+        work: asyncio.Future[None] | None = None
+        try:
+            server = await self._accept(listener, faces)
+            self._announce(listener, finishing=False)
+            with finishing_on_signals(self.finish):
+                if background is not None:
+                    work = asyncio.ensure_future(background())
+                    work.add_done_callback(self._worked)
+                await self._watch()
+                self._announce(listener, finishing=True)
+                server.close()
+        finally:
+            # Where the home was removed under us, the files at these paths are another engine's by now.
+            ours = self._lock.held
+            listener.close(remove_files=ours)
+        await self._see_off()
+        if ours:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.home.engine_json)
+        if work is not None:
+            work.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await work
+        return self._reason
+
+    # Clients.
+
+    async def _accept(self, listener: Listener, faces: Mapping[str, Face]) -> asyncio.Server:
+        def opened(connection: Connection) -> None:
+            task = asyncio.ensure_future(self._attend(connection, faces, listener.token))
+            self._attended[task] = connection
+            task.add_done_callback(self._attended.pop)
+
+        loop = asyncio.get_running_loop()
+        make = loop.create_server if self._loopback else loop.create_unix_server
+        return await make(lambda: Connection(opened, **self._limits), sock=listener.socket)
+
+    async def _attend(self, connection: Connection, faces: Mapping[str, Face], token: str | None) -> None:
+        """See one client from its hello to its end."""
+        try:
+            if await self._welcome(connection, faces, token):
+                self.connections.add(connection)
+                await faces[connection.hello.kind](connection)
+        except Exception:  # one client's failure must not reach the others, whatever it is
+            log.exception("a connection ended with an error")
+        finally:
+            if connection in self.connections and self._finishing.is_set():
+                connection.say({"scrubjay": "goodbye", "lines": connection.lines_read, "reason": self._reason})
+            self.connections.discard(connection)
+            await connection.closed(_CLOSE_SECONDS)
+
+    async def _welcome(self, connection: Connection, faces: Mapping[str, Face], token: str | None) -> bool:
+        """Exchange hellos; whether the client may stay."""
+        try:
+            line = await asyncio.wait_for(connection.read_line(), _HELLO_SECONDS)
+        except TimeoutError:
+            return False
+        if line is None:
+            return False  # it only looked whether somebody answers, or we are finishing
+        connection.lines_read = 0
+        try:
+            if len(line) > HELLO_LIMIT:
+                raise EngineError(f"The first line is not a hello: it has {len(line)} bytes, and a hello at most {HELLO_LIMIT}.")
+            hello = decode(line)
+            if hello.kind not in faces:
+                raise EngineError(f"This engine has no face for a client of kind {hello.kind!r}.")
+        except EngineError as error:
+            connection.say({**self.me.fields(ready=self._ready()), "error": str(error), "retry": False})
+            return False
+        connection.hello = hello
+        greeting = greet(hello, self.me, ready=self._ready(), token=token, env=self._env)
+        connection.say(greeting.fields)
+        if greeting.make_room:
+            self._end(f"client {hello.version} of pid {hello.pid} takes over")
+        return greeting.accepted
+
+    async def _see_off(self) -> None:
+        """Let every client have its answers, then end the faces that have not ended by themselves."""
+        for connection in self._attended.values():
+            connection.drain(self._grace_seconds)
+        if self._attended:
+            _, late = await asyncio.wait(self._attended, timeout=self._grace_seconds + _CLOSE_SECONDS)
+            for task in late:
+                task.cancel()
+            if late:
+                log.warning("%d connections did not end within %g seconds", len(late), self._grace_seconds)
+                await asyncio.wait(late, timeout=2 * _CLOSE_SECONDS)
+
+    # Time.
+
+    async def _watch(self) -> None:
+        """Return when something asked the engine to finish: a caller, its own idleness, or the loss of its home."""
+        loop = asyncio.get_running_loop()
+        tick = min(_TICK_SECONDS, max(self._idle_seconds / 10, 0.02))
+        last = loop.time()
+        while not self._finishing.is_set():
+            if not self._lock.held:
+                self._end("its home was removed")
+            elif not self.me.auto or self.connections or self._busy():
+                last = loop.time()
+            elif loop.time() - last >= self._idle_seconds:
+                self._end("idle")
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._finishing.wait(), tick)
+
+    def _worked(self, work: asyncio.Future[None]) -> None:
+        if not work.cancelled() and work.exception() is not None:
+            self._end("the background work failed")
+
+    def _end(self, reason: str) -> None:
+        if not self._finishing.is_set():
+            log.info("finishing: %s", reason)
+            self._reason = reason
+            self._finishing.set()
+
+    def _announce(self, listener: Listener, *, finishing: bool) -> None:
+        facts = {
+            **listener.facts,
+            "version": self.me.version,
+            "protocol": self.me.protocol,
+            "pid": self.me.pid,
+            "auto": self.me.auto,
+            "started_at": self.started_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "http": self.http,
+            "finishing": finishing,
+        }
+        if self._lock.held:
+            with contextlib.suppress(FileNotFoundError):  # the home may be removed at any moment
+                write_facts(self.home, facts)
+
+
+@contextlib.contextmanager
+def finishing_on_signals(finish: Callable[[str], None]) -> Iterator[None]:
+    """Call `finish` with the signal's name when the system or the user asks this process to end.
+
+    Only the main thread hears signals; in any other, nothing is changed. `finish` must be safe to call from anywhere.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+    elif sys.platform == "win32":  # pragma: no cover - asyncio has no signal handlers there
+        names = (signal.SIGINT, signal.SIGTERM, signal.SIGBREAK)
+        before = {each: signal.signal(each, lambda number, _: finish(signal.Signals(number).name)) for each in names}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+    else:
+        loop = asyncio.get_running_loop()
+        for each in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(each, finish, each.name)
+        try:
+            yield
+        finally:
+            for each in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(each)

@@ -1,0 +1,106 @@
+"""The socket on which an engine waits for its clients. Knows how to open it for its owner only; does not know what is said on it.
+
+Only the holder of the engine's lock may call `listen`: it removes whatever an earlier engine left at the same place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+import socket
+import tempfile
+from typing import NamedTuple
+
+from scrubjay.errors import HomeError
+from scrubjay.home.paths import SOCKET_PATH_LIMIT, Home
+from scrubjay.wire.address import HAS_UNIX_SOCKETS, token_path
+
+_BACKLOG = 128  # clients that may knock at once; a machine that wakes up with 20 editors open sends 20
+
+
+class Listener(NamedTuple):
+    """An open socket, the part of `engine.json` that leads to it, and the files to remove when it closes."""
+
+    socket: socket.socket
+    facts: dict
+    token: str | None
+    files: tuple[str, ...]
+
+    def close(self, *, remove_files: bool = True) -> None:
+        """Stop listening; clients that were not accepted yet see an end before any hello, and try again."""
+        self.socket.close()
+        if remove_files:
+            _remove(*self.files)
+
+
+def listen(home: Home, env: dict[str, str], *, loopback: bool = not HAS_UNIX_SOCKETS) -> Listener:
+    """Listen for the clients of `home`: on a Unix socket, or with `loopback` (always on Windows) on a port with a token."""
+    return _on_loopback(home) if loopback else _on_path(home, env)
+
+
+def _on_path(home: Home, env: dict[str, str]) -> Listener:
+    path = socket_path(home, env)
+    _remove(path)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    previous = os.umask(0o177)  # the socket is born 0600: there is no moment in which others may connect
+    try:
+        listener.bind(path)
+    except OSError as error:
+        listener.close()
+        raise HomeError(f"No socket can be made at {path}: {error.strerror}. Set SCRUBJAY_HOME to a folder on a local disk.") from error
+    finally:
+        os.umask(previous)
+    listener.listen(_BACKLOG)
+    return Listener(listener, {"socket": path}, None, (path,))
+
+
+def _on_loopback(home: Home) -> Listener:
+    token = secrets.token_urlsafe(32)
+    path = token_path(home)
+    _remove(path)
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+        file.write(token)
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(_BACKLOG)
+    return Listener(listener, {"address": list(listener.getsockname()), "token_file": path}, token, (path,))
+
+
+def _remove(*paths: str) -> None:
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+def socket_path(home: Home, env: dict[str, str]) -> str:
+    """Where the Unix socket of a home belongs: in the home, or where the path is too long for a socket, in a runtime folder.
+
+    Raises:
+        HomeError: the runtime folder belongs to somebody else or is open to others.
+    """
+    if len(os.fsencode(home.socket)) <= SOCKET_PATH_LIMIT:
+        return home.socket
+    name = hashlib.sha256(os.fsencode(home.root)).hexdigest()[:16]
+    runtime = env.get("XDG_RUNTIME_DIR", "")
+    # A runtime folder without a user in its name would be shared, so the temporary one carries the user's number.
+    folder = os.path.join(runtime, "scrubjay") if runtime else os.path.join(tempfile.gettempdir(), f"scrubjay-{os.getuid()}")
+    path = os.path.join(folder, f"{name}.sock")
+    if len(os.fsencode(path)) > SOCKET_PATH_LIMIT:
+        raise HomeError(f"No room for a socket: both {home.socket} and {path} are over {SOCKET_PATH_LIMIT} bytes. Shorten SCRUBJAY_HOME.")
+    _own_folder(folder)
+    return path
+
+
+def _own_folder(folder: str) -> None:
+    """Make a folder that only we can enter, or refuse the one that is there: in a shared place anybody may have made it."""
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        facts = os.lstat(folder)
+    except OSError as error:
+        raise HomeError(
+            f"The runtime folder {folder} cannot be made: {error.strerror}. Set XDG_RUNTIME_DIR or shorten SCRUBJAY_HOME."
+        ) from error
+    if facts.st_uid != os.getuid() or facts.st_mode & 0o170077 != 0o040000:
+        raise HomeError(f"The runtime folder {folder} is not yours alone. Remove it, or set XDG_RUNTIME_DIR to a folder of your own.")

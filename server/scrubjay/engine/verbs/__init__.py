@@ -1,0 +1,1 @@
+"""What faces ask an engine for, each verb once."""

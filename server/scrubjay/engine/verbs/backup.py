@@ -1,0 +1,110 @@
+"""The engine's side of a backup: a moment in which nothing is written, a copy of it, and a look whether the copy can be opened. Knows the
+order; does not know how a backup is laid out (`scrubjay.home.backups`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import Callable
+from datetime import datetime
+from uuid import uuid4
+
+from scrubjay import VERSION
+from scrubjay.engine.background.access import Access
+from scrubjay.engine.writing import Writer
+from scrubjay.errors import InputError, StoreError
+from scrubjay.home import backups
+from scrubjay.home.paths import Home
+from scrubjay.models.results import Result
+from scrubjay.store.notes import SCHEMA_VERSION
+from scrubjay.store.snapshot import rows_at
+from scrubjay.store.store import Store
+
+
+class BackedUp(Result):
+    """A finished backup: where it is, what it holds, and its size."""
+
+    folder: str
+    turns: int
+    memories: int
+    documents: int
+    files: int
+    bytes: int
+
+
+class Backup:
+    """Makes backups of one home, one at a time."""
+
+    def __init__(self, home: Home, store: Store, writer: Writer, access: Access, clock: Callable[[], datetime]) -> None:
+        self._home, self._store, self._writer, self._access, self._clock = home, store, writer, access, clock
+        self._turn = asyncio.Lock()
+
+    @property
+    def working(self) -> bool:
+        return self._turn.locked()
+
+    async def make(self, folder: str, report: backups.Report) -> BackedUp:
+        """Copy the home as it is at this moment into a new folder, which is there whole and checked or not at all.
+
+        Writes wait for the links of a moment only, not for the copy: they are acknowledged and searched meanwhile.
+
+        Raises:
+            InputError: something is in the folder, it lies within the home, or has no room.
+            StoreError: the copy is not what was copied.
+            OSError: it cannot be written.
+        """
+        if self._store.shared is not None:
+            raise InputError(
+                f"A store in {self._store.path} is not copied as a folder. Use the bucket's own versions or copies, "
+                "or `scrubjay export`, which reads it at one moment."
+            )
+        _refuse(folder, self._home)
+        async with self._turn:
+            draft = f"{folder}.{uuid4().hex[:8]}.part"
+            try:
+                counts = await self._hold_still()
+                files = await asyncio.to_thread(backups.copy_home, self._home, draft, report)
+                await _check(os.path.join(draft, "data"), counts)
+                facts = {"scrubjay": VERSION, "schema_version": SCHEMA_VERSION, "made_at": self._clock().isoformat(), "counts": counts}
+                await asyncio.to_thread(backups.write_manifest, draft, facts, files)
+                if os.path.isdir(folder):
+                    os.rmdir(folder)  # an empty one; only POSIX would rename onto it
+                os.rename(draft, folder)
+            finally:
+                await asyncio.to_thread(backups.clear, self._home)
+                await asyncio.to_thread(shutil.rmtree, draft, ignore_errors=True)
+        shown = {name: counts[name] for name in ("turns", "memories", "documents")}
+        return BackedUp(folder=folder, files=len(files), bytes=sum(size for size, _ in files.values()), **shown)
+
+    async def _hold_still(self) -> dict[str, int]:
+        """Link the store's files between two commits; how many rows each table has then."""
+        await self._writer.drain()
+        await self._access.flush(everything=True)
+        await self._writer.settle()
+        store = self._store
+        async with store.lock:
+            counts = {name: await table.count_rows() for name, table in store.tables.by_name(store.note.passages).items()}
+            await asyncio.to_thread(backups.link_store, self._home)
+        return counts
+
+
+async def _check(path: str, counts: dict[str, int]) -> None:
+    """Open the copy as an engine would, and count."""
+    try:
+        found = await rows_at(path, counts)
+    except (RuntimeError, ValueError, OSError) as error:
+        raise StoreError(f"The copy cannot be opened ({type(error).__name__}), so no backup was made. Run `scrubjay doctor`.") from error
+    if found != counts:
+        raise StoreError("The copy holds other rows than the store, so no backup was made. Try again, and run `scrubjay doctor`.")
+
+
+def _refuse(folder: str, home: Home) -> None:
+    real = os.path.realpath(folder)
+    if real == os.path.realpath(home.root) or real.startswith(os.path.realpath(home.root) + os.sep):
+        raise InputError(f"{folder} lies within the home {home.root}. Name a folder outside of it, best on another disk.")
+    if os.path.lexists(folder) and not (os.path.isdir(folder) and not os.listdir(folder)):
+        raise InputError(f"{folder} is there already and is not empty. Name a new folder.")
+    if not os.path.isdir(os.path.dirname(real)):
+        raise InputError(f"{os.path.dirname(folder)} is no folder; make it first.")

@@ -1,0 +1,162 @@
+"""The engine's side of export and import: everything recorded goes into one file, and comes back out of one. Knows files and pages;
+does not know what a line looks like (`scrubjay.records.exchange`) or when a record is new (`scrubjay.records.exchange`).
+
+The engine reads and writes the file itself: a document's line may be larger than any message to it may be.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
+from datetime import datetime
+from typing import BinaryIO, cast
+from uuid import uuid4
+
+from scrubjay import VERSION
+from scrubjay.engine.background.access import Access
+from scrubjay.engine.writing import Writer
+from scrubjay.errors import InputError, StoreError
+from scrubjay.models.envelopes import envelope
+from scrubjay.models.fields import USER_SCOPE
+from scrubjay.models.records import AnyRecord, Document, Memory, Turn
+from scrubjay.records import exchange
+from scrubjay.records.exchange import FORMAT, KINDS, Exported, Header, Held, Imported, ImportRecords, Numbered, cleaned, together, values_of
+from scrubjay.store.failures import reason
+from scrubjay.store.snapshot import Snapshot, snapshot
+from scrubjay.store.store import Store
+
+PAGE_RECORDS, PAGE_BYTES = 200, 2_000_000  # of one envelope; a larger record has one of its own
+AHEAD = 4  # envelopes that wait for their commit before the next page is planned
+
+Report = Callable[[int, int, str], None]  # done, total, what is done
+
+
+class Exchanging:
+    """Exports and imports of one engine."""
+
+    def __init__(self, store: Store, writer: Writer, access: Access, clock: Callable[[], datetime]) -> None:
+        self._store, self._writer, self._access, self._clock = store, writer, access, clock
+        self._running = 0
+
+    @property
+    def working(self) -> bool:
+        return self._running > 0
+
+    async def export(self, path: str, scope: str | None, report: Report) -> Exported:
+        """Write every record of a scope (None: of all) to a file, as they are at this moment. The file is there whole or not at all.
+
+        Raises:
+            InputError: something else is there already.
+            OSError: it cannot be written.
+        """
+        _refuse_to_overwrite(path)
+        self._running += 1
+        draft = f"{path}.{uuid4().hex[:8]}.part"
+        try:
+            await self._writer.drain()
+            await self._access.flush(everything=True)
+            await self._writer.settle()
+            async with snapshot(self._store, scope) as seen:
+                with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                    made = await self._write(file, seen, scope, report)
+            os.replace(draft, path)
+            return made
+        finally:
+            self._running -= 1
+            with suppress(FileNotFoundError):
+                os.unlink(draft)
+
+    async def _write(self, file: BinaryIO, seen: Snapshot, scope: str | None, report: Report) -> Exported:
+        held = Held(turns=await seen.count(Turn), memories=await seen.count(Memory), documents=await seen.count(Document))
+        file.write(exchange.first_line(Header(scrubjay=VERSION, exported_at=self._clock(), scope=scope, counts=held)))
+        done = 0
+        try:
+            for kind in KINDS.values():
+                async for page in seen.pages(kind):
+                    await asyncio.to_thread(_append, file, page)
+                    done += len(page)
+                    report(done, held.total, "exporting")
+        except RuntimeError as error:
+            raise StoreError(f"The records cannot be read: {reason(error)}. Run `scrubjay doctor`; no export was written.") from error
+        size = file.tell()
+        await asyncio.to_thread(os.fsync, file.fileno())
+        return Exported(turns=held.turns, memories=held.memories, documents=held.documents, bytes=size)
+
+    async def load(self, path: str, source: str, report: Report) -> Imported:
+        """Take in the records of an export. All of it is checked before the first is kept; what is acknowledged survives a kill, and
+        the same call again takes in the rest.
+
+        Raises:
+            InputError: a line is damaged or missing; nothing was imported.
+            OSError: the file cannot be read.
+        """
+        self._running += 1
+        answers = [Imported(added=0, same=0, different=0, redacted=0)]
+        kept = "Nothing was imported."
+        try:
+            with open(path, "rb") as file:
+                header = exchange.read_header(file)
+                start, done = file.tell(), 0
+                async for page in _pages(file, header):
+                    done += len(page)
+                    report(done, header.counts.total, "checking")
+                file.seek(start)
+                done, kept = 0, "It was changed meanwhile: what stood before that line is imported; repeat it with the whole file."
+                async for page in _pages(file, header):
+                    answers = [together([*answers, await self._take_in(page, source)])]
+                    done += len(page)
+                    report(done, header.counts.total, "importing")
+            await self._writer.settle()
+            return answers[0]
+        except InputError as error:
+            raise InputError(f"{path}: {error} {kept}") from error
+        finally:
+            self._running -= 1
+
+    async def _take_in(self, page: list[AnyRecord], source: str) -> Imported:
+        pairs = await asyncio.to_thread(lambda: [cleaned(record) for record in page])
+        records = ImportRecords(records=[values_of(record) for record, _ in pairs])
+        made = envelope("import", records, id=uuid4().hex, scope=USER_SCOPE, source=source, at=self._clock())
+        made = made.model_copy(update={"redacted": sum(found for _, found in pairs)})
+        answer = cast(Imported, await self._writer.write(made))
+        if self._writer.pending > AHEAD:  # what is staged is in memory
+            await self._writer.settle()
+        return answer
+
+
+async def _pages(file: BinaryIO, header: Header) -> AsyncIterator[list[AnyRecord]]:
+    lines = exchange.read_records(file, header)
+    while page := await asyncio.to_thread(_page, lines):
+        yield page
+
+
+def _page(lines: Iterator[Numbered]) -> list[AnyRecord]:
+    page, begun = [], None
+    for line in lines:
+        begun = line.read - 1 if begun is None else begun
+        page.append(line.record)
+        if len(page) >= PAGE_RECORDS or line.read - begun >= PAGE_BYTES:
+            break
+    return page
+
+
+def _append(file: BinaryIO, page: list[AnyRecord]) -> None:
+    for record in page:
+        file.write(exchange.line_of(record))
+
+
+def _refuse_to_overwrite(path: str) -> None:
+    """Refuse a path at which something is that is no export; an older export is replaced."""
+    try:
+        if not os.path.isfile(path):
+            if os.path.lexists(path):
+                raise InputError(f"{path} is not a plain file. Name another one, or use `-` for standard output.")
+            return
+        with open(path, "rb") as file:
+            head = file.read(100)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}. Name another file.") from error
+    if head and FORMAT.encode() not in head:
+        raise InputError(f"{path} is there already and is no export of Scrubjay. Name another file, or remove it.")

@@ -1,0 +1,217 @@
+"""Copies of a home: how one is laid out, checked and put in a home's place. Knows files, sizes and digests; does not know what is in the
+files, or whether an engine runs. Standard library only.
+
+A backup is a folder with the files of a home, without its logs, locks and sockets, and `backup.json`, which is written last:
+{format, version, scrubjay, schema_version, made_at, counts, files: {path: [bytes, SHA-256]}}.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from scrubjay.errors import HomeError, InputError
+from scrubjay.home.paths import Home
+
+MANIFEST = "backup.json"
+FORMAT, FORMAT_VERSION = "scrubjay-backup", 1
+
+_FILES = ("config.toml", "scopes.json", "scope_settings.json", "partitions.json", "tokens.json", "hooks.json")
+_FOLDERS = ("spool/new", "spool/broken", "spool/prompts", "spool/reconcile")  # what waits there is in no table yet
+_BLOCK = 1 << 20
+
+Report = Callable[[int, int], None]  # bytes done, bytes in all
+
+
+def links(home: Home) -> str:
+    """Where a backup in progress keeps second names of the store's files."""
+    return os.path.join(home.root, "backup.links")
+
+
+def link_store(home: Home) -> None:
+    """Give every file of the store a second name, under which it stays what it is now: LanceDB never writes into a file again.
+
+    Takes a millisecond for a hundred files, so that writes wait no longer; the copy is made of these names afterwards.
+
+    Raises:
+        HomeError: the store lies on another disk than the home.
+    """
+    clear(home)
+    for folder, _, names in os.walk(home.data):
+        target = os.path.join(links(home), "data", os.path.relpath(folder, home.data))
+        os.makedirs(target, mode=0o700)
+        for name in names:
+            try:
+                os.link(os.path.join(folder, name), os.path.join(target, name))
+            except OSError as error:
+                raise HomeError(
+                    f"{home.data} cannot be linked into {home.root}: {error.strerror}. Both must lie on one local disk."
+                ) from error
+
+
+def clear(home: Home) -> None:
+    """Remove what a backup that was interrupted left in the home."""
+    shutil.rmtree(links(home), ignore_errors=True)
+
+
+def copy_home(home: Home, target: str, report: Report) -> dict[str, tuple[int, str]]:
+    """Copy the linked store and what is beside it into a new folder, on disk when this returns: {path: (bytes, SHA-256)}.
+
+    Raises:
+        InputError: there is not room enough.
+        OSError: as the disk says.
+    """
+    sources = dict(_sources(home))
+    room = shutil.disk_usage(os.path.dirname(target)).free
+    total = sum(os.path.getsize(path) for path in sources.values() if os.path.exists(path))
+    if room < total:
+        raise InputError(f"{target} needs {total:,} bytes, and {room:,} are free there. Make room, or name a folder on another disk.")
+    os.mkdir(target, 0o700)
+    files: dict[str, tuple[int, str]] = {}
+    done = 0
+    for name, path in sources.items():
+        try:
+            files[name] = _copy(path, os.path.join(target, name))
+        except FileNotFoundError:
+            if name.startswith("data/"):
+                raise
+            continue  # an envelope that the engine took meanwhile
+        done += files[name][0]
+        report(done, total)
+    _sync_folders(target)
+    return files
+
+
+def write_manifest(folder: str, facts: Mapping[str, Any], files: Mapping[str, tuple[int, str]]) -> None:
+    """Say what a backup holds; without this it is none."""
+    with open(os.path.join(folder, MANIFEST), "w", encoding="utf-8") as file:
+        json.dump({"format": FORMAT, "version": FORMAT_VERSION, **facts, "files": files}, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    _sync_folders(folder)
+
+
+def read_manifest(folder: str) -> dict[str, Any]:
+    """What a backup says of itself.
+
+    Raises:
+        InputError: the folder is none, or one that a newer Scrubjay made.
+    """
+    path = os.path.join(folder, MANIFEST)
+    try:
+        with open(path, encoding="utf-8") as file:
+            facts = json.load(file)
+        sound = facts["format"] == FORMAT and all(len(entry) == 2 for entry in facts["files"].values())
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        sound = False
+    if not sound:
+        raise InputError(f"{folder} is no backup of Scrubjay, or one that was not finished: it lacks a {MANIFEST} that can be read.")
+    if facts.get("version", 0) > FORMAT_VERSION:
+        raise InputError(f"{folder} was made by a newer Scrubjay ({facts.get('scrubjay')}). Upgrade Scrubjay; nothing was changed.")
+    return dict(facts)
+
+
+def copy_backup(folder: str, target: str, report: Report) -> None:
+    """Copy a backup's files into a new folder, each compared with what the backup says of it, on disk when this returns.
+
+    Raises:
+        InputError: a file is missing or was altered.
+        OSError: as the disk says.
+    """
+    expected = read_manifest(folder)["files"]
+    total, done = sum(size for size, _ in expected.values()), 0
+    os.mkdir(target, 0o700)
+    for name, (size, digest) in expected.items():
+        if os.path.isabs(name) or ".." in name.split("/"):
+            raise InputError(f"{folder} is damaged: it names {name!r}, which does not lie in it. Nothing was changed.")
+        try:
+            found = _copy(os.path.join(folder, name), os.path.join(target, name))
+        except FileNotFoundError as error:
+            raise InputError(f"{folder} is damaged: {name} is missing. Nothing was changed; take another backup.") from error
+        if found != (size, digest):
+            raise InputError(f"{folder} is damaged: {name} is not what was written. Nothing was changed; take another backup.")
+        done += size
+        report(done, total)
+    _sync_folders(target)
+
+
+def holds_something(home: Home) -> bool:
+    """Whether anything in a home would be missed: records, settings, or writes that wait."""
+    kept = [os.path.join(home.data, "index.json"), *(os.path.join(home.root, name) for name in _FILES)]
+    return any(os.path.exists(path) for path in kept) or any(True for _ in _below(home, ("spool/new", "spool/broken")))
+
+
+def take_place(draft: str, root: str, aside: str) -> None:
+    """Let a finished folder be the home, and the home that was there be `aside`; at every moment each of the two is whole.
+
+    Raises:
+        HomeError: the disk refuses; the home is as it was.
+    """
+    try:
+        os.rename(root, aside)
+        try:
+            os.rename(draft, root)
+        except OSError:
+            os.rename(aside, root)
+            raise
+    except OSError as error:
+        raise HomeError(f"{root} cannot be replaced: {error.strerror}. It is as it was; close what uses it and try again.") from error
+    if os.name != "nt":
+        _sync(os.path.dirname(root))
+
+
+def _sources(home: Home) -> Iterator[tuple[str, str]]:
+    """What is copied: (path in the backup, file)."""
+    linked = os.path.join(links(home), "data")
+    for folder, _, names in sorted(os.walk(linked)):
+        for name in sorted(names):
+            path = os.path.join(folder, name)
+            yield "data/" + os.path.relpath(path, linked).replace(os.sep, "/"), path
+    for name in _FILES:
+        if os.path.exists(os.path.join(home.root, name)):
+            yield name, os.path.join(home.root, name)
+    yield from _below(home, _FOLDERS)
+
+
+def _below(home: Home, folders: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    for folder in folders:
+        try:
+            names = sorted(os.listdir(os.path.join(home.root, folder)))
+        except FileNotFoundError:
+            continue
+        for name in names:
+            path = os.path.join(home.root, folder, name)
+            if os.path.isfile(path):
+                yield f"{folder}/{name}", path
+
+
+def _copy(source: str, target: str) -> tuple[int, str]:
+    """Copy a file onto the disk for good: its size, and the digest of what was read."""
+    digest, size = hashlib.sha256(), 0
+    with open(source, "rb") as old:
+        os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+        with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as new:
+            while block := old.read(_BLOCK):
+                digest.update(block)
+                size += new.write(block)
+            new.flush()
+            os.fsync(new.fileno())
+    return size, digest.hexdigest()
+
+
+def _sync_folders(root: str) -> None:
+    if os.name != "nt":  # Windows cannot open a folder, and journals by itself
+        for folder, _, _ in os.walk(root):
+            _sync(folder)
+
+
+def _sync(folder: str) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,333 @@
+"""The settings of one home: what they are, what they may be, and reading and changing `<home>/config.toml`.
+
+They belong to the engine, never to one client's environment. The pipe and the hooks do not import this module; what
+hooks need of it is derived into `<home>/capture.json`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+import secrets
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from typing import Any
+
+from scrubjay.errors import HomeError, InputError
+from scrubjay.home.capture import CAPTURES, Policy
+from scrubjay.home.paths import Home
+
+_HEADING = "# Settings of Scrubjay; `scrubjay config` lists them all.\n"
+_YES_NO = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a setting may hold: how it is said, whether a TOML value is one, how a command line's text becomes one."""
+
+    allowed: str
+    holds: Callable[[Any], bool]
+    parse: Callable[[str], Any]
+
+
+def _number(least: float, most: float, unit: str, *, whole: bool = False) -> Kind:
+    def holds(value: Any) -> bool:
+        return isinstance(value, int if whole else int | float) and not isinstance(value, bool) and least <= value <= most
+
+    return Kind(f"a {'whole ' if whole else ''}number of {unit} from {least:,} to {most:,}", holds, _parse_number)
+
+
+def _parse_number(text: str) -> Any:
+    """A number, else the text itself, which then is refused as what it is."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and len(value) <= 2000 and value.isprintable()
+
+
+def _is_folders(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(_is_text(item) and os.path.isabs(item) for item in value)
+
+
+def _parse_folders(text: str) -> Any:
+    """Folders between commas, or a TOML list, for those that have a comma in their name."""
+    if not text.strip().startswith("["):
+        return [part.strip() for part in text.split(",") if part.strip()]
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _is_prompt(value: Any) -> bool:
+    return value is None or value == "" or _is_text(value.replace("\n", " ") if isinstance(value, str) else value)
+
+
+def _is_store(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and _BUCKET.fullmatch(value) is not None)
+
+
+_BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9!_.*'()=-]+)*/?")
+_STORE = Kind(
+    "s3://bucket/prefix, or none for the home's own folder (LanceDB Cloud, db://, takes no primary key, on which every write here rests)",
+    _is_store,
+    lambda text: None if text.strip() in ("none", "") else text.strip(),
+)
+_TEXT = Kind("a line of text", _is_text, str)
+_PROMPT = Kind("a text, empty for no prompt at all, or none", _is_prompt, lambda text: None if text == "none" else text)
+_SWITCH = Kind("true or false", lambda value: isinstance(value, bool), lambda text: _YES_NO.get(text.strip().lower(), text))
+_CHOICE = Kind(f"one of {', '.join(CAPTURES)}", lambda value: value in CAPTURES, lambda text: text.strip().lower())
+_FOLDERS = Kind("a list of absolute folders, separated by commas", _is_folders, _parse_folders)
+
+
+def _setting(default: Any, kind: Kind, says: str) -> Any:
+    return field(default=default, metadata={"kind": kind, "says": says})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings, each with its default and one sentence for the user."""
+
+    # the bundled model starts in 0.2 s and needs no download
+    model: str = _setting("bundled", _TEXT, "The embedding model: bundled, a folder, or the id of a model on this disk.")
+    query_prompt: str | None = _setting(None, _PROMPT, "What goes before a query for the model; none: the model's own prompt.")
+    document_prompt: str | None = _setting(None, _PROMPT, "What goes before a stored text for the model; none: its own.")
+    # two points of recall for half of a vector's bytes again
+    late_interaction: bool = _setting(
+        True, _SWITCH, "Whether texts are also compared token by token, which finds more and takes some disk."
+    )
+    # long enough for a pause between two sessions, short enough that a closed laptop holds no model in memory
+    idle_minutes: float = _setting(15, _number(0.01, 10_080, "minutes"), "The engine that a client started ends after so long without one.")
+    capture: str = _setting("all", _CHOICE, "Which turns hooks record: all, salient ones, summaries only, or none (off).")
+    # "yes", "ok" and "go on" answer nothing later
+    min_length: int = _setting(10, _number(0, 10_000, "characters", whole=True), "Shorter prompts and chat messages are not captured.")
+    # answers over HTTP stay as they are for whoever does not want turns in them
+    chat_capture: str = _setting("off", _CHOICE, "Which turns of conversations over HTTP are found: all, salient, summary_only, off.")
+    # an answer nobody asked for costs tokens in every prompt, so it is the user's choice
+    inject: bool = _setting(False, _SWITCH, "Whether prompts get the memories relevant to them, and sessions their project's facts.")
+    paused: bool = _setting(False, _SWITCH, "Whether capture rests for now.")
+    excluded: tuple[str, ...] = _setting((), _FOLDERS, "Folders whose sessions are never captured, with all that is below them.")
+    roots: tuple[str, ...] = _setting((), _FOLDERS, "Folders that add_document may read besides the client's project.")
+    # a heavy year of turns with their vectors is under 1 GB
+    disk_limit_gb: float = _setting(10, _number(0.1, 100_000, "gigabytes"), "Above this, `scrubjay status` and `doctor` warn you.")
+    # a folder of this machine needs no network, and no other engine can be in its way
+    store: str | None = _setting(None, _STORE, "Where records and passages lie: a bucket that several engines share; none: in the home.")
+
+
+_FIELDS = {one.name: one for one in fields(Settings)}
+
+
+def load(path: str) -> Settings:
+    """The settings in this file; defaults where it says nothing or is not there.
+
+    Raises:
+        InputError: no TOML, an unknown key or a value that is not allowed; names the key and what is.
+        HomeError: the file cannot be read.
+    """
+    return _settings(_table(_read(path), path), path)
+
+
+def in_store(settings: Settings, store: str | None) -> Settings:
+    """These settings with another store, named outside of them (`SCRUBJAY_STORE`); None: as they are.
+
+    Raises:
+        InputError: nothing can be stored there.
+    """
+    if store is None:
+        return settings
+    value = _STORE.parse(store)
+    if not _STORE.holds(value):
+        raise InputError(f"SCRUBJAY_STORE = {_shown(store)} is not possible; give {_STORE.allowed}.")
+    return replace(settings, store=value)
+
+
+def idle_minutes(path: str) -> float:
+    """The one setting an engine needs before it may fail: its default where the file is wrong, which loading reports."""
+    try:
+        return load(path).idle_minutes
+    except (InputError, HomeError):
+        return Settings().idle_minutes
+
+
+def change(path: str, key: str, text_value: str) -> Settings:
+    """Write one setting, given as a user typed it, and return them all. Every other line of the file stays as it is.
+
+    Raises:
+        InputError: an unknown key, a value that is not allowed, or a file that is wrong elsewhere; nothing is written.
+        HomeError: the file cannot be read or written.
+    """
+    kind = _kind(key)
+    value = kind.parse(text_value)
+    if not kind.holds(value):
+        raise InputError(f"{key} = {_shown(text_value)} is not possible; give {kind.allowed}.")
+    before = _read(path)
+    _table(before, path)
+    after = with_value(before or _HEADING, key, value)
+    settings = _settings(_table(after, path), path)
+    _replace(path, after)
+    return settings
+
+
+def describe() -> list[tuple[str, str, str]]:
+    """(key, default as one would type it, one sentence) of every setting, in order."""
+    return [(name, _typed(one.default), one.metadata["says"]) for name, one in _FIELDS.items()]
+
+
+def capture_view(settings: Settings) -> dict[str, Any]:
+    """What hooks need to know: capture, min_length, paused, excluded, inject, and nothing else."""
+    return {key: list(value) if isinstance(value := getattr(settings, key), tuple) else value for key in Policy._fields}
+
+
+def write_capture(home: Home, settings: Settings, now: datetime) -> None:
+    """Derive `<home>/capture.json` from the settings.
+
+    `since` in it is when what may be captured last changed: what was said before, under another wish of the user, is not
+    fetched from transcripts afterwards (`captured_since`).
+    """
+    before, view = _written(home), capture_view(settings)
+    since = before.get("since") if all(before.get(key) == value for key, value in view.items()) else now.isoformat()
+    if not before:
+        since = None  # a new home: nothing was ever forbidden
+    _replace(home.capture, json.dumps({**view, "since": since}, ensure_ascii=False, indent=1) + "\n")
+
+
+def captured_since(home: Home) -> datetime | None:
+    """Since when the present wishes for capture hold; None if they always did."""
+    since = _written(home).get("since")
+    return datetime.fromisoformat(since) if isinstance(since, str) else None
+
+
+def _written(home: Home) -> dict[str, Any]:
+    """What capture.json holds now; a file that cannot be read counts as another wish."""
+    try:
+        with open(home.capture, encoding="utf-8") as file:
+            value = json.load(file)
+    except FileNotFoundError:
+        return {}
+    except ValueError:
+        return {"unreadable": True}
+    return value if isinstance(value, dict) else {"unreadable": True}
+
+
+def _settings(table: dict[str, Any], path: str) -> Settings:
+    for key, value in table.items():
+        kind = _kind(key, f" in {path}")
+        if not kind.holds(value):
+            raise InputError(f"{key} = {_shown(value)} in {path} is not possible; give {kind.allowed}.")
+    return Settings(**{key: tuple(value) if isinstance(value, list) else value for key, value in table.items()})
+
+
+def _kind(key: str, where: str = "") -> Kind:
+    if key in _FIELDS:
+        return _FIELDS[key].metadata["kind"]
+    nearest = difflib.get_close_matches(key, _FIELDS, n=1)
+    hint = f"did you mean {nearest[0]}?" if nearest else "remove it."
+    raise InputError(f"{_shown(key)}{where} is no setting; {hint} Known settings: {', '.join(_FIELDS)}.")
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8, or delete it to get the defaults.") from None
+    except OSError as error:
+        raise HomeError(f"The settings {path} cannot be read: {error.strerror}. Give yourself read permission.") from error
+
+
+def _table(text: str, path: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is not valid TOML: {error}. Put that line right, or delete the file to get the defaults.") from None
+
+
+def _typed(value: Any) -> str:
+    if value is None or value == ():
+        return "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _shown(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 80 else shown[:77] + "..."
+
+
+def _replace(path: str, text: str) -> None:
+    """Put a whole new file in the place of the old one, owner-only; a reader sees the one or the other.
+
+    A linked config.toml (dotfiles) stays a link: the file it points to is replaced.
+    """
+    path = os.path.realpath(path)
+    draft = f"{path}.{secrets.token_hex(4)}"
+    try:
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    except OSError as error:
+        if os.path.exists(draft):
+            os.unlink(draft)
+        raise HomeError(f"{path} cannot be written: {error.strerror}. Free some space or give yourself write permission.") from error
+
+
+def with_value(text: str, key: str, value: object) -> str:
+    """The valid TOML `text` with this top-level key set, or removed when the value is None; a comment behind it stays.
+
+    `value` is a string, number, boolean, or a list or tuple of strings.
+    """
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    written = "" if value is None else f"{key} = {_spelled(value)}"
+    statements = _statements(text)
+    for at, statement in enumerate(statements):
+        if key in _parsed(statement):
+            comment = _comment(statement)
+            statements[at] = f"{written}{'  ' if comment else ''}{comment}{line_end}" if written else ""
+            return "".join(statements)
+    if not written:
+        return text
+    return f"{text}{line_end if text and not text.endswith(line_end) else ''}{written}{line_end}"
+
+
+def _statements(text: str) -> list[str]:
+    """The lines of the text, where a value over several lines is one; joined they are the text."""
+    statements, pending = [], ""
+    for line in re.findall(r"[^\n]*\n|[^\n]+", text):
+        pending += line
+        if _parsed(pending) is not None:
+            statements.append(pending)
+            pending = ""
+    return statements
+
+
+def _parsed(statement: str) -> Any:
+    try:
+        return tomllib.loads(statement)
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _comment(statement: str) -> str:
+    """The comment behind the value: from the first # before which the value is already whole."""
+    for at, char in enumerate(statement):
+        if char == "#" and _parsed(statement[:at]) == _parsed(statement):
+            return statement[at:].rstrip()
+    return ""
+
+
+def _spelled(value: object) -> str:
+    """A value as TOML: JSON's spelling, but for DEL, which TOML wants escaped."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,69 @@
+"""One request as a route sees it: the engine, the time, and what the caller may do. Routes take it as a parameter of type `Visiting`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import uuid4
+
+from fastapi import Depends, Request
+
+from scrubjay.engine.core import Core
+from scrubjay.errors import NotFound
+from scrubjay.http_api.permissions import Leave
+from scrubjay.models import requests
+from scrubjay.models.envelopes import envelope
+from scrubjay.models.records import AnyRecord
+from scrubjay.models.results import Result
+
+SOURCE = "api"  # of what is written over HTTP, where the request names none
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One request. `now` is when it came."""
+
+    core: Core
+    leave: Leave
+    now: datetime
+
+    async def seen(self, tags: str | Iterable[str] | None) -> tuple[str, ...]:
+        """The scopes that a read with these tags looks in; see `Leave.reads`."""
+        return self.leave.reads(tags, await self.core.store.names.scopes())
+
+    async def find(self, id: str) -> AnyRecord | None:
+        """The record of any kind that has this id, None also where the caller does not reach it."""
+        record = await self.core.find(id)
+        return record if record is not None and self.leave.reaches(record.scope) else None
+
+    async def get(self, id: str) -> AnyRecord:
+        """As `find`.
+
+        Raises:
+            NotFound: there is none.
+        """
+        if (record := await self.find(id)) is None:
+            raise NotFound(f"Nothing here has the id {id[:80]!r}.")
+        return record
+
+    async def write(
+        self,
+        kind: Literal["turn", "memory", "document", "forget", "restore", "review"],
+        request: requests.Request,
+        *,
+        scope: str,
+        source: str = SOURCE,
+    ) -> Any:
+        """Take one write into a scope that `leave.writes_to` gave; it is durable when this returns. The result of that kind."""
+        made: Result = await self.core.write(envelope(kind, request, id=uuid4().hex, scope=scope, source=source, at=self.now))
+        return made
+
+
+async def _visit(request: Request) -> Visit:
+    engine = request.app.state.engine
+    return Visit(await engine.core(), request.state.leave, engine.clock())
+
+
+Visiting = Annotated[Visit, Depends(_visit)]

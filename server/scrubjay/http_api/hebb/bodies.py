@@ -1,0 +1,213 @@
+"""The bodies of Hebb Mind's API: what its clients send and parse. Knows fields, ranges and defaults, not where values come from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from scrubjay.engine.core import Core
+from scrubjay.models import records
+from scrubjay.models.fields import MAX_MEMORY, Flag, Importance, Metadata, PartitionId, Tag, Text
+from scrubjay.models.requests import Neighbours, Query, Share, Tags, Weight
+from scrubjay.search.hits import whole
+
+T = TypeVar("T")
+RESERVED_SOURCE = "engine:"  # what we make ourselves
+
+
+class Body(BaseModel):
+    """What a client sends; fields that we do not know are passed over, as its own server does."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Answer(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+def _tags(value: object) -> object:
+    """Tags as Hebb's clients write them: blanks become dashes, for a project's folder may have some."""
+    return [re.sub(r"\s+", "-", tag.strip()) if isinstance(tag, str) else tag for tag in value] if isinstance(value, list) else value
+
+
+def _known(value: object) -> object:
+    """Metadata without the fields that say nothing; its clients send `session_id: null`."""
+    return {key: each for key, each in value.items() if each is not None} if isinstance(value, dict) else value
+
+
+def _placed(metadata: dict[str, Any]) -> dict[str, Any]:
+    session, turn = metadata.get("session_id"), metadata.get("turn")
+    if session is not None and not (isinstance(session, str) and session.strip()):
+        raise ValueError("session_id must be a text that names a session")
+    if turn is not None and (isinstance(turn, bool) or not isinstance(turn, int) or turn < 0):
+        raise ValueError("turn must be a whole number of at least 0")
+    return metadata
+
+
+def _not_ours(source: str) -> str:
+    if source.startswith(RESERVED_SOURCE):
+        raise ValueError(f"sources that begin with {RESERVED_SOURCE!r} are Scrubjay's own; name another")
+    return source
+
+
+SomeTags = Annotated[Tags, BeforeValidator(_tags)]
+SomeMetadata = Annotated[Metadata, BeforeValidator(_known), AfterValidator(_placed)]
+Content = Annotated[Text, Field(max_length=MAX_MEMORY, description="What to keep, in at most 10,000 characters.")]
+Source = Annotated[Text, Field(max_length=60), AfterValidator(_not_ours)]
+AnyTag = Annotated[Tag, BeforeValidator(lambda value: re.sub(r"\s+", "-", value.strip()) if isinstance(value, str) else value)]
+
+
+class MemoryCreate(Body):
+    """One memory to keep. The same words again are the same memory, unless `metadata` names another session and turn."""
+
+    content: Content
+    partition_id: PartitionId = "mem_hippocampus"
+    importance_score: Importance = 5.0
+    tags: SomeTags = []
+    metadata: SomeMetadata = {}
+    source: Annotated[Source | None, Field(description="Where it is from; left out, api.")] = None
+
+
+class MemoryUpdate(Body):
+    """What to change of a memory; what is left out stays. `metadata` replaces all of it."""
+
+    content: Content | None = None
+    importance_score: Importance | None = None
+    tags: SomeTags | None = None
+    metadata: SomeMetadata | None = None
+
+
+class Memory(Answer):
+    """A memory: a fact, or a turn of a session, which is one in `mem_episodic`."""
+
+    id: str
+    partition_id: str
+    content: str
+    importance_score: float
+    tags: list[str]
+    metadata: dict[str, Any]
+    source: str | None
+    created_at: datetime
+    updated_at: datetime
+    last_accessed_at: datetime
+    access_count: int
+    expires_at: datetime | None
+
+
+class RelatedMemory(Memory):
+    """A memory beside the results, and why it is there."""
+
+    reason: Literal["window", "relation", "tag", "entity"]
+    via: str | None = Field(default=None, description="What it shares with a result, or the id of the result it is linked to.")
+
+
+class Page(Answer, Generic[T]):
+    items: list[T]
+    total: int
+    offset: int
+    limit: int
+
+
+class MemoryQuery(Body):
+    """score = (weight_relevance * relevance + weight_importance * importance / 10 + weight_recency * recency) / the sum of the weights."""
+
+    query: Query
+    top_k: Annotated[int, Field(strict=True, ge=1, le=100)] = 10
+    partition_ids: Annotated[list[PartitionId] | None, Field(max_length=1_000, description="Only these; none or left out, all.")] = None
+    tags: Annotated[SomeTags | None, Field(description="Only memories that carry all of these.")] = None
+    weight_relevance: Weight = 1.0
+    weight_importance: Weight = 1.0
+    weight_recency: Weight = 1.0
+    prev_turns: Annotated[Neighbours, Field(description="Turns before each result to bring along, of its session and partition.")] = 0
+    next_turns: Annotated[Neighbours, Field(description="Turns after each result to bring along.")] = 0
+    min_score: Annotated[Share | None, Field(description="Least score of a result; 0 or left out, any.")] = None
+    strict_recall: Annotated[Flag, Field(description="Where no min_score is given: only what is likely about the query.")] = False
+    filter_score: Annotated[Share | None, Field(description="Another name of min_score, which wins over it.")] = None
+
+    @model_validator(mode="after")
+    def _weighed(self) -> Self:
+        if self.weight_relevance + self.weight_importance + self.weight_recency == 0:
+            raise ValueError("weight_relevance, weight_importance and weight_recency are all 0; make at least one of them positive")
+        return self
+
+
+Part = Annotated[float, Field(ge=0, le=1)]
+
+
+class SearchResult(Answer):
+    memory: Memory
+    score: Part
+    recency_score: Part
+    importance_score_normalized: Part
+    relevance_score: Part
+
+
+class SearchResponse(Answer):
+    """`results` by score, best first; `related`: the window's turns, then memories tied to the first results, none twice."""
+
+    results: list[SearchResult]
+    related: list[RelatedMemory]
+
+
+class IngestRequest(Body):
+    """A conversation as it was exported. Its turns are recorded as turns, in `mem_episodic`; sent again, nothing is recorded twice."""
+
+    content: Annotated[Text, Field(max_length=500_000)]
+    format_hint: Annotated[str | None, Field(max_length=100, description="claude_code, chatgpt or plain; else it is recognised.")] = None
+    partition_id: PartitionId = "mem_hippocampus"
+    importance_score: Importance = 5.0
+    source: Source | None = "ingest"
+
+
+class IngestResponse(Answer):
+    format_detected: Literal["claude_code", "chatgpt", "plain"]
+    turns_parsed: int
+    memories_created: int
+    warnings: list[str]
+
+
+async def as_memories(core: Core, found: Sequence[records.Memory | records.Turn]) -> list[Memory]:
+    """Each record as a memory; one with older versions was created when the first of them was."""
+    roots = {record.root_id for record in found if isinstance(record, records.Memory) and record.root_id != record.id}
+    first = await core.store.get(records.Memory, roots, columns=["id", "created_at"]) if roots else {}
+    return [_fact(record, first.get(record.root_id)) if isinstance(record, records.Memory) else _turn(record) for record in found]
+
+
+async def as_memory(core: Core, record: records.Memory | records.Turn) -> Memory:
+    """One record as a memory, with what was noted of its accesses and is not yet written."""
+    (made,) = await as_memories(core, [core.access.counted(record)])
+    return made
+
+
+def _fact(record: records.Memory, first: records.Memory | None) -> Memory:
+    return Memory(
+        id=record.root_id,
+        content=record.content,
+        metadata=record.metadata,
+        created_at=first.created_at if first else record.created_at,
+        **_common(record),
+    )
+
+
+def _turn(record: records.Turn) -> Memory:
+    place = {"session_id": record.session_id, "turn": record.turn}
+    return Memory(
+        id=record.id, content=whole(record), metadata={**record.metadata, **place}, created_at=record.started_at, **_common(record)
+    )
+
+
+def _common(record: records.Memory | records.Turn) -> dict[str, Any]:
+    return {
+        "partition_id": record.partition_id,
+        "importance_score": record.importance_score,
+        "tags": list(record.tags),
+        "source": record.source,
+        "updated_at": record.updated_at,
+        "last_accessed_at": record.last_accessed_at,
+        "access_count": record.access_count,
+        "expires_at": record.expires_at,
+    }

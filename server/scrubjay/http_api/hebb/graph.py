@@ -1,0 +1,191 @@
+"""`/api/v1/graph`: which tags occur together, computed from what is stored when it is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+
+from scrubjay.errors import InputError, NotFound
+from scrubjay.http_api.hebb.bodies import Answer
+from scrubjay.http_api.hebb.context import Stay, Staying
+from scrubjay.store.counts import tagged
+
+router = APIRouter(prefix="/api/v1/graph")
+MISSING: dict[int | str, dict[str, Any]] = {404: {"description": "No memory carries this tag."}}
+TagPath = Annotated[str, Path(min_length=1, max_length=100)]
+
+
+class TagNode(Answer):
+    """A tag, the memories that carry it (at most 100 of them), and how many do."""
+
+    id: str
+    label: str
+    description: str = ""
+    memory_ids: list[str]
+    weight: float
+
+
+class TagEdge(Answer):
+    """Two tags that `weight` memories carry together."""
+
+    source: str
+    target: str
+    relation: str = "together"
+    weight: float
+
+
+class GraphState(Answer):
+    nodes: list[TagNode]
+    edges: list[TagEdge]
+    version: int = 1
+
+
+class GraphQuery(Answer):
+    nodes: list[TagNode]
+    edges: list[TagEdge]
+    paths: list[list[str]] | None = None
+
+
+@router.get("/tags", response_model=list[TagNode], summary="List tags, the most used first")
+async def tags(stay: Staying, q: Annotated[str | None, Query(max_length=100, description="A part of the tag.")] = None) -> list[TagNode]:
+    graph = await graph_of(stay)
+    return _nodes(graph, [tag for tag in graph.counts if q is None or q.lower() in tag.lower()])
+
+
+@router.get("/tags/{tag}", response_model=TagNode, responses=MISSING, summary="Read one tag")
+async def tag(stay: Staying, tag: TagPath) -> TagNode:
+    graph = await graph_of(stay)
+    if tag not in graph.counts:
+        raise NotFound(f"No memory carries the tag {tag!r}. GET /api/v1/graph/tags lists those that are carried.")
+    return _nodes(graph, [tag])[0]
+
+
+@router.get("/neighbors/{tag}", response_model=GraphQuery, summary="The tags around one")
+async def neighbors(stay: Staying, tag: TagPath, depth: Annotated[int, Query(ge=1, le=5)] = 1) -> GraphQuery:
+    """The tag and those at most `depth` steps away, nearest first, with the edges between them; empty for a tag that nothing carries."""
+    graph = await graph_of(stay)
+    found = graph.around(tag, depth)
+    return GraphQuery(nodes=_nodes(graph, found), edges=_edges(graph, found))
+
+
+@router.get("/path", response_model=GraphQuery, summary="The shortest way between two tags")
+async def path(
+    stay: Staying,
+    start: Annotated[str | None, Query(alias="from", max_length=100)] = None,
+    end: Annotated[str | None, Query(alias="to", max_length=100)] = None,
+    source: Annotated[str | None, Query(max_length=100, description="Another name of `from`.")] = None,
+    target: Annotated[str | None, Query(max_length=100, description="Another name of `to`.")] = None,
+) -> GraphQuery:
+    """`paths` is empty where no way leads from one to the other."""
+    first, last = start or source, end or target
+    if not first or not last:
+        raise InputError("Name both ends of the way: ?from=TAG&to=TAG.")
+    graph = await graph_of(stay)
+    way = graph.path(first, last)
+    steps = {frozenset(pair) for pair in pairwise(way)}
+    edges = [edge for edge in _edges(graph, way) if {edge.source, edge.target} in steps]
+    return GraphQuery(nodes=_nodes(graph, way), edges=edges, paths=[way] if way else [])
+
+
+@router.get("/export", response_model=GraphState, summary="The whole graph")
+async def export(stay: Staying) -> GraphState:
+    """At most the 2,000 most used tags and the 10,000 heaviest edges."""
+    graph = await graph_of(stay)
+    return GraphState(nodes=_nodes(graph, graph.counts), edges=_edges(graph, graph.counts))
+
+
+async def graph_of(stay: Stay) -> TagGraph:
+    """The graph of what a visit sees."""
+    core = stay.visit.core
+    await core.writer.drain()
+    await core.store.flush()
+    found = await tagged(core.store, await stay.reads(), stay.visit.now, MOST_RECORDS)
+    return await asyncio.to_thread(tag_graph, found)  # of 50,000 records it takes a second, and others are served meanwhile
+
+
+def _nodes(graph: TagGraph, tags: Iterable[str]) -> list[TagNode]:
+    return [TagNode(id=tag, label=tag, memory_ids=list(graph.carriers[tag]), weight=graph.counts[tag]) for tag in tags]
+
+
+def _edges(graph: TagGraph, tags: Iterable[str]) -> list[TagEdge]:
+    return [TagEdge(source=left, target=right, weight=count) for (left, right), count in graph.among(tags).items()]
+
+
+MOST_RECORDS = 50_000  # that are looked at
+MOST_TAGS = 2_000  # of one graph, the most used ones
+MOST_EDGES = 10_000  # the heaviest ones
+MOST_IDS = 100  # of records, named with a tag
+TAGS_PAIRED = 20  # of one record; all pairs of a hundred tags would be 4,950 edges
+
+
+@dataclass(frozen=True)
+class TagGraph:
+    """`carriers` are the records that carry a tag, at most `MOST_IDS`; `counts` are all of them; `edges` count the records of a pair."""
+
+    counts: Mapping[str, int]
+    carriers: Mapping[str, Sequence[str]]
+    edges: Mapping[tuple[str, str], int]  # each pair once, in order of the alphabet
+
+    def beside(self, tag: str) -> list[str]:
+        """The neighbours of a tag, the one it shares most records with first."""
+        found = [(count, right if left == tag else left) for (left, right), count in self.edges.items() if tag in (left, right)]
+        return [other for _, other in sorted(found, key=lambda each: (-each[0], each[1]))]
+
+    def around(self, tag: str, depth: int) -> list[str]:
+        """A tag and those at most `depth` steps away, nearest first; none for a tag that nobody carries."""
+        return list(self._steps(tag, depth))
+
+    def path(self, start: str, end: str) -> list[str]:
+        """The tags from one to another by the fewest steps, both included; none where no way leads."""
+        came_from = self._steps(start, len(self.counts))
+        way = [end] if end in came_from else []
+        while way and (before := came_from[way[-1]]) is not None:
+            way.append(before)
+        return way[::-1]
+
+    def among(self, tags: Iterable[str]) -> dict[tuple[str, str], int]:
+        """The edges between these tags."""
+        known = set(tags)
+        return {pair: count for pair, count in self.edges.items() if known.issuperset(pair)}
+
+    def _steps(self, start: str, depth: int) -> dict[str, str | None]:
+        """The tags within reach, nearest first, each with the one before it on its way."""
+        if start not in self.counts:
+            return {}
+        neighbours: dict[str, list[tuple[int, str]]] = {}
+        for (left, right), count in self.edges.items():
+            neighbours.setdefault(left, []).append((-count, right))
+            neighbours.setdefault(right, []).append((-count, left))
+        found: dict[str, str | None] = {start: None}
+        waiting = deque([(start, 0)])
+        while waiting:
+            tag, far = waiting.popleft()
+            if far == depth:
+                continue
+            for _, other in sorted(neighbours.get(tag, ())):
+                if other not in found:
+                    found[other] = tag
+                    waiting.append((other, far + 1))
+        return found
+
+
+def tag_graph(tagged: Iterable[tuple[str, Sequence[str]]]) -> TagGraph:
+    """The graph of records, given as (id, tags)."""
+    counts: Counter[str] = Counter()
+    pairs: Counter[tuple[str, str]] = Counter()
+    carriers: dict[str, list[str]] = {}
+    for id, tags in tagged:
+        counts.update(tags)
+        pairs.update(combinations(sorted(set(tags))[:TAGS_PAIRED], 2))
+        for tag in tags:
+            if len(named := carriers.setdefault(tag, [])) < MOST_IDS:
+                named.append(id)
+    kept = dict(sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:MOST_TAGS])
+    heaviest = sorted(((pair, count) for pair, count in pairs.items() if kept.keys() >= set(pair)), key=lambda each: (-each[1], each[0]))
+    return TagGraph(kept, {tag: carriers[tag] for tag in kept}, dict(heaviest[:MOST_EDGES]))

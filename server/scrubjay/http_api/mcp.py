@@ -1,0 +1,66 @@
+"""MCP over streamable HTTP: the server that the pipe serves, behind the same door as every route. Knows who calls from the leave of the
+request and from the scope it names; does not know what the tools do.
+
+Every request stands by itself, in both eras of the protocol: the tools ask clients nothing, so a session would hold nothing, and any of
+several engines can answer the next request.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
+
+from scrubjay.engine.caller import Caller, set_caller
+from scrubjay.engine.engine import Engine
+from scrubjay.errors import InputError
+from scrubjay.http_api.door import LONGEST_BODY
+from scrubjay.http_api.permissions import DEFAULT_TAG, Leave
+from scrubjay.http_api.refusals import refusal, status_of
+from scrubjay.mcp_server.server import build_server
+from scrubjay.models.fields import USER_SCOPE
+
+PATH = "/mcp"
+SCOPE_HEADER = "X-Scrubjay-Scope"
+
+
+class McpOverHttp:
+    """The ASGI application behind `/mcp`; it answers within `running`."""
+
+    def __init__(self, engine: Engine) -> None:
+        # Host, Origin and size are the door's to check; the SDK's own limit must only not be the smaller one.
+        self._sessions = StreamableHTTPSessionManager(build_server(engine), stateless=True, max_request_body_size=LONGEST_BODY)
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """What answers lives in this block, and ends with it."""
+        async with self._sessions.run():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        if request.method != "POST":  # GET would open a stream on which nothing is ever sent, DELETE end a session that does not exist
+            sentence = "MCP is spoken here by POST, one message a request."
+            await refusal(request, 405, sentence, {"Allow": "POST"})(scope, receive, send)
+            return
+        try:
+            set_caller(_caller(request))
+        except InputError as error:
+            await refusal(request, status_of(error), str(error))(scope, receive, send)
+            return
+        await self._sessions.handle_request(scope, receive, send)
+
+
+def _caller(request: Request) -> Caller:
+    """Who calls: the scope of the header or the query, else the token's, else that of a write without a tag.
+
+    Raises:
+        InputError, Forbidden: as `Leave.own`.
+    """
+    leave: Leave = request.state.leave
+    named = request.headers.get(SCOPE_HEADER) or request.query_params.get("scope") or None
+    scope = USER_SCOPE if named == USER_SCOPE and leave.tag is None else leave.own(named) or DEFAULT_TAG
+    return Caller(scope=scope, confined=leave.tag is not None, read_only=leave.read_only)

@@ -1,0 +1,162 @@
+"""The served OpenAPI document: what FastAPI computes from the routes, and what holds for all of them. Knows the refusals of each family and
+who may answer so; does not know the routes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from scrubjay import VERSION
+from scrubjay.http_api.refusals import HEBB
+
+ABOUT = """\
+The memory of a coding assistant, on your machine: the routes of supermemory's clients (`/v3`, `/v4`, and `/ns/{namespace}` of version 5) \
+and of Hebb Mind's (`/api/v1`), over the same records as the MCP tools. MCP itself is spoken at `/mcp` (streamable HTTP, by POST).
+
+A container tag and a namespace are the same thing: a scope, which nothing crosses. `user` and `*` are reserved and refused with 400; an \
+id of a scope that the caller does not reach is 404. Without a tag a write goes to `sm_project_default`, and a read sees every scope but \
+`user`. On the server's own machine any key opens as long as no token was made (`scrubjay token add`); a token may be bound to one \
+tag, or to reading. What only a hosted service can do (connections, settings, billing, scoped keys, feedback) answers 501.
+"""
+SUPERMEMORY = "supermemory 3 and 4"
+NAMESPACES = "supermemory 5"
+HEBB_MIND = "Hebb Mind"
+FAMILIES = {
+    SUPERMEMORY: "Documents, memories and search by container tag: Python client 3, npm client 4.",
+    NAMESPACES: "Documents, memories and search by namespace: Python client 5.",
+    HEBB_MIND: "Turns and facts in partitions, with weights and windows.",
+}
+_METHODS = frozenset({"get", "put", "post", "delete", "patch"})
+_EVERYWHERE = {
+    "401": "A key is needed, or the one that was sent opens nothing.",
+    "403": "The key may not do that or does not reach that tag, or a page of a foreign origin asks.",
+    "413": "The request is larger than 55 MB.",
+    "421": "The Host header names another server.",
+    "429": "Too many requests from one caller; Retry-After says when to come again.",
+    "500": "A mistake of the server; trying again is safe.",
+    "503": "The engine cannot work at the moment; the sentence says why.",
+}
+_SENTENCE = {"type": "string", "description": "What was wrong, and what to do."}
+_SCHEMAS: dict[str, Any] = {
+    "Refusal": {
+        "type": "object",
+        "title": "Refusal",
+        "required": ["error"],
+        "properties": {"error": _SENTENCE, "details": {"type": "string"}},
+    },
+    "Misfit": {
+        "type": "object",
+        "title": "Misfit",
+        "description": "The request does not fit; one entry a mistake.",
+        "required": ["success", "error"],
+        "properties": {
+            "success": {"type": "boolean", "const": False},
+            "error": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "required": ["message", "path"],
+                    "properties": {"message": _SENTENCE, "path": {"type": "array", "items": {"type": ["string", "integer"]}}},
+                },
+            },
+        },
+    },
+    "HebbRefusal": {"type": "object", "title": "HebbRefusal", "required": ["detail"], "properties": {"detail": _SENTENCE}},
+    "HebbMisfit": {
+        "type": "object",
+        "title": "HebbMisfit",
+        "description": "The request does not fit; one entry a mistake.",
+        "required": ["detail"],
+        "properties": {
+            "detail": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "required": ["type", "loc", "msg"],
+                    "properties": {
+                        "type": {"type": "string"},
+                        "loc": {"type": "array", "items": {"type": ["string", "integer"]}},
+                        "msg": _SENTENCE,
+                    },
+                },
+            }
+        },
+    },
+}
+
+
+def describe(app: FastAPI) -> None:
+    """Let the application serve this document at `/openapi.json`; it is made at the first request."""
+
+    def made() -> dict[str, Any]:
+        if not app.openapi_schema:
+            app.openapi_schema = _document(app)
+        return app.openapi_schema
+
+    app.openapi = made  # type: ignore[method-assign]
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    document = get_openapi(
+        title="Scrubjay",
+        version=VERSION,
+        summary="The memory of a coding assistant",
+        description=ABOUT,
+        routes=app.routes,
+        servers=[{"url": "/", "description": "Where this document was read"}],
+        tags=[{"name": name, "description": says} for name, says in FAMILIES.items()],
+    )
+    parts = document.setdefault("components", {})
+    schemas = parts.setdefault("schemas", {})
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)  # FastAPI's own, which we do not answer with
+    schemas.update(_SCHEMAS)
+    parts["securitySchemes"] = {
+        "bearer": {"type": "http", "scheme": "bearer", "description": "A key of `scrubjay token add`; any, where none was made."}
+    }
+    for path, item in document["paths"].items():
+        for method in _METHODS & item.keys():
+            _complete(item[method], path, schemas)
+    return document
+
+
+def _may_be_empty(body: dict[str, Any], schemas: dict[str, Any]) -> bool:
+    """Whether a body is a form of which no field is needed: FastAPI says of every form that there must be one."""
+    form = body["content"].get("multipart/form-data", {}).get("schema", {})
+    return "$ref" in form and "required" not in schemas[form["$ref"].rpartition("/")[2]]
+
+
+def _complete(operation: dict[str, Any], path: str, schemas: dict[str, Any]) -> None:
+    """An operation with its family, its key, and the answers that any operation of that family may give."""
+    hebb = path.startswith(HEBB)
+    operation["tags"] = [HEBB_MIND if hebb else SUPERMEMORY if path.startswith(("/v3", "/v4")) else NAMESPACES]
+    operation["security"] = [{"bearer": []}, {}]
+    if "requestBody" in operation and _may_be_empty(operation["requestBody"], schemas):
+        operation["requestBody"]["required"] = False
+    answers = operation["responses"]
+    family, one = ("Hebb", "detail") if hebb else ("", "error")
+    of_fastapi = answers.pop("422", None)
+    misfit = {"description": f"The request does not fit; {one} lists each mistake, or is one sentence."}
+    either = {"oneOf": [_ref(f"{family}Refusal"), _ref(f"{family}Misfit")]}
+    if hebb and of_fastapi is not None:
+        answers["422"] = {"description": misfit["description"], **_json(either)}
+        answers.setdefault("400", {"description": "The request cannot be understood or is out of range.", **_json(_ref("HebbRefusal"))})
+    else:
+        answers.setdefault("400", {**misfit, **_json(either)})
+    for status, says in _EVERYWHERE.items():
+        answers.setdefault(status, {"description": says, **_json(_ref(f"{family}Refusal"))})
+    for status in ("404", "409", "422"):
+        if status in answers and "content" not in answers[status]:
+            answers[status].update(_json(_ref(f"{family}Refusal")))
+    operation["responses"] = dict(sorted(answers.items()))
+
+
+def _ref(name: str) -> dict[str, Any]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _json(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"content": {"application/json": {"schema": schema}}}

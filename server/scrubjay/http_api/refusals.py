@@ -1,0 +1,110 @@
+"""Errors as each family of clients parses them. Knows statuses and shapes; the sentences are the errors' own.
+
+supermemory: {"error": sentence}, and for a body that does not fit {"success": false, "error": [{"message", "path"}]}.
+Hebb Mind: {"detail": ...}.
+409 and 5xx make clients try again three times, so nothing permanent is answered with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.routing import BaseRoute, Match, Route
+
+from scrubjay.errors import InputError, NotFound, ScrubjayError
+from scrubjay.http_api.permissions import Forbidden
+
+HEBB = "/api/"  # where Hebb Mind's routes begin
+NAMESPACES = "/ns/"  # and those of version 5 of supermemory
+_NOUNS = frozenset({"document", "search", "profile", "list", "memories", "connectors"})  # that follow a namespace there
+
+
+def refuse(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
+    """Answer every error of this application, whose routes these are."""
+
+    @app.exception_handler(ScrubjayError)
+    async def _known(request: Request, error: ScrubjayError) -> JSONResponse:
+        return refusal(request, status_of(error), str(error))
+
+    @app.exception_handler(HTTPException)
+    async def _http(request: Request, error: HTTPException) -> JSONResponse:
+        if error.status_code == 404 and (sentence := misnamed(request.url.path)):
+            return refusal(request, 400, sentence)
+        if error.status_code == 405:
+            verbs = ", ".join(_verbs(request, routes)) or "nothing"
+            return refusal(request, 405, f"{request.method} does nothing here; {verbs} does.", {"Allow": verbs})
+        return refusal(request, error.status_code, str(error.detail), error.headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        if request.url.path.startswith(HEBB):
+            return JSONResponse({"detail": [{key: each[key] for key in ("type", "loc", "msg")} for each in error.errors()]}, 422)
+        return JSONResponse({"success": False, "error": [_problem(each) for each in error.errors()]}, 400)
+
+    @app.exception_handler(Exception)  # the outermost edge
+    async def _unforeseen(request: Request, error: Exception) -> JSONResponse:
+        called = f"{request.method} {request.scope.get('path', '')[:80]}"
+        return refusal(request, 500, request.app.state.engine.unforeseen(called, error))
+
+
+def refusal(request: Request, status: int, sentence: str, headers: Any = None) -> JSONResponse:
+    """One refusal in the shape of the family that the path belongs to."""
+    name = "detail" if request.url.path.startswith(HEBB) else "error"
+    return JSONResponse({name: sentence}, status, headers=headers)
+
+
+def misnamed(path: str) -> str | None:
+    """What to say of a path that no route answers because its namespace is empty or holds a slash, which clients do not escape."""
+    if not path.startswith(NAMESPACES):
+        return None
+    name, *rest = path.removeprefix(NAMESPACES).split("/")
+    if name and (not rest or rest[0] in _NOUNS):
+        return None
+    return (
+        f"{path[:120]} names no namespace: it is called by 1 to 100 letters, digits or . _ : -, so it is neither empty nor holds a slash."
+    )
+
+
+def status_of(error: ScrubjayError) -> int:
+    """The status of an error that we raise on purpose."""
+    if isinstance(error, NotFound):
+        return 404
+    if isinstance(error, Forbidden):
+        return 403
+    return 400 if isinstance(error, InputError) else 503
+
+
+def _verbs(request: Request, routes: Iterable[BaseRoute]) -> list[str]:
+    """What may be done at this path; the router itself names only the verbs of the first route that has it."""
+    shown = [route for route in routes if isinstance(route, Route) and route.include_in_schema]
+    paths = {route.path for route in shown if route.matches(request.scope)[0] is not Match.NONE}
+    closest = min(paths, key=lambda path: (path.count("{"), -len(path)), default=None)  # /documents/list is also one of /documents/{id}
+    return sorted({verb for route in shown if route.path == closest for verb in route.methods or ()})
+
+
+def _problem(error: Any) -> dict[str, Any]:
+    path = list(error["loc"][1:])  # the first part says where in the request: body, query or path
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return {"message": f"{'.'.join(map(str, path)) or 'the body'}: {message}", "path": path}
+
+
+def absent(reasons: Mapping[str, str]) -> APIRouter:
+    """A router that answers each path, whatever the verb, with its sentence.
+
+    It stays out of the OpenAPI document: a server that answers 501 on purpose would fail every test made from its own document.
+    """
+    router = APIRouter(include_in_schema=False)
+    for path, sentence in reasons.items():
+        _answer(router, path, sentence)
+    return router
+
+
+def _answer(router: APIRouter, path: str, sentence: str) -> None:
+    @router.api_route(path, methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
+    async def nothing_here(request: Request) -> JSONResponse:
+        return refusal(request, 501, sentence)

@@ -1,0 +1,188 @@
+"""Routes of container tags: which there are, what is said of one, merging two and deleting one. Knows what each answers; what becomes of
+what is in a tag is known below (`engine.scopes`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+from pydantic import Field
+
+from scrubjay.engine.verbs import scopes
+from scrubjay.errors import InputError, NotFound
+from scrubjay.home.scope_settings import LONGEST_NAME, ScopeSettings
+from scrubjay.http_api.context import SOURCE, Visit, Visiting
+from scrubjay.http_api.supermemory_v4.bodies import Part, iso
+from scrubjay.http_api.supermemory_v4.document_bodies import LONGEST_CONTEXT, TagList
+from scrubjay.models.fields import Text
+from scrubjay.store.counts import Holding
+
+TagInPath = Annotated[str, Path(description="The container tag.")]
+_UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "Nothing is kept under this tag, and nothing is said of it."}}
+
+router = APIRouter()
+
+
+class ListedTag(Part):
+    """A tag and how much can be found under it."""
+
+    id: str
+    container_tag: str
+    name: str
+    description: str | None
+    visibility: str
+    document_count: int
+    memory_count: int
+    last_activity_at: str | None
+    created_at: str | None
+    updated_at: str | None
+    is_experimental: bool
+    is_nova: bool
+    emoji: str | None
+
+
+class TagSettings(Part):
+    """What is said of a tag."""
+
+    container_tag: str
+    name: str | None
+    entity_context: str | None
+    created_at: str | None
+    updated_at: str | None
+
+
+class TagChange(Part):
+    """What is to be said of a tag; what is left out stays, null takes it away."""
+
+    name: Annotated[Annotated[Text, Field(max_length=LONGEST_NAME)] | None, Field(description="What people call it.")] = None
+    entity_context: Annotated[
+        Annotated[str, Field(max_length=LONGEST_CONTEXT)] | None, Field(description="Background to everything under it.")
+    ] = None
+
+
+class Merge(Part):
+    """Which tags to merge."""
+
+    container_tags: Annotated[TagList, Field(min_length=1, description="Tags whose content moves; the target itself may be among them.")]
+    target_container_tag: Annotated[str, Field(description="The tag that gets everything.")]
+
+
+class Merged(Part):
+    """Everything is under the target; there is nothing to wait for."""
+
+    success: bool
+    status: str
+    merged_count: Annotated[int, Field(description="Documents, memories and turns that moved.")]
+    target_tag: str
+    deleted_tags: list[str]
+
+
+class DeletedTag(Part):
+    success: bool
+    container_tag: str
+    deleted_documents_count: int
+    deleted_memories_count: int
+
+
+@router.get("/v3/container-tags/list", response_model=list[ListedTag], summary="List container tags")
+async def list_tags(visit: Visiting) -> list[ListedTag]:
+    """Every tag that the caller reaches, the one with the latest change first."""
+    held, said = await scopes.held(visit.core), visit.core.scope_settings.all()
+    tags = [tag for tag in {**held, **said} if visit.leave.reaches(tag)]
+    return sorted((_listed(tag, held.get(tag), said.get(tag)) for tag in tags), key=lambda row: row.last_activity_at or "", reverse=True)
+
+
+@router.post("/v3/container-tags/merge", response_model=Merged, summary="Merge container tags", responses=_UNKNOWN)
+async def merge(visit: Visiting, body: Merge) -> Merged:
+    """Moves everything under some tags to another one, at once; a document whose customId both use is kept twice."""
+    target = visit.leave.writes_to(body.target_container_tag)
+    sources = [visit.leave.writes_to(tag) for tag in dict.fromkeys(body.container_tags) if tag != target]
+    if not sources:
+        raise InputError("containerTags names only the target. Name a tag whose content is to move.")
+    for tag in sources:
+        await _known(visit, tag)
+    moved = [await scopes.merge(visit.core, tag, target) for tag in sources]
+    return Merged(success=True, status="completed", merged_count=sum(moved), target_tag=target, deleted_tags=sources)
+
+
+@router.get(
+    "/v3/container-tags/merge/{merge_id}",
+    status_code=404,
+    response_model=None,
+    summary="How far a merge is",
+    responses={404: {"description": "Always: a merge is done when it is answered."}},
+)
+async def merge_status(visit: Visiting, merge_id: Annotated[str, Path(description="Of a merge.")]) -> None:
+    """No merge is ever waiting."""
+    raise NotFound("A merge is done when its call is answered, so there is none to wait for.")
+
+
+@router.get("/v3/container-tags/{tag}", response_model=TagSettings, summary="Read a container tag", responses=_UNKNOWN)
+async def read(visit: Visiting, tag: TagInPath) -> TagSettings:
+    """What is said of a tag."""
+    own = str(visit.leave.own(tag))
+    held = await _known(visit, own)
+    return _settings(own, visit.core.scope_settings.of(own), held)
+
+
+@router.patch("/v3/container-tags/{tag}", response_model=TagSettings, summary="Change what is said of a container tag")
+async def change(visit: Visiting, tag: TagInPath, body: TagChange) -> TagSettings:
+    """Names a tag or describes its content; one that is not there yet begins with it."""
+    own = visit.leave.writes_to(tag)
+    values: dict[str, Any] = {}
+    if "name" in body.model_fields_set:
+        values["name"] = body.name
+    if "entity_context" in body.model_fields_set:
+        values["supporting_context"] = body.entity_context
+    said = await visit.core.scope_settings.change(own, lambda held: replace(held, **values), visit.now)
+    return _settings(own, said, (await scopes.held(visit.core, own)).get(own))
+
+
+@router.delete("/v3/container-tags/{tag}", response_model=DeletedTag, summary="Delete a container tag", responses=_UNKNOWN)
+async def delete(visit: Visiting, tag: TagInPath) -> DeletedTag:
+    """Deletes everything under a tag for good: documents, memories and turns with their bytes, and what is said of it."""
+    own = visit.leave.writes_to(tag)
+    await _known(visit, own)
+    had = await scopes.delete(visit.core, own, SOURCE)
+    documents, memories = (had.documents, had.memories) if had else (0, 0)
+    return DeletedTag(success=True, container_tag=own, deleted_documents_count=documents, deleted_memories_count=memories)
+
+
+async def _known(visit: Visit, tag: str) -> Holding | None:
+    held = (await scopes.held(visit.core, tag)).get(tag)
+    if held is None and tag not in visit.core.scope_settings.all():
+        raise NotFound(f"Nothing is kept under the container tag {tag!r}.")
+    return held
+
+
+def _settings(tag: str, said: ScopeSettings, held: Holding | None) -> TagSettings:
+    times = [at for at in (said.created_at, held and held.created_at) if at]
+    last = [at for at in (said.updated_at, held and held.updated_at) if at]
+    return TagSettings(
+        container_tag=tag,
+        name=said.name,
+        entity_context=said.supporting_context,
+        created_at=iso(min(times)) if times else None,
+        updated_at=iso(max(last)) if last else None,
+    )
+
+
+def _listed(tag: str, held: Holding | None, said: ScopeSettings | None) -> ListedTag:
+    settings = _settings(tag, said or ScopeSettings(), held)
+    return ListedTag(
+        id=tag,
+        container_tag=tag,
+        name=settings.name or tag,
+        description=settings.entity_context,
+        visibility="private",
+        document_count=held.documents if held else 0,
+        memory_count=held.memories if held else 0,
+        last_activity_at=settings.updated_at,
+        created_at=settings.created_at,
+        updated_at=settings.updated_at,
+        is_experimental=False,
+        is_nova=False,
+        emoji=None,
+    )

@@ -1,0 +1,410 @@
+"""Which record a path of `/v3/documents/{id}` means: by its id or its custom id, within what the caller reaches. Does not know what is done
+with it.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Body, Form, Path, Query, Response, UploadFile
+from pydantic import ValidationError
+
+from scrubjay.engine.verbs.filing import Filed
+from scrubjay.errors import InputError, NotFound
+from scrubjay.http_api.context import SOURCE, Visit, Visiting
+from scrubjay.http_api.supermemory_v4.document_bodies import (
+    MOST_PER_PAGE,
+    PER_PAGE,
+    Accepted,
+    AddedDocument,
+    Batch,
+    BatchAnswer,
+    BatchItem,
+    BulkAnswer,
+    BulkDelete,
+    ChangedDocument,
+    ChunkOfDocument,
+    Chunks,
+    DeleteError,
+    DocumentFields,
+    DocumentPage,
+    GraphPage,
+    InHand,
+    Listed,
+    Listing,
+    Paged,
+    Processing,
+    WholeDocument,
+    WithMemories,
+    entry,
+    listed,
+    pagination,
+)
+from scrubjay.http_api.uploads import text_of
+from scrubjay.models.filters import Filter
+from scrubjay.models.input_errors import sentences
+from scrubjay.models.records import AnyRecord, Document, Memory
+from scrubjay.models.requests import ForgetRecords
+from scrubjay.records.extracted import facts_of
+from scrubjay.records.memories import visible
+from scrubjay.search.document_search import COLUMNS
+from scrubjay.search.listing import Page, page
+from scrubjay.store import sql
+
+Id = Annotated[str, Path(description="Its id, or its customId.")]
+WithinTag = Annotated[
+    str | None, Query(alias="containerTag", description="The tag that it must be under; needed where two tags use one customId.")
+]
+
+
+async def record(visit: Visit, id: str, tag: str | None = None) -> AnyRecord:
+    """The record of any kind that has this id, else the document with this custom id; nothing that is forgotten.
+
+    Raises:
+        NotFound: there is none within the tag, or within the caller's reach.
+        InputError: documents of several tags have this custom id.
+    """
+    own = visit.leave.own(tag)
+    found = await visit.find(id)
+    if found is not None and found.forgotten_at is None and own in (None, found.scope):
+        return found
+    named = [row for row in await visit.core.filing.named(id, await visit.seen(own)) if row.forgotten_at is None]
+    if len(named) > 1:
+        tags = ", ".join(sorted(row.scope for row in named)[:5])
+        raise InputError(f"customId {id[:80]!r} is used under several tags ({tags}). Add ?containerTag=, or give the document's id.")
+    if not named:
+        raise NotFound(f"Nothing here has the id or customId {id[:80]!r}.")
+    return await visit.get(named[0].id)
+
+
+async def document(visit: Visit, id: str, tag: str | None = None) -> Document:
+    """The document that an id means; that of a memory is the document it was learned from. Raises as `record` does."""
+    found = await record(visit, id, tag)
+    if isinstance(found, Memory):
+        sources = await visit.core.store.get(Document, found.document_ids)
+        found = next((row for row in sources.values() if row.forgotten_at is None), found)
+    if not isinstance(found, Document):
+        raise NotFound(f"No document here has the id or customId {id[:80]!r}.")
+    return found
+
+
+def filed_at(filepath: str | None) -> str | None:
+    """The condition that a document is filed there, or anywhere below where it ends in a slash; None for no condition."""
+    return None if filepath is None else sql.either(sql.at_or_below("filepath", filepath), sql.at_or_below("path", filepath))
+
+
+router = APIRouter()
+
+
+class Upload(DocumentFields):
+    """A file and what is said of it: objects and lists as JSON text."""
+
+    file: UploadFile
+    file_type: Annotated[str | None, Form(description="Without effect: what a file is shows in its bytes and its name.")] = None
+    mime_type: Annotated[str | None, Form(description="Without effect, as fileType.")] = None
+
+
+@router.post("/v3/documents/file", response_model=Accepted, summary="Upload a file")
+async def upload(visit: Visiting, body: Annotated[Upload, Form(media_type="multipart/form-data")]) -> Accepted:
+    """Reads a file (text, Markdown, source code, HTML, PDF, Word, PowerPoint, sheets, notebooks, mails; at most 50 MB) and adds its text.
+
+    One that cannot be read becomes a document with the status failed, whose errorMessage says why. The file itself is not kept.
+    """
+    scope = visit.leave.writes_to(body.tag())
+    await keep_context(visit, body, scope)
+    text = await text_of(body.file, scope, body.said())
+    filed = await visit.core.filing.add(text, scope=scope, source=SOURCE)
+    return Accepted(id=filed.id, status=filed.status)
+
+
+@router.get(
+    "/v3/documents/{id:path}/file-url",
+    status_code=404,
+    response_model=None,
+    summary="The file of a document, which is not kept",
+    responses={404: {"description": "Always: of a file its text is kept, and not the file."}},
+)
+async def file_url(visit: Visiting, id: Id, within: WithinTag = None) -> None:
+    """Scrubjay keeps no files, so there is none to point to."""
+    row = await document(visit, id, within)
+    raise NotFound(f"Of {row.title or row.id} the text is kept and not the file. Read its content with GET /v3/documents/{row.id}.")
+
+
+STUCK = timedelta(hours=4)  # without a change; what is in hand for so long is called stuck
+_SORTS: dict[str, Literal["created_at", "updated_at"]] = {"createdAt": "created_at", "updatedAt": "updated_at"}
+_PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
+_PageSize = Annotated[int, Query(ge=1, le=MOST_PER_PAGE)]
+
+
+
+@router.post("/v3/documents/list", response_model=DocumentPage, response_model_exclude_unset=True, summary="List documents")
+async def list_documents(visit: Visiting, body: Annotated[Listing | None, Body()] = None) -> DocumentPage:
+    """A page of documents, under `memories`; failed ones are among them, deleted ones are not."""
+    asked = body or Listing()
+    found = await _page(visit, asked, filter=asked.filters, filepath=asked.filepath, whole=asked.include_content)
+    status = await visit.core.filing.statuses(found.rows)
+    rows = [Listed(**listed(row, status[row.id], **({"content": row.content} if asked.include_content else {}))) for row in found.rows]
+    return DocumentPage(memories=rows, pagination=pagination(asked, found.total))
+
+
+@router.post(
+    "/v3/documents/documents", response_model=GraphPage, response_model_exclude_unset=True, summary="List documents with their memories"
+)
+async def list_with_memories(visit: Visiting, body: Annotated[Paged | None, Body()] = None) -> GraphPage:
+    """A page of documents, each with the memories that were learned from it or cite it."""
+    asked = body or Paged()
+    found = await _page(visit, asked)
+    status = await visit.core.filing.statuses(found.rows)
+    facts = [fact for fact in await facts_of(visit.core.store, [row.id for row in found.rows]) if visible(fact, visit.now)]
+    rows = [
+        WithMemories(**listed(row, status[row.id]), memory_entries=[entry(fact) for fact in facts if row.id in fact.document_ids])
+        for row in found.rows
+    ]
+    return GraphPage(documents=rows, pagination=pagination(asked, found.total))
+
+
+@router.get("/v3/documents/processing", response_model=Processing, response_model_exclude_unset=True, summary="List documents in hand")
+async def list_processing(
+    visit: Visiting,
+    containerTags: Annotated[str | None, Query(description="Tags, with commas between them.")] = None,
+    view: Annotated[
+        Literal["active", "pending", "all"],
+        Query(description="active: changed in the last four hours; pending: all that are not done; all: failed ones too, page by page."),
+    ] = "active",
+    page: _PageNumber = 1,
+    limit: _PageSize = PER_PAGE,
+) -> Processing:
+    """Documents that meaning does not find yet. While no model can be loaded nothing is in hand: words find everything."""
+    tags = [tag.strip() for tag in (containerTags or "").split(",") if tag.strip()]
+    await _committed(visit)
+    scopes = sql.one_of("scope", await visit.seen(tags))
+    waiting = await visit.core.store.passages(sql.both(scopes, "src = 'chunk'", "space_id IS NULL"), columns=["record_id"])
+    in_hand = sql.one_of("id", sorted({piece.record_id for piece in waiting}))
+    where = sql.both(scopes, "forgotten_at IS NULL", sql.either(in_hand, "status = 'failed'") if view == "all" else in_hand)
+    rows = sorted(await visit.core.store.select(Document, where, columns=COLUMNS), key=lambda row: (row.updated_at, row.id), reverse=True)
+    status = await visit.core.filing.statuses(rows)
+    found = [row for row in rows if status[row.id] != "done" and (view != "active" or visit.now - row.updated_at < STUCK)]
+    total = len(found)
+    asked = Paged(page=page, limit=limit)
+    if view == "all":
+        found = found[(page - 1) * limit : page * limit]
+    made = [
+        InHand(**listed(row, status[row.id]), stuck=status[row.id] != "failed" and visit.now - row.updated_at >= STUCK) for row in found
+    ]
+    more: dict[str, Any] = {"pagination": pagination(asked, total)} if view == "all" else {}
+    return Processing(documents=made, total_count=total, **more)
+
+
+@router.get(
+    "/v3/documents/{id:path}/chunks",
+    response_model=Chunks,
+    summary="The chunks of a document",
+    responses={404: {"description": "No document that the caller reaches has this id or customId."}},
+)
+async def chunks(visit: Visiting, id: Id, within: WithinTag = None, page: _PageNumber = 1, limit: _PageSize = MOST_PER_PAGE) -> Chunks:
+    """The pieces that a document is searched by, in its order, without the headings that are searched with them."""
+    row = await document(visit, id, within)
+    await _committed(visit)
+    columns = ["id", "part", "text", "line_start", "line_end"]
+    where = sql.both(sql.equal("record_id", row.id), f"part >= {(page - 1) * limit}", f"part < {page * limit}")
+    found = sorted(await visit.core.store.passages(where, columns=columns), key=lambda piece: piece.part)
+    made = [
+        ChunkOfDocument(
+            id=piece.id,
+            document_id=row.id,
+            content=piece.text,
+            position=piece.part,
+            line_start=piece.line_start,
+            line_end=piece.line_end,
+        )
+        for piece in found
+    ]
+    return Chunks(chunks=made, pagination=pagination(Paged(page=page, limit=limit), row.chunk_count))
+
+
+async def _page(
+    visit: Visit, asked: Paged, *, filter: Filter | None = None, filepath: str | None = None, whole: bool = False
+) -> Page[Document]:
+    await _committed(visit)
+    where = sql.both(sql.one_of("scope", await visit.seen(asked.container_tags)), "forgotten_at IS NULL", filed_at(filepath))
+    return await page(
+        visit.core.store,
+        Document,
+        where,
+        start=(asked.page - 1) * asked.limit,
+        size=asked.limit,
+        sort=_SORTS[asked.sort],
+        descending=asked.order == "desc",
+        filter=filter,
+        columns=None if whole else COLUMNS,
+    )
+
+
+async def _committed(visit: Visit) -> None:
+    await visit.core.writer.drain()
+    await visit.core.store.flush()
+
+
+DELETED = "deleted over HTTP"
+_FIRST = datetime(1, 1, 2, tzinfo=UTC)
+_GONE: dict[int | str, dict[str, Any]] = {404: {"description": "Nothing that the caller reaches has this id or customId."}}
+
+
+
+@router.post("/v3/documents", response_model=Accepted, summary="Add a document")
+async def add(visit: Visiting, body: AddedDocument) -> Accepted:
+    """Takes a text; it is on disk when this answers, found by words within a moment, and repeating the call changes nothing."""
+    filed = await _added(visit, body, body.tag())
+    return Accepted(id=filed.id, status=filed.status)
+
+
+@router.post("/v3/documents/batch", response_model=BatchAnswer, response_model_exclude_none=True, summary="Add up to 600 documents")
+async def add_batch(visit: Visiting, body: Batch) -> BatchAnswer:
+    """Takes texts or objects, those from the earliest documentDate first; one that is wrong is reported and stops no other."""
+    visit.leave.writes_to(body.tag())  # wrong for all of them is wrong once
+    shared = body.model_dump(by_alias=True, exclude={"documents"}, exclude_none=True)
+    results: dict[int, BatchItem] = {}
+    made: list[tuple[int, AddedDocument]] = []
+    for number, item in enumerate(body.documents):
+        values = {"content": item} if isinstance(item, str) else item
+        tagged = {"containerTag", "containerTags"} & values.keys()
+        beside = {name: value for name, value in shared.items() if not (tagged and name.startswith("containerTag"))}
+        try:
+            made.append((number, AddedDocument.model_validate({**beside, **values})))
+        except ValidationError as error:
+            results[number] = _wrong(values, sentences(AddedDocument.model_fields, error.errors(include_url=False)))
+    placed: list[tuple[int, AddedDocument, str]] = []
+    for number, each in sorted(made, key=lambda pair: pair[1].document_date or _FIRST):
+        try:
+            placed.append((number, each, visit.leave.writes_to(each.tag())))
+        except InputError as error:
+            results[number] = _wrong({"customId": each.custom_id}, str(error))
+    for _, each, scope in placed:
+        await keep_context(visit, each, scope)
+    filed = await visit.core.filing.add_all([(each.text(), scope) for _, each, scope in placed], source=SOURCE)
+    for (number, each, _), one in zip(placed, filed, strict=True):
+        if isinstance(one, InputError):
+            results[number] = _wrong({"customId": each.custom_id}, str(one))
+        else:
+            results[number] = BatchItem(id=one.id, status=one.status)
+    ordered = [results[number] for number in sorted(results)]
+    failed = sum(item.status == "error" for item in ordered)
+    return BatchAnswer(results=ordered, success=len(ordered) - failed, failed=failed)
+
+
+@router.delete(
+    "/v3/documents/bulk",
+    response_model=BulkAnswer,
+    response_model_exclude_none=True,
+    summary="Delete documents by id, by tag or by path",
+    responses={404: {"description": "No document is filed there."}},
+)
+async def delete_bulk(visit: Visiting, body: BulkDelete) -> BulkAnswer:
+    """Hides documents and what was learned of them from every search, as deleting one does."""
+    given = [name for name in ("ids", "container_tags", "filepath") if getattr(body, name)]
+    if len(given) != 1:
+        raise InputError(
+            "Give one of ids, containerTags and filepath; " + (f"{' and '.join(given)} are given." if given else "none is given.")
+        )
+    if body.ids is not None:
+        return await _delete_each(visit, body.ids)
+    for tag in body.container_tags or ():
+        visit.leave.writes_to(tag)
+    visit.leave.writes_to(None)
+    await visit.core.writer.drain()
+    await visit.core.store.flush()
+    where = sql.both(sql.one_of("scope", await visit.seen(body.container_tags)), "forgotten_at IS NULL", filed_at(body.filepath))
+    rows = await visit.core.store.select(Document, where, columns=["id", "scope"])
+    await _forget(visit, rows)
+    return BulkAnswer(success=True, deleted_count=len(rows), container_tags=body.container_tags)
+
+
+@router.get(
+    "/v3/documents/{id:path}",
+    response_model=WholeDocument,
+    response_model_exclude_unset=True,
+    summary="Get a document",
+    responses=_GONE,
+)
+async def get(visit: Visiting, id: Id, within: WithinTag = None) -> WholeDocument:
+    """A document with its text, how far it is, and what was learned of it; there from the moment that its add was answered."""
+    row = await document(visit, id, within)
+    status = (await visit.core.filing.statuses([row]))[row.id]
+    facts = [entry(fact) for fact in await facts_of(visit.core.store, [row.id]) if visible(fact, visit.now)]
+    more: dict[str, Any] = {"memories": facts} if facts else {}
+    if row.content.startswith(("http://", "https://")) and len(row.content.split()) == 1:
+        more["url"] = row.content.strip()
+    return WholeDocument(
+        **listed(row, status, content=row.content),
+        dreaming_status="done",
+        source=row.source,
+        task_type=row.task_type or "superrag",
+        raw=None,
+        og_image=None,
+        latest_revision=1,
+        active_content_update_id=None,
+        tombstoned_at=None,
+        **more,
+    )
+
+
+@router.patch("/v3/documents/{id:path}", response_model=Accepted, summary="Change a document", responses=_GONE)
+async def change(visit: Visiting, id: Id, body: ChangedDocument) -> Accepted:
+    """Another content replaces the text, and what is learned follows it; all else is changed in place, without anything embedded anew.
+
+    A container tag says where the document is; it does not move it.
+    """
+    row = await document(visit, id, body.tag())
+    visit.leave.writes_to(row.scope)
+    await keep_context(visit, body, row.scope)
+    values = body.said() if body.content is None else {**body.said(), "content": body.content}
+    filed = await visit.core.filing.change(row, values, source=SOURCE)
+    return Accepted(id=filed.id, status=filed.status)
+
+
+@router.delete("/v3/documents/{id:path}", status_code=204, summary="Delete a document", responses=_GONE)
+async def delete(visit: Visiting, id: Id, within: WithinTag = None) -> Response:
+    """Hides it and what was learned of it from every search; `scrubjay restore` brings it back, `scrubjay forget --purge` takes its bytes.
+
+    The id of a memory or of a turn is taken too.
+    """
+    await _forget(visit, [await record(visit, id, within)])
+    return Response(status_code=204)
+
+
+async def _added(visit: Visit, body: AddedDocument, tag: str | None) -> Filed:
+    scope = visit.leave.writes_to(tag)
+    await keep_context(visit, body, scope)
+    return await visit.core.filing.add(body.text(), scope=scope, source=SOURCE)
+
+
+async def keep_context(visit: Visit, body: DocumentFields, scope: str) -> None:
+    """Keep what a document says of its tag."""
+    await visit.core.scope_settings.keep_context(scope, body.entity_context, visit.now)
+
+
+async def _delete_each(visit: Visit, ids: list[str]) -> BulkAnswer:
+    found: dict[str, AnyRecord] = {}
+    errors = []
+    for id in dict.fromkeys(ids):
+        try:
+            row = await record(visit, id)
+            found[row.id] = row
+        except (InputError, NotFound) as error:
+            errors.append(DeleteError(id=id, error=str(error)))
+    await _forget(visit, list(found.values()))
+    return BulkAnswer(success=not errors, deleted_count=len(found), errors=errors or None)
+
+
+async def _forget(visit: Visit, rows: list[Any]) -> None:
+    """Forget records, one envelope for each of their scopes."""
+    scopes = dict.fromkeys(visit.leave.writes_to(row.scope) for row in rows)
+    for scope in scopes:
+        request = ForgetRecords(ids=[row.id for row in rows if row.scope == scope], reason=DELETED)
+        await visit.write("forget", request, scope=scope)
+
+
+def _wrong(values: dict[str, Any], sentence: str) -> BatchItem:
+    named = values.get("customId")
+    return BatchItem(id=named if isinstance(named, str) and named else "unknown", status="error", error=sentence)

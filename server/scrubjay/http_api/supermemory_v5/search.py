@@ -1,0 +1,112 @@
+"""Search in a namespace: facts and passages of documents, most similar first."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Annotated, Literal
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from scrubjay.http_api.matches import Asked, Match, Mode, matches
+from scrubjay.http_api.supermemory_v5.bodies import Answer, Body, Times
+from scrubjay.http_api.supermemory_v5.context import Place, Reading
+from scrubjay.http_api.supermemory_v5.filter_expressions import FilterExpression
+from scrubjay.http_api.supermemory_v5.memories import Included, Metadata, Surroundings, document_of, surroundings
+from scrubjay.models.fields import Count, Flag
+from scrubjay.models.records import Document, Memory
+from scrubjay.models.requests import Query, Share
+from scrubjay.records.reviewing import is_inference
+
+router = APIRouter()
+
+THRESHOLD = 0.3  # of version 5, where nobody names one
+_MODES: dict[str, Mode] = {"hybrid": "hybrid", "memories": "memories", "chunks": "documents"}
+
+
+class SearchInclude(Body):
+    documents: Annotated[Flag, Field(description="With each result the document that it is from.")] = False
+    related: Annotated[Flag, Field(description="With each memory its other versions and what it is linked to.")] = False
+    forgotten: Annotated[Flag, Field(description="Also memories that were forgotten or have expired.")] = False
+
+
+class SearchRequest(Body):
+    query: Annotated[Query, Field(description="What to find, in plain words.")]
+    filter: Annotated[FilterExpression | None, Field(description="Only results whose metadata fits.")] = None
+    search_mode: Annotated[
+        Literal["hybrid", "memories", "chunks"], Field(description="memories: facts; chunks: passages of documents; hybrid: both.")
+    ] = "hybrid"
+    limit: Annotated[Count, Field(ge=1, le=100)] = 10
+    include: SearchInclude = SearchInclude()
+    threshold: Annotated[Share, Field(description="Least similarity of a result.")] = THRESHOLD
+    rerank: Annotated[
+        Literal["none", "order", "aggregate"], Field(description="Accepted; the order is always that of similarity, and nothing is joined.")
+    ] = "none"
+    rewrite_query: Annotated[Flag, Field(description="Also search for the parts of the question and for what it names.")] = False
+
+
+class Result(Answer):
+    """One result: a fact under `memory` or a passage of a document under `chunk`; the other key is absent."""
+
+    id: str
+    memory: str = Field(default="", json_schema_extra={"description": "Of a fact."})
+    chunk: str = Field(default="", json_schema_extra={"description": "Of a passage."})
+    metadata: Metadata
+    similarity: Annotated[float, Field(ge=0, le=1)]
+    is_latest: Annotated[bool, Field(description="False of a memory that was forgotten or has expired.")]
+    is_inference: bool
+    system: Times
+    included: Included | None = None
+
+
+class SearchResponse(Answer):
+    """`searchTime` is in milliseconds."""
+
+    results: list[Result]
+    search_time: Annotated[float, Field(ge=0)]
+
+
+@router.post("/ns/{namespace}/search", summary="Search", response_model_exclude_unset=True)
+async def search(place: Reading, asked: SearchRequest) -> SearchResponse:
+    """Facts and passages of documents that answer, most similar first; a passage that says no more than a fact above it is left out."""
+    started = perf_counter()
+    question = Asked(
+        asked.query,
+        mode=_MODES[asked.search_mode],
+        limit=asked.limit,
+        threshold=asked.threshold,
+        filter=asked.filter,
+        rewrite=asked.rewrite_query,
+        forgotten=asked.include.forgotten,
+    )
+    found = await matches(place.visit, question, (place.namespace,))
+    results = await _results(place, found, asked)
+    return SearchResponse(results=results, search_time=round((perf_counter() - started) * 1000, 1))
+
+
+async def _results(place: Place, found: list[Match], asked: SearchRequest) -> list[Result]:
+    facts = [match.record for match in found if isinstance(match.record, Memory)]
+    include = asked.include
+    beside = await surroundings(place, facts, related=include.related, documents=include.documents, filter=asked.filter)
+    return [_result(match, place, beside, asked.include) for match in found]
+
+
+def _result(match: Match, place: Place, beside: Surroundings, include: SearchInclude) -> Result:
+    record, hit = match.record, match.hit
+    fact = record if isinstance(record, Memory) else None
+    expired = record.expires_at is not None and record.expires_at <= place.visit.now
+    values: dict[str, object] = {"chunk": match.text} if fact is None else {"memory": match.text}
+    if include.related or include.documents:
+        source = document_of(record) if include.documents and isinstance(record, Document) else None
+        values["included"] = beside.of(hit.id, source)
+    return Result.model_validate(
+        {
+            "id": hit.id,
+            "metadata": record.metadata,
+            "similarity": match.similarity,
+            "is_latest": fact is None or (fact.is_latest and fact.forgotten_at is None and not expired),
+            "is_inference": fact is not None and is_inference(fact),
+            "system": Times(created_at=record.created_at, updated_at=record.updated_at),
+            **values,
+        }
+    )

@@ -1,0 +1,169 @@
+"""The keys that open the HTTP face: made once, shown once, kept as digests in `<home>/tokens.json`. Knows what each may do; does not know
+requests, nor the web framework: the command line makes keys while the engine runs.
+
+    {"v": 1, "tokens": [{"name": "laptop", "digest": sha256 in hex, "tag": null, "read_only": false, "created_at": "2026-03-05T12:00:00Z"}]}
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+
+from scrubjay.errors import EngineError, HomeError, InputError, NotFound
+from scrubjay.home.paths import Home
+from scrubjay.home.spool import durable_write
+from scrubjay.http_api.permissions import Leave
+from scrubjay.wire.lock import FileLock
+
+SHORTEST = 20  # characters of a key that somebody chose: the least that supermemory's plug-in for Claude Code takes
+_KEY = re.compile(r"[!-~]+")  # printable ASCII without blanks, which is all that a header carries unharmed
+_NAME = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
+_LOCK_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Token:
+    """What is known of a key: never the key itself."""
+
+    name: str
+    digest: str
+    tag: str | None = None
+    read_only: bool = False
+    created_at: str = ""
+
+    @property
+    def leave(self) -> Leave:
+        return Leave(tag=self.tag, read_only=self.read_only)
+
+
+def digest(key: str) -> str:
+    """A plain digest is enough, because a key that we make has 256 random bits: there is nothing to guess slowly."""
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def match(key: str, tokens: Iterable[Token]) -> Token | None:
+    """The token of this key. Compares with every one, in a time that does not tell how much of a digest was right."""
+    shown, found = digest(key), None
+    for token in tokens:
+        if hmac.compare_digest(shown, token.digest):
+            found = token
+    return found
+
+
+def given(key: str, name: str) -> Token:
+    """The token of a key that the user chose, which opens everything.
+
+    Raises:
+        InputError: it is too short, or no header could carry it.
+    """
+    if len(key) < SHORTEST or not _KEY.fullmatch(key):
+        raise InputError(
+            f"The key of {name} has {len(key)} characters; it needs at least {SHORTEST}, without blanks and in plain ASCII. "
+            "`scrubjay token add` makes a good one."
+        )
+    return Token(name, digest(key))
+
+
+def add(home: Home, now: datetime, *, name: str | None = None, tag: str | None = None, read_only: bool = False) -> tuple[Token, str]:
+    """A new token, and its key, which nobody can show again: `sm_` and 43 random characters.
+
+    Raises:
+        InputError: the name is taken, or the name or the tag is none.
+        HomeError: the file cannot be written.
+    """
+    if name is not None and not _NAME.fullmatch(name):
+        raise InputError(f"--name {name[:80]!r} must be 1 to 100 letters, digits or . _ : -; choose another.")
+    Leave().writes_to(tag)  # refuses what no scope may be called
+    key = f"sm_{secrets.token_urlsafe(32)}"
+    with _changing(home):
+        tokens = load(home)
+        taken = {token.name for token in tokens}
+        if name in taken:
+            raise InputError(f"A token is called {name!r} already. Choose another name, or `scrubjay token remove {name}` first.")
+        stamp = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        made = Token(name or _free(taken, tag or "token"), digest(key), tag, read_only, stamp)
+        _save(home, [*tokens, made])
+    return made, key
+
+
+def remove(home: Home, name: str) -> None:
+    """From now on the key of this token opens nothing; a running engine sees it with the next request.
+
+    Raises:
+        NotFound: there is no such token.
+        HomeError: the file cannot be written.
+    """
+    with _changing(home):
+        tokens = load(home)
+        kept = [token for token in tokens if token.name != name]
+        if len(kept) == len(tokens):
+            raise NotFound(f"No token is called {name[:80]!r}. `scrubjay token list` names them.")
+        _save(home, kept)
+
+
+def load(home: Home) -> tuple[Token, ...]:
+    """The tokens of a home; none is an empty tuple.
+
+    Raises:
+        HomeError: the file cannot be read, so that nobody can be let in.
+    """
+    try:
+        with open(home.tokens, encoding="utf-8") as file:
+            return tuple(Token(**entry) for entry in json.load(file)["tokens"])
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise HomeError(
+            f"{home.tokens} cannot be read, so no key can be checked. Put it right, or remove it and make new tokens."
+        ) from error
+
+
+class Tokens:
+    """The tokens in force: those of the home as its file stands, and one that came with the command line."""
+
+    def __init__(self, home: Home, extra: Sequence[Token] = ()) -> None:
+        self._home, self._extra = home, tuple(extra)
+        self._seen: tuple[int, ...] | None = None
+        self._listed: tuple[Token, ...] = ()
+
+    def now(self) -> tuple[Token, ...]:
+        """A look at the file's date costs microseconds, so that a removed token is refused at once.
+
+        Raises:
+            HomeError: the file cannot be read.
+        """
+        seen: tuple[int, ...] = ()
+        with contextlib.suppress(FileNotFoundError):
+            facts = os.stat(self._home.tokens)
+            seen = (facts.st_mtime_ns, facts.st_ino, facts.st_size)
+        if seen != self._seen:
+            self._listed, self._seen = load(self._home), seen
+        return (*self._extra, *self._listed)
+
+
+def _free(taken: set[str], stem: str) -> str:
+    names = (stem, *(f"{stem[:90]}-{number}" for number in range(2, len(taken) + 3)))
+    return next(name for name in names if name not in taken)
+
+
+def _changing(home: Home) -> FileLock:
+    lock = FileLock(home.tokens_lock)
+    if not lock.acquire(_LOCK_SECONDS):
+        raise EngineError(f"Another `scrubjay token` changes {home.tokens}. Try again when it has ended.")
+    return lock
+
+
+def _save(home: Home, tokens: Sequence[Token]) -> None:
+    text = json.dumps({"v": 1, "tokens": [asdict(token) for token in tokens]}, indent=1)
+    try:
+        durable_write(home, home.tokens, text.encode())
+    except OSError as error:
+        raise HomeError(f"{home.tokens} cannot be written: {error.strerror or error}. Look at its rights.") from error

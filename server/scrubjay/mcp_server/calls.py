@@ -1,0 +1,212 @@
+"""What each tool does with the engine: parse, call one verb, answer in text and in structure."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar
+from uuid import uuid4
+
+from mcp.types import CallToolResult, TextContent
+
+from scrubjay.engine.caller import Caller, caller
+from scrubjay.engine.engine import Engine
+from scrubjay.errors import InputError, NotFound, ScrubjayError
+from scrubjay.mcp_server import render
+from scrubjay.mcp_server.catalog import OFFERS
+from scrubjay.models.envelopes import envelope
+from scrubjay.models.fields import MAX_DOCUMENT
+from scrubjay.models.requests import (
+    AddDocument,
+    AddMemory,
+    DocumentText,
+    Forget,
+    RecordTurn,
+    Request,
+    SearchDocuments,
+    SearchMemories,
+    parse,
+)
+from scrubjay.models.results import DocumentAdded, DocumentHits, MemoryHits, Result
+from scrubjay.reading import read_file
+
+Report = Callable[[int, int, str], Awaitable[None]]
+_BY_NAME = {offer.name: offer for offer in OFFERS}
+
+
+@dataclass(frozen=True)
+class Answer:
+    result: Result
+    text: str
+
+
+async def call(engine: Engine, name: str, arguments: dict[str, Any] | None, report: Report | None = None) -> CallToolResult:
+    """Call a tool; what the caller did wrong comes back as a sentence with `is_error`, never as a protocol error."""
+    offer = _BY_NAME.get(name)
+    if offer is None:
+        return failure(f"There is no tool {name[:80]!r}. The tools are: {', '.join(_BY_NAME)}.")
+    try:
+        request = parse(offer.request, arguments)
+        by = caller() if report is None else replace(caller(), report=report)
+        if by.read_only and not offer.read_only:
+            raise InputError(f"{name} changes what is remembered, and this token may only read. Call it with another one.")
+        answer = await _CALLS[offer.request](engine, await confine(engine, request, by), by)
+    except ScrubjayError as error:
+        return failure(str(error))
+    except Exception as error:  # the outermost edge: the model sees results, and never a protocol error
+        return failure(engine.unforeseen(name, error))
+    wire = answer.result.wire()
+    if isinstance(answer.result, MemoryHits):
+        wire["tokens"]["rendered"] = math.ceil(max(len(answer.text), len(json.dumps(wire, ensure_ascii=False))) / 4)
+    return CallToolResult(content=[TextContent(type="text", text=answer.text)], structured_content=wire)
+
+
+def failure(sentence: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=sentence)], is_error=True)
+
+
+async def _search_memories(engine: Engine, request: SearchMemories, by: Caller) -> Answer:
+    hits: MemoryHits = await (await engine.core()).search_memories(request, by.seen)
+    return Answer(hits, render.memory_hits(hits))
+
+
+async def _search_documents(engine: Engine, request: SearchDocuments, by: Caller) -> Answer:
+    if request.path is not None and by.folder is not None:  # as the client's files are named; documents know their whole path
+        folder = "/" if request.path.endswith("/") else ""
+        request = request.model_copy(update={"path": os.path.normpath(os.path.join(by.folder, request.path)).rstrip("/") + folder})
+    hits: DocumentHits = await (await engine.core()).search_documents(request, by.seen)
+    return Answer(hits, render.document_hits(hits))
+
+
+async def _write(engine: Engine, kind: Literal["turn", "memory"], request: Request, by: Caller) -> Result:
+    scope = getattr(request, "scope", None) or by.scope
+    made = envelope(kind, request, id=uuid4().hex, scope=scope, source=by.source, at=engine.clock())
+    return await (await engine.core()).write(made)
+
+
+async def _add_memory(engine: Engine, request: AddMemory, by: Caller) -> Answer:
+    added: Any = await _write(engine, "memory", request, by)
+    return Answer(added, render.memory_added(added) + _redactions(added.redacted))
+
+
+async def _record_turn(engine: Engine, request: RecordTurn, by: Caller) -> Answer:
+    turn: Any = await _write(engine, "turn", request, by)
+    what = "Recorded" if turn.stored else "Completed" if turn.updated else "Already recorded:"
+    return Answer(turn, f"{what} turn {turn.turn} of session {render.one_line(turn.session_id)} ({turn.id}).{_redactions(turn.redacted)}")
+
+
+async def _add_document(engine: Engine, request: AddDocument, by: Caller) -> Answer:
+    if request.path is not None and os.path.isdir(path := allowed(request.path, by.folder, engine.settings.roots)):
+        return await _add_folder(engine, request, path, by)
+    text: DocumentText = await read_document(request, by.folder, engine.settings.roots)
+    stamp = {"id": uuid4().hex, "scope": request.scope or by.scope, "source": by.source, "at": engine.clock()}
+    made = await asyncio.to_thread(envelope, "document", text, **stamp)  # redacting 10 MB takes two seconds
+    added: Any = await (await engine.core()).write(made)
+    count = f"{added.chunks} {'chunk' if added.chunks == 1 else 'chunks'}"
+    return Answer(added, f"Document {added.id}: {added.status}, {count}.{_redactions(added.redacted)}")
+
+
+async def _add_folder(engine: Engine, request: AddDocument, path: str, by: Caller) -> Answer:
+    if named := sorted(request.model_fields_set & {"title", "custom_id", "metadata"}):
+        raise InputError(f"{named[0]} belongs to one document, and {path} is a folder of many; leave it out.")
+    core, scope = await engine.core(), request.scope or by.scope
+    done = await core.ingesting.run([path], scope=scope, source=by.source, report=by.report)
+    return Answer(DocumentAdded(status="done", ingested=done), render.ingested(done))
+
+
+async def _forget(engine: Engine, request: Forget, by: Caller) -> Answer:
+    done = await (await engine.core()).forget(request, by.scope, by.source)
+    return Answer(done, render.forgotten(done, dry_run=request.dry_run))
+
+
+def _redactions(count: int) -> str:
+    return f" {count} {'secret was' if count == 1 else 'secrets were'} replaced by placeholders before storing." if count else ""
+
+
+_CALLS: dict[type[Request], Callable[[Engine, Any, Caller], Awaitable[Answer]]] = {
+    SearchMemories: _search_memories,
+    SearchDocuments: _search_documents,
+    AddMemory: _add_memory,
+    RecordTurn: _record_turn,
+    AddDocument: _add_document,
+    Forget: _forget,
+}
+
+
+R = TypeVar("R", bound=Request)
+
+
+async def confine(engine: Engine, request: R, by: Caller) -> R:
+    """The request of a caller who is confined to its scope, without the scope that it may name; any other as it is.
+
+    Raises:
+        InputError: it names another scope, or a file of this machine.
+        NotFound: it names an id of another scope, or of none.
+    """
+    if not by.confined:
+        return request
+    named = getattr(request, "scope", None)
+    if named not in (None, by.scope):
+        raise InputError(f"scope = {named!r}: this token reaches the scope {by.scope!r} alone. Leave scope out.")
+    if isinstance(request, AddDocument) and request.path is not None:
+        raise InputError("path = a file of the server: a token of one scope adds texts. Give the text as content.")
+    for id in _ids(request):
+        record = await (await engine.core()).find(id)
+        if record is None or record.scope != by.scope:
+            raise NotFound(f"Nothing here has the id {id[:80]!r}. Take the id of a search result.")
+    return request if named is None else request.model_copy(update={"scope": None})
+
+
+def _ids(request: Request) -> list[str]:
+    if isinstance(request, AddMemory):
+        return [*request.updates, *request.extends, *request.derives]
+    return [request.id] if isinstance(request, Forget) and request.id is not None else []
+
+
+async def read_document(request: AddDocument, folder: str | None, roots: Sequence[str]) -> DocumentText:
+    """The text to add, from `content` or from the file at `path` (relative ones below `folder`, symbolic links resolved).
+
+    What a file says of itself (author, date, language, ...) becomes metadata, unless the caller says otherwise.
+
+    Raises:
+        InputError: the file is outside the allowed folders, or cannot be read: missing, too large, binary, protected, damaged.
+    """
+    given = {name: getattr(request, name) for name in request.model_fields_set & {"title", "custom_id", "metadata"}}
+    if request.content is not None:
+        size = len(request.content.encode())
+        if size > MAX_DOCUMENT:
+            raise InputError(f"content has {size:,} bytes; at most {MAX_DOCUMENT:,} are allowed, so split the document.")
+        return DocumentText(content=request.content, **given)
+    assert request.path is not None
+    path = allowed(request.path, folder, roots)
+    return await asyncio.to_thread(_read, path, given)
+
+
+def _read(path: str, given: dict[str, Any]) -> DocumentText:
+    try:
+        found = read_file(path)
+    except InputError as error:
+        raise InputError(f"path = {error}") from None
+    language = {"language": found.language} if found.language and found.kind == "code" else {}
+    about = {**language, **found.metadata, **given.get("metadata", {})}
+    return DocumentText(**{"content": found.text, "path": path, "type": found.kind, "title": found.title, **given, "metadata": about})
+
+
+def allowed(named: str, folder: str | None, roots: Sequence[str]) -> str:
+    """The real path of a file or folder that a client names.
+
+    Raises:
+        InputError: it is not below the client's project or a folder that the user allowed.
+    """
+    path = os.path.realpath(os.path.join(folder or "/", os.path.expanduser(named)))
+    inside = [os.path.realpath(root) for root in (*([folder] if folder else []), *roots)]
+    if not any(path == root or path.startswith(root.rstrip(os.sep) + os.sep) for root in inside):
+        raise InputError(
+            f"path = {named[:200]!r} is outside the project{f' {folder}' if folder else ''}. Give the text as content, "
+            "or let the user allow its folder with `scrubjay config roots FOLDER`."
+        )
+    return path

@@ -1,0 +1,218 @@
+"""Office files as the archives they are: which kind one is, whether it is safe to open, and what it says of itself. Knows zip and OLE
+containers and the core properties; does not know paragraphs, slides or cells.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+import mammoth  # type: ignore[import-untyped]
+from pptx import Presentation
+from python_calamine import CalamineError, CalamineWorkbook, PasswordError, ZipError
+
+from scrubjay.reading.html import convert_html
+from scrubjay.reading.result import Budget, Converted, Unreadable, tidy_values
+
+ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+LARGEST = 256 * 1024 * 1024  # bytes of all members, unpacked; a file of 50 MB is mostly pictures, which do not shrink
+_MEMBERS = 10_000
+_STEP = 1 << 20  # bytes
+_MAIN = {"word/document.xml": "docx", "ppt/presentation.xml": "pptx", "xl/workbook.xml": "xlsx", "xl/workbook.bin": "xlsx"}
+_OPEN_DOCUMENT = {b"application/vnd.oasis.opendocument.spreadsheet": "xlsx"}
+_DC, _DCTERMS = "{http://purl.org/dc/elements/1.1/}", "{http://purl.org/dc/terms/}"
+_CORE = "{http://schemas.openxmlformats.org/package/2006/metadata/core-properties}"
+_LONGEST_PROPERTIES = 1_000_000  # bytes
+
+
+def office_type(data: bytes) -> str | None:
+    """docx, pptx or xlsx, or None for bytes that are no office file.
+
+    Raises:
+        Unreadable: protected, damaged, or larger unpacked than is safe.
+    """
+    if data.startswith(OLE):
+        return _old_type(data)
+    if not data.startswith(ZIP):
+        return None
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            type = next((_MAIN[name] for name in archive.namelist() if name in _MAIN), None)
+            if type is None and "mimetype" in archive.namelist():
+                with archive.open("mimetype") as member:
+                    type = _OPEN_DOCUMENT.get(member.read(200).strip())
+            if type:
+                _check(archive)
+            return type
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError, RuntimeError):
+        raise Unreadable("is a damaged archive; get it again from where it came") from None
+
+
+def _old_type(data: bytes) -> str | None:
+    """The older container also holds newer files that are protected."""
+    if "EncryptedPackage".encode("utf-16-le") in data:
+        raise Unreadable("is protected by a password; save it without one")
+    if any(name.encode("utf-16-le") in data for name in ("Workbook", "Book")):
+        return "xlsx"
+    for name, program, suffix in (("WordDocument", "Word", ".docx"), ("PowerPoint Document", "PowerPoint", ".pptx")):
+        if name.encode("utf-16-le") in data:
+            raise Unreadable(f"is in {program}'s old format; save it as {suffix}")
+    return None
+
+
+def _check(archive: zipfile.ZipFile) -> None:
+    """Unpack everything once, into nothing: what an archive says of its own size need not be true."""
+    members = archive.infolist()
+    if len(members) > _MEMBERS or sum(member.file_size for member in members) > LARGEST:
+        raise Unreadable(f"is larger than {LARGEST >> 20} MB when it is unpacked; split it")
+    for member in members:
+        if member.flag_bits & 1:
+            raise Unreadable("is protected by a password; save it without one")
+        with archive.open(member) as content:
+            while content.read(_STEP):  # never more than the size it states, and damaged if there is more
+                pass
+
+
+def core_properties(data: bytes) -> tuple[str | None, dict[str, str]]:
+    """Title and metadata (author, date, subject, keywords) as the office program wrote them."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive, archive.open("docProps/core.xml") as member:
+            root = ElementTree.fromstring(member.read(_LONGEST_PROPERTIES))
+    except (KeyError, zipfile.BadZipFile, ElementTree.ParseError):
+        return None, {}
+    said = {
+        name: root.findtext(tag)
+        for name, tag in (("author", f"{_DC}creator"), ("subject", f"{_DC}subject"), ("keywords", f"{_CORE}keywords"))
+    }
+    date = root.findtext(f"{_DCTERMS}modified") or root.findtext(f"{_DCTERMS}created") or ""
+    return " ".join((root.findtext(f"{_DC}title") or "").split()) or None, tidy_values(**said, date=date[:10])
+
+
+_STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh\np[style-name='Code'] => pre:separator('\\n')"
+
+
+def convert_word(data: bytes) -> Converted:
+    """Headings, paragraphs, lists, tables, notes; without images, comments and what was deleted."""
+    html = mammoth.convert_to_html(
+        io.BytesIO(data),
+        style_map=_STYLES,
+        include_embedded_style_map=False,
+        convert_image=mammoth.images.img_element(lambda image: {"src": ""}),
+    )
+    title, metadata = core_properties(data)
+    return Converted(convert_html(html.value, whole=True).text, title=title, metadata=metadata)
+
+
+_DEEPEST = 20  # groups in groups
+
+
+def convert_slides(data: bytes, budget: Budget) -> Converted:
+    """`## Slide 1: its title` and what is on it, slide by slide.
+
+    Raises:
+        TooLong: too much text.
+    """
+    title, metadata = core_properties(data)
+    slides = [budget.take(_slide(number, slide)) for number, slide in enumerate(Presentation(io.BytesIO(data)).slides, 1)]
+    return Converted("\n\n".join(slides), title=title, metadata=metadata)
+
+
+def _slide(number: int, slide: Any) -> str:
+    title = slide.shapes.title
+    name = " ".join(title.text_frame.text.split()) if title is not None and title.has_text_frame else ""
+    blocks = [f"## Slide {number}: {name}" if name else f"## Slide {number}"]
+    for shape in _flat(slide.shapes, 0):
+        if title is not None and shape.shape_id == title.shape_id:
+            continue
+        if getattr(shape, "has_table", False):
+            blocks.append("\n".join(markdown_table([cell.text for cell in row.cells] for row in shape.table.rows)))
+        elif getattr(shape, "has_text_frame", False):
+            blocks.append("\n".join(_paragraphs(shape.text_frame.paragraphs)))
+    if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None and notes.text.strip():
+        blocks.append(f"Notes: {notes.text.strip()}")
+    return "\n\n".join(block for block in blocks if block.strip()).replace("\v", "\n")
+
+
+def _flat(shapes: Iterable[Any], depth: int) -> Iterator[Any]:
+    for shape in shapes:
+        if hasattr(shape, "shapes") and depth < _DEEPEST:
+            yield from _flat(shape.shapes, depth + 1)
+        else:
+            yield shape
+
+
+def _paragraphs(paragraphs: Iterable[Any]) -> Iterator[str]:
+    """A paragraph alone is a sentence, several are a list."""
+    said = [(paragraph.level, paragraph.text.strip()) for paragraph in paragraphs if paragraph.text.strip()]
+    for level, text in said:
+        yield f"{'  ' * level}- {text}" if len(said) > 1 else text
+
+
+def convert_workbook(data: bytes, budget: Budget) -> Converted:
+    """`# name of the sheet` and its rows, the first of them as header; sheets without a value are left out.
+
+    Raises:
+        Unreadable: protected or damaged.
+        TooLong: too much text.
+    """
+    try:
+        book = CalamineWorkbook.from_filelike(io.BytesIO(data))
+        sheets = [budget.take(sheet) for name in book.sheet_names if (sheet := "\n".join(_sheet(book, name, budget)))]
+    except PasswordError:
+        raise Unreadable("is protected by a password; save it without one") from None
+    except (CalamineError, ZipError):
+        raise Unreadable("is no workbook, or damaged") from None
+    title, metadata = core_properties(data) if data.startswith(ZIP) else (None, {})
+    return Converted("\n\n".join(sheets), title=title, metadata=metadata)
+
+
+def _sheet(book: CalamineWorkbook, name: str, budget: Budget) -> Iterator[str]:
+    try:
+        rows = book.get_sheet_by_name(name).iter_rows()
+    except CalamineError:  # a sheet of charts has no cells
+        return
+    lines = markdown_table([_text(value) for value in row] for row in rows)
+    if (header := next(lines, None)) is not None:
+        yield f"# {' '.join(name.split())}\n"
+        yield header
+        yield from lines
+
+
+def _text(value: object) -> str:
+    """A value as a person would type it: 3.0 is 3, a date has no midnight."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return str(value).removesuffix(" 00:00:00")
+
+
+def markdown_table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The lines of a table whose first row is its header; rows are as wide as the widest may need, empty ones are left out.
+
+    >>> list(markdown_table([["a", "b"], ["1", ""]]))
+    ['| a | b |', '|---|---|', '| 1 | |']
+    """
+    width = 0
+    for row in rows:
+        cells = [_cell(cell) for cell in row]
+        while cells and not cells[-1]:
+            cells.pop()
+        if not cells:
+            continue
+        if not width:
+            width = max(len(cells), len(row))
+            yield _line(cells, width)
+            yield "|" + "---|" * width
+        else:
+            yield _line(cells, width)
+
+
+def _line(cells: list[str], width: int) -> str:
+    return "|" + "".join(f" {cell} |" if cell else " |" for cell in [*cells, *[""] * (width - len(cells))])
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")

@@ -1,0 +1,1 @@
+"""What users keep, and how each write is planned."""

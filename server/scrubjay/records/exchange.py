@@ -1,0 +1,309 @@
+"""Records as lines of text and back: the format of `scrubjay export`. Knows JSON lines; does not know the store or any file by name.
+
+    {"format": "scrubjay-export", "version": 1, "scrubjay": "0.1.0", "exported_at": "...", "counts": {"turns": 2, ...}}
+    {"kind": "turn", "id": "turn_...", "scope": "...", "session_id": "...", "turn": 0, "user": "...", ...}
+    {"kind": "memory", "id": "mem_...", "content": "...", "version": 2, "parent_ids": ["mem_..."], ...}
+    {"kind": "document", "id": "doc_...", "title": "...", "content": "...", ...}
+
+UTF-8, one object a line. A field without a value is left out, instants are ISO 8601 with their zone. Turns come first, then memories, then
+documents, each in the order in which they were made. The counts tell a whole file from one that was cut off between two lines.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Annotated, Any, BinaryIO, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from scrubjay.errors import InputError
+from scrubjay.models.envelopes import Envelope, redacted
+from scrubjay.models.fields import MAX_METADATA_NUMBER, Count, Importance, Instant, Metadata, Name, OneScope
+from scrubjay.models.input_errors import sentences
+from scrubjay.models.records import AnyRecord, Document, Memory, Turn, content_hash
+from scrubjay.models.requests import Request, parse
+from scrubjay.models.results import Result
+from scrubjay.records.passages import passages_of
+from scrubjay.records.plans import Plan
+from scrubjay.store.changes import TABLE_OF, Change
+from scrubjay.store.store import Store
+
+LONGEST_LINE = 400_000_000  # bytes: a document of 50 MB, every character of it escaped
+
+
+class Numbered(NamedTuple):
+    """A record, the line it stands in (from 1), and the bytes read so far."""
+
+    line: int
+    record: AnyRecord
+    read: int
+
+
+def first_line(header: Header) -> bytes:
+    """The header as the first line of an export."""
+    return _line(header.model_dump(mode="json", exclude_none=True))
+
+
+def line_of(record: AnyRecord) -> bytes:
+    """A record as a line of an export."""
+    return _line(values_of(record))
+
+
+def read_header(file: BinaryIO) -> Header:
+    """The header of the export that begins here.
+
+    Raises:
+        InputError: this is no export, or one of a newer format.
+    """
+    try:
+        values = json.loads(file.readline(100_000).decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        values = None
+    if not isinstance(values, dict) or values.get("format") != FORMAT:
+        raise InputError(f"This is no export of Scrubjay: its first line does not say {FORMAT}.")
+    version = values.get("version")
+    if not isinstance(version, int) or version > FORMAT_VERSION:
+        raise InputError(
+            f"This export was written by a newer Scrubjay ({str(values.get('scrubjay'))[:40]}, format {str(version)[:20]}; "
+            f"this one reads format {FORMAT_VERSION}). Upgrade Scrubjay."
+        )
+    return header_of(values)
+
+
+def read_records(file: BinaryIO, header: Header) -> Iterator[Numbered]:
+    """The records behind a header, one after another; at the end their number is compared with the header's.
+
+    Raises:
+        InputError: a line is damaged, or lines are missing; the sentence names the line.
+    """
+    number, found, read = 1, 0, 0
+    while raw := file.readline(LONGEST_LINE):
+        number += 1
+        read += len(raw)
+        if raw.strip():
+            found += 1
+            yield Numbered(number, _record(raw, number), read)
+    if found != header.counts.total:
+        what = "was cut off" if found < header.counts.total else "was altered"
+        raise InputError(
+            f"The export {what}: its first line promises {header.counts.total:,} records, and line {number:,} ends it after {found:,}."
+        )
+
+
+def _record(raw: bytes, number: int) -> AnyRecord:
+    try:
+        values = json.loads(raw.decode())
+    except (ValueError, RecursionError):
+        raise InputError(f"Line {number:,} is cut off or damaged: it is not JSON in UTF-8.") from None
+    if not isinstance(values, dict):
+        raise InputError(f"Line {number:,} is damaged: it holds a {type(values).__name__} and no record.")
+    try:
+        return record_of(values)
+    except InputError as error:
+        raise InputError(f"Line {number:,} holds no record that can be kept: {error}") from error
+
+
+def _line(values: dict[str, Any]) -> bytes:
+    return json.dumps(values, ensure_ascii=False).encode() + b"\n"
+
+
+FORMAT = "scrubjay-export"
+FORMAT_VERSION = 1  # of the lines; a new field of a record does not change it, another meaning of an old one does
+
+KINDS: dict[str, type[Turn] | type[Memory] | type[Document]] = {"turn": Turn, "memory": Memory, "document": Document}
+_PREFIXES = {"turn": "turn_", "memory": "mem_", "document": "doc_"}  # one id must never name two kinds
+
+Whole = Annotated[Count, Field(ge=0, le=MAX_METADATA_NUMBER)]
+
+
+class Held(BaseModel):
+    """How many records of each kind."""
+
+    model_config = ConfigDict(frozen=True)
+
+    turns: Whole = 0
+    memories: Whole = 0
+    documents: Whole = 0
+
+    @property
+    def total(self) -> int:
+        return self.turns + self.memories + self.documents
+
+
+class Header(BaseModel):
+    """The first line of an export."""
+
+    model_config = ConfigDict(frozen=True)  # what a newer one says beside this is passed over
+
+    format: Literal["scrubjay-export"] = "scrubjay-export"
+    version: Whole = FORMAT_VERSION
+    scrubjay: str  # the version that wrote it
+    exported_at: Instant
+    scope: OneScope | None = None  # None: of every scope
+    counts: Held
+
+
+class ImportRecords(Request):
+    """Some records of an export, as the write-ahead log keeps them: each the object of its line."""
+
+    records: list[dict[str, Any]]
+
+
+class Differing(Result):
+    """A record of an export whose id is here with other contents, and in which fields."""
+
+    id: str
+    fields: list[str]
+
+
+class Imported(Result):
+    """What an import did; what differs from a record that was here was left out."""
+
+    added: int
+    same: int
+    different: int
+    differing: tuple[Differing, ...] = ()  # the first of them
+    redacted: int
+
+
+class Exported(Result):
+    """What an export holds, and its size."""
+
+    turns: int
+    memories: int
+    documents: int
+    bytes: int
+
+
+class _Limits(BaseModel):
+    """What the store can hold of the fields that many records have; the records themselves say which fields there are."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    id: Name
+    scope: OneScope
+    metadata: Metadata = Field(default_factory=dict)
+    importance_score: Importance = 5.0
+    access_count: Whole = 0
+    turn: Whole | None = None
+    version: Whole = 1
+    chunk_count: Whole = 0
+    file_size: Whole | None = None
+    file_mtime: Annotated[Count, Field(ge=-(2**63), lt=2**63)] | None = None
+
+
+def header_of(values: Mapping[str, Any]) -> Header:
+    """The header that the object of a first line is.
+
+    Raises:
+        InputError: it lacks something, or says what cannot be.
+    """
+    try:
+        return Header.model_validate(values)
+    except ValidationError as error:
+        said = sentences(Header.model_fields, error.errors(include_url=False))
+        raise InputError(f"The first line of the export is damaged: {said}") from None
+
+
+def values_of(record: AnyRecord) -> dict[str, Any]:
+    """A record as the object of its line: `kind`, then every field that has a value."""
+    kind = next(name for name, model in KINDS.items() if isinstance(record, model))
+    return {"kind": kind, **{name: value for name, value in record.model_dump(mode="json").items() if value is not None}}
+
+
+def record_of(values: Mapping[str, Any]) -> AnyRecord:
+    """The record of a line's object; the inverse of `values_of`.
+
+    Raises:
+        InputError: it is none, in a sentence that names the field.
+    """
+    kind = values.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise InputError(f"kind = {str(kind)[:80]!r}: must be turn, memory or document.")
+    fields = {name: value for name, value in values.items() if name != "kind"}
+    for model in (_Limits, KINDS[kind]):
+        try:
+            record = model.model_validate(fields)
+        except ValidationError as error:
+            raise InputError(sentences(model.model_fields, error.errors(include_url=False))) from None
+    assert isinstance(record, Turn | Memory | Document)
+    if not record.id.startswith(_PREFIXES[kind]):
+        raise InputError(f"id = {record.id!r}: that of a {kind} begins with {_PREFIXES[kind]}.")
+    for name, value in record:
+        if isinstance(value, datetime) and value.tzinfo is None:
+            raise InputError(f"{name} = {value.isoformat()!r}: must say its time zone, such as 2026-03-01T14:30:00Z.")
+        if any("\x00" in text for text in _texts(value)):
+            raise InputError(f"{name} contains a NUL character; remove it.")
+    return record
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, tuple):
+        yield from value
+
+
+USE = frozenset({"last_accessed_at", "access_count"})  # what recalls leave behind: a record is the same whatever they say
+SHOWN = 20  # records that an answer names as different
+
+
+async def plan_import(store: Store, envelope: Envelope, now: datetime) -> Plan[Imported]:
+    """What importing these records does: each that is not here is kept as it is, with its id, dates, versions and what was forgotten.
+
+    One whose id is here already stays as it is here, and is counted as the same or named as different; so a repetition adds what an
+    interruption left out and nothing twice.
+    """
+    records = [record_of(values) for values in parse(ImportRecords, envelope.args).records]
+    known = await _known(store, records)
+    fresh: dict[str, AnyRecord] = {}
+    same, differing = 0, []
+    for record in records:
+        here = known.get(record.id) or fresh.get(record.id)
+        if here is None:
+            fresh[record.id] = record
+        elif fields := _differences(here, record):
+            differing.append(Differing(id=record.id, fields=fields))
+        else:
+            same += 1
+    # In a thread, because large documents take seconds to cut, in which others want their answers.
+    changes = await asyncio.to_thread(_changes, fresh.values())
+    named = tuple(differing[:SHOWN])
+    answer = Imported(added=len(changes), same=same, different=len(differing), differing=named, redacted=envelope.redacted)
+    return Plan(changes[0] if changes else None, answer, tuple(changes[1:]))
+
+
+def cleaned(record: AnyRecord) -> tuple[AnyRecord, int]:
+    """A record without its secrets, and how many there were: an export made by hand may hold some; one of ours comes back unchanged."""
+    values, count = redacted({name: value for name, value in record if isinstance(value, str | dict | tuple)})
+    if not count:
+        return record, 0
+    if not isinstance(record, Turn):
+        values["content_hash"] = content_hash(values["content"])
+    return record.model_copy(update={name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}), count
+
+
+def together(answers: Iterable[Imported]) -> Imported:
+    """What several imports did, as one."""
+    given = list(answers)
+    sums: dict[str, Any] = {name: sum(getattr(each, name) for each in given) for name in ("added", "same", "different", "redacted")}
+    return Imported(**sums, differing=tuple(one for each in given for one in each.differing)[:SHOWN])
+
+
+async def _known(store: Store, records: Iterable[AnyRecord]) -> dict[str, AnyRecord]:
+    found: dict[str, AnyRecord] = {}
+    for kind in TABLE_OF:
+        if ids := [record.id for record in records if isinstance(record, kind)]:
+            found.update(await store.get(kind, ids))
+    return found
+
+
+def _differences(here: AnyRecord, other: AnyRecord) -> list[str]:
+    return [name for name in type(here).model_fields if name not in USE and getattr(here, name) != getattr(other, name)]
+
+
+def _changes(records: Iterable[AnyRecord]) -> list[Change]:
+    return [Change(record, passages_of(record)) for record in records]

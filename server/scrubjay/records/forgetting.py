@@ -1,0 +1,144 @@
+"""Forgetting and its undoing: records of any kind leave every search, softly and with a reason, or for good. Knows which records a request
+means; does not know how bytes leave the disk (`store.purging`). Nothing is ever forgotten by age.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from scrubjay.errors import InputError, NotFound
+from scrubjay.models.envelopes import Envelope
+from scrubjay.models.records import AnyRecord, Document, Memory, Turn, content_hash
+from scrubjay.models.requests import Forget, ForgetMatching, ForgetRecords, Restore, SearchMemories, parse
+from scrubjay.models.results import Forgotten, Hit, Restored
+from scrubjay.records import extracted, session_summaries, turns
+from scrubjay.records.memories import hit
+from scrubjay.records.passages import passages_of
+from scrubjay.records.plans import Plan
+from scrubjay.records.versions import history
+from scrubjay.search.retrieval.query import Question
+from scrubjay.search.retrieval.retrieve import Embed, retrieve
+from scrubjay.store import sql
+from scrubjay.store.changes import Change
+from scrubjay.store.store import Store
+
+LEAST_RELEVANCE = 0.5  # of what a query means to forget; below it a hit is more likely to be about something else
+MOST = 100  # records that one query forgets
+
+
+async def plan_forget(store: Store, envelope: Envelope, now: datetime) -> Plan[Forgotten]:
+    """What forgetting these records does: they keep everything and say when and why they were forgotten; with `purge`, they go.
+
+    Raises:
+        NotFound: no record has one of the ids; nothing is forgotten then. What is to be purged may be gone already.
+    """
+    request = parse(ForgetRecords, envelope.args)
+    records = await _of(store, request.ids)
+    if not request.purge and (missing := next((id for id in request.ids if id not in records), None)) is not None:
+        raise unknown(missing)
+    said_in = await turns.turns_of(store, records.values())
+    found = list({**records, **{turn.id: turn for turn in said_in}}.values())
+    ids = frozenset([*request.ids, *(turn.id for turn in said_in)])
+    said = {"forgotten_at": envelope.at, "forget_reason": request.reason, "updated_at": envelope.at}
+    hidden = [Change(record.model_copy(update=said), hidden=True) for record in found if record.forgotten_at is None]
+    summaries = await session_summaries.without(store, ids, envelope.at)
+    documents = [record.id for record in found if isinstance(record, Document)]
+    facts = [change for change in await extracted.without(store, documents, envelope.at) if change.record.id not in ids]
+    changes = [*hidden, *summaries, *facts]
+    emptied = [change.record.id for change in summaries if change.record.forget_reason == session_summaries.GONE]
+    purged = (*request.ids, *emptied) if request.purge else ()
+    answer = Forgotten(ids=request.ids, forgotten=len(hidden), purged=len(request.ids) if request.purge else 0)
+    return Plan(changes[0] if changes else None, answer, tuple(changes[1:]), purged)
+
+
+async def plan_restore(store: Store, envelope: Envelope, now: datetime) -> Plan[Restored]:
+    """What bringing back a record does: everything about it is as before it was forgotten.
+
+    Raises:
+        NotFound: no record has the id.
+        InputError: its texts were deleted for good.
+    """
+    id = parse(Restore, envelope.args).id
+    record = await store.find(id)
+    if record is None:
+        raise unknown(id)
+    if isinstance(record, Turn) and record.purged_at is not None:
+        raise InputError(f"{id} was deleted for good on {record.purged_at:%Y-%m-%d}; nothing is left to bring back.")
+    if record.forgotten_at is None:
+        return Plan(None, Restored(id=id, restored=False))
+    back = record.model_copy(update={"forgotten_at": None, "forget_reason": None, "updated_at": envelope.at})
+    facts = await extracted.learned(store, back, envelope.at) if isinstance(back, Document) else ()
+    with_it = [turn for turn in await turns.turns_of(store, [record]) if turn.forgotten_at == record.forgotten_at and not turn.purged_at]
+    back_too = [turn.model_copy(update={"forgotten_at": None, "forget_reason": None, "updated_at": envelope.at}) for turn in with_it]
+    also = (*facts, *(Change(turn, passages_of(turn), rewritten=True) for turn in back_too))
+    return Plan(Change(back, passages_of(back), rewritten=True), Restored(id=id, restored=True), also)
+
+
+async def meant(store: Store, request: Forget, scope: str) -> list[AnyRecord]:
+    """The records that a request names by id or by the exact words of a fact.
+
+    Raises:
+        NotFound: there is none.
+    """
+    if request.id is not None:
+        record = await store.find(request.id)
+        if record is None:
+            raise unknown(request.id)
+        return [record]
+    found = await _saying(store, request.content or "", scope)
+    if not found:
+        raise NotFound(f"No fact of the scope {scope!r} says exactly that. Give the id, or a query with dry_run true.")
+    return list(found)
+
+
+async def with_history(store: Store, records: Sequence[AnyRecord]) -> list[AnyRecord]:
+    """These records, the versions that they took the place of, and what was learned of them: whoever wants the bytes gone means all."""
+    found: dict[str, AnyRecord] = {record.id: record for record in records}
+    found.update((turn.id, turn) for turn in await turns.turns_of(store, records))
+    found.update((fact.id, fact) for fact in await extracted.owned(store, [id for id, row in found.items() if isinstance(row, Document)]))
+    for record in list(found.values()):
+        if isinstance(record, Memory):
+            found.update((older.id, older) for older in await history(store, record))
+    return list(found.values())
+
+
+def asked(request: Forget, scope: str) -> SearchMemories:
+    """The search that finds what a query means to forget: facts and turns of one scope that are likely about it."""
+    return SearchMemories(query=request.query or "", scope=scope, top_k=MOST, threshold=LEAST_RELEVANCE)
+
+
+async def about(store: Store, request: ForgetMatching, now: datetime, embed: Embed) -> list[Hit]:
+    """The facts that a query to forget is about, best first, with their relevance; no answer's length bounds them."""
+    question = Question(text=request.query, scopes=(request.scope,), srcs=("memory",), now=now)
+    ranked = await retrieve(store, question, embed)
+    likely = {row.id: value for row, value in zip(ranked.rows, ranked.relevance.tolist(), strict=True) if value >= request.threshold}
+    facts = await store.get(Memory, likely)
+    found = [facts[id] for id in likely if id in facts and question.admits(facts[id])]
+    return [hit(fact).model_copy(update={"score": likely[fact.id], "relevance_score": likely[fact.id]}) for fact in found[: request.most]]
+
+
+def texts_of(record: AnyRecord) -> list[str]:
+    """Everything that was said in a record."""
+    if isinstance(record, Turn):
+        return [text for text in (record.user, record.assistant, record.text, record.summary) if text]
+    return [record.content]
+
+
+def unknown(id: str) -> NotFound:
+    """What to raise for an id that names nothing."""
+    return NotFound(f"No memory, turn or document has the id {id[:80]!r}. Take the id of a search result.")
+
+
+async def _of(store: Store, ids: Sequence[str]) -> dict[str, AnyRecord]:
+    """The records that have these ids, in that order; in few reads, because a whole scope may be meant."""
+    found: dict[str, AnyRecord] = {**await store.get(Memory, ids), **await store.get(Turn, ids), **await store.get(Document, ids)}
+    return {id: found[id] for id in ids if id in found}
+
+
+async def _saying(store: Store, content: str, scope: str) -> Sequence[Memory]:
+    where = sql.both(sql.equal("content_hash", content_hash(content)), sql.equal("scope", scope))
+    rows = {row.id: row for row in await store.select(Memory, where)}
+    rows.update((row.id, row) for row in store.staged(Memory))
+    digest = content_hash(content)
+    return [row for row in rows.values() if row.content_hash == digest and row.scope == scope and row.forgotten_at is None]

@@ -1,0 +1,67 @@
+"""The profile of a scope: its lasting facts and its newest ones, in a few hundred tokens. Knows which facts are worth saying before
+anything is asked; does not know how they are shown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from datetime import datetime
+
+from scrubjay.models.filters import Filter, holds
+from scrubjay.models.records import SUMMARY, Memory
+from scrubjay.models.results import Hit, Profile
+from scrubjay.records import memories
+from scrubjay.search.recall import scopes_seen
+from scrubjay.store import sql
+from scrubjay.store.store import Store, unexpired
+
+TOKENS = 400  # of all facts together, when nobody says
+LASTING = 0.6  # their share at most; the newest facts get what is left
+LONGEST = 300  # characters of one fact
+PREFERENCES = "mem_preference"  # what somebody prefers lasts, whether or not it was said to be static
+
+
+async def profile(
+    store: Store, scope: str | tuple[str, ...], now: datetime, *, max_tokens: int = TOKENS, filter: Filter | None = None
+) -> Profile:
+    """The facts of a project's scope and of the user; or of just these scopes. `static` by importance, `recent` by date.
+
+    `filter` is on metadata. The caller has committed everything.
+    """
+    seen = scopes_seen(None, scope) or ()
+    where = sql.both(
+        sql.one_of("scope", seen),
+        sql.equal("is_latest", True),
+        f"NOT ({sql.equal('source', SUMMARY)})",
+        "forgotten_at IS NULL",
+        unexpired(now),
+    )
+    rows = sorted(await store.select(Memory, where), key=lambda row: row.created_at, reverse=True)
+    if filter is not None:
+        rows = [row for row in rows if holds(filter, row.metadata)]
+    lasting = [row for row in rows if row.is_static or row.partition_id == PREFERENCES]
+    static = _within(sorted(lasting, key=lambda row: -row.importance_score), math.floor(LASTING * max_tokens))
+    spent = sum(map(_cost, static))
+    said = {row.id for row in lasting}
+    recent = _within((row for row in rows if row.id not in said), max_tokens - spent)
+    spent += sum(map(_cost, recent))
+    return Profile(scope=seen[0], static=static, recent=recent, total=len(rows), spent=spent)
+
+
+def _within(rows: Iterable[Memory], room: int) -> list[Hit]:
+    taken = []
+    for row in rows:
+        hit = memories.hit(row)
+        if len(row.content) > LONGEST:
+            short = row.content[: LONGEST - 2].rsplit(maxsplit=1)[0] + " …"
+            hit = hit.model_copy(update={"memory": short, "truncated": True})
+        room -= _cost(hit)
+        if room < 0:
+            break
+        taken.append(hit)
+    return taken
+
+
+def _cost(hit: Hit) -> int:
+    return math.ceil(len(hit.memory or "") / 4)

@@ -1,0 +1,1 @@
+"""A store in a bucket, which several engines share and one writes."""

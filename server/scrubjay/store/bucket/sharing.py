@@ -1,0 +1,124 @@
+"""What the engines of one bucket have in common beside the records: notes, a lease and an inbox. Knows which of them this engine may use as
+what; does not know what is written, or when.
+
+One engine, the maintainer, writes the tables of records and passages. The rewriting of whole rows, the numbers of turns and the order of
+versions all rest on that. What the others are given to write waits in the inbox.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import socket
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from uuid import uuid4
+
+from scrubjay.errors import InputError
+from scrubjay.store.bucket.inbox import Inbox, open_inbox
+from scrubjay.store.notes import TableNotes, open_notes
+from scrubjay.store.tables import ALWAYS, connect
+
+SECONDS = 15.0  # without a beat, after which another engine takes it
+_NAME = "maintainer"
+_NOBODY = ""
+
+
+class Lease:
+    """One engine's hold on the lease; `holder` names that engine and nobody else."""
+
+    def __init__(self, notes: TableNotes, holder: str, *, seconds: float = SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
+        self._notes, self._me, self._seconds, self._clock = notes, holder, seconds, clock
+        self._mine: str | None = None  # what stands in the note while it is ours
+        self._seen: str | None = None
+        self._since = self._looked = self._renewed = -math.inf
+        self._beat = 0
+
+    @property
+    def valid(self) -> bool:
+        """Whether nobody else can hold it now."""
+        return self._mine is not None and self._clock() - self._renewed < self._seconds * 2 / 3
+
+    @property
+    def holder(self) -> str | None:
+        """Who held it when it was last looked at; None for nobody."""
+        text = self._seen if self._mine is None else self._mine
+        return text.partition(" ")[0] if text else None
+
+    async def keep(self) -> bool:
+        """Renew it, or take it from one who is gone; whether it is ours. Asks the store only when it is time for that."""
+        now = self._clock()
+        if now - max(self._looked, self._renewed) < self._seconds / 3:
+            return self.valid
+        self._looked = now
+        if self._mine is not None:
+            if await self._write(self._mine, now):
+                return True
+            self._mine = None
+        seen = await self._notes.read(_NAME)
+        if seen is not None and seen.startswith(f"{self._me} "):  # a beat of ours whose answer was lost
+            self._mine = seen
+            return await self._write(seen, now)
+        if seen != self._seen:
+            self._seen, self._since = seen, now
+        if not seen or now - self._since >= self._seconds:
+            return await self._write(seen, now)
+        return False
+
+    async def release(self) -> None:
+        """Let the next engine have it at once."""
+        if self._mine is not None:
+            await self._notes.swap(_NAME, self._mine, _NOBODY)
+            self._mine = None
+
+    async def _write(self, before: str | None, now: float) -> bool:
+        self._beat += 1
+        text = f"{self._me} {self._beat}"
+        if not await self._notes.swap(_NAME, before, text):
+            return False
+        self._mine, self._renewed = text, now
+        return True
+
+
+KEPT = timedelta(hours=1)  # how long an older version stays: another engine may read it, and nobody can know
+
+
+class Shared:
+    """One engine's part in a shared store. `leads` is set by whoever has made the engine ready to write."""
+
+    def __init__(self, notes: TableNotes, inbox: Inbox, lease: Lease) -> None:
+        self.notes, self.inbox, self.lease = notes, inbox, lease
+        self.leads = False
+
+    @property
+    def maintains(self) -> bool:
+        """Whether this engine is the one that writes the tables."""
+        return self.leads and self.lease.valid
+
+    async def tidy(self) -> None:
+        """Fold what the lease's beats and the inbox's entries left behind; the maintainer does this now and then."""
+        for table in (self.notes.table, self.inbox.table):
+            await table.optimize(cleanup_older_than=KEPT)
+
+
+def refuse_follower(shared: Shared | None, what: str) -> None:
+    """Nothing, where this engine writes the tables.
+
+    Raises:
+        InputError: another one does, and only that one can do this.
+    """
+    if shared is not None and not shared.maintains:
+        raise InputError(f"{what} is for the engine that maintains this store: {shared.lease.holder}. Ask that one, or stop it first.")
+
+
+async def join(path: str, *, seconds: float = SECONDS) -> Shared:
+    """Take part in the store at `path`, creating what its engines need to agree.
+
+    Raises:
+        ValueError, RuntimeError: as LanceDB says that the bucket cannot be reached.
+    """
+    database = await connect(path, fresh=ALWAYS)
+    notes = await open_notes(database)
+    me = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
+    return Shared(notes, await open_inbox(database), Lease(notes, me, seconds=seconds))

@@ -1,0 +1,1 @@
+"""Text in, text and numbers out: no clock, no disk, no network."""

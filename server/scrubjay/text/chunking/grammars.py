@@ -1,0 +1,133 @@
+"""Blocks of a source file by its grammar: tree-sitter's, for twelve languages. Knows which nodes define a name; does not know what the
+blocks are used for.
+
+A grammar is loaded when a file of its language is first cut: each is a library of 0.3 to 5 MB.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
+from importlib import import_module
+
+from tree_sitter import Language, Node, Parser
+
+from scrubjay.text.chunking.blocks import DEEPEST, Block
+
+LARGEST = 1_000_000  # characters; a tree takes 22 times its text in memory, and longer sources are generated
+
+_GRAMMARS = {  # the package, and its function where it holds several
+    "bash": ("tree_sitter_bash", "language"),
+    "c": ("tree_sitter_c", "language"),
+    "cpp": ("tree_sitter_cpp", "language"),
+    "csharp": ("tree_sitter_c_sharp", "language"),
+    "go": ("tree_sitter_go", "language"),
+    "java": ("tree_sitter_java", "language"),
+    "javascript": ("tree_sitter_javascript", "language"),
+    "php": ("tree_sitter_php", "language_php"),
+    "python": ("tree_sitter_python", "language"),
+    "ruby": ("tree_sitter_ruby", "language"),
+    "rust": ("tree_sitter_rust", "language"),
+    "tsx": ("tree_sitter_typescript", "language_tsx"),
+    "typescript": ("tree_sitter_typescript", "language_typescript"),
+}
+LANGUAGES = frozenset(_GRAMMARS)
+
+_NAME = 80  # characters of one in a breadcrumb
+_DEFINES = re.compile(r"(?:definition|declaration|item|specifier|_spec)$|^(?:class|module|method|singleton_method|export_statement)$")
+_USES = re.compile(r"variable|local|let_|field|param|import|package|using|^declaration$")
+_ABOVE = re.compile(r"comment|attribute|annotation|decorator")  # what stands above the thing it belongs to
+_MADE = re.compile(r"function|class")  # what a JavaScript constant must hold to be a definition
+
+
+def blocks(text: str, language: str, large: int) -> Sequence[Block]:
+    """The blocks of the whole file; a part without a name that is longer than `large` bytes is seen through to its own parts.
+
+    Where the source is broken the parser goes on behind it, so there is always an answer.
+
+    >>> [(block.first, block.last, block.name) for block in blocks("import os\\n\\ndef f():\\n    pass\\n", "python", 900)]
+    [(0, 1, None), (2, 4, 'f')]
+    """
+    parser = Parser(_grammar(language))
+    return _parts(parser.parse(text.encode("utf-8", "replace")).root_node, large, 0)
+
+
+@cache
+def _grammar(language: str) -> Language:
+    package, function = _GRAMMARS[language]
+    return Language(getattr(import_module(package), function)())
+
+
+def _parts(node: Node, large: int, depth: int) -> list[Block]:
+    """What a node is made of, in whole lines: what begins on its own first line is its head, what shares a line is one."""
+    head = node.start_point.row if depth else -1
+    found: list[Block] = []
+    above: Block | None = None  # a comment or decorator that waits for what it belongs to
+    for child in _children(node, large, depth):
+        part = Block(child.start_point.row, _end(child), _name(child), partial(_parts, child, large, depth + 1))
+        if part.first == head and part.name is None:
+            continue
+        if above is not None:
+            part = Block(above.first, part.last, part.name, part.inside) if above.last == part.first else part
+            if part.first != above.first:
+                _add(found, above)
+        above = part if _ABOVE.search(child.type) else None
+        if above is None:
+            _add(found, part)
+    if above is not None:
+        _add(found, above)
+    return found
+
+
+def _add(found: list[Block], part: Block) -> None:
+    if found and part.first < found[-1].last:
+        earlier = found.pop()
+        named = earlier if earlier.name or not part.name else part
+        part = Block(earlier.first, max(earlier.last, part.last), named.name, named.inside)
+    found.append(part)
+
+
+def _children(node: Node, large: int, depth: int) -> Iterator[Node]:
+    for child in node.children:
+        through = child.end_byte - child.start_byte > large and child.named_child_count and _name(child) is None
+        if through and depth < DEEPEST:
+            yield from _children(child, large, depth + 1)
+        else:
+            yield child
+
+
+def _end(node: Node) -> int:
+    """The line after the last of a node."""
+    return node.end_point.row + (node.end_point.column > 0 or node.end_point.row == node.start_point.row)
+
+
+def _name(node: Node) -> str | None:
+    """What a definition is called, with the type that it belongs to where the language says so beside it."""
+    if inner := node.child_by_field_name("definition") or node.child_by_field_name("declaration"):
+        return _name(inner)
+    if node.type in ("lexical_declaration", "variable_declaration"):
+        return _made(node)
+    if not _DEFINES.search(node.type) or _USES.search(node.type):
+        return None
+    names = [node.child_by_field_name(field) for field in ("receiver", "trait", "type" if node.type == "impl_item" else "name")]
+    return (" ".join(filter(None, map(_text, names))) or _text(_declared(node)))[:_NAME] or None
+
+
+def _made(node: Node) -> str | None:
+    """The name of a JavaScript constant that holds a function or a class."""
+    made = node.named_children[0] if node.named_child_count == 1 else None
+    value = made.child_by_field_name("value") if made else None
+    return _text(made.child_by_field_name("name"))[:_NAME] if made and value and _MADE.search(value.type) else None
+
+
+def _declared(node: Node) -> Node | None:
+    """The name inside C's nested declarators: of `int *f(void)` it is f."""
+    inner = node.child_by_field_name("declarator")
+    while inner is not None and (deeper := inner.child_by_field_name("declarator")) is not None:
+        inner = deeper
+    return inner
+
+
+def _text(node: Node | None) -> str:
+    return "" if node is None or node.text is None else " ".join(node.text.decode("utf-8", "replace").split())

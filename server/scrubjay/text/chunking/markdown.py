@@ -1,0 +1,83 @@
+"""The outline of Markdown and plain text: headings, fenced code, tables. Knows lines; does not know sizes. Pure; standard library only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from scrubjay.text.chunking.cuts import Repeat, Stretch
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
+_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
+_UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*")
+_PARAGRAPH = re.compile(r" {0,3}(?![-*+>#|]|\d+[.)]\s)\S.*")  # a line that may be underlined into a heading
+_TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
+
+
+def outline(text: str, starts: list[int]) -> Iterator[Stretch]:
+    """A stretch for each heading with what follows it; a heading without a body of its own opens the stretch below it.
+
+    Fences and tables are to stay whole, a `#` inside a fence is no heading, and a table's later rows repeat its header.
+    `headings` names also those that the stretch itself begins with.
+    """
+    path: list[tuple[int, str]] = []
+    opened, has_body = 0, False
+    whole: list[tuple[int, int]] = []
+    repeats: list[Repeat] = []
+
+    def stretch(end: int) -> Stretch:
+        return Stretch(opened, end, tuple(name for _, name in path), tuple(whole), tuple(repeats))
+
+    for first, last, kind, level, title in _blocks(text, starts):
+        start, end = starts[first], starts[last] if last < len(starts) else len(text)
+        if kind == "heading":
+            if has_body:
+                yield stretch(start)
+                opened, has_body, whole, repeats = start, False, [], []
+            path = [(depth, name) for depth, name in path if depth < level] + [(level, title)]
+            continue
+        has_body = has_body or bool(text[start:end].strip())
+        if kind != "text":
+            whole.append((start, start + len(text[start:end].rstrip())))
+        if kind == "table":
+            repeats.append(Repeat(starts[first + 1], end, text[start : starts[first + 2] if first + 2 < len(starts) else end].rstrip()))
+    yield stretch(len(text))
+
+
+def _blocks(text: str, starts: list[int]) -> Iterator[tuple[int, int, str, int, str]]:
+    """(first line, line after the last, heading | fence | table | text, level, title) for each block, in order."""
+    lines = [line.rstrip("\r") for line in text.split("\n")]
+    at = 0
+    while at < len(lines):
+        following = lines[at + 1] if at + 1 < len(lines) else ""
+        if (fence := _FENCE.match(lines[at])) and not (fence[1][0] == "`" and "`" in fence[2]):
+            after = _end_of_fence(lines, at, fence[1])
+            yield at, after, "fence", 0, ""
+        elif atx := _ATX.fullmatch(lines[at]):
+            after = at + 1
+            yield at, after, "heading", len(atx[1]), _title(atx[2] or "")
+        elif "|" in lines[at] and "|" in following and _TABLE_RULE.fullmatch(following):
+            after = at + 2
+            while after < len(lines) and "|" in lines[after]:
+                after += 1
+            yield at, after, "table", 0, ""
+        elif (rule := _UNDERLINE.fullmatch(following)) and _PARAGRAPH.fullmatch(lines[at]) and not (at and lines[at - 1].strip()):
+            after = at + 2
+            yield at, after, "heading", 1 if rule[1][0] == "=" else 2, lines[at].strip()
+        else:
+            after = at + 1
+            yield at, after, "text", 0, ""
+        at = after
+
+
+def _title(rest: str) -> str:
+    """An ATX heading's words, without its closing marks: `C #` is C, `C#` is C#."""
+    rest = rest.strip()
+    bare = rest.rstrip("#")
+    return bare.rstrip() if not bare or bare[-1].isspace() else rest
+
+
+def _end_of_fence(lines: list[str], at: int, mark: str) -> int:
+    """The line after the closing fence, or the end of the document when it is never closed."""
+    closing = re.compile(rf" {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*")
+    return next((line + 1 for line in range(at + 1, len(lines)) if closing.fullmatch(lines[line])), len(lines))

@@ -1,0 +1,135 @@
+"""Whether two sentences say the same: how alike they are worded, whether they state the same facts, and what a new one is to an old one.
+Knows spelling and English negation; of meaning it knows the cosine it is given. "Uses tabs" and "does not use tabs" are alike, and not
+the same. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from difflib import SequenceMatcher
+from typing import Literal
+
+from rapidfuzz import fuzz
+
+from scrubjay.text.terms import STOP, content_words, runs, words
+
+# Chosen on the dev half of tests/bench/pairs.tsv by tests/bench/likeness.py, which prints what they give on both halves.
+SAME_MEANING, SAME_WORDING = 0.85, 0.8  # cosine, wording: from either of them on, what states the same facts says the same
+ABOUT_THE_SAME = 1.3  # cosine + wording: from there on, a fact that differs in one place changes the other one
+ABOUT_THE_SAME_BY_WORDS = 0.78  # the same where there is no cosine
+NEAR, NEAR_BY_WORDS = 0.6, 0.75  # cosine, wording: from either of them on, a fact is worth a look
+
+Verdict = Literal["known", "update", "similar"]
+
+_NEGATIONS = frozenset("no not never none nothing neither nor without cannot t isnt dont doesnt wont cant".split())  # noqa: SIM905
+# Words that turn a sentence round where they alone differ.
+_TURNING = frozenset(
+    """
+    enable enabled enables disable disabled disables on off allow allowed allows deny denied forbid forbidden always before after
+    above below min max minimum maximum true false yes instead except unless only avoid stop stopped start started add added remove
+    removed include included exclude excluded increase increased decrease decreased more less old new
+    """.split()  # noqa: SIM905 - as a list it would fill a screen
+)
+_COUNTED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMBERS = {word: str(number) for number, word in enumerate(_COUNTED)}
+_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
+_CODE = re.compile(r"`([^`\n]+)`|\b([A-Za-z]*[a-z][A-Z]\w*|\w+_\w+|\w+(?:[./\\:@#]\w+)+)")
+
+
+def alike(one: str, other: str) -> float:
+    """Likeness of wording in [0, 1]: 1 for the same words, in whatever order, case and punctuation.
+
+    The better of two edit-distance ratios, of the texts as they stand and of their words sorted.
+    """
+    first, second = " ".join(words(one)), " ".join(words(other))
+    if not first or not second:
+        return float(one.strip() == other.strip())
+    return max(fuzz.ratio(first, second), fuzz.token_sort_ratio(first, second)) / 100
+
+
+def same_facts(one: str, other: str) -> bool:
+    """Whether numbers, negations, names and code words agree. False is the safe answer: both sentences are then kept."""
+    return (
+        _numbers(one) == _numbers(other)
+        and _negations(one) == _negations(other)
+        and _turns(one) == _turns(other)
+        and not _code(one) ^ _code(other)
+        and _names(one) <= _singular(words(other))
+        and _names(other) <= _singular(words(one))
+    )
+
+
+def repeats(new: str, old: str) -> bool:
+    """Whether all that the new sentence states is in the old one: its facts agree, and it has no content word of its own."""
+    there = {_NUMBERS.get(word, word) for word in content_words(old)}
+    said = {_NUMBERS.get(word, word) for word in content_words(new)}
+    return same_facts(new, old) and all(any(_akin(word, other) for other in there) for word in said)
+
+
+def differences(one: str, other: str) -> list[str]:
+    """How the content words of one sentence become those of the other, place by place: replace, insert or delete.
+
+    Inflections and the spelling of small numbers are no difference.
+
+    >>> differences("The build needs Node 18.", "The build needs Node 20.")
+    ['replace']
+    """
+    first, second = ([_stem(_NUMBERS.get(word, word)) for word in content_words(text)] for text in (one, other))
+    return [tag for tag, *_ in SequenceMatcher(None, first, second, autojunk=False).get_opcodes() if tag != "equal"]
+
+
+def verdict(new: str, old: str, cosine: float | None) -> Verdict | None:
+    """What a new fact is to an old one, which it may repeat (known), contradict (update) or resemble; None for another matter.
+
+    `cosine` of their vectors in [-1, 1], None where meaning is not known.
+    """
+    wording = alike(new, old)
+    if repeats(new, old) and (wording >= SAME_WORDING or (cosine is not None and cosine >= SAME_MEANING)):
+        return "known"
+    near = wording >= ABOUT_THE_SAME_BY_WORDS if cosine is None else cosine + wording >= ABOUT_THE_SAME
+    places = differences(new, old)
+    if near and len(places) == 1 and (places == ["replace"] or not same_facts(new, old)):  # else one only says more than the other
+        return "update"
+    return "similar" if wording >= NEAR_BY_WORDS or (cosine is not None and cosine >= NEAR) else None
+
+
+def _akin(one: str, other: str) -> bool:
+    """Whether two words may be forms of one: equal, or the same for their first letters (hash, hashed; write, written)."""
+    least = max(3, -(-3 * min(len(one), len(other)) // 5))
+    return one == other or (not (one + other).isdigit() and one[:least] == other[:least] and abs(len(one) - len(other)) <= 4)
+
+
+def _stem(word: str) -> str:
+    for ending in ("ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
+
+
+def _numbers(text: str) -> list[str]:
+    """The numbers, sorted; 8,080 is 8080, and two is 2."""
+    digits = [re.sub(r",(?=\d{3}\b)", "", number) for number in _NUMBER.findall(text)]
+    return sorted(digits + [_NUMBERS[word] for word in words(text) if word in _NUMBERS])
+
+
+def _negations(text: str) -> int:
+    return sum(word in _NEGATIONS for word in words(text))
+
+
+def _turns(text: str) -> set[str]:
+    return set(words(text)) & _TURNING
+
+
+def _code(text: str) -> set[str]:
+    """Code words as they are spelled: in backticks, camelCase, snake_case, paths."""
+    return {quoted.strip() or bare for quoted, bare in _CODE.findall(text)}
+
+
+def _names(text: str) -> set[str]:
+    """Capitalised words, case-folded. A sentence's first word may be one too; it counts when the other text lacks it."""
+    return _singular(word for run in runs(text) if run[0].isupper() for word in words(run) if word not in STOP)
+
+
+def _singular(said: Iterable[str]) -> set[str]:
+    return {word.rstrip("s") for word in said}
