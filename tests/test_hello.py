@@ -11,8 +11,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from scrubjay import VERSION
 from scrubjay.errors import EngineError
+from scrubjay.home.scopes import is_scope
 from scrubjay.models.fields import OneScope
-from scrubjay.wire.hello import KINDS, PROTOCOL, Hello, decode, encode, fields_of, hello_from, is_scope
+from scrubjay.wire.hello import KINDS, PROTOCOL, Hello, decode, encode, fields_of, hello_from
 
 GOOD = {"protocol": 1, "version": "0.1.0", "kind": "pipe", "project_dir": "/p", "cwd": "/p", "pid": 7}
 

@@ -16,8 +16,7 @@ import pytest
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import scopes
 from scrubjay.home.paths import Home, open_home
-from scrubjay.home.scopes import known, merge, project_dir, scope_of
-from scrubjay.models.fields import USER_SCOPE
+from scrubjay.home.scopes import USER_SCOPE, known, merge, project_dir, scope_of
 
 NAME = re.compile(r"repo_[A-Za-z0-9_.-]{1,60}__[0-9a-f]{16}")
 ORIGIN = "https://github.com/corvid/jay.git"

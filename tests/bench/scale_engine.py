@@ -22,8 +22,8 @@ from scale_load import opened, record, settled
 from scrubjay.encoders.token_codes import Asked
 from scrubjay.engine.core import Core
 from scrubjay.home.paths import open_home
+from scrubjay.home.scopes import EVERY_SCOPE
 from scrubjay.models import requests
-from scrubjay.models.fields import EVERY_SCOPE
 from scrubjay.store import sql
 from scrubjay.store.schema import VECTOR
 from scrubjay.store.tables import index_vectors

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from scrubjay.engine.engine import Engine
 from scrubjay.http_api.app import build_app
 from scrubjay.http_api.permissions import Leave
+from scrubjay.mcp_server.server import build_server
 
 ODD = ["\x00", "'", "' OR 1=1 --", "%", "a\nb", "é", "日本", "\U0001f426", "..", "a/b", "x" * 300]
 ODD += ["-1", str(2**70), "null", "[]", ";", "\\"]
@@ -67,7 +68,7 @@ class Letting:
 async def test_a_token_of_one_scope_meets_no_other(http: httpx2.AsyncClient, engine: Engine):
     secret = (await http.post("/api/v1/memories", json={"content": "The zebra of others.", "tags": ["theirs"]})).json()["id"]
     await http.post("/api/v1/partitions", json={"id": "mem_theirs", "name": "Theirs"})
-    app = build_app(engine)
+    app = build_app(engine, build_server(engine))
     transport = httpx2.ASGITransport(app=Letting(app, Leave(tag="mine")))
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as mine:
         made = await mine.post("/api/v1/memories", json={"content": "The zebra of mine."})

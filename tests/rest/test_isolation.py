@@ -24,6 +24,7 @@ from scrubjay.http_api import tokens
 from scrubjay.http_api.app import build_app
 from scrubjay.http_api.conditions import Conditions, parse_address
 from scrubjay.http_api.door import Door
+from scrubjay.mcp_server.server import build_server
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.store import sql
 
@@ -69,7 +70,7 @@ async def house(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) ->
     engine = Engine(home, open_model=lambda *_, **__: HashingEncoder())
     await engine.load()
     core = await engine.core()
-    app = build_app(engine)
+    app = build_app(engine, build_server(engine))
     held = tokens.Tokens(open_home(str(tmp_path_factory.mktemp("k") / "keys")))
     _, key = tokens.add(held._home, datetime(2026, 3, 5, tzinfo=UTC), tag=SECOND)
     guarded = Door(app, Conditions(parse_address("127.0.0.1:80"), per_second=0), held.now)

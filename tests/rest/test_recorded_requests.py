@@ -18,6 +18,7 @@ from scrubjay.engine.engine import Engine
 from scrubjay.home.paths import open_home
 from scrubjay.http_api.app import build_app
 from scrubjay.http_api.door import Door
+from scrubjay.mcp_server.server import build_server
 
 RECORDED = Path(__file__).parent.parent / "clients" / "recorded"
 EMPTYING = ("documents.delete_bulk, tags", "namespaces.delete")  # leave nothing in the tag
@@ -42,7 +43,7 @@ async def http(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) -> 
     """A client of one engine for all requests."""
     engine = Engine(open_home(str(tmp_path_factory.mktemp("r") / "home")), open_model=lambda *_, **__: HashingEncoder())
     await engine.load()
-    transport = httpx2.ASGITransport(app=Door(build_app(engine)), raise_app_exceptions=False)
+    transport = httpx2.ASGITransport(app=Door(build_app(engine, build_server(engine))), raise_app_exceptions=False)
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         await settle_in(client, "the first")
         yield client

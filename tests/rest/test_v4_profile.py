@@ -7,7 +7,7 @@ from said import document, fact
 from v4_calls import TAG, keep, post
 
 from scrubjay.engine.engine import Engine
-from scrubjay.models.fields import EVERY_SCOPE
+from scrubjay.home.scopes import EVERY_SCOPE
 
 
 async def test_lasting_and_new_facts_are_told_word_for_word(http: httpx2.AsyncClient, engine: Engine):

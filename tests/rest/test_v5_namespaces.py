@@ -15,6 +15,7 @@ from v5_calls import NS, add, call, document, keep, listed, said, search
 from scrubjay.engine.engine import Engine
 from scrubjay.http_api.app import build_app
 from scrubjay.http_api.permissions import Leave
+from scrubjay.mcp_server.server import build_server
 
 
 @pytest.mark.parametrize("name", ["user", "*", "two words", "grün", "a/b", "a/b/c", "", "x" * 101, "a\x00", "semi;colon", "100%"])
@@ -190,7 +191,7 @@ async def test_a_token_of_one_namespace_reaches_no_other(
     http: httpx2.AsyncClient, engine: Engine, method: str, path: str, body: dict[str, object] | None, writes: bool
 ) -> None:
     await add(http, "The secret of Alex.", id="d")
-    app = build_app(engine)
+    app = build_app(engine, build_server(engine))
     async with bound(app, Leave(tag="sam")) as sam:
         assert (await sam.request(method, f"/ns/{NS}{path}", json=body)).status_code == 403
         own = await sam.request(method, f"/ns/sam{path}", json=body)
@@ -203,7 +204,7 @@ async def test_a_token_of_one_namespace_reaches_no_other(
 async def test_a_token_of_one_namespace_lists_itself_alone(http: httpx2.AsyncClient, engine: Engine) -> None:
     await add(http, "Something.")
     await add(http, "Something else.", ns="sam")
-    async with bound(build_app(engine), Leave(tag="sam")) as sam:
+    async with bound(build_app(engine, build_server(engine)), Leave(tag="sam")) as sam:
         assert [each["namespace"] for each in (await call(sam, "GET", "/ns"))["namespaces"]] == ["sam"]
         assert (await call(sam, "GET", "/organization"))["namespaceCount"] == 1
         await call(sam, "PATCH", "/organization", 403, json={"organizationalContext": "mine"})

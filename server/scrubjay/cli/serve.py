@@ -13,15 +13,18 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from logging.handlers import RotatingFileHandler
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrubjay.errors import ScrubjayError
 from scrubjay.home.paths import Home, default_root, open_home
+from scrubjay.home.scopes import is_scope
 from scrubjay.pipe import stdio as pipe
-from scrubjay.wire.hello import hello_from, is_scope
+from scrubjay.wire.hello import hello_from
 from scrubjay.wire.lock import FileLock, take
 
 if TYPE_CHECKING:
+    from mcp.server import Server
+
     from scrubjay.engine.engine import Engine
     from scrubjay.http_api.conditions import Conditions
 
@@ -117,8 +120,9 @@ async def _serve(
         ready=lambda: engine.ready,
         http=None if http is None else http.address.url,
     )
+    mcp_server = build_server(engine)
     faces = {
-        "pipe": partial(serve_pipe, engine, build_server(engine)),
+        "pipe": partial(serve_pipe, engine, mcp_server),
         "hook": partial(control.serve_hook, engine),
         "cli": partial(control.serve_cli, engine, life.finish),
     }
@@ -131,7 +135,7 @@ async def _serve(
         await engine.load()
 
     try:
-        async with _http(engine, listening, http):
+        async with _http(engine, mcp_server, listening, http):
             await life.serve(faces, load)
     finally:
         await engine.close()
@@ -144,13 +148,15 @@ def _guarded(home: Home, http: Conditions) -> None:
     http.check(len(load(home)) + (http.token is not None))
 
 
-def _http(engine: Engine, listening: socket.socket | None, http: Conditions | None) -> AbstractAsyncContextManager[None]:
+def _http(
+    engine: Engine, mcp_server: Server[Any], listening: socket.socket | None, http: Conditions | None
+) -> AbstractAsyncContextManager[None]:
     """The HTTP face for as long as the engine lives; its libraries are imported only where it is wanted."""
     if listening is None or http is None:
         return nullcontext()
     from scrubjay.http_api.app import serving
 
-    return serving(engine, listening, http)
+    return serving(engine, mcp_server, listening, http)
 
 
 class _Discreet(logging.Formatter):

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from scrubjay.models.fields import USER_SCOPE
+from scrubjay.home.scopes import USER_SCOPE
 
 
 async def _to_nobody(done: int, total: int, what: str) -> None:

@@ -17,8 +17,8 @@ from uuid import uuid4
 from scrubjay.engine.engine import Engine
 from scrubjay.engine.process.connection import Connection
 from scrubjay.errors import InputError, ScrubjayError
+from scrubjay.home.scopes import EVERY_SCOPE
 from scrubjay.models.envelopes import envelope
-from scrubjay.models.fields import EVERY_SCOPE
 from scrubjay.models.requests import AddMemory, AskProfile, DocumentText, Forget, Restore, SearchMemories, parse
 
 log = logging.getLogger("scrubjay.engine.control")

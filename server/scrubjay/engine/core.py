@@ -33,9 +33,9 @@ from scrubjay.home import backups, capture
 from scrubjay.home.partitions import PartitionBook
 from scrubjay.home.paths import Home
 from scrubjay.home.scope_settings import ScopeBook
+from scrubjay.home.scopes import EVERY_SCOPE
 from scrubjay.home.settings import Settings, capture_view
 from scrubjay.models.envelopes import Envelope
-from scrubjay.models.fields import EVERY_SCOPE
 from scrubjay.models.filters import Filter
 from scrubjay.models.records import AnyRecord
 from scrubjay.models.requests import Forget, SearchDocuments, SearchMemories

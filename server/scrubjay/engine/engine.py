@@ -17,10 +17,10 @@ from scrubjay import VERSION
 from scrubjay.errors import EngineError, InputError, ScrubjayError
 from scrubjay.home import scopes
 from scrubjay.home.paths import Home
+from scrubjay.home.scopes import USER_SCOPE, is_scope
 from scrubjay.home.settings import Settings, capture_view, in_store, load, write_capture
-from scrubjay.models.fields import USER_SCOPE
 from scrubjay.store.failures import reason
-from scrubjay.wire.hello import Hello, is_scope
+from scrubjay.wire.hello import Hello
 
 if TYPE_CHECKING:
     from scrubjay.engine.core import Core, OpenModel

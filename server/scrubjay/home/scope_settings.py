@@ -18,7 +18,7 @@ from typing import Any
 from scrubjay.errors import InputError
 from scrubjay.home.pages import Pages
 from scrubjay.home.paths import Home
-from scrubjay.models.fields import EVERY_SCOPE
+from scrubjay.home.scopes import EVERY_SCOPE
 
 LONGEST_NAME, LONGEST_CONTEXT, LONGEST_BUCKET, LONGEST_DESCRIPTION = 200, 1_500, 64, 2_000  # characters
 MOST_BUCKETS = 100

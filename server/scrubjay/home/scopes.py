@@ -16,10 +16,17 @@ from scrubjay.home.paths import Home
 from scrubjay.home.repositories import birth_of, repository
 from scrubjay.home.spool import durable_write
 
-USER_SCOPE = "user"  # models.fields.USER_SCOPE; hooks cannot import pydantic, and a test compares the two
+USER_SCOPE = "user"  # what is true of the person everywhere
+EVERY_SCOPE = "*"
+SCOPE_NAME = r"[A-Za-z0-9_.:-]{1,100}"  # the one rule for what a scope may be called; tags follow it too
 LOCK_WAIT_S = 0.25  # a hook waits no longer than this; the holder needs about a millisecond
 
 _SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
+
+
+def is_scope(name: str) -> bool:
+    """Whether a scope may have this name: 1 to 100 ASCII letters, digits or . _ : -"""
+    return 0 < len(name) <= 100 and name.isascii() and all(character.isalnum() or character in "._:-" for character in name)
 
 
 def project_dir(env: dict, cwd: str) -> str:

@@ -6,9 +6,11 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncIterator
+from typing import Any
 
 import uvicorn
 from fastapi import APIRouter, FastAPI
+from mcp.server import Server
 from starlette.routing import Route
 
 from scrubjay import VERSION
@@ -28,9 +30,9 @@ _SUPERMEMORY = (documents, search, container_tags, memories, profile, conversati
 ROUTERS: tuple[APIRouter, ...] = (*supermemory_v5.ROUTERS, *(family.router for family in _SUPERMEMORY), *hebb.ROUTERS)
 
 
-def build_app(engine: Engine) -> FastAPI:
+def build_app(engine: Engine, mcp_server: Server[Any]) -> FastAPI:
     """The routes over this engine. Every request needs `request.state.leave`, which the door sets; MCP answers within the lifespan."""
-    mcp = McpOverHttp(engine)
+    mcp = McpOverHttp(mcp_server)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -56,11 +58,11 @@ class _Server(uvicorn.Server):
 
 
 @contextlib.asynccontextmanager
-async def serving(engine: Engine, listening: socket.socket, conditions: Conditions) -> AsyncIterator[None]:
+async def serving(engine: Engine, mcp_server: Server[Any], listening: socket.socket, conditions: Conditions) -> AsyncIterator[None]:
     """Answer HTTP on this socket, on these conditions, until the block ends."""
     tokens = Tokens(engine.home, [conditions.token] if conditions.token else [])
     config = uvicorn.Config(
-        Door(build_app(engine), conditions, tokens.now),
+        Door(build_app(engine, mcp_server), conditions, tokens.now),
         log_config=None,
         access_log=False,
         server_header=False,

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
+from typing import Any
 
+from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from scrubjay.engine.caller import Caller, set_caller
-from scrubjay.engine.engine import Engine
 from scrubjay.errors import InputError
+from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.http_api.door import LONGEST_BODY
 from scrubjay.http_api.permissions import DEFAULT_TAG, Leave
 from scrubjay.http_api.refusals import refusal, status_of
-from scrubjay.mcp_server.server import build_server
-from scrubjay.models.fields import USER_SCOPE
 
 PATH = "/mcp"
 SCOPE_HEADER = "X-Scrubjay-Scope"
@@ -30,9 +30,9 @@ SCOPE_HEADER = "X-Scrubjay-Scope"
 class McpOverHttp:
     """The ASGI application behind `/mcp`; it answers within `running`."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, server: Server[Any]) -> None:
         # Host, Origin and size are the door's to check; the SDK's own limit must only not be the smaller one.
-        self._sessions = StreamableHTTPSessionManager(build_server(engine), stateless=True, max_request_body_size=LONGEST_BODY)
+        self._sessions = StreamableHTTPSessionManager(server, stateless=True, max_request_body_size=LONGEST_BODY)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from scrubjay.errors import InputError
-from scrubjay.models.fields import EVERY_SCOPE, USER_SCOPE
+from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, is_scope
 
 DEFAULT_TAG = "sm_project_default"  # where a write goes that names no tag; what supermemory's own tools use
 RESERVED = frozenset({USER_SCOPE, EVERY_SCOPE})
-_TAG = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
 
 
 class Forbidden(InputError):
@@ -62,7 +60,7 @@ class Leave:
             return self.tag
         if tag in RESERVED:
             raise InputError(f"containerTag = {tag!r} is reserved: over HTTP nobody reads or writes it. Name another tag.")
-        if not _TAG.fullmatch(tag):
+        if not is_scope(tag):
             raise InputError(f"containerTag = {tag[:80]!r} must be 1 to 100 letters, digits or . _ : -; name another tag.")
         if self.tag not in (None, tag):
             raise Forbidden(f"This token reaches the tag {self.tag!r} alone, and not {tag!r}.")

@@ -19,13 +19,13 @@ from datetime import UTC, datetime
 
 from scrubjay.errors import EngineError, HomeError, InputError, NotFound
 from scrubjay.home.paths import Home
+from scrubjay.home.scopes import is_scope
 from scrubjay.home.spool import durable_write
 from scrubjay.http_api.permissions import Leave
 from scrubjay.wire.lock import FileLock
 
 SHORTEST = 20  # characters of a key that somebody chose: the least that supermemory's plug-in for Claude Code takes
 _KEY = re.compile(r"[!-~]+")  # printable ASCII without blanks, which is all that a header carries unharmed
-_NAME = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
 _LOCK_SECONDS = 5.0
 
 
@@ -79,7 +79,7 @@ def add(home: Home, now: datetime, *, name: str | None = None, tag: str | None =
         InputError: the name is taken, or the name or the tag is none.
         HomeError: the file cannot be written.
     """
-    if name is not None and not _NAME.fullmatch(name):
+    if name is not None and not is_scope(name):
         raise InputError(f"--name {name[:80]!r} must be 1 to 100 letters, digits or . _ : -; choose another.")
     Leave().writes_to(tag)  # refuses what no scope may be called
     key = f"sm_{secrets.token_urlsafe(32)}"

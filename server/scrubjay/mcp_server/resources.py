@@ -10,11 +10,12 @@ from mcp.types import Resource, ResourceTemplate, TextResourceContents
 from scrubjay.engine.caller import Caller
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import NotFound
+from scrubjay.home.scopes import SCOPE_NAME
 from scrubjay.mcp_server.render import one_line, profile
 from scrubjay.models.records import AnyRecord, Document, Memory
 
 _URI = re.compile(r"^scrubjay://(memory|turn|document)/([A-Za-z0-9_-]{1,100})$")
-_PROFILE = re.compile(r"^scrubjay://profile(?:/([A-Za-z0-9_.:-]{1,100}))?$")
+_PROFILE = re.compile(rf"^scrubjay://profile(?:/({SCOPE_NAME}))?$")
 _NAMES = {"memory": "A fact that was kept", "turn": "One recorded turn, word for word", "document": "The whole text of a document"}
 
 _TITLE = "The lasting and the newest facts of a project"

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from scrubjay.home.scopes import SCOPE_NAME
 from scrubjay.models.fields import Instant
 from scrubjay.models.requests import Request
 from scrubjay.text.redaction import redact
@@ -28,7 +29,7 @@ class Envelope(BaseModel):
     id: str = Field(pattern=r"^[A-Za-z0-9_-]{8,80}$")
     kind: Literal["turn", "memory", "document", "forget", "restore", "import", "review"]
     at: Instant
-    scope: str = Field(pattern=r"^[A-Za-z0-9_.:-]{1,100}$")
+    scope: str = Field(pattern=f"^{SCOPE_NAME}$")
     source: str = Field(max_length=60)  # hook:stop, hook:reconcile, mcp, cli, ...
     host: str | None = Field(default=None, max_length=60)
     redacted: int = 0

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict, StringConstraints, WithJsonSchema
 
-USER_SCOPE = "user"  # what is true of the person everywhere
-EVERY_SCOPE = "*"
+from scrubjay.home.scopes import SCOPE_NAME
 
 MAX_MEMORY = 10_000  # characters
 MAX_DOCUMENT = 10 * 1024 * 1024  # bytes through the tool
@@ -70,8 +69,8 @@ def _plain(key: str, value: Any, *, listed: bool) -> None:
         raise ValueError(f"must hold finite numbers, whole ones of at most 2^53 ({key[:60]!r})")
 
 
-_LABEL = r"^[A-Za-z0-9_.:-]{1,100}$"
-_SCOPES = r"^(\*|[A-Za-z0-9_.:-]{1,100})$"
+_LABEL = f"^{SCOPE_NAME}$"
+_SCOPES = rf"^(\*|{SCOPE_NAME})$"
 _PARTITION = r"^mem_[a-z0-9_]{1,60}$"
 PATTERNS = {  # each in words
     _LABEL: "1 to 100 letters, digits or . _ : -",

@@ -16,7 +16,6 @@ from typing import Any
 from scrubjay.models.records import Document, Memory, content_hash, derived_id
 from scrubjay.records.memories import passage, visible
 from scrubjay.records.versions import holding
-from scrubjay.search.retrieval.candidates import Candidate
 from scrubjay.store import sql
 from scrubjay.store.changes import Change
 from scrubjay.store.store import Store
@@ -81,37 +80,6 @@ async def facts_of(store: Store, ids: Collection[str]) -> list[Memory]:
 async def owned(store: Store, ids: Collection[str]) -> list[Memory]:
     """The facts that come from these documents and nowhere else: whoever wants the documents' bytes gone means theirs too."""
     return [row for row in await facts_of(store, ids) if row.source == LEARNED and set(row.document_ids) <= set(ids)]
-
-
-def said_twice(rows: Sequence[Candidate], documents: Mapping[str, Collection[str]]) -> set[str]:
-    """Of what was found, best first, the ids of what says a document's words again: its facts and its chunk, whichever comes later.
-
-    A chunk that holds nothing beside a fact goes even where it comes first. `documents` are those of each fact, by id.
-    """
-    facts: dict[str, list[tuple[int, Candidate]]] = {}
-    for place, row in enumerate(rows):
-        for id in documents.get(row.id, ()):
-            facts.setdefault(id, []).append((place, row))
-    again: set[str] = set()
-    for at, chunk in enumerate(rows):
-        if chunk.src != "chunk" or chunk.id not in facts:
-            continue
-        there = _words(chunk)
-        for place, fact in facts[chunk.id]:
-            said, below = _words(fact), _words(fact, headed=True)
-            within = said in there or (bool(below) and below in there)
-            if fact.id not in again and (there in said or (within and place < at)):
-                again.add(chunk.id)
-                break
-            if within:
-                again.add(fact.id)
-    return again
-
-
-def _words(row: Candidate, *, headed: bool = False) -> str:
-    """What was found of a record, on one line; without its first line if that is made of headings."""
-    text = row.found.text if row.found else ""
-    return " ".join((text.partition("\n")[2] if headed else text).split())
 
 
 def _said(document: Document) -> dict[str, str]:

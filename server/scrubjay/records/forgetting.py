@@ -10,21 +10,15 @@ from datetime import datetime
 from scrubjay.errors import InputError, NotFound
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn, content_hash
-from scrubjay.models.requests import Forget, ForgetMatching, ForgetRecords, Restore, SearchMemories, parse
-from scrubjay.models.results import Forgotten, Hit, Restored
+from scrubjay.models.requests import Forget, ForgetRecords, Restore, parse
+from scrubjay.models.results import Forgotten, Restored
 from scrubjay.records import extracted, session_summaries, turns
-from scrubjay.records.memories import hit
 from scrubjay.records.passages import passages_of
 from scrubjay.records.plans import Plan
 from scrubjay.records.versions import history
-from scrubjay.search.retrieval.query import Question
-from scrubjay.search.retrieval.retrieve import Embed, retrieve
 from scrubjay.store import sql
 from scrubjay.store.changes import Change
 from scrubjay.store.store import Store
-
-LEAST_RELEVANCE = 0.5  # of what a query means to forget; below it a hit is more likely to be about something else
-MOST = 100  # records that one query forgets
 
 
 async def plan_forget(store: Store, envelope: Envelope, now: datetime) -> Plan[Forgotten]:
@@ -101,21 +95,6 @@ async def with_history(store: Store, records: Sequence[AnyRecord]) -> list[AnyRe
         if isinstance(record, Memory):
             found.update((older.id, older) for older in await history(store, record))
     return list(found.values())
-
-
-def asked(request: Forget, scope: str) -> SearchMemories:
-    """The search that finds what a query means to forget: facts and turns of one scope that are likely about it."""
-    return SearchMemories(query=request.query or "", scope=scope, top_k=MOST, threshold=LEAST_RELEVANCE)
-
-
-async def about(store: Store, request: ForgetMatching, now: datetime, embed: Embed) -> list[Hit]:
-    """The facts that a query to forget is about, best first, with their relevance; no answer's length bounds them."""
-    question = Question(text=request.query, scopes=(request.scope,), srcs=("memory",), now=now)
-    ranked = await retrieve(store, question, embed)
-    likely = {row.id: value for row, value in zip(ranked.rows, ranked.relevance.tolist(), strict=True) if value >= request.threshold}
-    facts = await store.get(Memory, likely)
-    found = [facts[id] for id in likely if id in facts and question.admits(facts[id])]
-    return [hit(fact).model_copy(update={"score": likely[fact.id], "relevance_score": likely[fact.id]}) for fact in found[: request.most]]
 
 
 def texts_of(record: AnyRecord) -> list[str]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 import numpy as np
 
-from scrubjay.models.fields import EVERY_SCOPE, USER_SCOPE
+from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE
 from scrubjay.models.records import Memory, PassageSrc
-from scrubjay.models.requests import SearchMemories, SearchRecords
+from scrubjay.models.requests import ForgetMatching, SearchMemories, SearchRecords
 from scrubjay.models.results import Explanation, Hit, Leg, MemoryHits, Weighed
-from scrubjay.records.extracted import said_twice
+from scrubjay.records.memories import hit
 from scrubjay.search.choosing import Choice, Scored
+from scrubjay.search.retrieval.candidates import Candidate
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import Floats, blend, order, recency
 from scrubjay.search.retrieval.relevance import FALL, behind, bounds
@@ -115,7 +116,7 @@ async def _weighed(store: Store, ranked: Ranked, weights: tuple[float, float, fl
     best = best[relevance[best] >= threshold]
     parts = zip(*(part[best].tolist() for part in (relevance, importance, fresh, score)), strict=True)
     found = [Scored(rows[at], *values) for at, values in zip(best.tolist(), parts, strict=True)]
-    again = said_twice([item.row for item in found], {id: fact.document_ids for id, fact in facts.items()})
+    again = _repeats([item.row for item in found], {id: fact.document_ids for id, fact in facts.items()})
     return [item for item in found if item.row.id not in again]
 
 
@@ -151,3 +152,44 @@ def explained(hits: Sequence[Hit], ranked: Ranked, weights: tuple[float, float, 
 def _leg(values: Floats, at: int) -> Leg | None:
     """Rank and value of one candidate in a leg; None where the leg did not find it."""
     return None if np.isnan(values[at]) else Leg(rank=1 + int((values > values[at]).sum()), value=float(values[at]))
+
+
+def _repeats(rows: Sequence[Candidate], documents: Mapping[str, Collection[str]]) -> set[str]:
+    """Of what was found, best first, the ids of what says a document's words again: its facts and its chunk, whichever comes later.
+
+    A chunk that holds nothing beside a fact goes even where it comes first. `documents` are those of each fact, by id.
+    """
+    facts: dict[str, list[tuple[int, Candidate]]] = {}
+    for place, row in enumerate(rows):
+        for id in documents.get(row.id, ()):
+            facts.setdefault(id, []).append((place, row))
+    again: set[str] = set()
+    for at, chunk in enumerate(rows):
+        if chunk.src != "chunk" or chunk.id not in facts:
+            continue
+        there = _found_text(chunk)
+        for place, fact in facts[chunk.id]:
+            said, below = _found_text(fact), _found_text(fact, headed=True)
+            within = said in there or (bool(below) and below in there)
+            if fact.id not in again and (there in said or (within and place < at)):
+                again.add(chunk.id)
+                break
+            if within:
+                again.add(fact.id)
+    return again
+
+
+def _found_text(row: Candidate, *, headed: bool = False) -> str:
+    """What was found of a record, on one line; without its first line if that is made of headings."""
+    text = row.found.text if row.found else ""
+    return " ".join((text.partition("\n")[2] if headed else text).split())
+
+
+async def facts_about(store: Store, request: ForgetMatching, now: datetime, embed: Embed) -> list[Hit]:
+    """The facts that a query to forget is about, best first, with their relevance; no answer's length bounds them."""
+    question = Question(text=request.query, scopes=(request.scope,), srcs=("memory",), now=now)
+    ranked = await retrieve(store, question, embed)
+    likely = {row.id: value for row, value in zip(ranked.rows, ranked.relevance.tolist(), strict=True) if value >= request.threshold}
+    facts = await store.get(Memory, likely)
+    found = [facts[id] for id in likely if id in facts and question.admits(facts[id])]
+    return [hit(fact).model_copy(update={"score": likely[fact.id], "relevance_score": likely[fact.id]}) for fact in found[: request.most]]

@@ -22,12 +22,6 @@ HELLO_LIMIT = 64 * 1024  # bytes; a first line above this is not a hello
 _PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR")
 
 
-def is_scope(name):
-    # type: (str) -> bool
-    """Whether a scope may be called so: 1 to 100 ASCII letters, digits or . _ : - (models.fields.OneScope; a test compares the two)."""
-    return 0 < len(name) <= 100 and name.isascii() and all(character.isalnum() or character in "._:-" for character in name)
-
-
 class Hello:
     """Who a client is and where it works.
 

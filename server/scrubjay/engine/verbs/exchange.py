@@ -18,8 +18,8 @@ from scrubjay import VERSION
 from scrubjay.engine.background.access import Access
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import InputError, StoreError
+from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.envelopes import envelope
-from scrubjay.models.fields import USER_SCOPE
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.records import exchange
 from scrubjay.records.exchange import FORMAT, KINDS, Exported, Header, Held, Imported, ImportRecords, Numbered, cleaned, together, values_of

@@ -14,16 +14,19 @@ from scrubjay.engine.writing import Writer
 from scrubjay.errors import InputError
 from scrubjay.home import spool
 from scrubjay.home.paths import Home
+from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.envelopes import envelope
-from scrubjay.models.fields import USER_SCOPE
 from scrubjay.models.records import AnyRecord
 from scrubjay.models.requests import Forget, ForgetMatching, ForgetRecords, Restore, SearchMemories
 from scrubjay.models.results import Forgotten, MemoryHits, Restored
-from scrubjay.records.forgetting import about, asked, meant, texts_of, with_history
+from scrubjay.records.forgetting import meant, texts_of, with_history
 from scrubjay.search.hits import shown
+from scrubjay.search.recall import facts_about
 from scrubjay.search.retrieval.retrieve import Embed
 from scrubjay.store.store import Store
 
+LEAST_RELEVANCE = 0.5  # of what a query means to forget; below it a hit is more likely to be about something else
+MOST = 100  # records that one query forgets
 DRY_RUNS = 32  # that are remembered, the last ones
 
 Search = Callable[[SearchMemories, str], Awaitable[MemoryHits]]
@@ -45,7 +48,7 @@ class Forgetting:
         await self._writer.drain()
         where = request.scope or scope
         if request.query is not None and request.dry_run:
-            hits = (await self._search(asked(request, where), where)).results
+            hits = (await self._search(_search_for(request, where), where)).results
             listed = {**self._listed, (where, request.query): [hit.id for hit in hits]}
             self._listed = dict(list(listed.items())[-DRY_RUNS:])
             return Forgotten(ids=[], forgotten=0, candidates=hits)
@@ -59,7 +62,7 @@ class Forgetting:
     async def matching(self, request: ForgetMatching, source: str) -> Forgotten:
         """Forget what a query is about without a dry run before; `candidates` are those facts with their relevance, forgotten or not."""
         await self._writer.drain()
-        found = await about(self._store, request, self._clock(), self._embed)
+        found = await facts_about(self._store, request, self._clock(), self._embed)
         if request.dry_run or not found:
             return Forgotten(ids=[], forgotten=0, candidates=found)
         log = ForgetRecords.model_validate({"ids": [hit.id for hit in found], "reason": request.reason})
@@ -95,3 +98,8 @@ class Forgetting:
         if request.purge:
             await self._writer.settle()  # the bytes go with it
         return answer
+
+
+def _search_for(request: Forget, scope: str) -> SearchMemories:
+    """The search that finds what a query means to forget: facts and turns of one scope that are likely about it."""
+    return SearchMemories(query=request.query or "", scope=scope, top_k=MOST, threshold=LEAST_RELEVANCE)

@@ -10,10 +10,11 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
+from scrubjay.home.scopes import SCOPE_NAME
 from scrubjay.models.fields import Instant
 from scrubjay.models.filters import Filter, parse_filter
 
-TAG_SCHEMA = {"type": "string", "pattern": "^[A-Za-z0-9_.:-]{1,100}$"}
+TAG_SCHEMA = {"type": "string", "pattern": f"^{SCOPE_NAME}$"}
 Tag = Annotated[
     str, Field(description="The scope: 1 to 100 letters, digits or . _ : -, and neither `user` nor `*`."), WithJsonSchema(TAG_SCHEMA)
 ]

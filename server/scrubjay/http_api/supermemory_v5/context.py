@@ -4,7 +4,6 @@ done with a record.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -12,11 +11,11 @@ from fastapi import Depends, Path
 from pydantic import AfterValidator, WithJsonSchema
 
 from scrubjay.errors import NotFound
+from scrubjay.home.scopes import is_scope
 from scrubjay.http_api.context import Visit, Visiting
 from scrubjay.http_api.permissions import RESERVED
 from scrubjay.models.records import Document, Memory
 
-_NAME = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
 ALLOWED = "A namespace is called by 1 to 100 letters, digits or . _ : -"
 _SCHEMA = {
     "type": "string",
@@ -30,7 +29,7 @@ _SCHEMA = {
 def _named(name: str) -> str:
     if name in RESERVED:
         raise ValueError(f"{name!r} is reserved: over HTTP nobody reads or writes it. Name another namespace.")
-    if not _NAME.fullmatch(name):
+    if not is_scope(name):
         raise ValueError(f"{name[:80]!r} cannot be one. {ALLOWED}; spell other characters with these.")
     return name
 

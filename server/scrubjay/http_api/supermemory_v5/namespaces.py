@@ -13,11 +13,11 @@ from pydantic import Field
 from scrubjay.engine.verbs import scopes
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home.scope_settings import LONGEST_CONTEXT
+from scrubjay.home.scopes import EVERY_SCOPE
 from scrubjay.http_api.context import SOURCE, Visit, Visiting
 from scrubjay.http_api.permissions import Forbidden
 from scrubjay.http_api.supermemory_v5.bodies import Answer, Body, PageNumber, PageSize, Pagination, Times, pagination
 from scrubjay.http_api.supermemory_v5.context import Place, Reading, Target, Writing
-from scrubjay.models.fields import EVERY_SCOPE
 from scrubjay.store.counts import Holding
 
 router = APIRouter()
