@@ -10,18 +10,24 @@ import os
 import sys
 import time
 
-_answering = _thread.allocate_lock()  # held from the answer to the end: whoever comes second waits for the exit
+_answering = (
+    _thread.allocate_lock()
+)  # held from the answer to the end: whoever comes second waits for the exit
 
 
 def start(main, deadline_s):
     """Run `main(stdin, stdout, env)` and leave the process; it never returns, and the exit code is 0 whatever happens."""
-    _thread.start_new_thread(_give_up, (deadline_s,))  # a thread, because a signal does not end a blocked fsync or exist everywhere
+    _thread.start_new_thread(
+        _give_up, (deadline_s,)
+    )  # a thread, because a signal does not end a blocked fsync or exist everywhere
     output = io.StringIO()
     try:
         _find_package()
         os.umask(0o077)
         main(sys.stdin.buffer, output, os.environ)
-    except BaseException as error:  # the outermost edge: a host must never see a traceback, not even of a broken installation
+    except (
+        BaseException
+    ) as error:  # the outermost edge: a host must never see a traceback, not even of a broken installation
         output = io.StringIO()
         _note_failure(error)
     _answer(output.getvalue() or "{}\n")
@@ -48,7 +54,9 @@ def _note_failure(error):
         from scrubjay.hooks import journal
 
         journal.note(open_home(default_root(os.environ)), "start", None, journal.place_of(error))
-    except BaseException:  # nothing of the package can be imported, or the home is not ours: there is nobody left to tell
+    except (
+        BaseException
+    ):  # nothing of the package can be imported, or the home is not ours: there is nobody left to tell
         return
 
 
@@ -57,7 +65,9 @@ def _give_up(deadline_s):
     journal, home = sys.modules.get("scrubjay.hooks.journal"), sys.modules.get("scrubjay.home.paths")
     try:
         if journal and home:  # an import here could wait for the one that hangs
-            journal.note(home.Home(home.default_root(os.environ)), "deadline", None, f"gave up after {deadline_s:g} s")
+            journal.note(
+                home.Home(home.default_root(os.environ)), "deadline", None, f"gave up after {deadline_s:g} s"
+            )
     finally:
         _answer("{}\n")
 

@@ -13,7 +13,10 @@ from scrubjay.text.transcripts import MEMORY_CLOSE, MEMORY_OPEN, spoken
 HOST = "claude-code"
 MAX_INJECTION = 2048  # bytes, the tags around it included; the host itself cuts at 10,000 characters
 
-Event = namedtuple("Event", "session_id prompt_id prompt answer cwd project_dir transcript_path source is_subagent stop_hook_active")
+Event = namedtuple(
+    "Event",
+    "session_id prompt_id prompt answer cwd project_dir transcript_path source is_subagent stop_hook_active",
+)
 """What happened. Texts are what was said, or None; `source` says who submitted a prompt, or why a session starts."""
 
 

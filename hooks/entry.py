@@ -42,14 +42,28 @@ def run(handle, stdin, stdout, env):
 
 def _call(home, event, env):
     policy = _policy(home)
-    hidden = any(capture.is_excluded(policy, place) for place in _spellings(event.cwd, event.project_dir)) if policy.excluded else False
+    hidden = (
+        any(capture.is_excluded(policy, place) for place in _spellings(event.cwd, event.project_dir))
+        if policy.excluded
+        else False
+    )
     named = env.get("SCRUBJAY_SCOPE", "")
-    plain = 0 < len(named) <= 100 and named.isascii() and all(letter.isalnum() or letter in "_.:-" for letter in named)
+    plain = (
+        0 < len(named) <= 100
+        and named.isascii()
+        and all(letter.isalnum() or letter in "_.:-" for letter in named)
+    )
     return Call(
         home=home,
         policy=policy,
         event=event,
-        hello=hello_from("hook", env, event.cwd, os.getpid(), scope=named if plain else scopes.scope_of(home, event.project_dir)),
+        hello=hello_from(
+            "hook",
+            env,
+            event.cwd,
+            os.getpid(),
+            scope=named if plain else scopes.scope_of(home, event.project_dir),
+        ),
         now_ns=time.time_ns(),
         records=not (hidden or policy.paused or policy.capture == "off"),
         recalls=policy.inject and not hidden,
@@ -68,7 +82,9 @@ def _policy(home):
             f"{home.capture} cannot be read ({type(error).__name__}), so nothing is recorded; run `scrubjay config`."
         ) from None
     if not isinstance(data, dict):
-        raise InputError(f"{home.capture} is not a JSON object, so nothing is recorded; run `scrubjay config`.")
+        raise InputError(
+            f"{home.capture} is not a JSON object, so nothing is recorded; run `scrubjay config`."
+        )
     policy = capture.policy(data)
     return policy._replace(excluded=_spellings(*policy.excluded))
 

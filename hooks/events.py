@@ -24,7 +24,12 @@ def prompt_submitted(call):
         prompts.save(call.home, event.session_id, event.prompt_id, text, redacted, call.now_ns)
     if not (call.recalls and text):
         return {}
-    request = {"event": "inject", "session_id": event.session_id, "prompt": text[:MAX_QUERY], "max_bytes": claude_code.MAX_INJECTION}
+    request = {
+        "event": "inject",
+        "session_id": event.session_id,
+        "prompt": text[:MAX_QUERY],
+        "max_bytes": claude_code.MAX_INJECTION,
+    }
     answer = engine_line.ask(call.home, call.hello, request, "text", INJECT_S)
     recalled = answer["text"] if answer else None
     return claude_code.injection(recalled) if isinstance(recalled, str) else {}

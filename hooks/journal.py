@@ -34,4 +34,6 @@ def place_of(error):
     trace = error.__traceback__
     while trace.tb_next:
         trace = trace.tb_next
-    return f"{type(error).__name__} in {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
+    return (
+        f"{type(error).__name__} in {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
+    )

@@ -52,12 +52,16 @@ def pair(home, session_id, prompt_id):
         if target is None:
             return None
         key = _file_name(prompt_id) if prompt_id else target.answered or target.prompt
-        group = [name for name in names if name.answered == key or (name.answered is None and name.at <= target.at)]
+        group = [
+            name for name in names if name.answered == key or (name.answered is None and name.at <= target.at)
+        ]
         try:
             return _joined([(name.file, _read(os.path.join(folder, name.file))) for name in group], prompt_id)
         except FileNotFoundError:
             continue
-    raise SpoolError("The prompts of the session kept moving while they were read; the turn is left to the transcript.")
+    raise SpoolError(
+        "The prompts of the session kept moving while they were read; the turn is left to the transcript."
+    )
 
 
 def mark_answered(home, session_id, pair):
@@ -66,7 +70,10 @@ def mark_answered(home, session_id, pair):
     for file in pair.files:
         if file.count(".") == 2:
             try:
-                os.rename(os.path.join(folder, file), os.path.join(folder, f"{file[:-5]}.{_file_name(pair.key)}.json"))
+                os.rename(
+                    os.path.join(folder, file),
+                    os.path.join(folder, f"{file[:-5]}.{_file_name(pair.key)}.json"),
+                )
             except FileNotFoundError:  # the other copy of the hook was faster
                 continue
     answered = [name.file for name in _names(folder) if name.answered]
@@ -83,7 +90,10 @@ def sweep(home, now):
                     _unlink(os.path.join(session.path, file))
                 os.rmdir(session.path)
         except OSError as error:
-            if error.errno not in (ENOENT, ENOTEMPTY):  # another session's sweep was faster, or this one has just come back to life
+            if error.errno not in (
+                ENOENT,
+                ENOTEMPTY,
+            ):  # another session's sweep was faster, or this one has just come back to life
                 raise
 
 
@@ -113,7 +123,11 @@ def _names(folder):
     except FileNotFoundError:
         return []
     parts = [(file, file.split(".")) for file in files if file.endswith(".json")]
-    return [_Name(file, part[0], part[1], part[2] if len(part) == 4 else None) for file, part in parts if len(part) in (3, 4)]
+    return [
+        _Name(file, part[0], part[1], part[2] if len(part) == 4 else None)
+        for file, part in parts
+        if len(part) in (3, 4)
+    ]
 
 
 def _target(names, prompt_id):
@@ -121,7 +135,11 @@ def _target(names, prompt_id):
     if prompt_id is None:
         return names[-1] if names else None
     key = _file_name(prompt_id)
-    for fits in (lambda name: name.answered == key, lambda name: name.prompt == key, lambda name: name.answered is None):
+    for fits in (
+        lambda name: name.answered == key,
+        lambda name: name.prompt == key,
+        lambda name: name.answered is None,
+    ):
         found = [name for name in names if fits(name)]
         if found:
             return found[-1]
@@ -138,7 +156,9 @@ def _read(path):
 
 def _joined(saved, prompt_id):
     spoken = [content for _, content in saved if content["text"] is not None]
-    texts = list(dict.fromkeys(content["text"] for content in spoken if content["text"]))  # two copies of the hook save a prompt twice
+    texts = list(
+        dict.fromkeys(content["text"] for content in spoken if content["text"])
+    )  # two copies of the hook save a prompt twice
     first = (spoken or [content for _, content in saved])[0]
     return Pair(
         key=prompt_id or saved[-1][1]["prompt_id"],

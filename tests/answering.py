@@ -20,13 +20,17 @@ from scrubjay.cli.installation import console_command
 def answering(user: User, *options: str) -> Iterator[str]:
     """`scrubjay serve --http` until the block ends; the URL that it prints, which is also in `engine.json`."""
     command = [*console_command(), "serve", "--http", "127.0.0.1:0", *options]
-    with subprocess.Popen(command, env=user.env, cwd=user.project, stderr=subprocess.PIPE, text=True) as engine:
+    with subprocess.Popen(
+        command, env=user.env, cwd=user.project, stderr=subprocess.PIPE, text=True
+    ) as engine:
         assert engine.stderr is not None
         try:
             yield _url(engine.stderr)
         finally:
             engine.terminate()
-            drained = threading.Thread(target=engine.stderr.read)  # so that it is never held up by a full pipe
+            drained = threading.Thread(
+                target=engine.stderr.read
+            )  # so that it is never held up by a full pipe
             drained.start()
             engine.wait(PATIENCE)
             drained.join()

@@ -14,7 +14,9 @@ async def call(client: Client, tool: str, **arguments: Any) -> tuple[dict[str, A
     answer = await client.call_tool(tool, arguments)
     assert not answer.is_error, text_of(answer)
     published = {each.name: each for each in (await client.list_tools()).tools}
-    jsonschema.validate(answer.structured_content, published[tool].output_schema, format_checker=jsonschema.FormatChecker())
+    jsonschema.validate(
+        answer.structured_content, published[tool].output_schema, format_checker=jsonschema.FormatChecker()
+    )
     return answer.structured_content, text_of(answer)
 
 

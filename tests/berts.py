@@ -37,7 +37,12 @@ def save_bert(folder: Path, tokenizer: Path, dense: bool = False, half: bool = F
 
     torch.manual_seed(7)
     config = BertConfig(
-        hidden_size=64, num_hidden_layers=3, num_attention_heads=4, intermediate_size=128, max_position_embeddings=64, initializer_range=0.3
+        hidden_size=64,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        intermediate_size=128,
+        max_position_embeddings=64,
+        initializer_range=0.3,
     )
     model = BertModel(config)
     (model.half() if half else model).save_pretrained(folder)
@@ -52,7 +57,11 @@ def save_bert(folder: Path, tokenizer: Path, dense: bool = False, half: bool = F
     settings = {
         "modules.json": modules,
         "sentence_bert_config.json": {"max_seq_length": 48, "do_lower_case": False},
-        "1_Pooling/config.json": {"word_embedding_dimension": 64, "pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False},
+        "1_Pooling/config.json": {
+            "word_embedding_dimension": 64,
+            "pooling_mode_cls_token": True,
+            "pooling_mode_mean_tokens": False,
+        },
         "config_sentence_transformers.json": {"prompts": {"query": "question: "}},
     }
     if dense:
@@ -65,7 +74,10 @@ def save_bert(folder: Path, tokenizer: Path, dense: bool = False, half: bool = F
             "activation_function": "torch.nn.modules.linear.Identity",
         }
         (folder / "2_Dense").mkdir()
-        save_file({"linear.weight": torch.randn(32, 64), "linear.bias": torch.randn(32)}, folder / "2_Dense" / "model.safetensors")
+        save_file(
+            {"linear.weight": torch.randn(32, 64), "linear.bias": torch.randn(32)},
+            folder / "2_Dense" / "model.safetensors",
+        )
     for name, content in settings.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(json.dumps(content), "utf-8")

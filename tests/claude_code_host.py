@@ -34,7 +34,12 @@ class Host:
     def start(self, hook: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-I", "-S", str(self.scripts / f"{hook}.py")]
         return subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.env, cwd=self.project
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self.env,
+            cwd=self.project,
         )
 
     def raw(self, hook: str, data: bytes) -> dict:
@@ -45,8 +50,15 @@ class Host:
         return json.loads(out)
 
     def payload(self, hook: str, **fields: object) -> bytes:
-        common = {"session_id": self.session_id, "transcript_path": "/t/s.jsonl", "cwd": str(self.project), "hook_event_name": EVENTS[hook]}
-        return json.dumps({key: value for key, value in {**common, **fields}.items() if value is not ...}).encode()
+        common = {
+            "session_id": self.session_id,
+            "transcript_path": "/t/s.jsonl",
+            "cwd": str(self.project),
+            "hook_event_name": EVENTS[hook],
+        }
+        return json.dumps(
+            {key: value for key, value in {**common, **fields}.items() if value is not ...}
+        ).encode()
 
     def fire(self, hook: str, **fields: object) -> dict:
         return self.raw(hook, self.payload(hook, **fields))
@@ -70,7 +82,10 @@ class Host:
 
     def turns(self) -> list[tuple]:
         """(prompt_id, user, assistant) of what lies in the spool."""
-        return [tuple(envelope.args.get(name) for name in ("prompt_id", "user", "assistant")) for envelope in self.envelopes()]
+        return [
+            tuple(envelope.args.get(name) for name in ("prompt_id", "user", "assistant"))
+            for envelope in self.envelopes()
+        ]
 
     def log(self) -> str:
         path = Path(self.home.log, "hooks.log")
@@ -105,7 +120,11 @@ class Engine:
                 connection, _ = self._listener.accept()
             except OSError:
                 return
-            with connection, connection.makefile("rb") as lines, contextlib.suppress(ConnectionError):  # a hook leaves when it likes
+            with (
+                connection,
+                connection.makefile("rb") as lines,
+                contextlib.suppress(ConnectionError),
+            ):  # a hook leaves when it likes
                 for line in lines:
                     self.heard.append(json.loads(line))
                     if "event" in self.heard[-1] and self._says:

@@ -24,7 +24,9 @@ from scrubjay.store.opening import open_store
 from scrubjay.store.store import Store
 
 # Machines that run this are shared and slow at times, which says nothing about the code; fixtures over a store are meant to be shared.
-settings.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+settings.register_profile(
+    "here", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
 settings.load_profile("here")
 
 

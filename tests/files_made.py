@@ -16,7 +16,14 @@ from reportlab.lib.pdfencrypt import StandardEncryption
 from reportlab.pdfgen.canvas import Canvas
 
 
-def pdf(pages: Sequence[Sequence[str]], *, title: str = "", author: str = "", headings: Sequence[str] = (), password: str = "") -> bytes:
+def pdf(
+    pages: Sequence[Sequence[str]],
+    *,
+    title: str = "",
+    author: str = "",
+    headings: Sequence[str] = (),
+    password: str = "",
+) -> bytes:
     """A PDF with these lines on each page; lines among `headings` get a bookmark."""
     made = io.BytesIO()
     canvas = Canvas(made, encrypt=StandardEncryption(password, "owner") if password else None, invariant=1)
@@ -88,9 +95,16 @@ def workbook(rows: int = 1) -> bytes:
 
 def mail(*, html: bool = False) -> bytes:
     message = EmailMessage()
-    message["From"], message["To"], message["Subject"] = "Ann Lee <ann@example.org>", "bob@example.org", "Über the deploy"
+    message["From"], message["To"], message["Subject"] = (
+        "Ann Lee <ann@example.org>",
+        "bob@example.org",
+        "Über the deploy",
+    )
     message["Date"] = "Sun, 01 Mar 2026 09:30:00 +0100"
-    message.set_content("<h2>Plan</h2><p>Roll <b>back</b> €</p>" if html else "Roll back first. €\n", subtype="html" if html else "plain")
+    message.set_content(
+        "<h2>Plan</h2><p>Roll <b>back</b> €</p>" if html else "Roll back first. €\n",
+        subtype="html" if html else "plain",
+    )
     message.add_attachment(b"%PDF-", maintype="application", subtype="pdf", filename="plan.pdf")
     return bytes(message)
 
@@ -105,13 +119,22 @@ def notebook() -> bytes:
             "source": "print(1 + 1)",
             "outputs": [
                 {"output_type": "stream", "name": "stdout", "text": ["2\n"]},
-                {"output_type": "display_data", "data": {"image/png": "iVBOR", "text/plain": "<Figure>"}, "metadata": {}},
+                {
+                    "output_type": "display_data",
+                    "data": {"image/png": "iVBOR", "text/plain": "<Figure>"},
+                    "metadata": {},
+                },
                 {"output_type": "error", "ename": "KeyError", "evalue": "'x'", "traceback": []},
             ],
         },
         {"cell_type": "code", "metadata": {}, "execution_count": None, "source": "", "outputs": []},
     ]
-    book = {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": {"language": "python", "name": "python3"}}, "cells": cells}
+    book = {
+        "nbformat": 4,
+        "nbformat_minor": 5,
+        "metadata": {"kernelspec": {"language": "python", "name": "python3"}},
+        "cells": cells,
+    }
     return json.dumps(book).encode()
 
 

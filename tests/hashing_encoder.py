@@ -29,10 +29,14 @@ class HashingEncoder:
     def __init__(self, salt: str = "", width: int = WIDTH) -> None:
         self._salt, self._width = salt, width
         digest = hashlib.sha256(salt.encode()).hexdigest()
-        self.space = Space(model="hashing", weights=digest, tokenizer=digest, dim=width, pooling="sum", max_seq_length=None)
+        self.space = Space(
+            model="hashing", weights=digest, tokenizer=digest, dim=width, pooling="sum", max_seq_length=None
+        )
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return np.array([self._vector(text) for text in texts], dtype=np.float32).reshape(len(texts), self._width)
+        return np.array([self._vector(text) for text in texts], dtype=np.float32).reshape(
+            len(texts), self._width
+        )
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         return self._vector(text)
@@ -46,7 +50,9 @@ class HashingEncoder:
 
     def _codes(self, text: str) -> NDArray[np.uint64]:
         """A word's vector is drawn from its stem, so that like words have like signs and others differ in half of them."""
-        places = [self._place(_stem(word))[0] for word in _WORDS.findall(text.lower()) if says_something(word)]
+        places = [
+            self._place(_stem(word))[0] for word in _WORDS.findall(text.lower()) if says_something(word)
+        ]
         states = [np.random.RandomState(place).standard_normal(self._width) for place in places]
         return signs(np.array(states, np.float32).reshape(len(states), self._width).T)
 

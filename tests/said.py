@@ -14,7 +14,9 @@ from scrubjay.models.results import DocumentAdded, Forgotten, MemoryAdded, Memor
 SCOPE = "repo_demo__0123456789abcdef"
 
 
-async def turn(core: Core, session: str, *, scope: str = SCOPE, id: str | None = None, **args: Any) -> TurnRecorded:
+async def turn(
+    core: Core, session: str, *, scope: str = SCOPE, id: str | None = None, **args: Any
+) -> TurnRecorded:
     request = requests.parse(requests.RecordTurn, {"session_id": session, **args})
     made = envelope("turn", request, id=id or uuid4().hex, scope=scope, source="test", at=core.clock())
     return await core.write(made)  # type: ignore[return-value]
@@ -39,7 +41,9 @@ async def forget(core: Core, id: str, **args: Any) -> Forgotten:
 
 
 async def search(core: Core, query: str, *, scope: str = SCOPE, **args: Any) -> MemoryHits:
-    return await core.search_memories(requests.parse(requests.SearchMemories, {"query": query, **args}), scope)
+    return await core.search_memories(
+        requests.parse(requests.SearchMemories, {"query": query, **args}), scope
+    )
 
 
 def texts(hits: MemoryHits) -> list[str]:

@@ -41,7 +41,9 @@ class Client:
         return await asyncio.wait_for(self.reader.readline(), PATIENCE)
 
     async def ask(self, id: object, method: str = "echo", **params: object) -> None:
-        await self.say(json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).encode() + b"\n")
+        await self.say(
+            json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).encode() + b"\n"
+        )
 
     async def answer(self) -> dict:
         return json.loads(await self.hear())
@@ -53,7 +55,9 @@ class Served:
     def __init__(self, home: Home, **options: object) -> None:
         self.home = home
         self.lock = take(home.engine_lock)
-        self.life = Lifetime(home, self.lock, **{"auto": True, "idle_seconds": 60.0, "grace_seconds": 5.0, "env": {}} | options)
+        self.life = Lifetime(
+            home, self.lock, **{"auto": True, "idle_seconds": 60.0, "grace_seconds": 5.0, "env": {}} | options
+        )
         self.gate = asyncio.Event()
         self.gate.set()
         self.clients: list[Client] = []
@@ -91,7 +95,9 @@ class Served:
 @contextlib.asynccontextmanager
 async def served(home: Home, background=None, **options: object) -> AsyncIterator[Served]:
     engine = Served(home, **options)
-    engine.ended = asyncio.create_task(engine.life.serve({"pipe": lambda connection: engine.face(connection)}, background))
+    engine.ended = asyncio.create_task(
+        engine.life.serve({"pipe": lambda connection: engine.face(connection)}, background)
+    )
     async with asyncio.timeout(PATIENCE):
         while not os.path.exists(home.engine_json):
             await asyncio.sleep(0)

@@ -28,7 +28,17 @@ def test_an_abstract_begins_with_the_heading_and_chooses_what_the_text_keeps_spe
 
 def test_chosen_sentences_stand_in_the_order_of_the_text() -> None:
     said = abstract(GUIDE, heading="Backups")
-    order = [said.find(part) for part in ("Thanks", "A backup copies", "The archive holds", "Some people", "Restoring", "Backups run")]
+    order = [
+        said.find(part)
+        for part in (
+            "Thanks",
+            "A backup copies",
+            "The archive holds",
+            "Some people",
+            "Restoring",
+            "Backups run",
+        )
+    ]
     found = [at for at in order if at >= 0]
     assert len(found) >= 2 and found == sorted(found)
 
@@ -45,7 +55,10 @@ def test_comments_of_other_languages_are_read_without_their_marks() -> None:
         abstract("// Keeps backups of the store.\n// One archive each.\npackage a\n", code=True)
         == "Keeps backups of the store. One archive each."
     )
-    assert abstract("/*\n * Keeps backups of the store.\n */\nint main() {}\n", code=True) == "Keeps backups of the store."
+    assert (
+        abstract("/*\n * Keeps backups of the store.\n */\nint main() {}\n", code=True)
+        == "Keeps backups of the store."
+    )
 
 
 def test_a_text_that_says_nothing_has_an_empty_abstract() -> None:
@@ -53,7 +66,9 @@ def test_a_text_that_says_nothing_has_an_empty_abstract() -> None:
 
 
 @given(st.text(max_size=2_000), st.one_of(st.none(), st.text(max_size=900)), st.booleans())
-def test_an_abstract_is_short_repeatable_and_invents_no_word(text: str, heading: str | None, code: bool) -> None:
+def test_an_abstract_is_short_repeatable_and_invents_no_word(
+    text: str, heading: str | None, code: bool
+) -> None:
     said = abstract(text, heading=heading, code=code)
     assert len(said) <= ABSTRACT_LIMIT and said == abstract(text, heading=heading, code=code)
     assert set(words(said)) <= set(words(f"{text} {heading or ''}"))

@@ -42,7 +42,9 @@ async def test_hits_are_counted_and_nothing_that_is_only_shown(core: Core, clock
     known = await fact(core, "The zebra cache is Redis.")
     clock.now += timedelta(minutes=5)
     hits = await search(core, "zebra cache", next_turns=1)
-    assert {hit.id for hit in hits.results} == {found.id, known.id} and [hit.id for hit in hits.related] == [beside.id]
+    assert {hit.id for hit in hits.results} == {found.id, known.id} and [hit.id for hit in hits.related] == [
+        beside.id
+    ]
     await search(core, "zebra cache", next_turns=1)
     await core.latest(10, SCOPE)
     await core.profile(SCOPE)

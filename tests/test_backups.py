@@ -33,12 +33,16 @@ async def filled(core: Core) -> None:
     await embedded(core)
 
 
-async def test_a_backup_of_a_home_in_use_is_a_home_that_finds_everything(core: Core, tmp_path: Path, clock: Callable[[], datetime]):
+async def test_a_backup_of_a_home_in_use_is_a_home_that_finds_everything(
+    core: Core, tmp_path: Path, clock: Callable[[], datetime]
+):
     await filled(core)
     Path(core.home.config).write_text("min_length = 3\n")
     folder, progress = tmp_path / "copy", []
     made = await core.backup.make(str(folder), lambda done, total: progress.append((done, total)))
-    assert (made.turns, made.memories, made.documents) == (1, 1, 1) and progress[-1][0] == progress[-1][1] == made.bytes
+    assert (made.turns, made.memories, made.documents) == (1, 1, 1) and progress[-1][0] == progress[-1][
+        1
+    ] == made.bytes
     assert not os.path.exists(backups.links(core.home)) and not list(tmp_path.glob("*.part"))
     await fact(core, "Written after the backup.")
     await embedded(core)  # committed, so that it is counted
@@ -106,14 +110,20 @@ async def test_a_backup_goes_into_a_new_folder_outside_of_the_home(core: Core, t
         with pytest.raises(InputError, match=says):
             await core.backup.make(str(tmp_path / folder), quietly)
     await core.backup.make(str(tmp_path / "empty"), quietly)
-    assert (tmp_path / "empty" / backups.MANIFEST).exists() and (tmp_path / "full" / "diary").read_text() == "mine"
+    assert (tmp_path / "empty" / backups.MANIFEST).exists() and (
+        tmp_path / "full" / "diary"
+    ).read_text() == "mine"
 
 
 async def test_a_damaged_backup_is_noticed_before_anything_is_replaced(core: Core, tmp_path: Path):
     await filled(core)
     folder = tmp_path / "copy"
     await core.backup.make(str(folder), quietly)
-    names = [name for name in json.loads((folder / backups.MANIFEST).read_text())["files"] if name.endswith(".lance")]
+    names = [
+        name
+        for name in json.loads((folder / backups.MANIFEST).read_text())["files"]
+        if name.endswith(".lance")
+    ]
     victim = folder / names[0]
     whole = victim.read_bytes()
     victim.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
@@ -136,7 +146,9 @@ def test_a_manifest_that_leads_out_of_its_folder_is_refused(tmp_path: Path):
 
 
 def test_a_backup_of_a_newer_version_is_refused(tmp_path: Path):
-    (tmp_path / backups.MANIFEST).write_text(json.dumps({"format": backups.FORMAT, "version": 2, "scrubjay": "9.0", "files": {}}))
+    (tmp_path / backups.MANIFEST).write_text(
+        json.dumps({"format": backups.FORMAT, "version": 2, "scrubjay": "9.0", "files": {}})
+    )
     with pytest.raises(InputError, match=r"newer Scrubjay \(9\.0\)"):
         backups.read_manifest(str(tmp_path))
 

@@ -33,17 +33,69 @@ SQL = """'); DROP TABLE turns; -- " ' \\' OR 1=1 /* % _ */ `x` ${y} {z}"""
 MEGABYTE = "x" * 1_000_001
 
 BAD: dict[str, list[Any]] = {  # type of an argument, as its schema says -> what none of that type may hold
-    "string": [7, True, 1.5, ["x"], {"x": "y"}, "", " \n\t", "a\x00b", "a\ud800b", "x" * (10 * 1024 * 1024 + 1)],
+    "string": [
+        7,
+        True,
+        1.5,
+        ["x"],
+        {"x": "y"},
+        "",
+        " \n\t",
+        "a\x00b",
+        "a\ud800b",
+        "x" * (10 * 1024 * 1024 + 1),
+    ],
     "integer": ["1", True, 1.5, math.nan, [], -1, 10**12, 10**400],
     "number": ["1", True, math.nan, math.inf, [], -0.001, 10**12, -(10**400)],
     "boolean": ["true", 0, 1, [], {}],
-    "array": ["x", 1, {"x": 1}, [1], [""], [None], [["x"]], ["a\x00b"], ["a\ud800b"], [MEGABYTE], ["x"] * 201],
+    "array": [
+        "x",
+        1,
+        {"x": 1},
+        [1],
+        [""],
+        [None],
+        [["x"]],
+        ["a\x00b"],
+        ["a\ud800b"],
+        [MEGABYTE],
+        ["x"] * 201,
+    ],
     "object": [
-        *("x", 1, [], {"a": None}, {"a": {"b": 1}}, {"a": [1]}, {"a": math.nan}, {"a": -math.inf}, {"a": 10**400}, {"a": MEGABYTE}),
-        *({"": 1}, {"k\x00": 1}, {"k\ud800": 1}, {"a": "\x00"}, {"a": ["\ud800"]}, {MEGABYTE: 1}, {str(n): 1 for n in range(101)}),
+        *(
+            "x",
+            1,
+            [],
+            {"a": None},
+            {"a": {"b": 1}},
+            {"a": [1]},
+            {"a": math.nan},
+            {"a": -math.inf},
+            {"a": 10**400},
+            {"a": MEGABYTE},
+        ),
+        *(
+            {"": 1},
+            {"k\x00": 1},
+            {"k\ud800": 1},
+            {"a": "\x00"},
+            {"a": ["\ud800"]},
+            {MEGABYTE: 1},
+            {str(n): 1 for n in range(101)},
+        ),
     ],
 }
-FOREIGN = ("pydantic", "http", "Traceback", "validation", "nput should", "unable to", "NoneType", "str_", "^[")
+FOREIGN = (
+    "pydantic",
+    "http",
+    "Traceback",
+    "validation",
+    "nput should",
+    "unable to",
+    "NoneType",
+    "str_",
+    "^[",
+)
 
 
 async def sentence(engine: Engine, tool: str, **arguments: Any) -> str:
@@ -63,7 +115,9 @@ async def nothing_written(engine: Engine) -> bool:
 
 
 @pytest.mark.parametrize("tool", listed(), ids=lambda tool: tool.name)
-async def test_what_an_argument_may_not_hold_is_refused_by_a_sentence_that_names_it(engine: Engine, tool: Any):
+async def test_what_an_argument_may_not_hold_is_refused_by_a_sentence_that_names_it(
+    engine: Engine, tool: Any
+):
     for name, schema in tool.input_schema["properties"].items():
         for value in BAD[schema["type"]]:
             assert (await sentence(engine, tool.name, **{**NEEDED[tool.name], name: value})).startswith(name)
@@ -76,12 +130,36 @@ async def test_what_an_argument_may_not_hold_is_refused_by_a_sentence_that_names
         ("search_memories", {"query": "q", "top_k": 0}, "top_k = 0: must be at least 1."),
         ("search_memories", {"query": "q", "top_k": True}, "top_k = True: must be a whole number."),
         ("search_memories", {"query": "q", "threshold": 1.5}, "threshold = 1.5: must be at most 1."),
-        ("search_memories", {"query": "q", "max_tokens": 20_000}, "max_tokens = 20000: must be at most 10,000."),
-        ("search_memories", {"query": "q", "search_mode": "all"}, "search_mode = 'all': must be 'memories', 'hybrid' or 'documents'."),
-        ("search_memories", {"query": "q", "since": "soon"}, "since = 'soon': must be an ISO 8601 date or time such as 2026-03-01 or"),
-        ("search_memories", {"query": "q", "since": 1_700_000_000}, "since = 1700000000: must be an ISO 8601"),
-        ("search_memories", {"query": "q", "partition_ids": ["mem_a", "b"]}, "partition_ids[1] = 'b': must be mem_ and 1 to 60"),
-        ("search_memories", {"query": "q", "scope": "a/b"}, "scope = 'a/b': must be 1 to 100 letters, digits or . _ : -, or * for every"),
+        (
+            "search_memories",
+            {"query": "q", "max_tokens": 20_000},
+            "max_tokens = 20000: must be at most 10,000.",
+        ),
+        (
+            "search_memories",
+            {"query": "q", "search_mode": "all"},
+            "search_mode = 'all': must be 'memories', 'hybrid' or 'documents'.",
+        ),
+        (
+            "search_memories",
+            {"query": "q", "since": "soon"},
+            "since = 'soon': must be an ISO 8601 date or time such as 2026-03-01 or",
+        ),
+        (
+            "search_memories",
+            {"query": "q", "since": 1_700_000_000},
+            "since = 1700000000: must be an ISO 8601",
+        ),
+        (
+            "search_memories",
+            {"query": "q", "partition_ids": ["mem_a", "b"]},
+            "partition_ids[1] = 'b': must be mem_ and 1 to 60",
+        ),
+        (
+            "search_memories",
+            {"query": "q", "scope": "a/b"},
+            "scope = 'a/b': must be 1 to 100 letters, digits or . _ : -, or * for every",
+        ),
         (
             "search_memories",
             {"query": "q", "weight_relevance": 0, "weight_importance": 0, "weight_recency": 0},
@@ -89,20 +167,42 @@ async def test_what_an_argument_may_not_hold_is_refused_by_a_sentence_that_names
         ),
         ("add_memory", {}, "content is missing; give it."),
         ("add_memory", {"content": "x", "scope": "*"}, "scope = '*': must be 1 to 100 letters"),
-        ("add_memory", {"content": "x", "tags": ["a", "b c"]}, "tags[1] = 'b c': must be 1 to 100 letters, digits or . _ : -."),
-        ("add_memory", {"content": "x" * 10_001}, "content has 10,001 characters; at most 10,000 are allowed, so shorten or split it."),
-        ("add_memory", {"content": "x", "metadata": {"a": {"b": 1}}}, "metadata = {'a': {'b': 1}}: must be flat, and 'a' is not; use a"),
+        (
+            "add_memory",
+            {"content": "x", "tags": ["a", "b c"]},
+            "tags[1] = 'b c': must be 1 to 100 letters, digits or . _ : -.",
+        ),
+        (
+            "add_memory",
+            {"content": "x" * 10_001},
+            "content has 10,001 characters; at most 10,000 are allowed, so shorten or split it.",
+        ),
+        (
+            "add_memory",
+            {"content": "x", "metadata": {"a": {"b": 1}}},
+            "metadata = {'a': {'b': 1}}: must be flat, and 'a' is not; use a",
+        ),
         ("record_turn", {"session_id": "s"}, "Nothing was said; give user, assistant, or text with role."),
-        ("record_turn", {"session_id": "s", "text": "x"}, "Text is given without role; name who said it, or use user / assistant."),
+        (
+            "record_turn",
+            {"session_id": "s", "text": "x"},
+            "Text is given without role; name who said it, or use user / assistant.",
+        ),
         ("record_turn", {"session_id": "s", "role": "Dana", "user": "x"}, "Role is given without text"),
-        ("record_turn", {"session_id": "s", "role": "User", "text": "x", "user": "y"}, "Both text with role 'User' and 'User' are given"),
+        (
+            "record_turn",
+            {"session_id": "s", "role": "User", "text": "x", "user": "y"},
+            "Both text with role 'User' and 'User' are given",
+        ),
         ("add_document", {}, "Give either content or path; neither is given."),
         ("add_document", {"content": "x", "path": "a.md"}, "Give either content or path, not both."),
         ("forget", {"id": 1, "reason": 2}, "id = 1: must be text. reason = 2: must be text."),
         ("forget", {"id": "x" * 10_000}, "id has 10,000 characters; at most 200 are allowed"),
     ],
 )
-async def test_the_sentence_says_what_is_allowed(engine: Engine, tool: str, arguments: dict[str, Any], says: str):
+async def test_the_sentence_says_what_is_allowed(
+    engine: Engine, tool: str, arguments: dict[str, Any], says: str
+):
     assert (await sentence(engine, tool, **arguments)).startswith(says)
     assert await nothing_written(engine)
 
@@ -115,14 +215,28 @@ async def test_an_unknown_argument_is_refused_and_the_known_ones_are_named(engin
     assert await nothing_written(engine)
 
 
-async def test_an_id_of_another_kind_or_of_nothing_is_refused_and_changes_nothing(client: Client, engine: Engine):
+async def test_an_id_of_another_kind_or_of_nothing_is_refused_and_changes_nothing(
+    client: Client, engine: Engine
+):
     turn, _ = await ask(client, "record_turn", session_id="s-1", user="A zebra.")
     fact, _ = await ask(client, "add_memory", content="A zebra.")
     document, _ = await ask(client, "add_document", content="A zebra.", custom_id="guide")
-    for id in ("s-1", "../../etc/passwd", f"scrubjay://turn/{turn['id']}", "turn_0", "guide", SQL, "*", "%", turn["id"].upper()):
+    for id in (
+        "s-1",
+        "../../etc/passwd",
+        f"scrubjay://turn/{turn['id']}",
+        "turn_0",
+        "guide",
+        SQL,
+        "*",
+        "%",
+        turn["id"].upper(),
+    ):
         assert (await refusal(client, "forget", id=id)).startswith("No memory, turn or document has the id")
     for id in (turn["id"], fact["id"], "/etc/passwd", "doc_0", SQL, "%"):
-        assert (await refusal(client, "search_documents", query="zebra", doc_id=id)).startswith("No document here has the id or custom_id")
+        assert (await refusal(client, "search_documents", query="zebra", doc_id=id)).startswith(
+            "No document here has the id or custom_id"
+        )
     for id in (document["id"], "guide"):
         assert (await ask(client, "search_documents", query="zebra", doc_id=id))[0]["total"] == 1
     assert (await ask(client, "search_memories", query="zebra", search_mode="hybrid"))[0]["total"] == 3
@@ -132,22 +246,47 @@ async def test_quotes_and_sql_in_every_text_are_text(client: Client, engine: Eng
     await ask(client, "record_turn", session_id="other", user="A zebra.")
     label = "it's"
     turn, _ = await ask(
-        client, "record_turn", session_id=SQL, user=SQL, assistant=SQL, prompt_id=SQL, tools=[SQL], files=[SQL], metadata={SQL: [SQL]}
+        client,
+        "record_turn",
+        session_id=SQL,
+        user=SQL,
+        assistant=SQL,
+        prompt_id=SQL,
+        tools=[SQL],
+        files=[SQL],
+        metadata={SQL: [SQL]},
     )
     spoken, _ = await ask(client, "record_turn", session_id=SQL, text=SQL, role=SQL, summary=SQL)
     fact, _ = await ask(client, "add_memory", content=SQL, metadata={"session_id": SQL, label: SQL})
-    document, _ = await ask(client, "add_document", content=SQL, title=SQL, custom_id=SQL, metadata={SQL: SQL})
+    document, _ = await ask(
+        client, "add_document", content=SQL, title=SQL, custom_id=SQL, metadata={SQL: SQL}
+    )
     assert (await ask(client, "record_turn", session_id=SQL, user=SQL, prompt_id=SQL))[0]["id"] == turn["id"]
     assert (await ask(client, "add_memory", content=SQL))[0]["action"] == "known"
     found, _ = await ask(client, "search_memories", query=SQL, search_mode="hybrid", top_k=20, prev_turns=1)
-    assert {hit["id"] for hit in found["results"] + found["related"]} >= {turn["id"], spoken["id"], fact["id"], document["id"]}
-    assert {hit["id"] for hit in (await ask(client, "search_memories", query="drop table", session_id=SQL))[0]["results"]} == {
-        *(turn["id"], spoken["id"], fact["id"])
+    assert {hit["id"] for hit in found["results"] + found["related"]} >= {
+        turn["id"],
+        spoken["id"],
+        fact["id"],
+        document["id"],
     }
-    assert (await ask(client, "search_documents", query=SQL, doc_id=SQL))[0]["results"][0]["document_id"] == document["id"]
+    assert {
+        hit["id"]
+        for hit in (await ask(client, "search_memories", query="drop table", session_id=SQL))[0]["results"]
+    } == {*(turn["id"], spoken["id"], fact["id"])}
+    assert (await ask(client, "search_documents", query=SQL, doc_id=SQL))[0]["results"][0][
+        "document_id"
+    ] == document["id"]
     core = await engine.core()
     kept = await core.find(turn["id"])
-    assert (kept.session_id, kept.user, kept.assistant, kept.prompt_id, kept.tools, kept.files) == (SQL, SQL, SQL, SQL, (SQL,), (SQL,))
+    assert (kept.session_id, kept.user, kept.assistant, kept.prompt_id, kept.tools, kept.files) == (
+        SQL,
+        SQL,
+        SQL,
+        SQL,
+        (SQL,),
+        (SQL,),
+    )
     assert (kept.metadata, kept.scope) == ({SQL: [SQL]}, SCOPE)
     await ask(client, "forget", id=turn["id"], reason=SQL)
     assert (await core.find(turn["id"])).forget_reason == SQL

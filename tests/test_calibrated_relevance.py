@@ -20,7 +20,12 @@ PLAIN = {  # a plain question -> the plain fact
     "who owns the billing module?": "Maria owns the billing module.",
     "when are releases made?": "We release every second Tuesday.",
 }
-NOT_THERE = ("what is the capital of France?", "how do I bake sourdough bread?", "which tyres fit the bicycle?", "fix the failing test")
+NOT_THERE = (
+    "what is the capital of France?",
+    "how do I bake sourdough bread?",
+    "which tyres fit the bicycle?",
+    "fix the failing test",
+)
 
 
 @pytest.fixture
@@ -52,8 +57,15 @@ async def test_plain_questions_clear_it_among_a_few_facts_and_among_many(shipped
     await embedded(shipped)
     few = {query: await relevance(shipped, query) for query in PLAIN}
     for number in range(120):
-        place, thing, way = ("harbour", "depot", "garden", "attic")[number % 4], ("lamp", "crate", "ladder")[number % 3], number % 7
-        await fact(shipped, f"The {thing} number {number} of the {place} was checked in week {way + 10} and needs no repair.")
+        place, thing, way = (
+            ("harbour", "depot", "garden", "attic")[number % 4],
+            ("lamp", "crate", "ladder")[number % 3],
+            number % 7,
+        )
+        await fact(
+            shipped,
+            f"The {thing} number {number} of the {place} was checked in week {way + 10} and needs no repair.",
+        )
     await embedded(shipped)
     many = {query: await relevance(shipped, query) for query in PLAIN}
     for found in (few, many):

@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrubjay.errors import InputError
-from scrubjay.home.capture import DEFAULT, MAX_TEXT, cut, is_excluded, is_salient, policy, should_embed, should_record, storable
+from scrubjay.home.capture import (
+    DEFAULT,
+    MAX_TEXT,
+    cut,
+    is_excluded,
+    is_salient,
+    policy,
+    should_embed,
+    should_record,
+    storable,
+)
 from scrubjay.home.settings import Settings, capture_view
 from scrubjay.models.fields import MAX_TURN_TEXT
 
@@ -79,7 +89,12 @@ def test_each_policy_keeps_what_it_says() -> None:
         name: [should_embed(text, policy({"capture": name})) for text in (talk, decision)]
         for name in ("all", "salient", "summary_only", "off")
     }
-    assert kept == {"all": [True, True], "salient": [False, True], "summary_only": [True, True], "off": [False, False]}
+    assert kept == {
+        "all": [True, True],
+        "salient": [False, True],
+        "summary_only": [True, True],
+        "off": [False, False],
+    }
     assert not should_embed(decision, policy({"paused": True}))
 
 

@@ -18,17 +18,32 @@ def line(role: str, content: Any, **fields: Any) -> str:
 
 
 def node(id: str, parent: str | None, role: str, *parts: Any, at: float | None = None) -> dict[str, Any]:
-    message = {"id": f"m-{id}", "author": {"role": role}, "content": {"parts": list(parts)}, "create_time": at}
+    message = {
+        "id": f"m-{id}",
+        "author": {"role": role},
+        "content": {"parts": list(parts)},
+        "create_time": at,
+    }
     return {"id": id, "parent": parent, "message": message}
 
 
 EDIT = {"type": "tool_use", "name": "Edit", "input": {"file_path": "/a.py"}}
 CLAUDE = "\n".join(
     [
-        line("user", "Rename tick() to advance().", uuid="u1", sessionId="s1", promptId="p1", timestamp="2026-03-01T09:00:00Z"),
+        line(
+            "user",
+            "Rename tick() to advance().",
+            uuid="u1",
+            sessionId="s1",
+            promptId="p1",
+            timestamp="2026-03-01T09:00:00Z",
+        ),
         line(
             "assistant",
-            [{"type": "text", "text": "Renamed."}, {"type": "tool_use", "name": "Edit", "input": {"file_path": "/a.py"}}],
+            [
+                {"type": "text", "text": "Renamed."},
+                {"type": "tool_use", "name": "Edit", "input": {"file_path": "/a.py"}},
+            ],
             uuid="u2",
         ),
         "no JSON",
@@ -47,7 +62,13 @@ CHATGPT = json.dumps(
                 "d": node("d", "c", "assistant", "It hides food."),
             },
         },
-        {"id": "c2", "mapping": {"a": node("a", None, "user", "Later", at=9.0), "b": node("b", None, "user", "Earlier", at=5.0)}},
+        {
+            "id": "c2",
+            "mapping": {
+                "a": node("a", None, "user", "Later", at=9.0),
+                "b": node("b", None, "user", "Earlier", at=5.0),
+            },
+        },
     ]
 )
 
@@ -56,21 +77,45 @@ def test_lines_of_claude_code_are_turns_with_tools_and_files():
     export = read(CLAUDE)
     assert export.format == "claude_code" and "1 lines are no JSON" in export.warnings[0]
     (turn,) = export.turns
-    assert (turn.session_id, turn.prompt_id, turn.user, turn.assistant) == ("s1", "p1", "Rename tick() to advance().", "Renamed.")
-    assert (turn.tools, turn.files, turn.started_at) == (("Edit",), ("/a.py",), datetime(2026, 3, 1, 9, tzinfo=UTC))
+    assert (turn.session_id, turn.prompt_id, turn.user, turn.assistant) == (
+        "s1",
+        "p1",
+        "Rename tick() to advance().",
+        "Renamed.",
+    )
+    assert (turn.tools, turn.files, turn.started_at) == (
+        ("Edit",),
+        ("/a.py",),
+        datetime(2026, 3, 1, 9, tzinfo=UTC),
+    )
 
 
 def test_lines_that_only_say_who_said_what_are_turns_too():
-    said = [("human", "Hi"), ("assistant", "Hello."), ("tool_result", "0"), ("user", "And?"), ("ai", "Nothing.")]
-    export = read("\n".join(json.dumps({"type": role, "content": text, "session_id": "s"}) for role, text in said))
-    assert [(turn.turn, turn.user, turn.assistant) for turn in export.turns] == [(0, "Hi", "Hello."), (1, "And?", "Nothing.")]
+    said = [
+        ("human", "Hi"),
+        ("assistant", "Hello."),
+        ("tool_result", "0"),
+        ("user", "And?"),
+        ("ai", "Nothing."),
+    ]
+    export = read(
+        "\n".join(json.dumps({"type": role, "content": text, "session_id": "s"}) for role, text in said)
+    )
+    assert [(turn.turn, turn.user, turn.assistant) for turn in export.turns] == [
+        (0, "Hi", "Hello."),
+        (1, "And?", "Nothing."),
+    ]
 
 
 def test_of_an_edited_conversation_the_branch_that_was_left_standing_counts():
     export = read(CHATGPT)
     assert export.format == "chatgpt"
     first, second = export.turns
-    assert (first.session_id, first.user, first.assistant) == ("c1", "What is a jay?", "A bird.\n\nIt hides food.")
+    assert (first.session_id, first.user, first.assistant) == (
+        "c1",
+        "What is a jay?",
+        "A bird.\n\nIt hides food.",
+    )
     assert (first.prompt_id, first.started_at) == ("m-a", datetime.fromtimestamp(1_772_355_600, UTC))
     assert (second.session_id, second.user) == ("c2", "Earlier\n\nLater")
 
@@ -78,7 +123,10 @@ def test_of_an_edited_conversation_the_branch_that_was_left_standing_counts():
 @pytest.mark.parametrize(
     ("text", "turns"),
     [
-        ("User: Hi\nAssistant: Hello.\nHow are you?\nUSER: Fine", [("Hi", "Hello.\nHow are you?"), ("Fine", None)]),
+        (
+            "User: Hi\nAssistant: Hello.\nHow are you?\nUSER: Fine",
+            [("Hi", "Hello.\nHow are you?"), ("Fine", None)],
+        ),
         ("Human: a\nuser: b\nAI: c\nassistant: d", [("a\n\nb", "c\n\nd")]),
         ("System: be kind\nUser: Hi", [("Hi", None)]),
         ("Assistant: Welcome.\nUser: Hi", [(None, "Welcome."), ("Hi", None)]),
@@ -95,18 +143,40 @@ def test_plain_text_is_parted_by_its_speakers(text: str, turns: list[tuple[str |
 
 
 def test_a_format_is_known_by_its_looks():
-    assert [detect(text) for text in (CLAUDE, CHATGPT, "User: Hi", '{"a": 1}', "[1]", "{")] == ["claude_code", "chatgpt", *["plain"] * 4]
+    assert [detect(text) for text in (CLAUDE, CHATGPT, "User: Hi", '{"a": 1}', "[1]", "{")] == [
+        "claude_code",
+        "chatgpt",
+        *["plain"] * 4,
+    ]
 
 
 KEYS = st.sampled_from(
-    ["mapping", "message", "author", "role", "content", "parts", "parent", "current_node", "type", "create_time", "uuid", "timestamp"]
+    [
+        "mapping",
+        "message",
+        "author",
+        "role",
+        "content",
+        "parts",
+        "parent",
+        "current_node",
+        "type",
+        "create_time",
+        "uuid",
+        "timestamp",
+    ]
 )
 JSON = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.text(), lambda some: st.lists(some) | st.dictionaries(KEYS, some), max_leaves=12
+    st.none() | st.booleans() | st.floats() | st.text(),
+    lambda some: st.lists(some) | st.dictionaries(KEYS, some),
+    max_leaves=12,
 )
 
 
-@given(text=st.text() | JSON.map(json.dumps) | st.lists(JSON.map(json.dumps)).map("\n".join), format=st.sampled_from([None, *FORMATS]))
+@given(
+    text=st.text() | JSON.map(json.dumps) | st.lists(JSON.map(json.dumps)).map("\n".join),
+    format=st.sampled_from([None, *FORMATS]),
+)
 def test_whatever_is_sent_nothing_breaks_and_every_turn_says_something(text: str, format: Any):
     export = read(text, format)
     assert all(isinstance(turn, Exchange) and (turn.user or turn.assistant) for turn in export.turns)

@@ -8,7 +8,23 @@ from hypothesis import strategies as st
 
 from scrubjay.text.chunking import Chunk, chunks, split
 
-PIECES = ["word", "x" * 30, " ", "\n", "\n\n", ". ", "。", "\t", "é", "```\n", "# Title\n", "===\n", "---\n", "| a | b |\n", "|---|---|\n"]
+PIECES = [
+    "word",
+    "x" * 30,
+    " ",
+    "\n",
+    "\n\n",
+    ". ",
+    "。",
+    "\t",
+    "é",
+    "```\n",
+    "# Title\n",
+    "===\n",
+    "---\n",
+    "| a | b |\n",
+    "|---|---|\n",
+]
 texts = st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
 
 
@@ -64,7 +80,10 @@ def test_a_word_that_fits_is_never_cut(parts: list[str]) -> None:
         ("A sentence ends here. Another one begins here and goes on", "A sentence ends here."),
         ("no sentence ends anywhere in this rather long line of words", "no sentence ends anywhere in this"),
         ("x" * 50, "x" * 36),
-        ("これは最初の文です。そして次の文はここ。" + "まだ続きます" * 6, "これは最初の文です。そして次の文はここ。"),
+        (
+            "これは最初の文です。そして次の文はここ。" + "まだ続きます" * 6,
+            "これは最初の文です。そして次の文はここ。",
+        ),
     ],
 )
 def test_a_cut_falls_at_the_best_place_there_is(text: str, first: str) -> None:
@@ -169,7 +188,10 @@ def test_a_long_table_is_cut_at_rows_that_repeat_its_header() -> None:
     assert len(found) > 4
     assert found[0].repeat == "" and found[0].line_start == 1
     assert {chunk.repeat for chunk in found[1:-1]} == {"| name | port |\n|---|---|"}
-    assert all(line.startswith("|") and line.endswith("|") for line in of(f"Ports:\n\n{ROWS}\nDone.", found)[2].splitlines())
+    assert all(
+        line.startswith("|") and line.endswith("|")
+        for line in of(f"Ports:\n\n{ROWS}\nDone.", found)[2].splitlines()
+    )
 
 
 def test_rows_of_a_csv_file_repeat_its_header_and_stay_whole() -> None:
@@ -182,7 +204,11 @@ def test_rows_of_a_csv_file_repeat_its_header_and_stay_whole() -> None:
 def test_chunks_of_a_pdf_know_their_page() -> None:
     text = "one\n\f\n# Two\n\n" + "word " * 30 + "\n\f\nthree"
     found = cut(text, 100, "pdf")
-    assert list(dict.fromkeys(chunk.headings for chunk in found)) == [("page 1",), ("Two", "page 2"), ("Two", "page 3")]
+    assert list(dict.fromkeys(chunk.headings for chunk in found)) == [
+        ("page 1",),
+        ("Two", "page 2"),
+        ("Two", "page 3"),
+    ]
     assert of(text, found)[-1] == "three"
 
 
@@ -191,11 +217,17 @@ def test_list_items_are_cut_apart_rather_than_inside() -> None:
     assert all(piece.startswith("- item") for piece in of(text, cut(text, 90)))
 
 
-@given(st.lists(st.text("abcdefgh", min_size=1, max_size=12), min_size=80, max_size=300), st.text("xyz \n", max_size=50))
+@given(
+    st.lists(st.text("abcdefgh", min_size=1, max_size=12), min_size=80, max_size=300),
+    st.text("xyz \n", max_size=50),
+)
 def test_an_edit_at_the_end_leaves_the_chunks_before_it(parts: list[str], tail: str) -> None:
     head = " ".join(parts)
     far = len(head) - 60 - 33  # what a cut is chosen by: the window, and 32 characters behind it
-    before, after = ([(chunk.start, chunk.end) for chunk in cut(text, 60) if chunk.end <= far] for text in (head, f"{head}\n{tail}"))
+    before, after = (
+        [(chunk.start, chunk.end) for chunk in cut(text, 60) if chunk.end <= far]
+        for text in (head, f"{head}\n{tail}")
+    )
     assert before == after
 
 

@@ -24,7 +24,9 @@ __all__ = ["newcomer", "user"]  # fixtures
 # Help.
 
 
-@pytest.mark.parametrize("command", [command for _, commands in GROUPS for command in commands], ids=lambda command: command.name)
+@pytest.mark.parametrize(
+    "command", [command for _, commands in GROUPS for command in commands], ids=lambda command: command.name
+)
 def test_every_command_has_help_and_a_sentence(command, capsys):
     with pytest.raises(SystemExit) as left:
         build_parser().parse_args([command.name, "--help"])
@@ -64,7 +66,9 @@ def test_ctrl_c_ends_a_command_without_a_word(newcomer, monkeypatch, capsys):
 
 def test_a_reader_that_leaves_early_is_no_error(newcomer):
     command = [*console_command(), "config"]
-    with subprocess.Popen(command, env=newcomer.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command, env=newcomer.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         process.stdout.close()
         assert (process.stderr.read(), process.wait(PATIENCE)) == (b"", 0)
 
@@ -133,7 +137,11 @@ def test_nothing_is_captured_while_paused_or_in_an_excluded_folder(newcomer):
 
 def test_the_hooks_go_into_the_file_of_the_host_and_out_again(newcomer):
     shown = json.loads(newcomer.gets("hooks", "show"))
-    assert all(os.path.isabs(entry["hooks"][0]["command"]) for entries in shown["hooks"].values() for entry in entries)
+    assert all(
+        os.path.isabs(entry["hooks"][0]["command"])
+        for entries in shown["hooks"].values()
+        for entry in entries
+    )
     file = newcomer.folder / ".claude" / "settings.json"
     added = newcomer.gets("hooks", "add")
     assert str(file) in added and "SCRUBJAY_HOME is set here" in added
@@ -163,7 +171,12 @@ def test_stop_without_an_engine_says_so(newcomer):
 
 
 def test_status_counts_captured_turns_those_set_aside_and_open_prompts(user):
-    user.says("Where do we keep the session tokens?", "In the table sessions, hashed with SHA-256.", session="tokens", turn=0)
+    user.says(
+        "Where do we keep the session tokens?",
+        "In the table sessions, hashed with SHA-256.",
+        session="tokens",
+        turn=0,
+    )
     user.says("And how long do they live?", "We decided on 12 hours.", session="tokens", turn=1)
     user.says("Are you still thinking about this one?", None, session="tokens", turn=2)
     page = user.gets("status", "--start")
@@ -188,7 +201,9 @@ def test_a_failure_of_the_store_is_a_sentence_at_the_terminal_and_the_engine_goe
         engine = json.loads(somebody.gets("status", "--json"))["engine"]["pid"]
         shutil.rmtree(somebody.home.data)
         said = somebody.refused("search", "zebra")
-        assert said.startswith("scrubjay: search failed inside Scrubjay: ") and said.endswith("engine.log says where.\n")
+        assert said.startswith("scrubjay: search failed inside Scrubjay: ") and said.endswith(
+            "engine.log says where.\n"
+        )
         assert "No engine runs" not in somebody.gets("status")
         os.kill(engine, 0)  # which fails where there is none
     finally:
@@ -199,7 +214,10 @@ def test_a_failure_of_the_store_is_a_sentence_at_the_terminal_and_the_engine_goe
 
 
 def test_a_fact_is_added_found_listed_and_forgotten(user):
-    kept = re.fullmatch(r"Kept as (\S+)\.\n", user.gets("add", "The", "release", "train", "leaves", "on", "Thursdays.", "--tag", "release"))
+    kept = re.fullmatch(
+        r"Kept as (\S+)\.\n",
+        user.gets("add", "The", "release", "train", "leaves", "on", "Thursdays.", "--tag", "release"),
+    )
     id = kept[1]
     assert f"Known already as {id}" in user.gets("add", "-", stdin="The release train leaves on Thursdays.\n")
     found = user.gets("search", "when does the release train leave", "--facts", "--tag", "release")
@@ -229,7 +247,9 @@ def test_a_search_shows_the_turns_beside_a_hit_in_time_order(user):
 
 
 def test_a_search_without_a_hit_and_a_wrong_date_are_told_in_a_sentence(user):
-    assert "Nothing relevant is remembered" in user.gets("search", "anything", "--scope", "repo_empty__0000000000000000")
+    assert "Nothing relevant is remembered" in user.gets(
+        "search", "anything", "--scope", "repo_empty__0000000000000000"
+    )
     assert "Nothing is recorded in repo_empty" in user.gets("list", "--scope", "repo_empty__0000000000000000")
     assert "since = 'someday'" in user.refused("search", "x", "--since", "someday")
     assert "last = 0" in user.refused("list", "--last", "0")
@@ -266,14 +286,20 @@ def test_the_index_is_built_anew_by_an_engine_that_follows_the_settings(user):
     before = json.loads(user.gets("status", "--json"))["engine"]
     assert re.match(r"\d+ passages indexed", user.gets("reindex"))
     after = json.loads(user.gets("status", "--json"))["engine"]
-    assert (after["pid"] != before["pid"], after["space_id"] != before["space_id"], after["trouble"]) == (True, True, None)
+    assert (after["pid"] != before["pid"], after["space_id"] != before["space_id"], after["trouble"]) == (
+        True,
+        True,
+        None,
+    )
     assert "Clang 19" in user.gets("search", "which compiler builds at night")
     user.gets("config", "query_prompt", "none")
 
 
 def test_an_engine_started_by_hand_takes_over_and_ends_at_ctrl_c(user):
     user.gets("list")
-    with subprocess.Popen([*console_command(), "serve"], env=user.env, stderr=subprocess.PIPE, text=True) as engine:
+    with subprocess.Popen(
+        [*console_command(), "serve"], env=user.env, stderr=subprocess.PIPE, text=True
+    ) as engine:
         assert "Ctrl-C ends it" in engine.stderr.readline()
         assert "started by hand" in user.gets("status", "--start")
         engine.send_signal(signal.SIGINT)

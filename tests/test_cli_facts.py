@@ -18,8 +18,14 @@ def test_a_fact_gets_a_new_version_and_its_history_can_be_read(user):
     old = kept(user.gets("add", "The sparrow proxy listens on port 8080."))
     page = user.gets("add", "The sparrow proxy listens on port 8081.")
     new = kept(page)
-    assert f"It may change (then add it again with --updates and the id) {old}: The sparrow proxy listens on port 8080." in page
-    assert user.gets("add", "The sparrow proxy listens on port 8081.", "--updates", old) == f"Kept as {new}, version 2.\n"
+    assert (
+        f"It may change (then add it again with --updates and the id) {old}: The sparrow proxy listens on port 8080."
+        in page
+    )
+    assert (
+        user.gets("add", "The sparrow proxy listens on port 8081.", "--updates", old)
+        == f"Kept as {new}, version 2.\n"
+    )
     page = user.gets("search", "sparrow proxy port", "--facts", "--history")
     assert "-1 updates 20" in page and f"{old}: The sparrow proxy listens on port 8080." in page
     assert old not in user.gets("list")
@@ -32,7 +38,9 @@ def test_what_was_forgotten_is_shown_on_demand_and_comes_back(user):
     asked = user.types("forget", "--query", "heron queue")
     assert (asked.returncode, id in asked.stdout) == (1, True) and "Nobody can be asked here" in asked.stderr
     assert "Nothing was forgotten." in user.gets("forget", "--query", "heron queue", "--dry-run")
-    assert f"{id}: forgotten, no search finds it any more." in user.gets("forget", "--query", "heron queue", "--yes", "--reason", "moved")
+    assert f"{id}: forgotten, no search finds it any more." in user.gets(
+        "forget", "--query", "heron queue", "--yes", "--reason", "moved"
+    )
     assert "RabbitMQ" not in user.gets("search", "heron queue")
     assert "forgotten 20" in (page := user.gets("search", "heron queue", "--forgotten")) and "(moved)" in page
     assert user.gets("restore", id) == f"{id} is back: searches find it again.\n"

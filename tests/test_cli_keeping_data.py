@@ -47,7 +47,10 @@ def test_an_export_is_imported_elsewhere_and_again(user, tmp_path_factory):
     try:
         count = len(streamed.splitlines()) - 1
         assert second.gets("import", "-", stdin=streamed) == f"{count} records imported, 0 known already.\n"
-        assert second.gets("import", str(user.project / "all.jsonl")) == f"0 records imported, {count} known already.\n"
+        assert (
+            second.gets("import", str(user.project / "all.jsonl"))
+            == f"0 records imported, {count} known already.\n"
+        )
         assert "Clang 19" in second.gets("search", "finch build", "--all")
         refusal = second.types("import", "-", stdin=streamed[:-9]).stderr
         assert refusal.startswith(f"scrubjay: standard input: Line {count + 1} is cut off or damaged")
@@ -79,4 +82,6 @@ def test_a_home_above_its_limit_is_called_too_much():
         "scope": "user",
     }
     assert any("TOO MUCH" in text for _, text in _records(engine))
-    assert not any("TOO MUCH" in text for _, text in _records(engine | {"disk": {"bytes": 1, "limit": 10**9}}))
+    assert not any(
+        "TOO MUCH" in text for _, text in _records(engine | {"disk": {"bytes": 1, "limit": 10**9}})
+    )

@@ -32,15 +32,40 @@ class Inspector:
     """The MCP Inspector's command line: one process, one connection and one request a call."""
 
     def __init__(self, folder: Path, user: User) -> None:
-        self._start = [node(), str(folder / "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js")]
+        self._start = [
+            node(),
+            str(folder / "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"),
+        ]
         self._user = user
         # it hands its server few variables of its own, and would keep secrets in the system's keychain
-        self._env = {**user.env, "MCP_INSPECTOR_SECRET_STORE": "memory", "MCP_STORAGE_DIR": str(user.folder / "inspector")}
+        self._env = {
+            **user.env,
+            "MCP_INSPECTOR_SECRET_STORE": "memory",
+            "MCP_STORAGE_DIR": str(user.folder / "inspector"),
+        }
 
     def run(self, *words: str, era: str = "legacy") -> subprocess.CompletedProcess[str]:
-        server = [*console_command(), "-e", f"SCRUBJAY_HOME={self._user.home.root}", "--cwd", str(self._user.project)]
-        command = [*self._start, "--cli", *server, "--protocol-era", era, "--format", "json", "--method", *words]
-        return subprocess.run(command, env=self._env, capture_output=True, text=True, timeout=CALL_SECONDS, check=False)
+        server = [
+            *console_command(),
+            "-e",
+            f"SCRUBJAY_HOME={self._user.home.root}",
+            "--cwd",
+            str(self._user.project),
+        ]
+        command = [
+            *self._start,
+            "--cli",
+            *server,
+            "--protocol-era",
+            era,
+            "--format",
+            "json",
+            "--method",
+            *words,
+        ]
+        return subprocess.run(
+            command, env=self._env, capture_output=True, text=True, timeout=CALL_SECONDS, check=False
+        )
 
     def ask(self, *words: str, era: str = "legacy") -> dict[str, Any]:
         """The result of a request that succeeds."""
@@ -50,7 +75,9 @@ class Inspector:
 
     def call(self, tool: str, *, era: str = "legacy", **arguments: Any) -> dict[str, Any]:
         """The structured content of a tool call that succeeds, after a look at its text."""
-        result = self.ask("tools/call", "--tool-name", tool, "--tool-args-json", json.dumps(arguments), era=era)
+        result = self.ask(
+            "tools/call", "--tool-name", tool, "--tool-args-json", json.dumps(arguments), era=era
+        )
         assert not result.get("isError") and result["content"][0]["text"]
         return result["structuredContent"]
 
@@ -79,8 +106,16 @@ def test_the_inspector_finds_nothing_wrong_with_the_schemas(inspector: Inspector
 def test_the_inspector_calls_every_tool_and_reads_every_resource(inspector: Inspector, user: User, era: str):
     bird = {"legacy": "egret", "modern": "bittern"}[era]
     (user.project / f"{bird}.md").write_text(f"# The {bird}\n\nThe {bird} service is deployed on Fridays.\n")
-    turn = inspector.call("record_turn", era=era, session_id=f"i-{era}", user=f"Which port does the {bird} use?", assistant="Port 7412.")
-    fact = inspector.call("add_memory", era=era, content=f"The {bird} service listens on port 7412.", tags=[bird])
+    turn = inspector.call(
+        "record_turn",
+        era=era,
+        session_id=f"i-{era}",
+        user=f"Which port does the {bird} use?",
+        assistant="Port 7412.",
+    )
+    fact = inspector.call(
+        "add_memory", era=era, content=f"The {bird} service listens on port 7412.", tags=[bird]
+    )
     document = inspector.call("add_document", era=era, path=f"{bird}.md")
     found = inspector.call("search_memories", era=era, query=f"port of the {bird}", search_mode="hybrid")
     assert {turn["id"], fact["id"], document["id"]} <= {hit["id"] for hit in found["results"]}
@@ -99,19 +134,39 @@ def test_the_inspector_calls_every_tool_and_reads_every_resource(inspector: Insp
 
 @ERAS
 def test_the_inspector_shows_what_is_refused_as_a_result(inspector: Inspector, era: str):
-    done = inspector.run("tools/call", "--tool-name", "search_memories", "--tool-args-json", '{"query": "x", "top_k": 0}', era=era)
+    done = inspector.run(
+        "tools/call",
+        "--tool-name",
+        "search_memories",
+        "--tool-args-json",
+        '{"query": "x", "top_k": 0}',
+        era=era,
+    )
     assert done.returncode == 5  # a tool said isError
     assert "top_k = 0: must be at least 1." in done.stdout + done.stderr
 
 
 def test_a_client_of_the_typescript_sdk_records_a_turn_and_finds_it(installed: Path, user: User):
     command = [node(), str(installed / "remember.mjs"), *console_command()]
-    done = subprocess.run(command, env=user.env, cwd=user.project, capture_output=True, text=True, timeout=CALL_SECONDS, check=False)
+    done = subprocess.run(
+        command,
+        env=user.env,
+        cwd=user.project,
+        capture_output=True,
+        text=True,
+        timeout=CALL_SECONDS,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
     assert seen["protocol"] >= "2026"  # negotiated by itself
     assert [tool["name"] for tool in seen["tools"]] == TOOLS and seen["server"]["name"] == "scrubjay"
     recorded, (hit,) = seen["recorded"]["structuredContent"], seen["found"]["structuredContent"]["results"]
-    assert (hit["id"], hit["session_id"], hit["turn"]) == (recorded["id"], "ts", 0) and "Port 7412" in hit["memory"]
+    assert (hit["id"], hit["session_id"], hit["turn"]) == (recorded["id"], "ts", 0) and "Port 7412" in hit[
+        "memory"
+    ]
     assert "behind the proxy" in seen["contents"][0]["text"]
-    assert seen["refused"]["isError"] and seen["refused"]["content"][0]["text"] == "top_k = 0: must be at least 1."
+    assert (
+        seen["refused"]["isError"]
+        and seen["refused"]["content"][0]["text"] == "top_k = 0: must be at least 1."
+    )

@@ -44,11 +44,15 @@ def main():
 '''
 
 
-def of(text: str, language: str | None = "python", size: int = CODE_SIZE) -> list[tuple[tuple[str, ...], str]]:
+def of(
+    text: str, language: str | None = "python", size: int = CODE_SIZE
+) -> list[tuple[tuple[str, ...], str]]:
     return [(chunk.headings, text[chunk.start : chunk.end]) for chunk in chunks(text, "code", language, size)]
 
 
-def one_with(text: str, said: str, language: str = "python", size: int = CODE_SIZE) -> tuple[tuple[str, ...], str]:
+def one_with(
+    text: str, said: str, language: str = "python", size: int = CODE_SIZE
+) -> tuple[tuple[str, ...], str]:
     (found,) = [found for found in of(text, language, size) if said in found[1]]
     return found
 
@@ -84,7 +88,12 @@ def test_lines_are_those_of_the_file() -> None:
 def test_characters_that_are_several_bytes_move_nothing() -> None:
     text = "NAME = 'é漢字🙂'\n" * 60 + "\n\ndef später():\n    return '🙂'\n"
     assert one_with(text, "später")[1].endswith("def später():\n    return '🙂'")
-    assert all(line.startswith(("NAME", "def", "    return")) for _, piece in of(text) for line in piece.splitlines() if line)
+    assert all(
+        line.startswith(("NAME", "def", "    return"))
+        for _, piece in of(text)
+        for line in piece.splitlines()
+        if line
+    )
 
 
 def test_a_broken_source_is_cut_all_the_same() -> None:
@@ -96,22 +105,43 @@ FILL = "\n".join(f"    step({n}); // one of the many steps that make this long" 
 SOURCES = {
     "bash": (f"deploy() {{\n{FILL.replace('//', '#')}\n}}\n", ("deploy",)),
     "c": (f"static int *deploy(int argc, char **argv)\n{{\n{FILL}\n}}\n", ("deploy",)),
-    "cpp": (f"namespace app {{\nclass Deployer {{\npublic:\n  void deploy() {{\n{FILL}\n  }}\n}};\n}}\n", ("app", "Deployer", "deploy")),
+    "cpp": (
+        f"namespace app {{\nclass Deployer {{\npublic:\n  void deploy() {{\n{FILL}\n  }}\n}};\n}}\n",
+        ("app", "Deployer", "deploy"),
+    ),
     "csharp": (
         f"namespace App {{\npublic class Deployer {{\n  public void Deploy() {{\n{FILL}\n  }}\n}}\n}}\n",
         ("App", "Deployer", "Deploy"),
     ),
-    "go": (f"package main\n\nfunc (d *Deployer) Deploy(x int) error {{\n{FILL}\n}}\n", ("(d *Deployer) Deploy",)),
-    "java": (f"public class Deployer {{\n  @Override\n  public void deploy() {{\n{FILL}\n  }}\n}}\n", ("Deployer", "deploy")),
+    "go": (
+        f"package main\n\nfunc (d *Deployer) Deploy(x int) error {{\n{FILL}\n}}\n",
+        ("(d *Deployer) Deploy",),
+    ),
+    "java": (
+        f"public class Deployer {{\n  @Override\n  public void deploy() {{\n{FILL}\n  }}\n}}\n",
+        ("Deployer", "deploy"),
+    ),
     "javascript": (f"export const deploy = async () => {{\n{FILL}\n}};\n", ("deploy",)),
-    "php": (f"<?php\nclass Deployer {{\n  public function deploy() {{\n{FILL}\n  }}\n}}\n", ("Deployer", "deploy")),
+    "php": (
+        f"<?php\nclass Deployer {{\n  public function deploy() {{\n{FILL}\n  }}\n}}\n",
+        ("Deployer", "deploy"),
+    ),
     "ruby": (
         f"module App\n  class Deployer\n    def deploy\n{FILL.replace('//', '#')}\n    end\n  end\nend\n",
         ("App", "Deployer", "deploy"),
     ),
-    "rust": (f"impl Deploy for Deployer {{\n  fn deploy(&self) {{\n{FILL}\n  }}\n}}\n", ("Deploy Deployer", "deploy")),
-    "tsx": (f"export function Deploy(props: Props) {{\n{FILL}\n  return <b>{{props.name}}</b>;\n}}\n", ("Deploy",)),
-    "typescript": (f"export class Deployer {{\n  deploy(name: string): void {{\n{FILL}\n  }}\n}}\n", ("Deployer", "deploy")),
+    "rust": (
+        f"impl Deploy for Deployer {{\n  fn deploy(&self) {{\n{FILL}\n  }}\n}}\n",
+        ("Deploy Deployer", "deploy"),
+    ),
+    "tsx": (
+        f"export function Deploy(props: Props) {{\n{FILL}\n  return <b>{{props.name}}</b>;\n}}\n",
+        ("Deploy",),
+    ),
+    "typescript": (
+        f"export class Deployer {{\n  deploy(name: string): void {{\n{FILL}\n  }}\n}}\n",
+        ("Deployer", "deploy"),
+    ),
     "python": (f"class Deployer:\n  def deploy(self):\n{FILL.replace('//', '#')}\n", ("Deployer", "deploy")),
 }
 
@@ -129,25 +159,53 @@ def test_every_language_names_what_a_chunk_stands_in(language: str) -> None:
     ("language", "text", "said", "headings"),
     [
         ("kotlin", KOTLIN, "step(7)", ("Deployer", "deploy")),
-        ("lua", f"-- Deploys.\nfunction deploy(name)\n{FILL.replace('//', '--')}\nend\n", "step(7)", ("deploy",)),
+        (
+            "lua",
+            f"-- Deploys.\nfunction deploy(name)\n{FILL.replace('//', '--')}\nend\n",
+            "step(7)",
+            ("deploy",),
+        ),
         (
             "sql",
-            "CREATE TABLE users (\n  id int,\n" + "".join(f"  column_{n} varchar(200),\n" for n in range(30)) + ");",
+            "CREATE TABLE users (\n  id int,\n"
+            + "".join(f"  column_{n} varchar(200),\n" for n in range(30))
+            + ");",
             "column_9 ",
             ("users",),
         ),
-        ("css", ".card > .title {\n" + "".join(f"  --colour-{n}: red;\n" for n in range(40)) + "}\n", "colour-9:", (".card > .title",)),
+        (
+            "css",
+            ".card > .title {\n" + "".join(f"  --colour-{n}: red;\n" for n in range(40)) + "}\n",
+            "colour-9:",
+            (".card > .title",),
+        ),
         (
             "json",
-            '{\n  "jobs": {\n' + "".join(f'    "job-{n}": "runs the step {n}",\n' for n in range(40)) + '    "z": 1\n  }\n}\n',
+            '{\n  "jobs": {\n'
+            + "".join(f'    "job-{n}": "runs the step {n}",\n' for n in range(40))
+            + '    "z": 1\n  }\n}\n',
             '"job-9"',
             ("jobs",),
         ),
-        ("yaml", "jobs:\n  build:\n" + "".join(f"    - run: step {n} of the build\n" for n in range(40)), "step 9 ", ("jobs", "build")),
-        ("toml", "[project]\n" + "".join(f'key{n} = "a value of {n}"\n' for n in range(40)) + "\n[tool.x]\na = 1\n", "key9 ", ("project",)),
+        (
+            "yaml",
+            "jobs:\n  build:\n" + "".join(f"    - run: step {n} of the build\n" for n in range(40)),
+            "step 9 ",
+            ("jobs", "build"),
+        ),
+        (
+            "toml",
+            "[project]\n"
+            + "".join(f'key{n} = "a value of {n}"\n' for n in range(40))
+            + "\n[tool.x]\na = 1\n",
+            "key9 ",
+            ("project",),
+        ),
     ],
 )
-def test_other_languages_are_cut_by_their_indentation(language: str, text: str, said: str, headings: tuple[str, ...]) -> None:
+def test_other_languages_are_cut_by_their_indentation(
+    language: str, text: str, said: str, headings: tuple[str, ...]
+) -> None:
     assert one_with(text, said, language, 400)[0] == headings
 
 
@@ -171,7 +229,9 @@ LINES = [
     "[s]",
 ]
 ENDS = ["\n", "\r\n"]
-sources = st.tuples(st.lists(st.sampled_from(LINES), max_size=50), st.sampled_from(ENDS)).map(lambda made: made[1].join(made[0]))
+sources = st.tuples(st.lists(st.sampled_from(LINES), max_size=50), st.sampled_from(ENDS)).map(
+    lambda made: made[1].join(made[0])
+)
 
 
 def assert_covers(text: str, found: list[Chunk], size: int) -> None:
@@ -179,7 +239,9 @@ def assert_covers(text: str, found: list[Chunk], size: int) -> None:
     for chunk in found:
         assert not text[at : chunk.start].strip()
         assert 0 < chunk.end - chunk.start <= size
-        assert (chunk.line_start, chunk.line_end) == tuple(text.count("\n", 0, place) + 1 for place in (chunk.start, chunk.end))
+        assert (chunk.line_start, chunk.line_end) == tuple(
+            text.count("\n", 0, place) + 1 for place in (chunk.start, chunk.end)
+        )
         at = chunk.end
     assert not text[at:].strip()
 
@@ -191,7 +253,9 @@ def test_chunks_of_any_source_lose_only_white_space(text: str, language: str, si
 
 def test_an_edit_in_one_function_changes_only_its_chunks() -> None:
     functions = [
-        f"def function_{n}(value):\n" + "".join(f"    value += {n * k}\n" for k in range(n % 30 + 1)) + "    return value\n"
+        f"def function_{n}(value):\n"
+        + "".join(f"    value += {n * k}\n" for k in range(n % 30 + 1))
+        + "    return value\n"
         for n in range(400)
     ]
     was = {piece for _, piece in of("\n\n".join(functions))}

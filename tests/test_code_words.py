@@ -23,7 +23,13 @@ FULL_HASH = "3f2a9c1d0b8e4f5a6c7d3f2a9c1d0b8e4f5a6c7d"
 
 async def _others(client: Client) -> None:
     for number, said in enumerate(FILLER):
-        await call(client, "record_turn", session_id=f"other-{number}", user=said, assistant="Noted, nothing else to do here.")
+        await call(
+            client,
+            "record_turn",
+            session_id=f"other-{number}",
+            user=said,
+            assistant="Noted, nothing else to do here.",
+        )
 
 
 async def _sessions(client: Client, query: str) -> list[str]:
@@ -33,14 +39,25 @@ async def _sessions(client: Client, query: str) -> list[str]:
 
 TOUCHED: dict[str, dict[str, Any]] = {
     "a path in the text": {"user": "Please open src/app/http_client.py and look."},
-    "a file that nobody named": {"user": "Make it retry twice.", "assistant": "Done.", "files": ["src/app/http_client.py"]},
+    "a file that nobody named": {
+        "user": "Make it retry twice.",
+        "assistant": "Done.",
+        "files": ["src/app/http_client.py"],
+    },
     "a file of a turn with its own summary": {
         "user": "Again.",
         "summary": "Retries were added.",
         "files": ["/repo/src/app/http_client.py"],
     },
-    "a file of another speaker's turn": {"text": "I am on it.", "role": "Dana", "files": ["src/app/http_client.py"]},
-    "a class in the answer's code": {"user": "Show me.", "assistant": "```python\nclass HttpClient:\n    retries = 2\n```"},
+    "a file of another speaker's turn": {
+        "text": "I am on it.",
+        "role": "Dana",
+        "files": ["src/app/http_client.py"],
+    },
+    "a class in the answer's code": {
+        "user": "Show me.",
+        "assistant": "```python\nclass HttpClient:\n    retries = 2\n```",
+    },
     "a member of a module": {"user": "Why?", "assistant": "`net.http_client.get` is called twice."},
     "in kebab case": {"user": "Bump the http-client package."},
     "as a flag": {"user": "Run it with --http-client=curl."},
@@ -53,11 +70,19 @@ TOUCHED: dict[str, dict[str, Any]] = {
 async def test_what_touched_a_file_is_found_by_the_class_in_it_and_the_reverse(client: Client, touched: str):
     await _others(client)
     await call(client, "record_turn", session_id="it", **TOUCHED[touched])
-    for query in ("HttpClient", "src/app/http_client.py", "what did we change in http-client?", "http_client"):
+    for query in (
+        "HttpClient",
+        "src/app/http_client.py",
+        "what did we change in http-client?",
+        "http_client",
+    ):
         assert (await _sessions(client, query))[0] == "it", query
 
 
-@pytest.mark.parametrize("said", ["HTTPServer", "http_server", "http-server", "httpServer", "src/net/http_server.rs", "HTTP_SERVER"])
+@pytest.mark.parametrize(
+    "said",
+    ["HTTPServer", "http_server", "http-server", "httpServer", "src/net/http_server.rs", "HTTP_SERVER"],
+)
 async def test_an_acronym_in_a_name_is_no_obstacle(core: Core, said: str):
     for other in FILLER:
         await fact(core, other)
@@ -69,10 +94,16 @@ async def test_an_acronym_in_a_name_is_no_obstacle(core: Core, said: str):
 WORDS = [  # said, then what may be asked
     ("user_profile_id", ["user_profile_id", "userProfileId", "UserProfileID", "user profile", "profile_id"]),
     ("getUserByName", ["getUserByName", "get_user_by_name", "getUser"]),
-    ("test_a_lock_held_by_the_dead_is_free_again", ["test_a_lock_held_by_the_dead_is_free_again", "held by the dead"]),
+    (
+        "test_a_lock_held_by_the_dead_is_free_again",
+        ["test_a_lock_held_by_the_dead_is_free_again", "held by the dead"],
+    ),
     ("os.path.realpath", ["os.path.realpath", "realpath", "path.realpath"]),
     ("requests.adapters.HTTPAdapter", ["HTTPAdapter", "http_adapter", "requests.adapters", "adapters"]),
-    ("packages/web/src/LoginForm.tsx", ["packages/web/src/LoginForm.tsx", "LoginForm", "login-form", "web/src"]),
+    (
+        "packages/web/src/LoginForm.tsx",
+        ["packages/web/src/LoginForm.tsx", "LoginForm", "login-form", "web/src"],
+    ),
     ("--no-verify", ["--no-verify", "no-verify", "noVerify", "no verify"]),
     ("--dry-run=client", ["--dry-run", "dry run"]),
     ("v2.13.0", ["v2.13.0", "2.13.0", "v2.13", "version 2.13"]),
@@ -86,14 +117,21 @@ WORDS = [  # said, then what may be asked
     (FULL_HASH, [FULL_HASH, FULL_HASH[:7], FULL_HASH[:12], FULL_HASH.upper()]),
     ("#4711", ["#4711", "issue 4711"]),
     ("@acme/date-tools", ["@acme/date-tools", "date-tools", "dateTools"]),
-    ("https://docs.acme.dev/guides/deploy", ["https://docs.acme.dev/guides/deploy", "docs.acme.dev", "guides/deploy", "acme.dev"]),
+    (
+        "https://docs.acme.dev/guides/deploy",
+        ["https://docs.acme.dev/guides/deploy", "docs.acme.dev", "guides/deploy", "acme.dev"],
+    ),
 ]
 
 
 async def test_code_words_are_found_whole_and_in_parts_among_each_other(core: Core):
     for said in (*FILLER, *(f"Yesterday {word} came up again." for word, _ in WORDS)):
         await fact(core, said)
-    found = {(word, query): texts(await search(core, query, top_k=3)) for word, queries in WORDS for query in (word, *queries)}
+    found = {
+        (word, query): texts(await search(core, query, top_k=3))
+        for word, queries in WORDS
+        for query in (word, *queries)
+    }
     missed = [asked for asked, best in found.items() if f"Yesterday {asked[0]} came up again." not in best]
     assert missed == []
     second = [word for word, _ in WORDS if found[word, word][0] != f"Yesterday {word} came up again."]

@@ -21,7 +21,16 @@ ANSWER = "Renamed tick() to advance() in clock.py and its tests."
 
 def line(kind: str, uuid: str, content, **values) -> str:
     message = {"role": kind, "content": content}
-    return json.dumps({"type": kind, "uuid": uuid, "sessionId": "s1", "timestamp": "2026-03-05T11:00:00Z", "message": message, **values})
+    return json.dumps(
+        {
+            "type": kind,
+            "uuid": uuid,
+            "sessionId": "s1",
+            "timestamp": "2026-03-05T11:00:00Z",
+            "message": message,
+            **values,
+        }
+    )
 
 
 def transcript(path: Path, *lines: str) -> str:
@@ -30,7 +39,12 @@ def transcript(path: Path, *lines: str) -> str:
 
 
 def stop(now, path: str, **args) -> dict:
-    known = {"session_id": "s1", "prompt_id": "p1", "user": "Rename tick() to advance() please", "assistant": ANSWER}
+    known = {
+        "session_id": "s1",
+        "prompt_id": "p1",
+        "user": "Rename tick() to advance() please",
+        "assistant": ANSWER,
+    }
     made = Envelope(
         id="envelope_0001",
         kind="turn",
@@ -63,7 +77,11 @@ async def test_a_recorded_turn_gets_its_earlier_words_tools_and_files(core: Core
         tmp_path / "t.jsonl",
         line("user", "u1", "Rename tick() to advance() please", promptId="p1"),
         line("assistant", "a1", [{"type": "text", "text": "Let me look where it is used."}]),
-        line("assistant", "a2", [{"type": "tool_use", "id": "x", "name": "Edit", "input": {"file_path": "src/clock.py"}}]),
+        line(
+            "assistant",
+            "a2",
+            [{"type": "tool_use", "id": "x", "name": "Edit", "input": {"file_path": "src/clock.py"}}],
+        ),
         line("user", "u2", [{"type": "tool_result", "tool_use_id": "x", "content": "ok"}]),
         line("assistant", "a3", [{"type": "text", "text": ANSWER}]),
     )
@@ -74,8 +92,12 @@ async def test_a_recorded_turn_gets_its_earlier_words_tools_and_files(core: Core
     assert (turn.tools, turn.files) == (("Edit",), ("src/clock.py",))
 
 
-async def test_a_stale_or_absent_transcript_leaves_the_turn_as_the_hook_gave_it(core: Core, now, tmp_path: Path):
-    stale = transcript(tmp_path / "t.jsonl", line("user", "u1", "Rename tick() to advance() please"), "{half a line")
+async def test_a_stale_or_absent_transcript_leaves_the_turn_as_the_hook_gave_it(
+    core: Core, now, tmp_path: Path
+):
+    stale = transcript(
+        tmp_path / "t.jsonl", line("user", "u1", "Rename tick() to advance() please"), "{half a line"
+    )
     spool.write(core.home, stop(now, stale))
     spool.write(core.home, {**stop(now, str(tmp_path / "gone.jsonl"), prompt_id="p2"), "id": "envelope_0002"})
     await core.writer.drain()
@@ -109,12 +131,20 @@ async def test_turns_that_no_hook_reported_are_recorded_once_redacted(core: Core
     assert not any(secret in turn.model_dump_json() for turn in turns)
 
 
-async def test_what_was_said_before_the_user_allowed_capture_is_not_fetched_afterwards(core: Core, now, tmp_path: Path):
+async def test_what_was_said_before_the_user_allowed_capture_is_not_fetched_afterwards(
+    core: Core, now, tmp_path: Path
+):
     path = transcript(
         tmp_path / "t.jsonl",
         line("user", "u0", "This was said while capture was paused", promptId="p0"),
         line("assistant", "a0", [{"type": "text", "text": "It was."}]),
-        line("user", "u1", "And this was said after it was resumed", promptId="p1", timestamp="2026-03-05T12:30:00Z"),
+        line(
+            "user",
+            "u1",
+            "And this was said after it was resumed",
+            promptId="p1",
+            timestamp="2026-03-05T12:30:00Z",
+        ),
         line("assistant", "a1", [{"type": "text", "text": "It was."}]),
     )
     write_capture(core.home, Settings(), now - timedelta(days=1))
@@ -124,7 +154,9 @@ async def test_what_was_said_before_the_user_allowed_capture_is_not_fetched_afte
     assert [turn.prompt_id for turn in await settled(core)] == ["p1"]
 
 
-async def test_a_request_left_while_no_engine_ran_is_worked_off_and_a_broken_one_disturbs_nothing(core: Core, tmp_path: Path):
+async def test_a_request_left_while_no_engine_ran_is_worked_off_and_a_broken_one_disturbs_nothing(
+    core: Core, tmp_path: Path
+):
     spool.write_request(core.home, {"session_id": 5}, "broken")
     path = transcript(
         tmp_path / "t.jsonl",

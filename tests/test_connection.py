@@ -15,7 +15,11 @@ __all__ = ["home"]  # a fixture
 
 @pytest.mark.parametrize(
     ("line", "named"),
-    [(b"GET / HTTP/1.1\n", "not a JSON object"), (encode(HELLO.but(kind="hook")), "no face"), (b"x" * 70_000 + b"\n", "70000 bytes")],
+    [
+        (b"GET / HTTP/1.1\n", "not a JSON object"),
+        (encode(HELLO.but(kind="hook")), "no face"),
+        (b"x" * 70_000 + b"\n", "70000 bytes"),
+    ],
 )
 async def test_who_does_not_say_hello_is_told_so_and_cut_off(home, line, named):
     async with served(home) as engine:
@@ -109,7 +113,11 @@ async def test_the_official_server_runs_on_a_connection_and_finishes_its_answers
     async with served(home) as engine:
         engine.face = face
         client = await engine.client()
-        client_info = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}
+        client_info = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "t", "version": "0"},
+        }
         await client.ask(0, "initialize", **client_info)
         assert (await client.answer())["result"]["serverInfo"]["name"] == "on-a-connection"
         await client.say(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')

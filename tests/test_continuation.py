@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from scrubjay.engine.verbs.filing import continued
 
-LINES = st.lists(st.text("abc defg", min_size=1, max_size=30).filter(str.strip), min_size=1, max_size=8).map("\n".join)
+LINES = st.lists(st.text("abc defg", min_size=1, max_size=30).filter(str.strip), min_size=1, max_size=8).map(
+    "\n".join
+)
 
 
 def test_the_same_text_with_more_behind_it_replaces_it():

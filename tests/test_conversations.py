@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from scrubjay.text.conversations import LONGEST_RESULT, Message, exchanges, holds, transcript
 
 TEXTS = st.sampled_from(["hi", "yes", "ok", "rename tick()", "done", "two\n\nparagraphs", "user: hi"])
-MESSAGES = st.lists(st.builds(Message, st.sampled_from(["user", "assistant", "tool", "system"]), TEXTS), max_size=12)
+MESSAGES = st.lists(
+    st.builds(Message, st.sampled_from(["user", "assistant", "tool", "system"]), TEXTS), max_size=12
+)
 
 
 @given(messages=MESSAGES, cut=st.integers(0, 12))
@@ -27,7 +29,10 @@ def test_any_stretch_sent_again_adds_nothing(messages: list[Message], start: int
 def test_every_word_of_user_and_assistant_is_in_one_turn(messages: list[Message]):
     found = exchanges(messages)
     said = [message.text for message in messages if message.role in ("user", "assistant")]
-    assert "\n\n".join(part for each in found for part in (each.user, each.assistant) if part).split() == " ".join(said).split()
+    assert (
+        "\n\n".join(part for each in found for part in (each.user, each.assistant) if part).split()
+        == " ".join(said).split()
+    )
     assert len({each.key for each in found}) == len(found)
 
 
@@ -46,12 +51,19 @@ def test_a_conversation_that_branches_keeps_both_branches():
 
 
 def test_two_prompts_before_one_answer_are_one_turn():
-    (turn,) = exchanges([Message("user", "a"), Message("user", "b"), Message("assistant", "c"), Message("assistant", "d")])
+    (turn,) = exchanges(
+        [Message("user", "a"), Message("user", "b"), Message("assistant", "c"), Message("assistant", "d")]
+    )
     assert (turn.user, turn.assistant) == ("a\n\nb", "c\n\nd")
 
 
 def test_tools_belong_to_the_turn_and_long_results_are_cut():
-    talk = [Message("user", "a"), Message("assistant", "", tools=("Bash", "Read")), Message("tool", "x" * 5_000), Message("assistant", "b")]
+    talk = [
+        Message("user", "a"),
+        Message("assistant", "", tools=("Bash", "Read")),
+        Message("tool", "x" * 5_000),
+        Message("assistant", "b"),
+    ]
     (turn,) = exchanges(talk)
     assert turn.tools == ("Bash", "Read") and turn.assistant == "b"
     assert "[calls Bash, Read]" in transcript("", talk) and len(transcript("", talk)) < LONGEST_RESULT + 200

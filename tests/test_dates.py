@@ -10,8 +10,21 @@ from hypothesis import strategies as st
 
 from scrubjay.text.dates import Period, closeness, periods
 
-moments = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=9)), timezone(timedelta(hours=-11))]))
-PHRASES = ["7 May 2023", "May 7th", "in March", "2024-02-29", "last week", "3 days ago", "999 years ago", "on Monday", "in 2021", "Feb 30"]
+moments = st.datetimes(
+    timezones=st.sampled_from([UTC, timezone(timedelta(hours=9)), timezone(timedelta(hours=-11))])
+)
+PHRASES = [
+    "7 May 2023",
+    "May 7th",
+    "in March",
+    "2024-02-29",
+    "last week",
+    "3 days ago",
+    "999 years ago",
+    "on Monday",
+    "in 2021",
+    "Feb 30",
+]
 
 
 def at(date: str) -> datetime:
@@ -34,13 +47,24 @@ def span(text: str, now: datetime) -> tuple[str, str]:
 
 @pytest.mark.parametrize(
     "text",
-    ["2023-05-07", "2023/05/07", "7 May 2023", "May 7th, 2023", "on 7th of may, 2023?", "MAY 7 2023", "at 2023-05-07T10:00:00Z"],
+    [
+        "2023-05-07",
+        "2023/05/07",
+        "7 May 2023",
+        "May 7th, 2023",
+        "on 7th of may, 2023?",
+        "MAY 7 2023",
+        "at 2023-05-07T10:00:00Z",
+    ],
 )
 def test_a_full_date_is_that_day(text: str, now: datetime) -> None:
     assert only(f"What happened {text}", now) == Period(at("2023-05-07"), at("2023-05-08"), exact=True)
 
 
-@pytest.mark.parametrize(("text", "day"), [("25/12/2023", "2023-12-25"), ("12/25/2023", "2023-12-25"), ("25.12.2023", "2023-12-25")])
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [("25/12/2023", "2023-12-25"), ("12/25/2023", "2023-12-25"), ("25.12.2023", "2023-12-25")],
+)
 def test_a_numeric_date_is_read_when_only_one_reading_exists(text: str, day: str, now: datetime) -> None:
     assert span(text, now) == (day, day)
     assert periods("05/07/2023", now) == []
@@ -137,7 +161,9 @@ def test_a_period_is_read_against_now(text: str, first: str, last: str, now: dat
         ("in late March", "2025-03-21", "2025-03-31"),
     ],
 )
-def test_a_date_without_a_year_is_the_latest_one_and_says_so(text: str, first: str, last: str, now: datetime) -> None:
+def test_a_date_without_a_year_is_the_latest_one_and_says_so(
+    text: str, first: str, last: str, now: datetime
+) -> None:
     assert span(text, now) == (first, last)
     assert only(text, now).any_year
 
@@ -213,7 +239,9 @@ def test_closeness_falls_from_the_period_on(text: str, moment: str, expected: fl
 
 
 @given(st.lists(st.sampled_from(PHRASES) | st.text(max_size=20)).map(" ".join), moments, moments)
-def test_any_question_at_any_time_gives_nothing_but_three_values(text: str, now: datetime, moment: datetime) -> None:
+def test_any_question_at_any_time_gives_nothing_but_three_values(
+    text: str, now: datetime, moment: datetime
+) -> None:
     for period in periods(text, now):
         assert period.start < period.end
         assert closeness(period, moment) in {0.0, 0.5, 1.0}
@@ -222,7 +250,17 @@ def test_any_question_at_any_time_gives_nothing_but_three_values(text: str, now:
 
 @given(
     st.sampled_from(
-        ["today", "yesterday", "last week", "2 days ago", "on Monday", "since May", "Q3", "a few days ago", "over the weekend"]
+        [
+            "today",
+            "yesterday",
+            "last week",
+            "2 days ago",
+            "on Monday",
+            "since May",
+            "Q3",
+            "a few days ago",
+            "over the weekend",
+        ]
     ),
     moments,
 )

@@ -28,7 +28,9 @@ def test_the_doctor_knows_which_clients_lack_what(user):
     servers = {"mcpServers": {"memory": {"command": console_command()[0], "args": ["stdio"]}}}
     (user.folder / ".claude.json").write_text(json.dumps(servers))
     (user.folder / ".cursor").mkdir(exist_ok=True)
-    (user.folder / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": {"scrubjay": {"command": "/nowhere/scrubjay"}}}))
+    (user.folder / ".cursor" / "mcp.json").write_text(
+        json.dumps({"mcpServers": {"scrubjay": {"command": "/nowhere/scrubjay"}}})
+    )
     page = user.types("doctor").stdout
     assert "Claude Code" in page and "lacks the hooks" in page
     assert re.search(r"PROBLEM +clients +Cursor .* starts /nowhere/scrubjay, which is not there", page)

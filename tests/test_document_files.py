@@ -43,7 +43,13 @@ async def found(client: Client, query: str, **args: object) -> dict:
 @pytest.mark.parametrize(
     ("name", "data", "type", "title", "said"),
     [
-        ("report.pdf", made.pdf([["The zebra report"], ["Second page"]], title="On zebras"), "pdf", "On zebras", "zebra report"),
+        (
+            "report.pdf",
+            made.pdf([["The zebra report"], ["Second page"]], title="On zebras"),
+            "pdf",
+            "On zebras",
+            "zebra report",
+        ),
         ("deploy.docx", made.word(), "docx", "Deploying", "zebra migration"),
         ("roadmap.pptx", made.slides(), "pptx", "Roadmap", "Shipped in March"),
         ("ports.xlsx", made.workbook(), "xlsx", "Ports", "atlas 0"),
@@ -76,7 +82,9 @@ async def test_code_is_found_by_the_name_it_defines_with_its_lines(client: Clien
 
 
 async def test_what_the_caller_says_stands_above_what_the_file_says(client: Client, project: Path):
-    await added(client, project, "deploy.docx", made.word(), title="Mine", metadata={"author": "Bob", "team": "ops"})
+    await added(
+        client, project, "deploy.docx", made.word(), title="Mine", metadata={"author": "Bob", "team": "ops"}
+    )
     hit = await found(client, "zebra migration")
     assert hit["title"] == "Mine"
     assert hit["metadata"] == {"author": "Bob", "team": "ops", "date": "2026-03-01"} | {
@@ -92,7 +100,10 @@ async def test_secrets_in_a_file_are_not_kept(client: Client, project: Path, eng
 
 
 async def test_one_line_more_embeds_few_passages(core: Core):
-    lines = [f"def function_{n}(value):\n    return value * {n} + {n * n}  # {n} times and the square of it\n\n" for n in range(1000)]
+    lines = [
+        f"def function_{n}(value):\n    return value * {n} + {n * n}  # {n} times and the square of it\n\n"
+        for n in range(1000)
+    ]
     args = {"type": "code", "path": "/src/many.py"}
     await document(core, "".join(lines), **args)
     await embedded(core)

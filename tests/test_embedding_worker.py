@@ -100,8 +100,12 @@ async def test_a_failed_load_is_told_to_everybody_and_can_be_repeated(make) -> N
 
     worker = make(open_at_last)
     worker.start()
-    told = await asyncio.gather(worker.ready(), worker.query("q"), worker.documents(["d"]), return_exceptions=True)
-    assert [(type(error), str(error)) for error in told] == [(EncoderError, "The model x is not on this disk.")] * 3
+    told = await asyncio.gather(
+        worker.ready(), worker.query("q"), worker.documents(["d"]), return_exceptions=True
+    )
+    assert [(type(error), str(error)) for error in told] == [
+        (EncoderError, "The model x is not on this disk.")
+    ] * 3
     assert (worker.state, worker.reason) == ("failed", "The model x is not on this disk.")
     with pytest.raises(EncoderError, match="not on this disk"):
         await worker.query("it does not try again by itself")
@@ -149,7 +153,10 @@ async def test_a_cancelled_caller_leaves_no_work_behind(make) -> None:
     await asyncio.sleep(0)
     for task in (begun, waiting):
         task.cancel()
-    assert all(isinstance(end, asyncio.CancelledError) for end in await asyncio.gather(begun, waiting, return_exceptions=True))
+    assert all(
+        isinstance(end, asyncio.CancelledError)
+        for end in await asyncio.gather(begun, waiting, return_exceptions=True)
+    )
     encoder.gate.release(9)
     await asyncio.wait_for(worker.query("after"), PATIENCE)
     assert (await asyncio.wait_for(worker.documents(["new"]), PATIENCE)).shape == (1, 64)

@@ -25,9 +25,23 @@ def _texts() -> list[str]:
     """Sixty texts of many kinds and lengths, the same in every run."""
     source = (Path(os.__file__)).read_text("utf-8")
     words, chance = source.split(), random.Random(5)
-    passages = [" ".join(words[(start := chance.randrange(len(words) - 600)) : start + length]) for length in range(1, 601, 15)]
+    passages = [
+        " ".join(words[(start := chance.randrange(len(words) - 600)) : start + length])
+        for length in range(1, 601, 15)
+    ]
     code = [source[start : start + 300] for start in range(2000, 20000, 2000)]
-    odd = ["", " ", "\n\t", "a", "¿Qué?", "naïve café — “quoted”", "東京タワーは高い", "🦜" * 40, "e\u0301\u0000x", "x" * 5000]
+    odd = [
+        "",
+        " ",
+        "\n\t",
+        "a",
+        "¿Qué?",
+        "naïve café — “quoted”",
+        "東京タワーは高い",
+        "🦜" * 40,
+        "e\u0301\u0000x",
+        "x" * 5000,
+    ]
     paths = ["0xDEADBEEF ../a_b.py:12"]
     return [*passages, *code, *odd, *paths]
 
@@ -37,7 +51,13 @@ def _greatest_distance(ours: np.ndarray, theirs: np.ndarray) -> float:
 
 
 def _run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env={**os.environ, **environment})
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, **environment},
+    )
 
 
 def test_the_default_encoder_imports_neither_torch_nor_the_package_of_its_weights(verdicts: Path) -> None:
@@ -66,7 +86,9 @@ def test_the_default_vectors_are_those_of_sentence_transformers(verdicts: Path, 
 
 
 @pytest.mark.parametrize("half", [False, True], ids=["F32", "F16"])
-def test_any_bert_folder_goes_the_light_way_with_the_same_vectors(tmp_path: Path, bundled_model: Path, verdicts: Path, half: bool) -> None:
+def test_any_bert_folder_goes_the_light_way_with_the_same_vectors(
+    tmp_path: Path, bundled_model: Path, verdicts: Path, half: bool
+) -> None:
     folder = save_bert(tmp_path / "small-bert", bundled_model, half=half)
     light = open_encoder(str(folder), verdicts=verdicts)
     assert isinstance(light, LightEncoder)
@@ -90,7 +112,9 @@ def test_no_text_gives_no_vector(verdicts: Path, small_bert: Path) -> None:
     assert open_encoder(str(small_bert), verdicts=verdicts).embed_documents([]).shape == (0, 64)
 
 
-def test_a_model_with_a_dense_module_goes_to_sentence_transformers(tmp_path: Path, bundled_model: Path, verdicts: Path) -> None:
+def test_a_model_with_a_dense_module_goes_to_sentence_transformers(
+    tmp_path: Path, bundled_model: Path, verdicts: Path
+) -> None:
     folder = save_bert(tmp_path / "with-dense", bundled_model, dense=True)
     assert why_not_light(read_folder(folder, "x")) == "its modules are Transformer, Pooling, Dense, Normalize"
     encoder = open_encoder(str(folder), verdicts=verdicts)
@@ -103,7 +127,9 @@ def test_a_model_with_a_dense_module_goes_to_sentence_transformers(tmp_path: Pat
     assert encoder.embed_documents([]).shape == (0, 32)
 
 
-def test_a_hub_id_that_is_not_on_disk_names_the_command_at_once_and_opens_no_connection(tmp_path: Path) -> None:
+def test_a_hub_id_that_is_not_on_disk_names_the_command_at_once_and_opens_no_connection(
+    tmp_path: Path,
+) -> None:
     # Every attempt to reach another machine ends the process; a closed network would only look like a slow one.
     code = f"""
 import socket, sys, time
@@ -126,7 +152,9 @@ print(time.perf_counter() - begun < 2)
     assert quick == "True"
 
 
-@pytest.mark.parametrize("name", ["", "minilm", "./models/x", "a/b/c", "a b/c", "https://example.org/a/b", "a/b@"])
+@pytest.mark.parametrize(
+    "name", ["", "minilm", "./models/x", "a/b/c", "a b/c", "https://example.org/a/b", "a/b@"]
+)
 def test_a_name_that_is_no_model_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(EncoderError, match="names no model"):
         open_encoder(name, verdicts=tmp_path / "models.json")

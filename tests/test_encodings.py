@@ -73,7 +73,13 @@ def test_a_character_cut_at_the_end_leaves_the_file_utf8() -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [bytes(range(256)) * 8, b"\x7fELF" + b"\x00\x01" * 90, b"text\x00text", b"\xff\xfe\x00\xd8", b"\x89PNG\r\n\x1a\n" + b"\x00" * 40],
+    [
+        bytes(range(256)) * 8,
+        b"\x7fELF" + b"\x00\x01" * 90,
+        b"text\x00text",
+        b"\xff\xfe\x00\xd8",
+        b"\x89PNG\r\n\x1a\n" + b"\x00" * 40,
+    ],
 )
 def test_binary_is_no_text(data: bytes) -> None:
     with pytest.raises(Unreadable, match=r"binary|damaged"):

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from scrubjay.text.entities import MOST, entities, tied, ties
 
 part = st.text("abcdefghijklmnopqrstuvwxyz", min_size=3, max_size=9)
-identifiers = st.lists(part, min_size=2, max_size=4).filter(lambda parts: parts[-1] not in ("test", "tests", "spec", "specs"))
+identifiers = st.lists(part, min_size=2, max_size=4).filter(
+    lambda parts: parts[-1] not in ("test", "tests", "spec", "specs")
+)
 
 
 def forms(text: str, **args: object) -> set[str]:
@@ -71,7 +73,10 @@ def _prosaic(text: str, form: str) -> set[str]:
         ("client.py:12", {"client.py"}),
         ("src/index.ts", {"srcindex"}),
         ("/etc/hosts", {"etchosts"}),
-        ("E0425, TS2322, ORA-00942 (CVE-2024-3094) [ECONNREFUSED]", {"e0425", "ts2322", "ora00942", "cve20243094", "econnrefused"}),
+        (
+            "E0425, TS2322, ORA-00942 (CVE-2024-3094) [ECONNREFUSED]",
+            {"e0425", "ts2322", "ora00942", "cve20243094", "econnrefused"},
+        ),
         ("PROJ-42 and #512, GH-77", {"proj42", "#512", "#77"}),
         ("https://www.github.com/a/b/issues/77/?x=1#top.", {"github.com/a/b/issues/77", "#77"}),
         ("<https://docs.python.org/3/library/re.html>", {"docs.python.org/3/library/re.html"}),
@@ -115,7 +120,9 @@ def test_any_text_gives_few_entities_each_once_and_by_its_spelling(text: str) ->
 @given(identifiers, st.text(max_size=40))
 def test_what_is_named_is_named_whatever_stands_around(parts: list[str], around: str) -> None:
     named = forms(f"src/{'_'.join(parts)}.py")
-    assert named <= forms(f"{around.replace('`', '').replace('@', '').replace(':', '')} src/{'_'.join(parts)}.py .")
+    assert named <= forms(
+        f"{around.replace('`', '').replace('@', '').replace(':', '')} src/{'_'.join(parts)}.py ."
+    )
 
 
 def test_of_many_names_the_most_specific_are_kept() -> None:
@@ -132,7 +139,9 @@ def test_ties_name_entities_tags_and_records_apart() -> None:
     named = {"tags": ["512", "ui"], "records": ["mem_1"]}
     assert [tie.key for tie in ties("see #512", **named)] == ["id:mem_1", "tag:512", "tag:ui", "#512"]
     words = (tied("see #512", **named) or "").split()
-    assert len(set(words)) == 4 and all(len(word) == 16 and set(word) <= set("0123456789abcdef") for word in words)
+    assert len(set(words)) == 4 and all(
+        len(word) == 16 and set(word) <= set("0123456789abcdef") for word in words
+    )
     assert tied("nothing of note") is None
     assert [(tie.reason, tie.via) for tie in ties("see src/app/http_client.py", tags=["ui"])] == [
         ("tag", "ui"),

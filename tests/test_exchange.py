@@ -17,16 +17,24 @@ from scrubjay.records.exchange import Header, Held, first_line, line_of, read_he
 NOW = datetime(2026, 3, 5, 12, 0, 0, 123456, tzinfo=UTC)
 ODD = 'tab\t, newline\n, CR\r\n, \u2028, \u0085, "quotes", \\u0000, \x1f, é, 火, 🐦, \u200f, \'--\', {"kind": "turn"}'
 
-texts = st.text(st.characters(blacklist_characters="\x00", blacklist_categories=("Cs",)), max_size=40) | st.just(ODD)
+texts = st.text(
+    st.characters(blacklist_characters="\x00", blacklist_categories=("Cs",)), max_size=40
+) | st.just(ODD)
 words = st.text("abcXYZ019_.:-", min_size=1, max_size=12)
 moments = st.datetimes(
-    datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=45))])
+    datetime(1900, 1, 1),
+    datetime(2200, 1, 1),
+    timezones=st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=45))]),
 )
 maybe = {name: st.none() | texts for name in ("forget_reason",)}
 numbers = st.integers(0, 2**53)
 metadata = st.dictionaries(
     texts.filter(str.strip),
-    texts | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.lists(texts, max_size=3),
+    texts
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.lists(texts, max_size=3),
     max_size=3,
 )
 common = {
@@ -71,12 +79,19 @@ memories = st.builds(
     **common,
 )
 documents = st.builds(
-    Document, id=words.map("doc_".__add__), content=texts, content_hash=words, file_mtime=st.none() | st.integers(-(2**62), 2**62), **common
+    Document,
+    id=words.map("doc_".__add__),
+    content=texts,
+    content_hash=words,
+    file_mtime=st.none() | st.integers(-(2**62), 2**62),
+    **common,
 )
 
 
 def exported(*records: AnyRecord, promised: int | None = None) -> bytes:
-    header = Header(scrubjay="0.1.0", exported_at=NOW, counts=Held(turns=len(records) if promised is None else promised))
+    header = Header(
+        scrubjay="0.1.0", exported_at=NOW, counts=Held(turns=len(records) if promised is None else promised)
+    )
     return first_line(header) + b"".join(map(line_of, records))
 
 
@@ -96,7 +111,9 @@ def a_turn(**values: object) -> Turn:
         "turn": 0,
         "user": "Hello.",
     }
-    return Turn(**given | dict.fromkeys(("created_at", "updated_at", "last_accessed_at", "started_at"), NOW) | values)
+    return Turn(
+        **given | dict.fromkeys(("created_at", "updated_at", "last_accessed_at", "started_at"), NOW) | values
+    )
 
 
 @given(st.lists(turns | memories | documents, max_size=4))
@@ -118,10 +135,16 @@ def test_odd_texts_and_byte_order_marks_survive():
 
 def test_a_field_without_a_value_is_left_out_and_the_kind_comes_first():
     line = json.loads(line_of(a_turn()))
-    assert next(iter(line)) == "kind" and "assistant" not in line and line["started_at"] == "2026-03-05T12:00:00.123456Z"
+    assert (
+        next(iter(line)) == "kind"
+        and "assistant" not in line
+        and line["started_at"] == "2026-03-05T12:00:00.123456Z"
+    )
 
 
-@pytest.mark.parametrize("head", [b"", b"{}\n", b"hello\n", b"\x00\xff\n", b"[1]\n", b'{"format": "other"}\n', b"[" * 100_000])
+@pytest.mark.parametrize(
+    "head", [b"", b"{}\n", b"hello\n", b"\x00\xff\n", b"[1]\n", b'{"format": "other"}\n', b"[" * 100_000]
+)
 def test_what_is_no_export_is_refused(head):
     with pytest.raises(InputError, match="no export of Scrubjay"):
         read(head)
@@ -145,7 +168,9 @@ def test_a_line_that_was_cut_off_anywhere_is_named(cut):
 
 
 def test_a_file_that_was_cut_off_between_two_lines_is_noticed():
-    with pytest.raises(InputError, match="was cut off: its first line promises 3 records, and line 2 ends it after 1"):
+    with pytest.raises(
+        InputError, match="was cut off: its first line promises 3 records, and line 2 ends it after 1"
+    ):
         read(exported(a_turn(), promised=3))
     with pytest.raises(InputError, match="was altered"):
         read(exported(a_turn(), promised=0))

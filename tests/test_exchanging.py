@@ -30,7 +30,9 @@ def quietly(done: int, total: int, what: str) -> None:
 @pytest.fixture
 async def other(tmp_path: Path, clock: Callable[[], datetime]) -> AsyncIterator[Core]:
     """The engine of a second home."""
-    opened = await open_core(open_home(str(tmp_path / "other")), Settings(), clock, lambda *_, **__: HashingEncoder())
+    opened = await open_core(
+        open_home(str(tmp_path / "other")), Settings(), clock, lambda *_, **__: HashingEncoder()
+    )
     yield opened
     await opened.close()
 
@@ -42,14 +44,28 @@ async def everything(core: Core) -> dict[str, AnyRecord]:
 
 async def filled(core: Core) -> None:
     """Turns, versions, links, what was forgotten, and a document; one of them was recalled."""
-    said = await turn(core, "one", user=f"Which port? {ODD}", assistant="8080, as in proxy.toml.", files=["proxy.toml"], prompt_id="p-1")
+    said = await turn(
+        core,
+        "one",
+        user=f"Which port? {ODD}",
+        assistant="8080, as in proxy.toml.",
+        files=["proxy.toml"],
+        prompt_id="p-1",
+    )
     await turn(core, "one", text="I would rather take 9090.", role="Ann Example", scope="user")
-    old = await fact(core, "The proxy listens on port 8080.", tags=["proxy"], metadata={"turn": 0, "n": 5, "f": 5.0, "l": ["a"]})
+    old = await fact(
+        core,
+        "The proxy listens on port 8080.",
+        tags=["proxy"],
+        metadata={"turn": 0, "n": 5, "f": 5.0, "l": ["a"]},
+    )
     new = await fact(core, "The proxy listens on port 8081.", updates=old.id)
     await fact(core, "The proxy was moved because of a clash.", derives=[said.id, new.id])
     gone = await fact(core, "The heron queue is RabbitMQ.")
     await forget(core, gone.id, reason="moved")
-    await document(core, f"# Ports\n\nThe wren service has 7070.\n\n## Odd\n\n{ODD}", title="Ports", custom_id="ports")
+    await document(
+        core, f"# Ports\n\nThe wren service has 7070.\n\n## Odd\n\n{ODD}", title="Ports", custom_id="ports"
+    )
     await core.writer.settle()
     await search(core, "proxy port")
 
@@ -64,13 +80,20 @@ async def test_another_home_gets_every_record_as_it_is_and_finds_it(core: Core, 
     assert (done.added, done.same, done.different, done.redacted) == (7, 0, 0, 0)
     assert await everything(other) == await everything(core)
     await embedded(other)
-    assert texts(await search(other, "proxy listens port", include_turns=False))[0] == "The proxy listens on port 8081."
+    assert (
+        texts(await search(other, "proxy listens port", include_turns=False))[0]
+        == "The proxy listens on port 8081."
+    )
     assert not texts(await search(other, "heron queue RabbitMQ", threshold=0.5))
     assert any("7070" in text for text in texts(await search(other, "wren service", search_mode="hybrid")))
-    assert any("8080" in text for text in texts(await search(other, "proxy port", include={"forgotten": True})))
+    assert any(
+        "8080" in text for text in texts(await search(other, "proxy port", include={"forgotten": True}))
+    )
 
 
-async def test_a_second_export_of_the_same_records_has_the_same_lines(core: Core, other: Core, tmp_path: Path):
+async def test_a_second_export_of_the_same_records_has_the_same_lines(
+    core: Core, other: Core, tmp_path: Path
+):
     await filled(core)
     for name in ("a", "b"):
         await core.exchanging.export(str(tmp_path / name), None, quietly)
@@ -88,7 +111,9 @@ async def test_a_scope_is_exported_alone(core: Core, tmp_path: Path):
     assert [line["role"] for line in lines] == ["Ann Example"]
 
 
-async def test_importing_again_adds_nothing_and_a_recall_in_between_makes_no_difference(core: Core, tmp_path: Path):
+async def test_importing_again_adds_nothing_and_a_recall_in_between_makes_no_difference(
+    core: Core, tmp_path: Path
+):
     await filled(core)
     path = str(tmp_path / "all")
     await core.exchanging.export(path, None, quietly)
@@ -139,7 +164,11 @@ async def test_a_damaged_line_leaves_everything_as_it_was(core: Core, other: Cor
     path = tmp_path / "all"
     await core.exchanging.export(str(path), None, quietly)
     lines = path.read_bytes().splitlines(keepends=True)
-    for damaged in (b"".join(lines)[:-40], b"".join(lines[:-1]), b"".join([*lines[:4], lines[4][:30] + b"\n", *lines[5:]])):
+    for damaged in (
+        b"".join(lines)[:-40],
+        b"".join(lines[:-1]),
+        b"".join([*lines[:4], lines[4][:30] + b"\n", *lines[5:]]),
+    ):
         path.write_bytes(damaged)
         with pytest.raises(InputError, match=f"^{path}: .*[Ll]ine [578] .*Nothing was imported"):
             await other.exchanging.load(str(path), "cli", quietly)
@@ -147,7 +176,9 @@ async def test_a_damaged_line_leaves_everything_as_it_was(core: Core, other: Cor
     assert not other.exchanging.working
 
 
-async def test_an_import_that_was_cut_off_is_completed_by_a_repetition(core: Core, other: Core, tmp_path: Path):
+async def test_an_import_that_was_cut_off_is_completed_by_a_repetition(
+    core: Core, other: Core, tmp_path: Path
+):
     for number in range(2 * PAGE_RECORDS + 5):
         await turn(core, "long", user=f"Line {number}.")
     path = str(tmp_path / "all")
@@ -168,7 +199,9 @@ async def test_an_import_that_was_cut_off_is_completed_by_a_repetition(core: Cor
     assert await everything(other) == await everything(core)
 
 
-async def test_what_was_acknowledged_before_a_kill_is_there_after_the_next_start(core: Core, tmp_path: Path, clock):
+async def test_what_was_acknowledged_before_a_kill_is_there_after_the_next_start(
+    core: Core, tmp_path: Path, clock
+):
     await filled(core)
     path = str(tmp_path / "all")
     await core.exchanging.export(path, None, quietly)
@@ -194,10 +227,15 @@ async def envelopes_of(core: Core, path: str) -> list[dict]:
     """The envelopes that an import of this file journals."""
     lines = [json.loads(line) for line in Path(path).read_text("utf-8").split("\n")[1:] if line]
     common = {"kind": "import", "at": core.clock().isoformat(), "scope": "user", "source": "cli"}
-    return [{"id": f"import-{number:03}", "args": {"records": [line]}, **common} for number, line in enumerate(lines)] * 2
+    return [
+        {"id": f"import-{number:03}", "args": {"records": [line]}, **common}
+        for number, line in enumerate(lines)
+    ] * 2
 
 
-async def test_a_secret_that_somebody_wrote_into_an_export_is_replaced(core: Core, other: Core, tmp_path: Path):
+async def test_a_secret_that_somebody_wrote_into_an_export_is_replaced(
+    core: Core, other: Core, tmp_path: Path
+):
     await fact(core, "The key is SECRET.")
     path = tmp_path / "all"
     await core.exchanging.export(str(path), None, quietly)

@@ -31,7 +31,13 @@ async def talk(core: Core) -> AsyncIterator[Core]:
         ]
     ):
         await turn(core, "boats", text=text, role=role, ts=f"2026-02-0{number + 1}T10:00:00Z")
-    await turn(core, "code", user="Which port does the API use?", assistant="It uses port 8421.", ts="2026-03-04T09:00:00Z")
+    await turn(
+        core,
+        "code",
+        user="Which port does the API use?",
+        assistant="It uses port 8421.",
+        ts="2026-03-04T09:00:00Z",
+    )
     await fact(core, "The boat is insured until May.", importance=9)
     await fact(core, "Alex prefers morning meetings.")
     await embedded(core)
@@ -66,20 +72,34 @@ async def test_the_parts_add_up_to_the_ranking_sum_and_that_gives_the_relevance(
 
 @pytest.mark.parametrize("weights", [(1.0, 0.1, 0.1), (1.0, 1.0, 1.0), (0.0, 0.0, 3.0)])
 @pytest.mark.parametrize("query", QUERIES)
-async def test_the_score_is_the_weighted_mean_of_its_parts(talk: Core, query: str, weights: tuple[float, float, float]):
+async def test_the_score_is_the_weighted_mean_of_its_parts(
+    talk: Core, query: str, weights: tuple[float, float, float]
+):
     relevance, importance, recency = weights
-    hits = await asked(talk, query, weight_relevance=relevance, weight_importance=importance, weight_recency=recency)
+    hits = await asked(
+        talk, query, weight_relevance=relevance, weight_importance=importance, weight_recency=recency
+    )
     for hit in hits.results:
         parts = hit.explain.score_parts
         assert tuple(part.weight for part in parts.values()) == weights
         assert parts["relevance"].value == hit.relevance_score
-        assert math.isclose(sum(part.value * part.weight for part in parts.values()) / sum(weights), hit.score, abs_tol=1e-6)
+        assert math.isclose(
+            sum(part.value * part.weight for part in parts.values()) / sum(weights), hit.score, abs_tol=1e-6
+        )
 
 
 async def test_it_names_the_bonus_that_a_hit_got(talk: Core):
-    by_text = {hit.memory: hit.explain.parts for hit in (await asked(talk, "where did Ann put the boat on 1 February 2026?")).results}
+    by_text = {
+        hit.memory: hit.explain.parts
+        for hit in (await asked(talk, "where did Ann put the boat on 1 February 2026?")).results
+    }
     painted = by_text["I painted the boat green on the first weekend."]
-    assert painted["speaker"] > 0 and painted["date"] > 0 and painted["neighbours"] > 0 and painted["session"] > 0 == painted["alone"]
+    assert (
+        painted["speaker"] > 0
+        and painted["date"] > 0
+        and painted["neighbours"] > 0
+        and painted["session"] > 0 == painted["alone"]
+    )
     insured = by_text["The boat is insured until May."]
     assert insured["alone"] > 0 == insured["session"] == insured["neighbours"] == insured["speaker"]
 
@@ -87,7 +107,11 @@ async def test_it_names_the_bonus_that_a_hit_got(talk: Core):
 async def test_it_says_at_which_rank_each_leg_found_the_hit(talk: Core):
     hits = (await asked(talk, "boat harbour Kiel crane")).results
     first = hits[0].explain
-    assert (first.dense.rank, first.lexical.rank) == (1, 1) and 0 < first.dense.value <= 1 and first.lexical.value > 0
+    assert (
+        (first.dense.rank, first.lexical.rank) == (1, 1)
+        and 0 < first.dense.value <= 1
+        and first.lexical.value > 0
+    )
     tractor = next(hit for hit in hits if "tractor" in hit.memory)
     assert tractor.explain.lexical is None and tractor.explain.dense.rank > 1
 
@@ -107,7 +131,9 @@ async def test_nothing_is_explained_unless_asked_for_and_no_score_changes(talk: 
 
 async def test_the_structured_answer_holds_it_and_the_text_stays_as_it_was(client: Client, engine: Engine):
     await call(client, "add_memory", content="The boat is in Kiel.")
-    await embedded(await engine.core())  # a vector that comes between the two questions would change the score
+    await embedded(
+        await engine.core()
+    )  # a vector that comes between the two questions would change the score
     plain, said = await call(client, "search_memories", query="where is the boat")
     explained, same = await call(client, "search_memories", query="where is the boat", **WHY)
     assert "explain" not in plain["results"][0] and explained["results"][0]["explain"]["lexical"]["rank"] == 1
@@ -125,6 +151,8 @@ async def test_the_lines_for_a_terminal_hold_every_number(talk: Core):
     hit = (await asked(talk, "beside the old crane")).results[0].wire()
     found, ranked, judged, weighed = reasons(hit["explain"], hit["score"])
     assert found.startswith("found   by meaning at rank 1 (cosine ") and "by words at rank 1 (BM25 " in found
-    assert "quoted 1.000" in ranked and f"= {hit['explain']['ranking_sum']:.3f}; 0.000 behind the best" in ranked
+    assert (
+        "quoted 1.000" in ranked and f"= {hit['explain']['ranking_sum']:.3f}; 0.000 behind the best" in ranked
+    )
     assert judged.endswith(f"relevance {hit['relevance_score']:.3f}, from 0.9 on because it is quoted")
     assert weighed.endswith(f"/ 1.2 = {hit['score']:.3f}")

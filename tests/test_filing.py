@@ -31,7 +31,9 @@ async def content(core: Core, id: str) -> str:
 
 async def test_parts_that_are_sent_at_the_same_time_are_all_there(core: Core) -> None:
     parts = [f"user: question number {n}" for n in range(8)]
-    filed = await asyncio.gather(*(core.filing.add(text(part, custom_id="conv"), scope=SCOPE, source="api") for part in parts))
+    filed = await asyncio.gather(
+        *(core.filing.add(text(part, custom_id="conv"), scope=SCOPE, source="api") for part in parts)
+    )
     assert len({each.id for each in filed}) == 1
     assert sorted((await content(core, filed[0].id)).split("\n\n")) == parts
 
@@ -42,9 +44,14 @@ async def test_the_log_replayed_leaves_what_was_there(home: Home, clock: Callabl
     for part in ("user: one", "user: two", "user: three"):
         filed = await core.filing.add(text(part, custom_id="conv"), scope=SCOPE, source="api")
         kept |= {path: spool.read(path) for path in spool.pending(home)}
-    before, facts = await content(core, filed.id), [fact.id for fact in await facts_of(core.store, [filed.id]) if fact.forgotten_at is None]
+    before, facts = (
+        await content(core, filed.id),
+        [fact.id for fact in await facts_of(core.store, [filed.id]) if fact.forgotten_at is None],
+    )
     await core.close()
-    for envelope in kept.values():  # as if the machine had lost its power between the commit and the end of the log
+    for (
+        envelope
+    ) in kept.values():  # as if the machine had lost its power between the commit and the end of the log
         spool.write(home, envelope)
     again = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
     await again.writer.drain()
@@ -54,9 +61,17 @@ async def test_the_log_replayed_leaves_what_was_there(home: Home, clock: Callabl
 
 
 async def test_a_batch_knows_what_its_own_texts_said_before(core: Core) -> None:
-    texts = [text("The pump is red.", custom_id="a"), text("The pump is red.", custom_id="b"), text("And it leaks.", custom_id="a")]
+    texts = [
+        text("The pump is red.", custom_id="a"),
+        text("The pump is red.", custom_id="b"),
+        text("And it leaks.", custom_id="a"),
+    ]
     first, second, third = await core.filing.add_all([(each, SCOPE) for each in texts], source="api")
-    assert not isinstance(first, InputError) and not isinstance(second, InputError) and not isinstance(third, InputError)
+    assert (
+        not isinstance(first, InputError)
+        and not isinstance(second, InputError)
+        and not isinstance(third, InputError)
+    )
     assert first.id == third.id and await content(core, first.id) == "The pump is red.\n\nAnd it leaks."
     (fact,) = [fact for fact in await facts_of(core.store, [second.id]) if fact.forgotten_at is None]
     assert fact.content == "The pump is red."
@@ -66,7 +81,9 @@ async def test_a_custom_id_that_came_later_names_its_document(core: Core) -> Non
     filed = await core.filing.add(text("The pump is red."), scope=SCOPE, source="api")
     row = (await core.store.get(Document, [filed.id]))[filed.id]
     await core.filing.change(row, {"custom_id": "pump"}, source="api")
-    assert (await core.filing.add(text("It leaks.", custom_id="pump"), scope=SCOPE, source="api")).id == filed.id
+    assert (
+        await core.filing.add(text("It leaks.", custom_id="pump"), scope=SCOPE, source="api")
+    ).id == filed.id
     other = await core.filing.add(text("The fence is green."), scope=SCOPE, source="api")
     row = (await core.store.get(Document, [other.id]))[other.id]
     with pytest.raises(InputError, match="another document's"):

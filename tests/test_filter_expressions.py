@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from scrubjay.http_api.supermemory_v5.filter_expressions import DEEPEST, MOST, WIDEST, FilterExpression, parse_expression
+from scrubjay.http_api.supermemory_v5.filter_expressions import (
+    DEEPEST,
+    MOST,
+    WIDEST,
+    FilterExpression,
+    parse_expression,
+)
 from scrubjay.models.filters import holds
 from scrubjay.store import facets
 from scrubjay.store.store import Store
@@ -96,7 +102,10 @@ def wide(operands: int) -> dict[str, Any]:
         (predicate("eq", "Go", negate=True), "'negate' is not known"),
         ({"operator": "and", "operands": []}, "operands must be a list of 1 to 200"),
         ({"operator": "not", "operands": [predicate("eq", "Go")]}, "operator must be and or or"),
-        ({"operator": "or", "operands": [predicate("eq", "Go"), {"operator": "and", "operands": [5]}]}, r"operands\[1\].operands\[0\]"),
+        (
+            {"operator": "or", "operands": [predicate("eq", "Go"), {"operator": "and", "operands": [5]}]},
+            r"operands\[1\].operands\[0\]",
+        ),
         (nested(DEEPEST + 1), "more than 5 levels"),
         (wide(WIDEST + 1), "1 to 200"),
     ],
@@ -126,7 +135,10 @@ async def test_a_search_carries_as_many_predicates_as_are_allowed(store: Store) 
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda part: st.lists(part, max_size=3) | st.dictionaries(st.sampled_from(["field", "operator", "value", "operands"]), part),
+    lambda part: (
+        st.lists(part, max_size=3)
+        | st.dictionaries(st.sampled_from(["field", "operator", "value", "operands"]), part)
+    ),
     max_leaves=8,
 )
 

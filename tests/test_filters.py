@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 
 from scrubjay.engine.core import Core
 from scrubjay.errors import InputError
-from scrubjay.models.filters import DEEPEST, MOST, Comparison, Condition, Filter, Group, holds, parse_filter, text_of
+from scrubjay.models.filters import (
+    DEEPEST,
+    MOST,
+    Comparison,
+    Condition,
+    Filter,
+    Group,
+    holds,
+    parse_filter,
+    text_of,
+)
 from scrubjay.models.records import Document
 from scrubjay.models.requests import SearchDocuments, SearchMemories, parse
 from scrubjay.store import facets
@@ -22,10 +32,31 @@ OPERATORS = (">", "<", ">=", "<=", "=", "!=")
 
 # Few names and values, so that they meet, and all that text may do to SQL, to JSON and to the spelling of facets.
 TEXTS = st.sampled_from(
-    ["", "a", "A", "ab", "5", "5.0", " 7 ", "1e3", "true", "it's", 'say "x"', "\\", "%_", "=k", ":a", "STRASSE", "straße", "x' OR 1=1 --"]
+    [
+        "",
+        "a",
+        "A",
+        "ab",
+        "5",
+        "5.0",
+        " 7 ",
+        "1e3",
+        "true",
+        "it's",
+        'say "x"',
+        "\\",
+        "%_",
+        "=k",
+        ":a",
+        "STRASSE",
+        "straße",
+        "x' OR 1=1 --",
+    ]
 )
 KEYS = st.sampled_from(["k", "n", "a.b", "it's", '"', "=k", "#n", "K"])
-NUMBERS = st.one_of(st.integers(-3, 3), st.sampled_from([0.0, -0.0, 2.5, 5.0, 5, 1000, 2**53, 1e22, 1e-7]), st.floats(-10, 10))
+NUMBERS = st.one_of(
+    st.integers(-3, 3), st.sampled_from([0.0, -0.0, 2.5, 5.0, 5, 1000, 2**53, 1e22, 1e-7]), st.floats(-10, 10)
+)
 WORDS = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=4)
 VALUES = st.one_of(TEXTS, WORDS, NUMBERS, st.booleans(), st.lists(TEXTS | WORDS, max_size=3))
 METADATA = st.dictionaries(KEYS, VALUES, max_size=4)
@@ -40,32 +71,52 @@ CONDITIONS = st.builds(
 COMPARISONS = st.builds(Comparison, key=KEYS, operator=st.sampled_from(OPERATORS), value=NUMBERS.map(float))
 FILTERS: st.SearchStrategy[Filter] = st.recursive(
     CONDITIONS | COMPARISONS,
-    lambda part: st.builds(Group, every=st.booleans(), parts=st.lists(part, min_size=1, max_size=3).map(tuple)),
+    lambda part: st.builds(
+        Group, every=st.booleans(), parts=st.lists(part, min_size=1, max_size=3).map(tuple)
+    ),
     max_leaves=6,
 )
 
 
 @settings(max_examples=60)
 @given(rows=st.lists(METADATA, min_size=1, max_size=12), filters=st.lists(FILTERS, min_size=1, max_size=8))
-async def test_the_index_answers_a_filter_as_plain_python_would(store: Store, rows: list[dict[str, Any]], filters: list[Filter]) -> None:
+async def test_the_index_answers_a_filter_as_plain_python_would(
+    store: Store, rows: list[dict[str, Any]], filters: list[Filter]
+) -> None:
     table = store.tables.passages
     await table.delete("true")
-    columns = {"id": [str(number) for number in range(len(rows))], "facets": [facets.facets(row) for row in rows]}
+    columns = {
+        "id": [str(number) for number in range(len(rows))],
+        "facets": [facets.facets(row) for row in rows],
+    }
     schema = (await table.schema()).empty_table().select(list(columns)).schema
-    await table.merge_insert("id").when_not_matched_insert_all().execute(schema.empty_table().from_pydict(columns, schema=schema))
+    await (
+        table.merge_insert("id")
+        .when_not_matched_insert_all()
+        .execute(schema.empty_table().from_pydict(columns, schema=schema))
+    )
     for tree in filters:
         kept = await table.query().where(facets.where(tree)).select(["id"]).to_arrow()
-        assert sorted(kept["id"].to_pylist(), key=int) == [str(at) for at, row in enumerate(rows) if holds(tree, row)]
+        assert sorted(kept["id"].to_pylist(), key=int) == [
+            str(at) for at, row in enumerate(rows) if holds(tree, row)
+        ]
 
 
 def test_a_filter_is_read_from_an_object_and_from_json_text() -> None:
-    given = {"AND": [{"key": "lang", "value": "go"}, {"OR": [{"key": "n", "value": "3", "filterType": "numeric", "numericOperator": "<"}]}]}
+    given = {
+        "AND": [
+            {"key": "lang", "value": "go"},
+            {"OR": [{"key": "n", "value": "3", "filterType": "numeric", "numericOperator": "<"}]},
+        ]
+    }
     tree = Group(True, (Condition("lang", "go"), Group(False, (Comparison("n", "<", 3.0),))))
     assert parse_filter(given) == parse_filter(json.dumps(given)) == tree
 
 
 def test_a_lone_condition_needs_no_group() -> None:
-    assert parse_filter({"key": "lang", "value": "Go", "ignoreCase": "true"}) == Condition("lang", "Go", ignore_case=True)
+    assert parse_filter({"key": "lang", "value": "Go", "ignoreCase": "true"}) == Condition(
+        "lang", "Go", ignore_case=True
+    )
 
 
 def test_names_of_fields_may_be_in_snake_case() -> None:
@@ -73,7 +124,9 @@ def test_names_of_fields_may_be_in_snake_case() -> None:
     assert parse_filter(given) == Comparison("n", "<", 3.0)
 
 
-@pytest.mark.parametrize(("op", "opposite"), [(">", "<="), ("<", ">="), (">=", "<"), ("<=", ">"), ("=", "!=")])
+@pytest.mark.parametrize(
+    ("op", "opposite"), [(">", "<="), ("<", ">="), (">=", "<"), ("<=", ">"), ("=", "!=")]
+)
 def test_a_negated_comparison_has_the_opposite_operator(op: str, opposite: str) -> None:
     given = {"key": "n", "value": "1", "filterType": "numeric", "numericOperator": op, "negate": "true"}
     assert parse_filter(given) == Comparison("n", opposite, 1.0)
@@ -120,7 +173,10 @@ def test_two_hundred_conditions_are_read_and_more_are_refused() -> None:
         ({"key": "a", "value": "b", "filterType": "numeric"}, "finite number"),
         ({"key": "a", "value": 10**400, "filterType": "numeric"}, "finite number"),
         ({"key": "a", "value": "1", "numericOperator": "~"}, "numericOperator must be one of"),
-        ({"key": "a", "value": "1", "filterType": "metadata", "numericOperator": ">"}, 'needs filterType "numeric"'),
+        (
+            {"key": "a", "value": "1", "filterType": "metadata", "numericOperator": ">"},
+            'needs filterType "numeric"',
+        ),
         ({"key": "a", "value": "", "filterType": "string_contains"}, "value is empty"),
         ({"key": "a", "value": "b", "negate": "perhaps"}, "negate must be true or false"),
     ],
@@ -141,7 +197,9 @@ async def test_search_memories_keeps_facts_and_turns_whose_metadata_fits(core: C
     await said.fact(core, "The port was 8000.", metadata={"team": "web", "year": 2023})
     await said.turn(core, "s", user="Which port?", assistant="Port 8421.", metadata={"team": "api"})
     await said.turn(core, "s", user="Why that port?", assistant="The proxy has port 8000.")
-    hits = await said.search(core, "port", filters={"AND": [{"key": "team", "value": "API", "ignoreCase": True}]})
+    hits = await said.search(
+        core, "port", filters={"AND": [{"key": "team", "value": "API", "ignoreCase": True}]}
+    )
     assert sorted(hit.src for hit in hits.results) == ["memory", "turn"]
     hits = await said.search(core, "port", filters={"key": "year", "value": 2024, "numericOperator": "<"})
     assert said.texts(hits) == ["The port was 8000."]
@@ -149,14 +207,22 @@ async def test_search_memories_keeps_facts_and_turns_whose_metadata_fits(core: C
 
 async def test_a_filter_finds_the_one_record_that_fits_among_many_that_answer_better(core: Core) -> None:
     for number in range(300):
-        await said.fact(core, f"The deploy port of service {number} is {8000 + number}.", metadata={"n": number})
-    hits = await said.search(core, "deploy port of service 7", filters={"key": "n", "value": "299", "filterType": "numeric"})
+        await said.fact(
+            core, f"The deploy port of service {number} is {8000 + number}.", metadata={"n": number}
+        )
+    hits = await said.search(
+        core, "deploy port of service 7", filters={"key": "n", "value": "299", "filterType": "numeric"}
+    )
     assert said.texts(hits) == ["The deploy port of service 299 is 8299."]
 
 
 async def test_changed_metadata_is_what_a_filter_sees(core: Core) -> None:
-    added = await said.document(core, "# Ports\n\nThe API listens on 8421.", custom_id="ports", metadata={"state": "draft"})
-    await said.document(core, "# Ports\n\nThe API listens on 8421.", custom_id="ports", metadata={"state": "done"})
+    added = await said.document(
+        core, "# Ports\n\nThe API listens on 8421.", custom_id="ports", metadata={"state": "draft"}
+    )
+    await said.document(
+        core, "# Ports\n\nThe API listens on 8421.", custom_id="ports", metadata={"state": "done"}
+    )
 
     async def found(state: str) -> list[str]:
         asked = parse(SearchDocuments, {"query": "API port", "filters": {"key": "state", "value": state}})

@@ -48,7 +48,11 @@ def holding(root: str, *texts: str) -> list[str]:
 @pytest.mark.parametrize("kind", ["fact", "turn", "document"])
 async def test_what_was_forgotten_comes_back_as_it_was(core: Core, kind: str):
     text = "Run make deploy on the bastion."
-    added = await {"fact": fact, "document": document}[kind](core, text) if kind != "turn" else await turn(core, "s", user=text)
+    added = (
+        await {"fact": fact, "document": document}[kind](core, text)
+        if kind != "turn"
+        else await turn(core, "s", user=text)
+    )
     await embedded(core)
     await forget(core, added.id, reason="moved")
     await core.writer.settle()
@@ -74,7 +78,9 @@ async def test_a_fact_is_forgotten_by_its_exact_words(core: Core):
 async def test_a_query_forgets_what_its_dry_run_showed_and_nothing_else(client: Client):
     await call(client, "add_memory", content="The zebra cache is Redis.")
     await call(client, "record_turn", session_id="s", user="Why is the zebra cache slow?")
-    assert (await refusal(client, "forget", query="zebra cache")).startswith("query forgets nothing without a dry run.")
+    assert (await refusal(client, "forget", query="zebra cache")).startswith(
+        "query forgets nothing without a dry run."
+    )
     shown, text = await call(client, "forget", query="zebra cache", dry_run=True)
     assert (shown["ids"], shown["forgotten"], len(shown["candidates"])) == ([], 0, 2)
     assert "2 records would be forgotten; nothing is yet." in text and "> The zebra cache is Redis." in text
@@ -83,14 +89,23 @@ async def test_a_query_forgets_what_its_dry_run_showed_and_nothing_else(client: 
     assert set(done["ids"]) == {hit["id"] for hit in shown["candidates"]} and done["forgotten"] == 2
     left, _ = await call(client, "search_memories", query="zebra cache")
     assert [hit["memory"] for hit in left["results"]] == ["The zebra cache was renamed."]
-    assert (await refusal(client, "forget", query="zebra cache")).startswith("query forgets nothing without a dry run.")
+    assert (await refusal(client, "forget", query="zebra cache")).startswith(
+        "query forgets nothing without a dry run."
+    )
 
 
 async def test_a_dry_run_reaches_no_other_scope_and_says_when_nothing_is_meant(client: Client):
     await call(client, "add_memory", content="The zebra cache is Redis.", scope="elsewhere")
     shown, text = await call(client, "forget", query="zebra cache", dry_run=True)
     assert shown.get("candidates", []) == [] and text.startswith("Nothing would be forgotten")
-    assert len((await call(client, "forget", query="zebra cache", dry_run=True, scope="elsewhere"))[0]["candidates"]) == 1
+    assert (
+        len(
+            (await call(client, "forget", query="zebra cache", dry_run=True, scope="elsewhere"))[0][
+                "candidates"
+            ]
+        )
+        == 1
+    )
 
 
 async def test_a_dry_run_by_id_forgets_nothing(core: Core):
@@ -118,7 +133,9 @@ async def test_what_expired_is_in_no_list_and_no_profile_and_cannot_be_read(clie
     assert await core.latest(10, SCOPE) == []
     assert (await core.profile(SCOPE)).recent == []
     assert (await call(client, "search_memories", query="demo down"))[0]["total"] == 0
-    assert (await call(client, "search_memories", query="demo down", include={"forgotten": True}))[0]["total"] == 1
+    assert (await call(client, "search_memories", query="demo down", include={"forgotten": True}))[0][
+        "total"
+    ] == 1
 
 
 async def test_purged_bytes_are_in_no_file_of_the_home(core: Core):
@@ -130,19 +147,30 @@ async def test_purged_bytes_are_in_no_file_of_the_home(core: Core):
     old = await fact(core, f"The old key is {SECRET}-one.")
     new = await fact(core, f"The key is {SECRET}.", updates=[old.id])
     said = await turn(
-        core, "s", prompt_id="p", user=f"My key is {SECRET}, remember.", assistant=f"Noted: {SECRET}.", files=[f"{SECRET}.txt"]
+        core,
+        "s",
+        prompt_id="p",
+        user=f"My key is {SECRET}, remember.",
+        assistant=f"Noted: {SECRET}.",
+        files=[f"{SECRET}.txt"],
     )
     guide = await document(core, f"# Keys\n\nThe key of the door is {SECRET}.", title=f"On {SECRET}")
     await embedded(core)
     await forget(core, said.id)
     await core.writer.settle()
     await core.upkeep.tidy(upkeep.IDLE._replace(fragments=0, unindexed=0))
-    broken = {"id": "x", "kind": "turn", "args": {"session_id": "s", "prompt_id": "p", "user": f"My key is {SECRET}, remember."}}
+    broken = {
+        "id": "x",
+        "kind": "turn",
+        "args": {"session_id": "s", "prompt_id": "p", "user": f"My key is {SECRET}, remember."},
+    }
     (Path(core.home.spool_broken) / "1-x.json").write_text(json.dumps(broken))
     (Path(core.home.spool_broken) / "1-x.json.reason").write_text("another text")
     prompts = Path(core.home.prompts) / "s"
     prompts.mkdir()
-    (prompts / "1.p.p.json").write_text(json.dumps({"prompt_id": "p", "text": f"My key is {SECRET}, remember."}))
+    (prompts / "1.p.p.json").write_text(
+        json.dumps({"prompt_id": "p", "text": f"My key is {SECRET}, remember."})
+    )
     assert len(holding(core.home.root, SECRET)) > 3
     for id in (new.id, said.id, guide.id):
         done = await ask(core, id=id, purge=True)
@@ -150,7 +178,9 @@ async def test_purged_bytes_are_in_no_file_of_the_home(core: Core):
     assert set((await ask(core, id=other.id, dry_run=True)).candidates[0].id) == set(other.id)
     assert holding(core.home.root, SECRET, "zorilla", old.id, new.id, guide.id) == []
     assert await core.find(old.id) is None and await core.find(guide.id) is None
-    assert (await search(core, SECRET)).results == [] or all(SECRET not in text for text in texts(await search(core, SECRET)))
+    assert (await search(core, SECRET)).results == [] or all(
+        SECRET not in text for text in texts(await search(core, SECRET))
+    )
     await embedded(core)
     assert await core.store.count(Memory, "source = 'test'") == 30 and await core.store.count(Turn) == 31
     assert len(texts(await search(core, "zebra fact number", top_k=100, include_turns=False))) == 30
@@ -166,7 +196,9 @@ async def test_no_transcript_and_no_repetition_brings_a_purged_turn_back(core: C
     assert holding(core.home.root, SECRET) == []
     with pytest.raises(InputError, match="deleted for good"):
         await core.forgetting.restore(said.id, "test")
-    assert texts(await search(core, "And now?", include={"forgotten": True}, prev_turns=2)) == ["user: And now?\n\nassistant: Nothing."]
+    assert texts(await search(core, "And now?", include={"forgotten": True}, prev_turns=2)) == [
+        "user: And now?\n\nassistant: Nothing."
+    ]
 
 
 async def test_a_purge_that_was_interrupted_is_finished_by_the_next_engine(home: Home, clock, now):
@@ -174,9 +206,18 @@ async def test_a_purge_that_was_interrupted_is_finished_by_the_next_engine(home:
     kept, gone = await fact(core, "Zebras are striped."), await fact(core, f"The key is {SECRET}.")
     await embedded(core)
     await core.close()
-    made = Envelope(id="purge_0001", kind="forget", at=now, scope=SCOPE, source="test", args={"ids": [gone.id], "purge": True})
+    made = Envelope(
+        id="purge_0001",
+        kind="forget",
+        at=now,
+        scope=SCOPE,
+        source="test",
+        args={"ids": [gone.id], "purge": True},
+    )
     store = await open_store(home.data, dim=64)
-    await store.tables.memories.delete(f"id = '{gone.id}'")  # it died after the rows were deleted, before the files were written anew
+    await store.tables.memories.delete(
+        f"id = '{gone.id}'"
+    )  # it died after the rows were deleted, before the files were written anew
     spool.write(home, made.model_dump(mode="json"))
     assert holding(home.data, SECRET)
     writer = Writer(home, store, clock, lambda *_: None)
@@ -199,7 +240,14 @@ async def test_a_version_that_only_extends_outlives_the_purge_of_what_it_extends
 
 async def test_what_an_older_scrubjay_left_in_the_log_is_still_forgotten(core: Core, now):
     added = await document(core, "The gnu guide.")
-    made = Envelope(id="forget_0001", kind="forget", at=now, scope=SCOPE, source="test", args={"id": added.id, "reason": "old"})
+    made = Envelope(
+        id="forget_0001",
+        kind="forget",
+        at=now,
+        scope=SCOPE,
+        source="test",
+        args={"id": added.id, "reason": "old"},
+    )
     spool.write(core.home, made.model_dump(mode="json"))
     await core.writer.drain()
     await core.writer.settle()

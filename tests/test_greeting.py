@@ -22,14 +22,20 @@ def test_a_client_of_the_same_protocol_is_welcome_whatever_its_version():
 def test_a_client_of_an_older_protocol_is_told_what_to_upgrade():
     answer = greeting(HELLO.but(protocol=0, version="0.0.9"))
     assert not answer.accepted
-    assert "client 0.0.9 registered for /p is too old" in answer.fields["error"] and not answer.fields["retry"]
+    assert (
+        "client 0.0.9 registered for /p is too old" in answer.fields["error"] and not answer.fields["retry"]
+    )
 
 
 def test_only_an_engine_started_by_a_pipe_makes_room():
     answer = greeting(HELLO.but(replace=True))
     assert answer.make_room and not answer.accepted and answer.fields["retry"]
     answer = greeting(HELLO.but(replace=True), BY_HAND)
-    assert not answer.make_room and not answer.accepted and "(pid 5) was started by hand" in answer.fields["error"]
+    assert (
+        not answer.make_room
+        and not answer.accepted
+        and "(pid 5) was started by hand" in answer.fields["error"]
+    )
 
 
 def test_a_newer_client_of_an_engine_started_by_hand_is_told_so():

@@ -71,7 +71,13 @@ def test_a_line_that_is_no_object_is_refused(line):
 
 
 def test_a_client_names_its_project_scope_and_settings():
-    env = {"CLAUDE_PROJECT_DIR": "/repo", "SCRUBJAY_HOME": "/h", "SCRUBJAY_SCOPE": "work", "SCRUBJAY_X": "1", "PATH": "/bin"}
+    env = {
+        "CLAUDE_PROJECT_DIR": "/repo",
+        "SCRUBJAY_HOME": "/h",
+        "SCRUBJAY_SCOPE": "work",
+        "SCRUBJAY_X": "1",
+        "PATH": "/bin",
+    }
     hello = hello_from("pipe", env, "/repo/sub", 9)
     assert (hello.project_dir, hello.cwd, hello.scope, hello.pid) == ("/repo", "/repo/sub", "work", 9)
     assert hello.env == {"SCRUBJAY_SCOPE": "work", "SCRUBJAY_X": "1"}

@@ -30,7 +30,10 @@ def test_without_ids_an_answer_belongs_to_the_latest_prompt(host: Host) -> None:
         host.prompt(f"Question number {at}")
         host.stop(f"Answer number {at}")
     turns = host.turns()
-    assert [turn[1:] for turn in turns] == [("Question number 0", "Answer number 0"), ("Question number 1", "Answer number 1")]
+    assert [turn[1:] for turn in turns] == [
+        ("Question number 0", "Answer number 0"),
+        ("Question number 1", "Answer number 1"),
+    ]
     assert len({turn[0] for turn in turns}) == 2
 
 
@@ -49,7 +52,10 @@ def test_a_prompt_that_names_the_one_before_it_is_still_paired_in_order(host: Ho
     host.stop("First answer", prompt_id="p1")
     host.prompt("Second question", prompt_id="p1")
     host.stop("Second answer", prompt_id="p2")
-    assert host.turns() == [("p1", "First question", "First answer"), ("p2", "Second question", "Second answer")]
+    assert host.turns() == [
+        ("p1", "First question", "First answer"),
+        ("p2", "Second question", "Second answer"),
+    ]
 
 
 @pytest.mark.parametrize("ids", [("p1", "p2", "p3"), (None, None, None)])
@@ -74,14 +80,19 @@ def test_a_prompt_queued_behind_the_answered_one_waits_for_its_own_answer(host: 
     host.prompt("Second question", prompt_id="p2")
     host.stop("First answer", prompt_id="p1", stop_hook_active=True)
     host.stop("Second answer", prompt_id="p2")
-    assert host.turns() == [("p1", "First question", "First answer"), ("p2", "Second question", "Second answer")]
+    assert host.turns() == [
+        ("p1", "First question", "First answer"),
+        ("p2", "Second question", "Second answer"),
+    ]
 
 
 @pytest.mark.parametrize("ids", [{"prompt_id": "p1"}, {}])
 def test_two_hooks_that_race_give_the_same_turn(host: Host, ids: dict) -> None:
     for process in [host.start("user_prompt_submit") for _ in range(2)]:
         with process:
-            process.communicate(host.payload("user_prompt_submit", prompt="Rename tick() please", **ids), timeout=30)
+            process.communicate(
+                host.payload("user_prompt_submit", prompt="Rename tick() please", **ids), timeout=30
+            )
     racing = [host.start("stop") for _ in range(4)]
     for process in racing:
         assert process.stdin
@@ -122,7 +133,9 @@ def test_sessions_and_strange_ids_never_mix(host: Host, tmp_path: Path) -> None:
         host.fire("user_prompt_submit", session_id=name, prompt=f"Question number {at}", prompt_id=name)
     for at, name in enumerate(ids):
         host.fire("stop", session_id=name, last_assistant_message=f"Answer number {at}", prompt_id=name)
-    assert host.turns() == [(name, f"Question number {at}", f"Answer number {at}") for at, name in enumerate(ids)]
+    assert host.turns() == [
+        (name, f"Question number {at}", f"Answer number {at}") for at, name in enumerate(ids)
+    ]
     assert len(os.listdir(host.home.prompts)) == len(ids)
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("home", "project")] == []
 
@@ -135,7 +148,9 @@ def test_a_subagent_is_not_the_users_session(host: Host) -> None:
     assert len(host.turns()) == 1
 
 
-@pytest.mark.parametrize("source", ["system", "loop_wakeup", "schedule_wakeup", "poll_event", "whatever_comes"])
+@pytest.mark.parametrize(
+    "source", ["system", "loop_wakeup", "schedule_wakeup", "poll_event", "whatever_comes"]
+)
 def test_a_prompt_that_nobody_typed_and_its_answer_are_not_recorded(host: Host, source: str) -> None:
     host.prompt("Check the queue now", prompt_id="p1", source=source)
     host.stop("The queue is empty.", prompt_id="p1")
@@ -146,7 +161,14 @@ def test_a_prompt_that_nobody_typed_and_its_answer_are_not_recorded(host: Host, 
 
 
 @pytest.mark.parametrize(
-    "values", [{"paused": True}, {"capture": "off"}, {"excluded": ["PROJECT"]}, {"capture": "odd"}, {"min_length": "x"}]
+    "values",
+    [
+        {"paused": True},
+        {"capture": "off"},
+        {"excluded": ["PROJECT"]},
+        {"capture": "odd"},
+        {"min_length": "x"},
+    ],
 )
 def test_what_the_user_does_not_want_recorded_leaves_no_trace(host: Host, values: dict) -> None:
     host.policy(**json.loads(json.dumps(values).replace("PROJECT", str(host.project))))
@@ -195,7 +217,11 @@ def test_secrets_and_private_parts_never_touch_the_disk(host: Host) -> None:
     for secret in (GITHUB.encode(), b"diagnosis", b"hunter" + b"22", b"also this"):
         assert secret not in waiting + written
     assert host.turns() == [
-        ("p1", "Use [redacted:github-token] and  please", "I used [redacted:github-token] and password=[redacted:password].")
+        (
+            "p1",
+            "Use [redacted:github-token] and  please",
+            "I used [redacted:github-token] and password=[redacted:password].",
+        )
     ]
     assert host.envelopes()[0].redacted == 5
 
@@ -243,7 +269,9 @@ def test_sessions_that_start_at_once_do_not_stumble_over_each_other_in_old_promp
     assert os.listdir(host.home.prompts) == []
 
 
-def test_prompts_are_counted_while_a_session_that_starts_sweeps_old_ones(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prompts_are_counted_while_a_session_that_starts_sweeps_old_ones(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
     week_old_prompts(host, 3)
     open_home(host.home.root)
     scandir = os.scandir

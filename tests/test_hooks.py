@@ -17,7 +17,19 @@ from scrubjay.home import spool
 from scrubjay.hooks import session_start, stop, user_prompt_submit
 
 PACKAGE = HOOKS.parent / "server" / "scrubjay"
-SHARED = ("__init__", "errors", "version", "home", "hello", "capture", "redaction", "spool", "repositories", "scopes", "transcripts")
+SHARED = (
+    "__init__",
+    "errors",
+    "version",
+    "home",
+    "hello",
+    "capture",
+    "redaction",
+    "spool",
+    "repositories",
+    "scopes",
+    "transcripts",
+)
 HELLO = {"protocol": 1, "version": "0.1.0", "kind": "engine", "pid": 1}
 
 
@@ -28,9 +40,23 @@ def host(tmp_path: Path) -> Host:
 
 def test_a_prompt_and_its_answer_become_one_envelope(host: Host) -> None:
     assert host.prompt("Rename tick() please", prompt_id="p1", permission_mode="default", source="user") == {}
-    assert host.stop("Renamed to advance().", prompt_id="p1", background_tasks=[], session_crons=[], effort={"level": "high"}) == {}
+    assert (
+        host.stop(
+            "Renamed to advance().",
+            prompt_id="p1",
+            background_tasks=[],
+            session_crons=[],
+            effort={"level": "high"},
+        )
+        == {}
+    )
     (envelope,) = host.envelopes()
-    assert (envelope.kind, envelope.source, envelope.host, envelope.scope) == ("turn", "hook:stop", "claude-code", "user")
+    assert (envelope.kind, envelope.source, envelope.host, envelope.scope) == (
+        "turn",
+        "hook:stop",
+        "claude-code",
+        "user",
+    )
     assert (envelope.transcript_path, envelope.capture, envelope.redacted) == ("/t/s.jsonl", "all", 0)
     assert envelope.args["session_id"] == host.session_id
     assert envelope.args["ts"] <= envelope.at.isoformat()
@@ -40,7 +66,10 @@ def test_a_prompt_and_its_answer_become_one_envelope(host: Host) -> None:
 
 @pytest.mark.parametrize("source", ["startup", "resume", "clear", "compact", "fork"])
 def test_a_session_that_starts_without_an_engine_leaves_a_note(host: Host, source: str) -> None:
-    assert host.fire("session_start", source=source, model="m", seconds_since_last_response=9, context_tokens=5) == {}
+    assert (
+        host.fire("session_start", source=source, model="m", seconds_since_last_response=9, context_tokens=5)
+        == {}
+    )
     (path,) = spool.requests(host.home)
     assert spool.read(path) == {
         "event": "session_start",
@@ -61,7 +90,12 @@ def test_an_engine_is_told_and_never_waited_for(host: Host) -> None:
         assert engine.hung_up.wait(10)
     hello, event = engine.heard
     assert event == {"event": "drain"}
-    assert (hello["protocol"], hello["kind"], hello["cwd"], hello["scope"]) == (1, "hook", str(host.project), "user")
+    assert (hello["protocol"], hello["kind"], hello["cwd"], hello["scope"]) == (
+        1,
+        "hook",
+        str(host.project),
+        "user",
+    )
 
 
 def test_an_engine_that_takes_the_note_of_a_session_gets_it(host: Host) -> None:
@@ -88,35 +122,57 @@ def test_what_is_recalled_is_injected_only_when_the_user_wants_it(host: Host) ->
     block = "<scrubjay-memory>\n- 2026-03-01: tick() was renamed to advance().\n</scrubjay-memory>"
     assert answer == {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": block}}
     request = engine.heard[1]
-    assert (request["event"], request["prompt"], request["max_bytes"]) == ("inject", "What did we rename tick() to?", 2048)
+    assert (request["event"], request["prompt"], request["max_bytes"]) == (
+        "inject",
+        "What did we rename tick() to?",
+        2048,
+    )
 
 
 def test_a_session_opens_with_the_profile_only_when_the_user_wants_it(host: Host) -> None:
-    with Engine(host.home, HELLO, {"text": "Facts this user kept.\n- 2026-03-01 (fact): Never push to main."}) as engine:
+    with Engine(
+        host.home, HELLO, {"text": "Facts this user kept.\n- 2026-03-01 (fact): Never push to main."}
+    ) as engine:
         assert host.fire("session_start", source="startup") == {}
         host.policy(inject=True)
         answer = host.fire("session_start", source="startup")["hookSpecificOutput"]
     assert answer["hookEventName"] == "SessionStart"
-    assert "Never push to main." in answer["additionalContext"] and answer["additionalContext"].startswith("<scrubjay-memory>")
-    assert [line["event"] for line in engine.heard if "event" in line] == ["session_start", "session_start", "profile"]
+    assert "Never push to main." in answer["additionalContext"] and answer["additionalContext"].startswith(
+        "<scrubjay-memory>"
+    )
+    assert [line["event"] for line in engine.heard if "event" in line] == [
+        "session_start",
+        "session_start",
+        "profile",
+    ]
     assert host.log() == ""
 
 
 def test_an_injection_is_small_whole_lined_and_stripped_when_it_comes_back(host: Host) -> None:
     host.policy(inject=True)
-    text = "<scrubjay-memory>\n" + "\n".join(f"- fact {at}: " + "é" * 90 for at in range(30)) + "\n</scrubjay-memory>"
+    text = (
+        "<scrubjay-memory>\n"
+        + "\n".join(f"- fact {at}: " + "é" * 90 for at in range(30))
+        + "\n</scrubjay-memory>"
+    )
     with Engine(host.home, HELLO, {"text": text}):
         block = host.prompt("What do we know?", prompt_id="p1")["hookSpecificOutput"]["additionalContext"]
     assert 1500 < len(block.encode()) <= 2048
     lines = block.split("\n")
-    assert (lines[0], lines[-1], block.count("scrubjay-memory")) == ("<scrubjay-memory>", "</scrubjay-memory>", 2)
+    assert (lines[0], lines[-1], block.count("scrubjay-memory")) == (
+        "<scrubjay-memory>",
+        "</scrubjay-memory>",
+        2,
+    )
     assert all(line.endswith("é" * 90) for line in lines[1:-1])
     host.prompt(f"{block}\nAnd now?", prompt_id="p2")
     host.stop("Nothing more.", prompt_id="p2")
     assert host.turns()[0][1] == "What do we know?\n\nAnd now?"
 
 
-@pytest.mark.parametrize("says", [[], [{"text": ""}], [{"text": None}], [{"text": "x" * 70_000}], [HELLO, {"error": "no"}]])
+@pytest.mark.parametrize(
+    "says", [[], [{"text": ""}], [{"text": None}], [{"text": "x" * 70_000}], [HELLO, {"error": "no"}]]
+)
 def test_an_engine_without_an_answer_never_delays_or_disturbs_a_prompt(host: Host, says: list) -> None:
     host.policy(inject=True)
     with Engine(host.home, *says):
@@ -153,7 +209,15 @@ def test_garbage_is_noted_by_its_reason_and_nothing_else_happens(host: Host, hoo
 def test_fields_that_are_missing_or_of_another_type_never_disturb(host: Host, hook: str) -> None:
     strange = [None, 7, [], {}, True, "", " ", "x" * 300, "\x00", "\ud800"]
     for value in strange:
-        names = ("prompt_id", "prompt", "last_assistant_message", "transcript_path", "cwd", "source", "stop_hook_active")
+        names = (
+            "prompt_id",
+            "prompt",
+            "last_assistant_message",
+            "transcript_path",
+            "cwd",
+            "source",
+            "stop_hook_active",
+        )
         assert host.fire(hook, **dict.fromkeys(names, value)) == {}
     assert host.fire(hook, transcript_path=..., cwd=..., hook_event_name=...) == {}
     assert host.fire(hook, session_id="s" * 201) == {}
@@ -172,7 +236,10 @@ def test_an_event_of_many_megabytes_is_left_alone(host: Host) -> None:
 @pytest.mark.parametrize("hook", EVENTS)
 def test_a_home_that_cannot_be_used_never_disturbs(host: Host, hook: str) -> None:
     Path(host.home.root).write_text("a file where the home should be")
-    assert host.fire(hook, prompt="Rename tick() please", last_assistant_message="Renamed.", prompt_id="p1") == {}
+    assert (
+        host.fire(hook, prompt="Rename tick() please", last_assistant_message="Renamed.", prompt_id="p1")
+        == {}
+    )
 
 
 @pytest.mark.parametrize("place", ["spool_new", "prompts", "log"])
@@ -224,8 +291,17 @@ def test_the_log_holds_reasons_without_content_and_stays_small(host: Host) -> No
 
 def test_the_console_command_runs_the_same_code(host: Host) -> None:
     env = {"SCRUBJAY_HOME": host.home.root}
-    fields = {"prompt": "Rename tick() please", "last_assistant_message": "Renamed to advance().", "prompt_id": "p1", "source": "user"}
-    for module, name in ((user_prompt_submit, "user_prompt_submit"), (stop, "stop"), (session_start, "session_start")):
+    fields = {
+        "prompt": "Rename tick() please",
+        "last_assistant_message": "Renamed to advance().",
+        "prompt_id": "p1",
+        "source": "user",
+    }
+    for module, name in (
+        (user_prompt_submit, "user_prompt_submit"),
+        (stop, "stop"),
+        (session_start, "session_start"),
+    ):
         stdout = io.StringIO()
         assert module.main(io.BytesIO(host.payload(name, **fields)), stdout, env) == 0
         assert json.loads(stdout.getvalue()) == {}
@@ -267,10 +343,17 @@ def test_the_registration_names_scripts_that_exist_and_runs_them_without_a_shell
         assert handler["args"] == ["-I", "-S", f"${{CLAUDE_PLUGIN_ROOT}}/hooks/{script}.py"]
         assert (
             handler["timeout"]
-            >= 2 * {"user_prompt_submit": user_prompt_submit, "stop": stop, "session_start": session_start}[script].DEADLINE_S
+            >= 2
+            * {"user_prompt_submit": user_prompt_submit, "stop": stop, "session_start": session_start}[
+                script
+            ].DEADLINE_S
         )
 
 
-@pytest.mark.parametrize("path", [*sorted(HOOKS.glob("*.py")), *(PACKAGE / f"{name}.py" for name in SHARED)], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [*sorted(HOOKS.glob("*.py")), *(PACKAGE / f"{name}.py" for name in SHARED)],
+    ids=lambda path: path.stem,
+)
 def test_what_a_hook_runs_is_python_3_9(path: Path) -> None:
     ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9))

@@ -71,7 +71,10 @@ async def test_a_changed_model_is_noticed_words_answer_and_a_reindex_repairs(hom
     hits = await search(core, "zebra", top_k=10)
     assert len(hits.results) == 3 and "scrubjay reindex" in (hits.degraded or "")
     seen = []
-    assert await core.reindex(lambda done, total: seen.append((done, total))) == await core.store.count_passages()
+    assert (
+        await core.reindex(lambda done, total: seen.append((done, total)))
+        == await core.store.count_passages()
+    )
     assert seen and seen[-1][0] == seen[-1][1]
     hits = await search(core, "zebra", top_k=10)
     assert len(hits.results) == 3 and hits.degraded is None
@@ -125,14 +128,23 @@ async def test_status_counts_and_names_no_content(core: Core):
 async def test_settings_are_told_to_a_running_core(core: Core):
     core.settings = dataclasses.replace(core.settings, inject=True)
     await turn(
-        core, "old", user="Which port does the API use?", assistant="The API uses port 8421.", ts=str(core.clock() - timedelta(days=2))
+        core,
+        "old",
+        user="Which port does the API use?",
+        assistant="The API uses port 8421.",
+        ts=str(core.clock() - timedelta(days=2)),
     )
     await embedded(core)
     event = {"prompt": "Which port does the API use?", "session_id": "new", "max_bytes": 2048}
     text = await core.injection(event, "repo_demo__0123456789abcdef")
     assert "8421" in text and text.startswith("<scrubjay-memory>") and len(text.encode()) <= 2048
     assert await core.injection({**event, "session_id": "old"}, "repo_demo__0123456789abcdef") == ""
-    assert await core.injection({**event, "prompt": "quantum chromodynamics lattice"}, "repo_demo__0123456789abcdef") == ""
+    assert (
+        await core.injection(
+            {**event, "prompt": "quantum chromodynamics lattice"}, "repo_demo__0123456789abcdef"
+        )
+        == ""
+    )
     core.settings = dataclasses.replace(core.settings, inject=False)
     assert await core.injection(event, "repo_demo__0123456789abcdef") == ""
 
@@ -143,7 +155,14 @@ async def test_an_injection_never_exceeds_its_room(core: Core, most: int):
     from scrubjay.search.injection import injection
 
     hit = Hit(
-        id="m", src="memory", memory="zebra " * 20, date=core.clock(), scope="s", partition_id="mem_x", source="t", relevance_score=0.9
+        id="m",
+        src="memory",
+        memory="zebra " * 20,
+        date=core.clock(),
+        scope="s",
+        partition_id="mem_x",
+        source="t",
+        relevance_score=0.9,
     )
     hits = MemoryHits(results=[hit] * 9, total=9, timing=0, tokens=Tokens(spent=0))
     assert len(injection(hits, session_id=None, max_bytes=most).encode()) <= most
@@ -184,10 +203,15 @@ class Gated(HashingEncoder):
 async def test_a_turn_that_was_just_recorded_does_not_wait_for_a_backlog_to_be_embedded(home: Home, clock):
     encoder = Gated()
     core = await opened(home, clock, lambda: encoder)
-    sections = (f"# Part {number}\n\n{f'This is line {number} of the backlog, and it is long enough. ' * 15}" for number in range(40))
+    sections = (
+        f"# Part {number}\n\n{f'This is line {number} of the backlog, and it is long enough. ' * 15}"
+        for number in range(40)
+    )
     await document(core, "\n\n".join(sections))
     await asyncio.to_thread(encoder.reached.wait, 30)
-    await turn(core, "a", user=" ".join(f"We settled on zebra {number} for the icon." for number in range(90)))
+    await turn(
+        core, "a", user=" ".join(f"We settled on zebra {number} for the icon." for number in range(90))
+    )
     await core.writer.settle()
     async with asyncio.timeout(30):
         while core.indexer._worker._jobs.empty():  # until the turn's passages have joined the queue
@@ -231,7 +255,10 @@ async def test_a_burst_of_short_turns_gets_its_vectors_at_once(home: Home, clock
 
 async def test_the_end_of_a_long_record_is_embedded_too(home: Home, clock):
     core = await opened(home, clock, HashingEncoder)
-    said = " ".join(f"Line {number} of the long answer says something about pelicans." for number in range(MOST_AHEAD * 30))
+    said = " ".join(
+        f"Line {number} of the long answer says something about pelicans."
+        for number in range(MOST_AHEAD * 30)
+    )
     long = await turn(core, "a", user="Tell me all of it.", assistant=said)
     await core.writer.settle()
     core.indexer.wake()
@@ -244,7 +271,9 @@ async def test_the_end_of_a_long_record_is_embedded_too(home: Home, clock):
 
 async def test_a_burst_of_turns_of_one_date_gets_all_of_its_vectors(home: Home, clock, monkeypatch):
     """Among passages of one date no order is promised, so that a look at some of them may hold a part of every turn."""
-    monkeypatch.setattr(consolidation, "QUIET_SECONDS", 3_600.0)  # whose next write would wake the indexer for what it forgot
+    monkeypatch.setattr(
+        consolidation, "QUIET_SECONDS", 3_600.0
+    )  # whose next write would wake the indexer for what it forgot
     encoder = Gated()
     core = await opened(home, clock, lambda: encoder)
     unembedded = core.store.unembedded
@@ -254,11 +283,19 @@ async def test_a_burst_of_turns_of_one_date_gets_all_of_its_vectors(home: Home, 
 
     monkeypatch.setattr(core.store, "unembedded", by_role)
     for number in range(2 * MOST_AHEAD):
-        await turn(core, "s", user=f"Why is backlog {number} slow?", assistant=f"The backlog {number} waits.", ts="2026-03-05T00:00:00Z")
+        await turn(
+            core,
+            "s",
+            user=f"Why is backlog {number} slow?",
+            assistant=f"The backlog {number} waits.",
+            ts="2026-03-05T00:00:00Z",
+        )
     await core.writer.settle()
     await asyncio.to_thread(encoder.reached.wait, 30)
     async with asyncio.timeout(20):
-        while not core.indexer._idle:  # what works off a backlog has seen that all of them are new, and sleeps
+        while (
+            not core.indexer._idle
+        ):  # what works off a backlog has seen that all of them are new, and sleeps
             await asyncio.sleep(0.01)
     encoder.gate.set()
     async with asyncio.timeout(20):

@@ -28,7 +28,9 @@ async def nobody(done: int, total: int, what: str) -> None:
 
 
 async def ingest(core: Core, *paths: Path, again: bool = False) -> Ingested:
-    return await core.ingesting.run([str(path) for path in paths], scope=said.SCOPE, source="test", report=nobody, again=again)
+    return await core.ingesting.run(
+        [str(path) for path in paths], scope=said.SCOPE, source="test", report=nobody, again=again
+    )
 
 
 async def found(core: Core, query: str, **args: object) -> list[str]:
@@ -90,7 +92,9 @@ async def test_an_edit_replaces_a_document_and_a_new_time_alone_does_not(core: C
     assert "9000" in after[str(tree / "docs" / "ports.md")].content
 
 
-async def test_a_deleted_file_leaves_every_search_and_comes_back_with_its_file(core: Core, tree: Path) -> None:
+async def test_a_deleted_file_leaves_every_search_and_comes_back_with_its_file(
+    core: Core, tree: Path
+) -> None:
     await ingest(core, tree)
     text = (tree / "server.py").read_text()
     (tree / "server.py").unlink()
@@ -101,7 +105,9 @@ async def test_a_deleted_file_leaves_every_search_and_comes_back_with_its_file(c
     assert (await found(core, "open_socket"))[0] == "server.py"
 
 
-async def test_a_file_that_a_gitignore_names_later_leaves_too_unless_it_was_named_itself(core: Core, tree: Path) -> None:
+async def test_a_file_that_a_gitignore_names_later_leaves_too_unless_it_was_named_itself(
+    core: Core, tree: Path
+) -> None:
     (tree / ".git").mkdir()
     await ingest(core, tree / "server.py")
     await ingest(core, tree)
@@ -122,7 +128,9 @@ async def test_a_renamed_file_keeps_its_id_and_its_old_path_is_free_again(core: 
     assert await ingest(core, tree) == Ingested(added=0, changed=0, renamed=0, removed=0, unchanged=3)
 
 
-async def test_a_file_that_cannot_be_read_is_listed_with_its_reason_and_stops_nobody(core: Core, tree: Path) -> None:
+async def test_a_file_that_cannot_be_read_is_listed_with_its_reason_and_stops_nobody(
+    core: Core, tree: Path
+) -> None:
     (tree / "broken.pdf").write_bytes(b"%PDF-1.7 and nothing more")
     done = await ingest(core, tree)
     assert done.added == 2 and [os.path.basename(each.path) for each in done.failed] == ["broken.pdf"]
@@ -131,7 +139,9 @@ async def test_a_file_that_cannot_be_read_is_listed_with_its_reason_and_stops_no
     assert (await ingest(core, tree)).unchanged == 3
 
 
-async def test_nothing_at_a_path_is_a_mistake_but_a_folder_that_was_deleted_is_not(core: Core, tree: Path) -> None:
+async def test_nothing_at_a_path_is_a_mistake_but_a_folder_that_was_deleted_is_not(
+    core: Core, tree: Path
+) -> None:
     with pytest.raises(InputError, match="There is nothing at"):
         await ingest(core, tree / "missing")
     await ingest(core, tree)
@@ -150,7 +160,9 @@ async def test_an_interrupted_ingest_is_finished_by_the_next(core: Core, tree: P
             reached.set()
             await asyncio.Event().wait()
 
-    task = asyncio.create_task(core.ingesting.run([str(tree)], scope=said.SCOPE, source="test", report=report))
+    task = asyncio.create_task(
+        core.ingesting.run([str(tree)], scope=said.SCOPE, source="test", report=report)
+    )
     await asyncio.wait_for(reached.wait(), 20)
     assert [each.status for each in await core.documents(said.SCOPE, 10)].count("queued") == 4
     task.cancel()
@@ -167,7 +179,10 @@ async def test_a_document_waits_for_its_vectors_and_is_done_then(core: Core, tre
 
 
 async def test_one_edited_line_of_a_large_file_embeds_three_chunks_at_most(core: Core, tree: Path) -> None:
-    lines = [f"Paragraph {number} tells of harbour {number * 7919 % 1000} and of ship {number}.\n\n" for number in range(2_000)]
+    lines = [
+        f"Paragraph {number} tells of harbour {number * 7919 % 1000} and of ship {number}.\n\n"
+        for number in range(2_000)
+    ]
     (tree / "large.md").write_text("# Harbours\n\n" + "".join(lines))
     await ingest(core, tree)
     await said.embedded(core)

@@ -21,7 +21,9 @@ __all__ = ["newcomer", "user"]  # fixtures
 def fill(project: Path, name: str = "docs") -> None:
     (project / name).mkdir(parents=True)
     for number in range(3):
-        (project / name / f"note{number}.md").write_text(f"# Note {number}\n\nShip {number} lies in harbour {number * 7}.\n")
+        (project / name / f"note{number}.md").write_text(
+            f"# Note {number}\n\nShip {number} lies in harbour {number * 7}.\n"
+        )
 
 
 async def test_a_folder_is_added_through_the_tool_with_progress(client: Client, project: Path) -> None:
@@ -33,7 +35,13 @@ async def test_a_folder_is_added_through_the_tool_with_progress(client: Client, 
 
     answer = await client.call_tool("add_document", {"path": "docs"}, progress_callback=progress)
     assert text_of(answer) == "Documents: 3 added."
-    assert answer.structured_content["ingested"] == {"added": 3, "changed": 0, "renamed": 0, "removed": 0, "unchanged": 0}
+    assert answer.structured_content["ingested"] == {
+        "added": 3,
+        "changed": 0,
+        "renamed": 0,
+        "removed": 0,
+        "unchanged": 0,
+    }
     assert told[0] == (0, 3) and told[-1] == (3, 3) and told == sorted(told)
     _, text = await call(client, "add_document", path="docs")
     assert text == "Documents: 3 unchanged."
@@ -41,7 +49,9 @@ async def test_a_folder_is_added_through_the_tool_with_progress(client: Client, 
 
 async def test_a_title_for_a_folder_is_refused(client: Client, project: Path) -> None:
     fill(project)
-    assert (await refusal(client, "add_document", path="docs", title="Notes")).startswith("title belongs to one document")
+    assert (await refusal(client, "add_document", path="docs", title="Notes")).startswith(
+        "title belongs to one document"
+    )
 
 
 async def test_a_search_is_kept_to_a_file_or_a_folder_of_the_project(client: Client, project: Path) -> None:

@@ -59,7 +59,9 @@ def test_it_keeps_to_its_bytes_and_its_number_of_lines():
     assert block(hit("é" * 4000)) == []
 
 
-@pytest.mark.parametrize("text", [CLOSE, CLOSE.upper(), "</scrubjay-memory >", "</scrubjay" + CLOSE + "-memory>", f"{OPEN}{CLOSE}"])
+@pytest.mark.parametrize(
+    "text", [CLOSE, CLOSE.upper(), "</scrubjay-memory >", "</scrubjay" + CLOSE + "-memory>", f"{OPEN}{CLOSE}"]
+)
 @pytest.mark.parametrize("place", ["text", "session"])
 def test_nothing_recalled_can_open_or_close_the_block(text: str, place: str):
     said = hit(f"a {text} b") if place == "text" else hit("a b", session=f"s\n{text}")

@@ -20,12 +20,20 @@ from scrubjay.text.terms import query_terms
 __all__ = ["bundled_model", "verdicts"]  # fixtures
 
 SAID = {  # what was said, then what may be asked for it
-    "Мы перенесли службу заказов с REST на gRPC.": ["служба gRPC заказов", "куда перенесли службу", "ПЕРЕНЕСЛИ СЛУЖБУ"],
+    "Мы перенесли службу заказов с REST на gRPC.": [
+        "служба gRPC заказов",
+        "куда перенесли службу",
+        "ПЕРЕНЕСЛИ СЛУЖБУ",
+    ],
     "我们决定把缓存换成Redis,过期时间是十分钟。": ["缓存", "过期时间是多少", "Redis 缓存"],
     "昨日、依存関係を更新しました。": ["依存関係", "依存関係はいつ更新したか"],
     "新しいデータベースはSQLiteに決めた。": ["データベース", "データベースは何に決めた?"],
     "배포는 화요일과 목요일에만 합니다.": ["배포", "배포는 언제 하나요"],
-    "La configuración está en el módulo de facturación.": ["configuracion", "módulo facturación", "donde esta la configuración"],
+    "La configuración está en el módulo de facturación.": [
+        "configuracion",
+        "módulo facturación",
+        "donde esta la configuración",
+    ],
     "Der Zugang für Prüfer läuft über den Größenfilter.": ["grössenfilter", "Größenfilter", "prufer zugang"],
     "Η ανάπτυξη γίνεται κάθε Τρίτη.": ["ανάπτυξη", "ΑΝΆΠΤΥΞΗ"],
     "הגיבוי רץ בכל לילה.": ["הגיבוי", "גיבוי הגיבוי לילה"],
@@ -68,7 +76,9 @@ async def test_a_quotation_in_any_language_is_one(core: Core, said: str, query: 
 async def test_a_window_around_a_chinese_turn_is_a_window(client: Client):
     for number, said in enumerate(["先看日志。", "缓存的过期时间改成十分钟。", "好的,谢谢。"]):
         await call(client, "record_turn", session_id="会话", user=said, ts=f"2026-03-01T09:0{number}:00Z")
-    found, text = await call(client, "search_memories", query="缓存过期时间", top_k=1, prev_turns=1, next_turns=1)
+    found, text = await call(
+        client, "search_memories", query="缓存过期时间", top_k=1, prev_turns=1, next_turns=1
+    )
     assert found["results"][0]["turn"] == 1 and [hit["turn"] for hit in found["related"]] == [0, 2]
     assert "session 会话" in text and text.index("先看日志") < text.index("十分钟") < text.index("谢谢")
 
@@ -85,5 +95,11 @@ def test_what_the_model_cannot_read_has_no_meaning_to_it(verdicts: Path) -> None
     for unread in ("缓存的过期时间是多少", "订单服务为什么用gRPC", "ฐานข้อมูลใหม่"):
         vector, tokens = encoder.embed_question(unread)
         assert not np.any(vector) and tokens is None
-    for read in ("What did 小王 say about the cache?", "done 🎉🎉🎉", "куда перенесли службу", "¿Dónde está?", "?!"):
+    for read in (
+        "What did 小王 say about the cache?",
+        "done 🎉🎉🎉",
+        "куда перенесли службу",
+        "¿Dónde está?",
+        "?!",
+    ):
         assert np.linalg.norm(encoder.embed_question(read).vector) == pytest.approx(1.0, abs=1e-5)

@@ -56,12 +56,17 @@ async def test_turns_and_facts_get_codes_with_their_vectors_and_chunks_and_summa
     await document(core, "Zebra crossings are painted white.")
     assert await coded(core) == await core.store.count_passages(TELLING) == 3
     (piece,) = await core.store.passages("role = 'user'", columns=["token_vectors", "space_id"])
-    assert len(piece.token_vectors or b"") == 2 * BITS // 8 and piece.space_id == HashingEncoder().space.space_id
+    assert (
+        len(piece.token_vectors or b"") == 2 * BITS // 8 and piece.space_id == HashingEncoder().space.space_id
+    )
     assert (await asked(core, "which zebra?")).tokens is not None
 
 
 async def test_of_a_very_long_text_the_first_pieces_have_codes_and_its_end_is_found_all_the_same(core: Core):
-    lines = [f"step {number} of the build printed nothing of note " + f"detail{number} " * 20 for number in range(80)]
+    lines = [
+        f"step {number} of the build printed nothing of note " + f"detail{number} " * 20
+        for number in range(80)
+    ]
     await turn(core, "a", user="\n".join([*lines, "the zebra broke the build"]))
     await turn(core, "b", user="the build was green")
     found = await coded(core)
@@ -98,9 +103,13 @@ async def test_a_home_embedded_without_codes_gets_them_and_keeps_its_vectors(hom
     await core.close()
 
     core = await opened(home, clock)
-    assert len((await search(core, "zebra number 3", top_k=10)).results) == 5  # whether some have codes by now or none
+    assert (
+        len((await search(core, "zebra number 3", top_k=10)).results) == 5
+    )  # whether some have codes by now or none
     assert await coded(core) == await core.store.count_passages(TELLING)
-    assert (await core.store.tables.passages.query().select(["id", "vector"]).to_arrow()).sort_by("id") == before
+    assert (await core.store.tables.passages.query().select(["id", "vector"]).to_arrow()).sort_by(
+        "id"
+    ) == before
     await core.close()
 
 
@@ -124,7 +133,9 @@ async def test_codes_of_another_model_are_never_compared(home: Home, clock):
     assert await core.indexer.embed_query("zebra") is None
     await core.reindex()
     assert await core.store.count_passages(CODED) == 1
-    assert await core.store.count_passages(f"space_id = '{HashingEncoder('another model').space.space_id}'") == 1
+    assert (
+        await core.store.count_passages(f"space_id = '{HashingEncoder('another model').space.space_id}'") == 1
+    )
     assert (await asked(core, "zebra")).tokens is not None
     await core.close()
 
@@ -157,6 +168,11 @@ async def test_the_same_question_is_answered_in_the_same_order(core: Core):
     for number in range(30):
         await turn(core, f"s{number % 3}", user=f"zebra {number % 5} and lion {number % 7}")
     await embedded(core)
-    first = [(hit.id, hit.relevance_score) for hit in (await search(core, "zebra 3 or lion 4", top_k=30)).results]
+    first = [
+        (hit.id, hit.relevance_score) for hit in (await search(core, "zebra 3 or lion 4", top_k=30)).results
+    ]
     for _ in range(3):
-        assert [(hit.id, hit.relevance_score) for hit in (await search(core, "zebra 3 or lion 4", top_k=30)).results] == first
+        assert [
+            (hit.id, hit.relevance_score)
+            for hit in (await search(core, "zebra 3 or lion 4", top_k=30)).results
+        ] == first

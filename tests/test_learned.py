@@ -12,7 +12,10 @@ SCOPE = "acme"
 DEPLOYS = "Deploys go out on Tuesdays after the smoke tests have passed on staging, and Priya presses the button herself."
 ROLLBACK = "A rollback is made with `make undo`, which takes the last three images from the registry and restarts the workers."
 PAGER = "The pager goes to the person who deployed last, unless they are on leave, in which case it goes to the team lead."
-LONG = f"# Runbook\n\n{DEPLOYS}\n\n## Rollback\n\n{ROLLBACK}\n\n```sh\nmake undo VERSION=3\n```\n\n## Pager\n\n{PAGER}\n" + "\n" * 5
+LONG = (
+    f"# Runbook\n\n{DEPLOYS}\n\n## Rollback\n\n{ROLLBACK}\n\n```sh\nmake undo VERSION=3\n```\n\n## Pager\n\n{PAGER}\n"
+    + "\n" * 5
+)
 LONG = LONG.replace(PAGER, f"{PAGER} {'It is never silenced at night by anybody. ' * 4}".strip())
 
 
@@ -29,13 +32,19 @@ async def facts(core: Core, id: str) -> list[Memory]:
 async def test_a_short_text_is_one_fact_that_is_recalled_and_names_its_document(core: Core) -> None:
     id = await add(core, DEPLOYS, metadata={"team": "ops"})
     found = (await core.search_memories(SearchMemories(query="When do deploys go out?"), (SCOPE,))).results
-    assert [(hit.src, hit.memory, hit.source, hit.metadata) for hit in found] == [("memory", DEPLOYS, LEARNED, {"team": "ops"})]
+    assert [(hit.src, hit.memory, hit.source, hit.metadata) for hit in found] == [
+        ("memory", DEPLOYS, LEARNED, {"team": "ops"})
+    ]
     assert [row.document_ids for row in await facts(core, id)] == [(id,)]
 
 
 async def test_a_longer_text_is_a_fact_for_each_paragraph_under_its_headings_without_code(core: Core) -> None:
     said = [row.content for row in await facts(core, await add(core, LONG))]
-    assert sorted(text.partition("\n")[0] for text in said) == ["Runbook", "Runbook > Pager", "Runbook > Rollback"]
+    assert sorted(text.partition("\n")[0] for text in said) == [
+        "Runbook",
+        "Runbook > Pager",
+        "Runbook > Rollback",
+    ]
     assert not any("VERSION=3" in text for text in said)
 
 
@@ -44,7 +53,9 @@ async def test_superrag_and_a_document_without_a_task_learn_nothing(core: Core) 
     assert not await facts(core, await add(core, ROLLBACK, task_type=None))
 
 
-async def test_an_unchanged_paragraph_keeps_its_fact_and_a_gone_one_is_forgotten_with_the_reason(core: Core) -> None:
+async def test_an_unchanged_paragraph_keeps_its_fact_and_a_gone_one_is_forgotten_with_the_reason(
+    core: Core,
+) -> None:
     id = await add(core, LONG, custom_id="runbook")
     before = {row.content.partition("\n")[0]: row.id for row in await facts(core, id)}
     assert await add(core, LONG.replace("Tuesdays", "Thursdays"), custom_id="runbook") == id
@@ -68,7 +79,9 @@ async def test_forgetting_a_document_forgets_its_facts_and_restoring_brings_them
     await core.forget(Forget(id=id), SCOPE, "test")
     rows = await core.store.get(Memory, before)
     assert {row.forget_reason for row in rows.values()} == {DOCUMENT_GONE}
-    assert not (await core.search_memories(SearchMemories(query="rollback make undo", search_mode="hybrid"), (SCOPE,))).results
+    assert not (
+        await core.search_memories(SearchMemories(query="rollback make undo", search_mode="hybrid"), (SCOPE,))
+    ).results
     await core.forgetting.restore(id, "test")
     assert {row.id for row in await facts(core, id)} == before
     assert (await core.search_memories(SearchMemories(query="rollback make undo"), (SCOPE,))).results
@@ -83,7 +96,11 @@ async def test_what_the_user_forgot_stays_forgotten_when_its_document_is_added_a
 
 
 async def test_a_fact_that_is_known_already_is_linked_and_outlives_the_document(core: Core) -> None:
-    known = await core.write(envelope("memory", AddMemory(content=DEPLOYS), id="a" * 32, scope=SCOPE, source="mcp", at=core.clock()))
+    known = await core.write(
+        envelope(
+            "memory", AddMemory(content=DEPLOYS), id="a" * 32, scope=SCOPE, source="mcp", at=core.clock()
+        )
+    )
     id = await add(core, DEPLOYS)
     assert [row.id for row in await facts(core, id)] == [known.id]
     await core.forget(Forget(id=id), SCOPE, "test")
@@ -110,7 +127,11 @@ async def test_a_purged_document_takes_its_facts_off_the_disk(core: Core) -> Non
 
 async def test_a_fact_and_the_chunk_of_the_same_words_are_one_hybrid_hit(core: Core) -> None:
     await add(core, DEPLOYS)
-    hits = (await core.search_memories(SearchMemories(query="When do deploys go out?", search_mode="hybrid"), (SCOPE,))).results
+    hits = (
+        await core.search_memories(
+            SearchMemories(query="When do deploys go out?", search_mode="hybrid"), (SCOPE,)
+        )
+    ).results
     assert len(hits) == 1
 
 

@@ -23,11 +23,23 @@ async def test_a_fact_may_be_concluded_from_turns_and_documents(core: Core):
     done = await fact(core, "A full disk makes deploys fail.", derives=[said.id, guide.id])
     record = await core.find(done.id)
     assert isinstance(record, Memory)
-    assert (record.relation, record.parent_ids, record.document_ids) == ("derives", (said.id, guide.id), (guide.id,))
+    assert (record.relation, record.parent_ids, record.document_ids) == (
+        "derives",
+        (said.id, guide.id),
+        (guide.id,),
+    )
     assert (record.session_id, record.turn) == ("s", 0)
-    found = await search(core, "full disk deploys fail", include_turns=False, include={"related_memories": True, "documents": True})
+    found = await search(
+        core,
+        "full disk deploys fail",
+        include_turns=False,
+        include={"related_memories": True, "documents": True},
+    )
     hit = found.results[0]
-    assert [(link.src, link.relation, link.version) for link in hit.context.parents] == [("turn", "derives", -1), ("chunk", "derives", -1)]
+    assert [(link.src, link.relation, link.version) for link in hit.context.parents] == [
+        ("turn", "derives", -1),
+        ("chunk", "derives", -1),
+    ]
     assert [(source.id, source.title) for source in hit.documents] == [(guide.id, "Disk guide")]
     assert (await search(core, "full disk", include_turns=False)).results[0].documents is None
 
@@ -39,14 +51,27 @@ async def test_related_memories_are_parents_and_children_with_their_distance(cor
     child = await fact(core, "Redis is why sessions survive a restart.", derives=[ids[-1]])
     grandchild = await fact(core, "Restarts need no announcement.", extends=[child.id])
     about = await context(core, "The cache is Redis, take 3")
-    assert [(link.id, link.relation, link.version) for link in about.parents] == [(ids[1], "updates", -1), (ids[0], "updates", -2)]
-    assert [(link.id, link.relation, link.version) for link in about.children] == [(child.id, "derives", 1), (grandchild.id, "extends", 2)]
+    assert [(link.id, link.relation, link.version) for link in about.parents] == [
+        (ids[1], "updates", -1),
+        (ids[0], "updates", -2),
+    ]
+    assert [(link.id, link.relation, link.version) for link in about.children] == [
+        (child.id, "derives", 1),
+        (grandchild.id, "extends", 2),
+    ]
     assert [link.id for link in about.related] == [child.id]
     assert about.parents[0].memory == "The cache is Redis, take 2."
     below = await context(core, "Restarts need no announcement")
-    assert [(link.id, link.version) for link in below.parents] == [(child.id, -1), (ids[2], -2), (ids[1], -3), (ids[0], -4)]
+    assert [(link.id, link.version) for link in below.parents] == [
+        (child.id, -1),
+        (ids[2], -2),
+        (ids[1], -3),
+        (ids[0], -4),
+    ]
     await forget(core, child.id)
-    assert (await context(core, "The cache is Redis, take 3")).children == [link for link in about.children if link.id == grandchild.id]
+    assert (await context(core, "The cache is Redis, take 3")).children == [
+        link for link in about.children if link.id == grandchild.id
+    ]
 
 
 async def test_context_stays_within_the_budget(core: Core):
@@ -58,4 +83,9 @@ async def test_context_stays_within_the_budget(core: Core):
 
 
 def test_a_hit_without_context_says_nothing_of_it(now: datetime):
-    assert "context" not in Hit(id="a", src="memory", date=now, scope=SCOPE, partition_id="mem_semantic", source="t").wire()
+    assert (
+        "context"
+        not in Hit(
+            id="a", src="memory", date=now, scope=SCOPE, partition_id="mem_semantic", source="t"
+        ).wire()
+    )

@@ -24,7 +24,9 @@ def test_a_lock_excludes_until_it_is_released(home):
 
 def test_a_lock_dies_with_its_process(home):
     code = f"from scrubjay.wire.lock import take; import sys; take({home.engine_lock!r}); print('held', flush=True); sys.stdin.read()"
-    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
         assert holder.stdout.readline() == b"held\n"
         with pytest.raises(EngineError, match="Another engine already serves this home"):
             take(home.engine_lock, wait_seconds=0)

@@ -12,7 +12,9 @@ from scrubjay.models.records import Document, Memory
 
 
 async def find_documents(core: Core, query: str, **args):
-    return await core.search_documents(requests.parse(requests.SearchDocuments, {"query": query, **args}), "repo_demo__0123456789abcdef")
+    return await core.search_documents(
+        requests.parse(requests.SearchDocuments, {"query": query, **args}), "repo_demo__0123456789abcdef"
+    )
 
 
 async def test_the_same_words_are_known_and_answered_with_their_id(core: Core):
@@ -44,7 +46,9 @@ async def test_what_is_forgotten_is_found_by_nothing_and_keeps_its_reason(core: 
         added = await document(core, "# Deploy\n\nRun make deploy on the bastion.")
     else:
         added = await (
-            fact(core, "Run make deploy on the bastion.") if kind == "fact" else turn(core, "a", user="Run make deploy on the bastion.")
+            fact(core, "Run make deploy on the bastion.")
+            if kind == "fact"
+            else turn(core, "a", user="Run make deploy on the bastion.")
         )
     await embedded(core)
     done = await forget(core, added.id, reason="moved to CI")
@@ -68,10 +72,16 @@ async def test_a_forgotten_fact_can_be_learned_again(core: Core):
 
 
 async def test_a_document_is_found_by_its_chunk_with_its_lines(core: Core):
-    added = await document(core, "# Deploy\n\nRun make deploy.\n\n## Rollback\n\nUse make rollback and tell the team.\n")
+    added = await document(
+        core, "# Deploy\n\nRun make deploy.\n\n## Rollback\n\nUse make rollback and tell the team.\n"
+    )
     await embedded(core)
     hits = await find_documents(core, "how do we rollback", only_matching_chunks=True, chunk_threshold=0.3)
-    assert (hits.results[0].document_id, hits.results[0].title, hits.results[0].type) == (added.id, "Deploy", "markdown")
+    assert (hits.results[0].document_id, hits.results[0].title, hits.results[0].type) == (
+        added.id,
+        "Deploy",
+        "markdown",
+    )
     best = max(hits.results[0].chunks, key=lambda chunk: chunk.score)
     assert "make rollback" in best.content and best.lines == (5, 7) and best.is_relevant
 
@@ -93,7 +103,9 @@ async def test_the_same_custom_id_is_the_same_document(core: Core):
     assert first.id == same.id == other.id
     await embedded(core)
     assert [row.content for row in await core.store.select(Document, "true")] == ["The port is 2."]
-    assert [chunk.content for chunk in (await find_documents(core, "port")).results[0].chunks] == ["The port is 2."]
+    assert [chunk.content for chunk in (await find_documents(core, "port")).results[0].chunks] == [
+        "The port is 2."
+    ]
     assert (await find_documents(core, "port", doc_id="ports")).total == 1
 
 

@@ -33,7 +33,9 @@ async def reopened(home: Home, clock: Callable[[], datetime]) -> Core:
     return await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
 
 
-async def test_a_home_of_an_older_schema_is_read_written_and_searched(home: Home, clock: Callable[[], datetime]):
+async def test_a_home_of_an_older_schema_is_read_written_and_searched(
+    home: Home, clock: Callable[[], datetime]
+):
     first = await reopened(home, clock)
     await turn(first, "one", user="Which port does the proxy listen on?", assistant="8080, as in proxy.toml.")
     old = await fact(first, "The finch build uses Clang 19.")
@@ -48,18 +50,26 @@ async def test_a_home_of_an_older_schema_is_read_written_and_searched(home: Home
         await table.drop_columns(columns)
     second = await reopened(home, clock)
     try:
-        assert texts(await search(second, "finch build", include_turns=False)) == ["The finch build uses Clang 19."]
+        assert texts(await search(second, "finch build", include_turns=False)) == [
+            "The finch build uses Clang 19."
+        ]
         new = await fact(second, "The finch build uses Clang 20.", updates=old.id)
         await turn(second, "one", user="And the wren?", assistant="7070.")
-        assert texts(await search(second, "finch build Clang", include_turns=False)) == ["The finch build uses Clang 20."]
+        assert texts(await search(second, "finch build Clang", include_turns=False)) == [
+            "The finch build uses Clang 20."
+        ]
         kept = await second.store.get(Memory, [old.id, new.id])
-        assert (kept[old.id].is_latest, kept[new.id].version) == (False, 2) and kept[old.id].replaced_at is not None
+        assert (kept[old.id].is_latest, kept[new.id].version) == (False, 2) and kept[
+            old.id
+        ].replaced_at is not None
         assert await second.store.count(Turn) == 2
     finally:
         await second.close()
 
 
-async def test_what_an_older_scrubjay_left_out_is_filled_in_and_vectors_are_kept(home: Home, clock: Callable[[], datetime]):
+async def test_what_an_older_scrubjay_left_out_is_filled_in_and_vectors_are_kept(
+    home: Home, clock: Callable[[], datetime]
+):
     first = await reopened(home, clock)
     await fact(first, "The port in `src/net/ports.py` is 8421.", metadata={"team": "api"})
     await fact(first, "The port was 8000.")
@@ -78,7 +88,9 @@ async def test_what_an_older_scrubjay_left_out_is_filled_in_and_vectors_are_kept
         while not second.store.note.complete:
             await asyncio.sleep(0.01)
     assert await stored(second) == before
-    assert texts(await search(second, "port", filters={"key": "team", "value": "api"})) == ["The port in `src/net/ports.py` is 8421."]
+    assert texts(await search(second, "port", filters={"key": "team", "value": "api"})) == [
+        "The port in `src/net/ports.py` is 8421."
+    ]
     assert texts(await search(second, "ports.py", top_k=1)) == ["The port in `src/net/ports.py` is 8421."]
     await second.close()
 
@@ -92,8 +104,15 @@ async def stored(core: Core) -> list[dict]:
 async def test_a_home_of_a_newer_version_is_refused_whatever_else_its_note_says(home: Home):
     await open_store(home.data, dim=64)
     note = Path(FileNotes(home.data).path("index"))
-    note.write_text(json.dumps(json.loads(note.read_text()) | {"schema_version": 99, "of_the_future": True, "dim": "wide"}))
+    note.write_text(
+        json.dumps(
+            json.loads(note.read_text()) | {"schema_version": 99, "of_the_future": True, "dim": "wide"}
+        )
+    )
     before = {path: path.read_bytes() for path in Path(home.data).rglob("*") if path.is_file()}
-    with pytest.raises(StoreError, match=r"newer Scrubjay \(schema 99, this one knows 1\)\. Upgrade Scrubjay; nothing was changed"):
+    with pytest.raises(
+        StoreError,
+        match=r"newer Scrubjay \(schema 99, this one knows 1\)\. Upgrade Scrubjay; nothing was changed",
+    ):
         await open_store(home.data, dim=64)
     assert {path: path.read_bytes() for path in Path(home.data).rglob("*") if path.is_file()} == before

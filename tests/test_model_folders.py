@@ -25,9 +25,17 @@ __all__ = ["bundled_model", "small_bert", "verdicts"]  # fixtures
         ("config.json", {"model_type": "modernbert"}, "its model_type is 'modernbert', not 'bert'"),
         ("config.json", {"position_embedding_type": "relative_key"}, "its attention is not BERT's"),
         ("config.json", {"hidden_size": None}, "its hidden_size is not stated"),
-        ("config.json", {"num_hidden_layers": 4}, "its tensor encoder.layer.3.attention.self.query.weight is missing"),
+        (
+            "config.json",
+            {"num_hidden_layers": 4},
+            "its tensor encoder.layer.3.attention.self.query.weight is missing",
+        ),
         ("sentence_bert_config.json", {"do_lower_case": True}, "it sets do_lower_case"),
-        ("1_Pooling/config.json", {"pooling_mode_cls_token": False, "pooling_mode_max_tokens": True}, "its pooling is max"),
+        (
+            "1_Pooling/config.json",
+            {"pooling_mode_cls_token": False, "pooling_mode_max_tokens": True},
+            "its pooling is max",
+        ),
     ],
 )
 def test_a_model_of_another_kind_does_not_go_the_light_way(
@@ -51,7 +59,10 @@ def test_an_altered_weights_file_of_the_bundled_model_is_refused(
     with (package / "model" / "model.safetensors").open("r+b") as file:
         file.seek(50_000_000)
         file.write(b"\x01")
-    with pytest.raises(EncoderError, match=rf"altered: .*{bundled.DIGESTS['model.safetensors']}.*--force-reinstall.*scrubjay config model"):
+    with pytest.raises(
+        EncoderError,
+        match=rf"altered: .*{bundled.DIGESTS['model.safetensors']}.*--force-reinstall.*scrubjay config model",
+    ):
         bundled_folder(verdicts, "altered_weights")
     (package / "model" / "tokenizer.json").unlink()
     (package / "model" / "model.safetensors").unlink()
@@ -71,7 +82,9 @@ def test_a_folder_that_is_missing_or_holds_no_model_is_refused(tmp_path: Path, s
     (tmp_path / "empty").mkdir()
     with pytest.raises(EncoderError, match="holds no model"):
         open_encoder(str(tmp_path / "empty"), verdicts=verdicts)
-    bare = Path(shutil.copytree(small_bert, tmp_path / "bare", ignore=shutil.ignore_patterns("*.safetensors")))
+    bare = Path(
+        shutil.copytree(small_bert, tmp_path / "bare", ignore=shutil.ignore_patterns("*.safetensors"))
+    )
     with pytest.raises(EncoderError, match="holds no weights"):
         open_encoder(str(bare), verdicts=verdicts)
 
@@ -95,10 +108,14 @@ def test_damaged_weights_are_an_error_that_names_the_file(tmp_path: Path, small_
         open_encoder(str(folder), verdicts=tmp_path / "models.json")
 
 
-def test_a_model_that_sentence_transformers_cannot_load_is_an_error_that_names_it(tmp_path: Path, small_bert: Path) -> None:
+def test_a_model_that_sentence_transformers_cannot_load_is_an_error_that_names_it(
+    tmp_path: Path, small_bert: Path
+) -> None:
     folder = Path(shutil.copytree(small_bert, tmp_path / "strange"))
     settings = json.loads((folder / "config.json").read_text("utf-8"))
-    (folder / "config.json").write_text(json.dumps({**settings, "model_type": "no-such-architecture"}), "utf-8")
+    (folder / "config.json").write_text(
+        json.dumps({**settings, "model_type": "no-such-architecture"}), "utf-8"
+    )
     encoder = open_encoder(str(folder), verdicts=tmp_path / "models.json")
     with pytest.raises(EncoderError, match=r"The model strange in .* cannot be loaded"):
         encoder.embed_query("text")

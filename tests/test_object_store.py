@@ -68,7 +68,9 @@ async def test_what_one_engine_was_told_the_other_finds(start: Start):
 
     async def both() -> bool:
         found = [texts(await search(core, "heron gate", top_k=5)) for core in (first, second)]
-        return all({"The gate opens at seven.", "The heron nests behind the mill."} <= set(each) for each in found)
+        return all(
+            {"The gate opens at seven.", "The heron nests behind the mill."} <= set(each) for each in found
+        )
 
     await until(both)
 
@@ -85,7 +87,12 @@ async def test_engines_that_write_at_once_lose_nothing_and_number_turns_without_
 
     async def record(core: Core, said: str) -> None:
         for number in range(50):
-            await turn(core, "shared", user=f"{said} asks question number {number}", assistant=f"Answer {number} to {said}.")
+            await turn(
+                core,
+                "shared",
+                user=f"{said} asks question number {number}",
+                assistant=f"Answer {number} to {said}.",
+            )
 
     await asyncio.gather(record(first, "Ann"), record(second, "Bob"))
 
@@ -108,7 +115,9 @@ async def test_two_sides_of_one_turn_told_to_two_engines_become_one_turn(start: 
 
     async def whole() -> bool:
         rows = await first.store.select(Turn, sql.equal("session_id", "s1"))
-        return [(row.user, row.assistant) for row in rows] == [("How long does the lease last?", "Fifteen seconds without a beat.")]
+        return [(row.user, row.assistant) for row in rows] == [
+            ("How long does the lease last?", "Fifteen seconds without a beat.")
+        ]
 
     await until(whole)
 
@@ -157,14 +166,19 @@ async def test_a_restarted_engine_hands_over_what_its_spool_still_holds(start: S
     again = await start("b")
 
     async def found() -> bool:
-        return texts(await search(again, "What survives a power cut?"))[:1] == ["The spool survives a power cut."]
+        return texts(await search(again, "What survives a power cut?"))[:1] == [
+            "The spool survives a power cut."
+        ]
 
     await until(found)
 
 
 async def test_what_is_forgotten_or_purged_through_any_engine_is_gone_in_all(start: Start):
     first, second = await start("a"), await start("b")
-    kept, purged = await fact(first, "The cellar key hangs left."), await fact(first, "The attic key hangs right.")
+    kept, purged = (
+        await fact(first, "The cellar key hangs left."),
+        await fact(first, "The attic key hangs right."),
+    )
     await search(first, "key")
     await forget(second, kept.id)
     await forget(second, purged.id, purge=True)
@@ -199,7 +213,9 @@ async def test_a_follower_searches_by_meaning_and_goes_on_after_a_reindex(start:
     await fact(first, "The lantern burns oil.")
 
     async def has_vectors() -> bool:
-        return await first.store.count(Memory) == 1 and await first.store.count_passages("space_id IS NULL") == 0
+        return (
+            await first.store.count(Memory) == 1 and await first.store.count_passages("space_id IS NULL") == 0
+        )
 
     await until(has_vectors)
 

@@ -7,8 +7,24 @@ from hypothesis import strategies as st
 
 from scrubjay.text.paragraphs import LONGEST, MOST, SHORT, paragraphs
 
-PROSE = "The nightly job copies the ledger to the second region and writes a line to the audit log when it has finished. " * 5
-TEXTS = st.lists(st.sampled_from([PROSE, "# Title", "## Part", "```\ncode\n```", "| a | b |\n|---|---|\n| 1 | 2 |", "Yes.", "", "Note:"]))
+PROSE = (
+    "The nightly job copies the ledger to the second region and writes a line to the audit log when it has finished. "
+    * 5
+)
+TEXTS = st.lists(
+    st.sampled_from(
+        [
+            PROSE,
+            "# Title",
+            "## Part",
+            "```\ncode\n```",
+            "| a | b |\n|---|---|\n| 1 | 2 |",
+            "Yes.",
+            "",
+            "Note:",
+        ]
+    )
+)
 
 
 def test_a_short_text_is_one_paragraph_whatever_it_holds():
@@ -21,8 +37,13 @@ def test_nothing_is_said_by_white_space_and_rules():
 
 
 def test_a_longer_text_is_read_paragraph_by_paragraph_under_title_and_headings():
-    found = paragraphs(f"# Ledger\n\n{PROSE}\n\n## Audit\n\nThe log is kept for seven years in the cold store.\n", "Handbook")
-    assert found == [f"Handbook > Ledger\n{PROSE.strip()}", "Handbook > Ledger > Audit\nThe log is kept for seven years in the cold store."]
+    found = paragraphs(
+        f"# Ledger\n\n{PROSE}\n\n## Audit\n\nThe log is kept for seven years in the cold store.\n", "Handbook"
+    )
+    assert found == [
+        f"Handbook > Ledger\n{PROSE.strip()}",
+        "Handbook > Ledger > Audit\nThe log is kept for seven years in the cold store.",
+    ]
 
 
 def test_code_and_tables_are_left_out():
@@ -32,9 +53,7 @@ def test_code_and_tables_are_left_out():
 
 
 def test_what_announces_the_next_paragraph_and_what_is_too_short_goes_with_it():
-    text = (
-        f"{PROSE}\n\nThree things matter:\n\n- speed of the build\n- size of the image\n\nYes.\n\nThe build runs on the large machine only."
-    )
+    text = f"{PROSE}\n\nThree things matter:\n\n- speed of the build\n- size of the image\n\nYes.\n\nThe build runs on the large machine only."
     assert paragraphs(text)[1:] == [
         "Three things matter:\n\n- speed of the build\n- size of the image",
         "Yes.\n\nThe build runs on the large machine only.",
@@ -47,7 +66,14 @@ def test_a_paragraph_that_is_too_long_is_cut_at_its_sentences():
 
 
 def test_there_are_never_more_than_stated():
-    assert len(paragraphs("\n\n".join(f"Paragraph number {n} says something of its own." for n in range(MOST + 50)))) == MOST
+    assert (
+        len(
+            paragraphs(
+                "\n\n".join(f"Paragraph number {n} says something of its own." for n in range(MOST + 50))
+            )
+        )
+        == MOST
+    )
 
 
 @given(TEXTS)

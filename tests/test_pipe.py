@@ -55,7 +55,10 @@ def test_a_line_of_exactly_the_limit_passes():
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["id", "name", "params", "uri", "a"]) | st.text(), inner),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["id", "name", "params", "uri", "a"]) | st.text(), inner)
+    ),
     max_leaves=8,
 )
 
@@ -69,7 +72,9 @@ JSON = st.recursive(
 )
 def test_a_glance_agrees_with_a_parser(id, params, order, indent, ascii_only):
     message = {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}
-    line = json.dumps({name: message[name] for name in order}, separators=indent, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
+    line = json.dumps(
+        {name: message[name] for name in order}, separators=indent, ensure_ascii=ascii_only
+    ).encode("utf-8", "surrogatepass")
     seen = glance(line)
     assert (seen.id, type(seen.id), seen.method, seen.is_answer) == (id, type(id), "tools/call", False)
     for name, value in (("name", seen.name), ("uri", seen.uri)):
@@ -82,7 +87,10 @@ def test_an_answer_is_known_whatever_it_holds(result, id):
         assert glance(json.dumps(message).encode()) == Glance(id=id, is_answer=True)
 
 
-@pytest.mark.parametrize("line", [b"", b"junk", b"[]", b'[{"id":1,"method":"x"}]', b'{"id":tru}', b'{"id":null}', b'"id":1', b'{"id":'])
+@pytest.mark.parametrize(
+    "line",
+    [b"", b"junk", b"[]", b'[{"id":1,"method":"x"}]', b'{"id":tru}', b'{"id":null}', b'"id":1', b'{"id":'],
+)
 def test_what_is_no_message_has_nothing_to_see(line):
     assert glance(line).key is None
 
@@ -198,7 +206,9 @@ def test_a_refused_initialize_is_forgotten():
 
 def test_a_refused_call_is_a_result_and_anything_else_an_error():
     call = json.loads(relay.refusal(Outgoing(b'{"id":"7","method":"tools/call"}'), "Because."))
-    assert call["id"] == "7" and call["result"]["isError"] and call["result"]["content"][0]["text"] == "Because."
+    assert (
+        call["id"] == "7" and call["result"]["isError"] and call["result"]["content"][0]["text"] == "Because."
+    )
     other = json.loads(relay.refusal(Outgoing(b'{"id":7,"method":"initialize"}'), "Because."))
     assert other["id"] == 7 and other["error"]["message"] == "Because."
 
@@ -236,7 +246,11 @@ def test_a_spawned_process_inherits_nothing(tmp_path):
     leaky = os.open(os.devnull, os.O_RDONLY)
     os.set_inheritable(leaky, True)
     try:
-        child = spawn(home, [sys.executable, str(script)], {"PATH": "/bin", "HOME": "/root", "SECRET": "1", "SCRUBJAY_X": "1"})
+        child = spawn(
+            home,
+            [sys.executable, str(script)],
+            {"PATH": "/bin", "HOME": "/root", "SECRET": "1", "SCRUBJAY_X": "1"},
+        )
     finally:
         os.close(leaky)
     end = time.monotonic() + 10
@@ -245,7 +259,11 @@ def test_a_spawned_process_inherits_nothing(tmp_path):
     facts = json.loads((tmp_path / "h" / "facts").read_text())
     assert set(facts["fds"]) <= {0, 1, 2}
     assert facts["cwd"] == home.root and facts["mask"] == 0o077
-    assert facts["pid"] == child.pid and facts["sid"] not in (child.pid, os.getsid(0)) and facts["ppid"] != os.getpid()
+    assert (
+        facts["pid"] == child.pid
+        and facts["sid"] not in (child.pid, os.getsid(0))
+        and facts["ppid"] != os.getpid()
+    )
     assert facts["env"]["SCRUBJAY_HOME"] == home.root and facts["env"]["PATH"] == "/bin"
     assert "SECRET" not in facts["env"] and "SCRUBJAY_X" not in facts["env"]
     assert child.last_words() == "last words"
@@ -254,7 +272,9 @@ def test_a_spawned_process_inherits_nothing(tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="forks")
 def test_a_command_that_cannot_run_is_said_at_once(tmp_path):
     home = open_home(str(tmp_path / "h"))
-    with pytest.raises(EngineError, match=r"/nowhere/python: No such file or directory\. Install scrubjay again"):
+    with pytest.raises(
+        EngineError, match=r"/nowhere/python: No such file or directory\. Install scrubjay again"
+    ):
         spawn(home, ["/nowhere/python", "serve"], {})
 
 
@@ -262,15 +282,33 @@ def test_an_engine_imports_no_store_and_no_model_before_its_first_answers():
     """The demo found it: a helper's import brought LanceDB, and tools/list waited two seconds for it."""
     faces = "scrubjay.engine.control, scrubjay.engine.engine, scrubjay.engine.process.lifetime, scrubjay.home.settings, scrubjay.mcp_server.server"
     code = f"import sys, {faces}; print(*sys.modules)"
-    modules = set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+    modules = set(
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.split()
+    )
     assert not {"lancedb", "pyarrow", "numpy", "tokenizers"} & modules
 
 
 def test_a_pipe_imports_nothing_that_a_client_would_wait_for():
     package = os.path.dirname(os.path.dirname(scrubjay.__file__))
     code = f"import sys; sys.path.insert(0, {package!r}); import scrubjay.pipe.stdio; print(*sys.modules)"
-    modules = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    heavy = {"asyncio", "argparse", "pathlib", "subprocess", "logging", "tempfile", "hashlib", "ssl", "inspect", "dataclasses", "datetime"}
+    modules = subprocess.run(
+        [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    heavy = {
+        "asyncio",
+        "argparse",
+        "pathlib",
+        "subprocess",
+        "logging",
+        "tempfile",
+        "hashlib",
+        "ssl",
+        "inspect",
+        "dataclasses",
+        "datetime",
+    }
     assert not heavy & set(modules)
     assert {name for name in modules if name.startswith("scrubjay.engine.")} == {
         f"scrubjay.engine.{name}" for name in ("address", "glance", "lines", "lock")

@@ -36,11 +36,18 @@ class _Hub(BaseHTTPRequestHandler):
 
     def _serve(self, body: bool) -> None:
         path = self.path.partition("?")[0]
-        if path in ("/api/models/org/small", "/api/models/org/small/revision/main", f"/api/models/org/small/revision/{COMMIT}"):
+        if path in (
+            "/api/models/org/small",
+            "/api/models/org/small/revision/main",
+            f"/api/models/org/small/revision/{COMMIT}",
+        ):
             facts = {"id": "org/small", "sha": COMMIT, "siblings": [{"rfilename": name} for name in FILES]}
             self._answer(200, json.dumps(facts).encode(), body)
         elif path.startswith("/api/models/org/small/tree/"):
-            tree = [{"type": "file", "path": name, "size": len(data), "oid": _etag(data)} for name, data in FILES.items()]
+            tree = [
+                {"type": "file", "path": name, "size": len(data), "oid": _etag(data)}
+                for name, data in FILES.items()
+            ]
             self._answer(200, json.dumps(tree).encode(), body)
         elif path.startswith("/api/models/org/small/revision/"):
             self._answer(404, b"{}", body, {"X-Error-Code": "RevisionNotFound"})
@@ -85,8 +92,16 @@ try:
 except EncoderError as error:
     print(error)
 """
-    inherited = {name: value for name, value in os.environ.items() if not name.lower().endswith(("_proxy", "_offline"))}
-    env = {**inherited, "HF_HOME": str(home), "HF_ENDPOINT": endpoint, "HF_HUB_DISABLE_XET": "1", **environment}
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.lower().endswith(("_proxy", "_offline"))
+    }
+    env = {
+        **inherited,
+        "HF_HOME": str(home),
+        "HF_ENDPOINT": endpoint,
+        "HF_HUB_DISABLE_XET": "1",
+        **environment,
+    }
     env.setdefault("HF_HUB_OFFLINE", "0")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=env)
     assert done.returncode == 0, done.stderr

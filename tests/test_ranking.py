@@ -123,13 +123,17 @@ def looks(draw):
 
 
 @given(looks(), st.data())
-def test_late_scores_lie_in_bounds_and_do_not_depend_on_the_order_of_the_looked_at_or_of_the_tokens(look, data):
+def test_late_scores_lie_in_bounds_and_do_not_depend_on_the_order_of_the_looked_at_or_of_the_tokens(
+    look, data
+):
     matches, looked, session, place = look
     values = late(matches, looked, session, place)
     assert np.all((values >= 0) & (values <= 1))
     assert not values[np.setdiff1d(np.arange(len(matches)), looked)].any()
     tokens = data.draw(st.permutations(range(matches.shape[1])))
-    assert np.allclose(values, late(matches[:, tokens], np.array(data.draw(st.permutations(looked))), session, place))
+    assert np.allclose(
+        values, late(matches[:, tokens], np.array(data.draw(st.permutations(looked))), session, place)
+    )
 
 
 @given(looks())
@@ -173,12 +177,22 @@ def test_a_hairs_breadth_between_candidates_is_not_stretched():
 
 def test_what_is_nearest_so_far_is_no_match_while_others_have_no_vector():
     """The demo found it: the one turn that had its vector already was taken for the nearest of all."""
-    alone = dict(date=np.zeros(2), speaker=np.zeros(2, bool), quoted=np.zeros(2, bool), named=np.zeros(2), late=np.zeros(2))
+    alone = dict(
+        date=np.zeros(2),
+        speaker=np.zeros(2, bool),
+        quoted=np.zeros(2, bool),
+        named=np.zeros(2),
+        late=np.zeros(2),
+    )
     place = dict(session=np.full(2, -1), place=np.full(2, -1))
-    signals = Signals(np.array([0.1, np.nan]), np.array([2.0, 1.5]), unembedded=np.array([False, True]), **alone, **place)
+    signals = Signals(
+        np.array([0.1, np.nan]), np.array([2.0, 1.5]), unembedded=np.array([False, True]), **alone, **place
+    )
     first, second = ranking_sum(signals)
     assert first < second
-    all_known = Signals(np.array([0.1, -0.2]), np.array([2.0, 1.5]), unembedded=np.zeros(2, bool), **alone, **place)
+    all_known = Signals(
+        np.array([0.1, -0.2]), np.array([2.0, 1.5]), unembedded=np.zeros(2, bool), **alone, **place
+    )
     first, second = ranking_sum(all_known)
     assert first > second
 

@@ -67,7 +67,9 @@ def test_a_pdf_becomes_its_pages_with_headings_by_its_bookmarks() -> None:
     )
     found = read(data, "report.pdf")
     assert (found.kind, found.title, found.metadata["author"]) == ("pdf", "Report", "Ann")
-    assert found.text == "A report\n\n# 1. Scope\n\nWhat we did.\n\\# no heading\n\f\n# Results\n\nAll is well."
+    assert (
+        found.text == "A report\n\n# 1. Scope\n\nWhat we did.\n\\# no heading\n\f\n# Results\n\nAll is well."
+    )
 
 
 def test_a_word_document_becomes_markdown() -> None:
@@ -105,7 +107,9 @@ def test_an_office_file_is_known_whatever_its_name() -> None:
 
 
 def test_rows_are_kept_as_they_are() -> None:
-    assert read(b"name,port\natlas,8080\n", "ports.csv") == Read("name,port\natlas,8080\n", "csv", encoding="utf-8")
+    assert read(b"name,port\natlas,8080\n", "ports.csv") == Read(
+        "name,port\natlas,8080\n", "csv", encoding="utf-8"
+    )
     assert read(b"name\tport\n", "ports.tsv").kind == "tsv"
 
 
@@ -160,16 +164,25 @@ def test_a_mail_becomes_its_headers_and_body() -> None:
         ("data.jsonl", b"", "json", "json"),
     ],
 )
-def test_a_name_or_else_the_first_bytes_tell_the_kind(name: str, head: bytes, kind: str, language: str | None) -> None:
+def test_a_name_or_else_the_first_bytes_tell_the_kind(
+    name: str, head: bytes, kind: str, language: str | None
+) -> None:
     assert (kind_of(name, head).type, kind_of(name, head).language) == (kind, language)
 
 
 def test_a_file_is_read_from_its_path(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text("print(1)\n")
-    assert read_file(str(tmp_path / "app.py")) == Read("print(1)\n", "code", language="python", encoding="utf-8")
+    assert read_file(str(tmp_path / "app.py")) == Read(
+        "print(1)\n", "code", language="python", encoding="utf-8"
+    )
 
 
 def test_no_converter_is_imported_before_a_file_needs_it() -> None:
     heavy = "bs4 lxml markdownify mammoth pptx pypdfium2 python_calamine charset_normalizer tree_sitter"
     code = f"import sys, scrubjay.reading, scrubjay.text.chunking; print([name for name in {heavy.split()!r} if name in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
+    )

@@ -23,7 +23,14 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 def test_every_setting_is_in_the_readme_with_its_default():
     table = README.partition("## Settings")[2].partition("\n## ")[0]
     for key, default, _ in describe():
-        row = next((line for line in table.splitlines() if line.startswith("|") and f"`{key}`" in line.split("|")[1]), "")
+        row = next(
+            (
+                line
+                for line in table.splitlines()
+                if line.startswith("|") and f"`{key}`" in line.split("|")[1]
+            ),
+            "",
+        )
         assert default in row and row, key
 
 
@@ -72,4 +79,6 @@ def test_the_files_the_readme_names_exist():
 
 def test_the_lines_for_supermemorys_client_are_those_that_are_run():
     lines = (ROOT / "tests" / "clients" / "newcomer.py").read_text(encoding="utf-8")
-    assert f"```python\n{lines}```" in README  # tests/stories/test_http_newcomers.py runs them with the client itself
+    assert (
+        f"```python\n{lines}```" in README
+    )  # tests/stories/test_http_newcomers.py runs them with the client itself

@@ -84,21 +84,29 @@ async def test_the_score_is_the_weighted_mean_of_its_parts(core: Core):
         for hit in hits:
             parts = (hit.relevance_score, hit.importance_score_normalized, hit.recency_score)
             assert all(0 <= part <= 1 for part in parts)
-            assert hit.score == pytest.approx(sum(w * part for w, part in zip(weights, parts, strict=True)) / sum(weights), abs=1e-6)
+            assert hit.score == pytest.approx(
+                sum(w * part for w, part in zip(weights, parts, strict=True)) / sum(weights), abs=1e-6
+            )
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
 async def test_a_quotation_scores_at_least_nine_tenths_and_comes_first(core: Core):
-    await session(core, "a", "we keep the parser in one file because it is small", "parser parser file small keep one")
+    await session(
+        core, "a", "we keep the parser in one file because it is small", "parser parser file small keep one"
+    )
     await embedded(core)
     hits = await search(core, "keep the parser in one file", top_k=2)
-    assert hits.results[0].turn == 0 and hits.results[0].relevance_score >= 0.9 > hits.results[1].relevance_score
+    assert (
+        hits.results[0].turn == 0 and hits.results[0].relevance_score >= 0.9 > hits.results[1].relevance_score
+    )
 
 
 async def test_raising_the_threshold_never_returns_more(core: Core):
     await session(core, "a", "the zebra decision", "zebra food", "something else", "nothing of it")
     await embedded(core)
-    counts = [len((await search(core, "zebra decision", threshold=level / 10)).results) for level in range(11)]
+    counts = [
+        len((await search(core, "zebra decision", threshold=level / 10)).results) for level in range(11)
+    ]
     assert counts == sorted(counts, reverse=True) and counts[0] > counts[-1]
     for hit in (await search(core, "zebra decision", threshold=0.5)).results:
         assert hit.relevance_score >= 0.5
@@ -147,7 +155,9 @@ async def test_hits_and_neighbours_share_one_budget(core: Core):
     await session(core, "a", *("zebra " + "word " * 60 for _ in range(12)))
     hits = await search(core, "zebra", prev_turns=2, next_turns=2, max_tokens=400)
     assert hits.tokens.spent <= 400
-    assert hits.tokens.spent == sum(math.ceil(len(hit.memory or "") / 4) for hit in (*hits.results, *hits.related))
+    assert hits.tokens.spent == sum(
+        math.ceil(len(hit.memory or "") / 4) for hit in (*hits.results, *hits.related)
+    )
 
 
 async def test_the_best_hit_is_shortened_rather_than_left_out(core: Core):
@@ -165,11 +175,19 @@ async def test_no_answer_exceeds_ten_thousand_tokens(core: Core):
 
 async def test_a_long_turn_shows_its_best_passage_and_a_long_neighbour_its_summary(core: Core):
     filler = " ".join(f"filler sentence number {n} about nothing." for n in range(60))
-    await turn(core, "a", user="What about the zebra?", assistant=f"{filler} The zebra sleeps in the barn. {filler}", ts=DAY.format(1))
+    await turn(
+        core,
+        "a",
+        user="What about the zebra?",
+        assistant=f"{filler} The zebra sleeps in the barn. {filler}",
+        ts=DAY.format(1),
+    )
     await turn(core, "a", user="Thanks for that", assistant=f"You are welcome. {filler}", ts=DAY.format(2))
     await embedded(core)
     hits = await search(core, "where does the zebra sleep", top_k=1, next_turns=1)
-    assert hits.results[0].truncated and "barn" in hits.results[0].memory and len(hits.results[0].memory) <= 1200
+    assert (
+        hits.results[0].truncated and "barn" in hits.results[0].memory and len(hits.results[0].memory) <= 1200
+    )
     assert hits.related[0].truncated and hits.related[0].role == "summary"
 
 
@@ -177,12 +195,20 @@ async def test_a_date_in_the_question_prefers_the_turns_of_that_day(core: Core):
     await turn(core, "a", user="we talked about the zebra stable", ts=DAY.format(1))
     await turn(core, "b", user="we talked about the zebra stable again", ts="2026-01-10T09:00:00Z")
     await embedded(core)
-    assert (await search(core, "what did we say about the zebra on 10 January 2026?", top_k=1)).results[0].session_id == "b"
+    assert (await search(core, "what did we say about the zebra on 10 January 2026?", top_k=1)).results[
+        0
+    ].session_id == "b"
 
 
 async def test_a_turn_too_new_for_a_vector_is_not_beaten_by_older_ones_that_have_one(core: Core):
     core.indexer.trouble = "resting"  # the background embeds nothing
-    await session(core, "old", "the library of the parser", "which library do we take for dates", "the parser library is small")
+    await session(
+        core,
+        "old",
+        "the library of the parser",
+        "which library do we take for dates",
+        "the parser library is small",
+    )
     core.indexer.trouble = None
     await embedded(core)
     core.indexer.trouble = "resting"

@@ -16,7 +16,11 @@ from scrubjay.text.redaction import redact
 MIXED = "a7Gk29xPq41LmZ0uR5tW8yB3nC6vD1eF"  # 32 letters and digits
 LONG = MIXED * 3
 HEX = "0123456789abcdef" * 3
-PEM = ["-----BEGIN RSA PRIVATE" + " KEY-----", *["MIIEpAIBAAKCAQEA" + MIXED + MIXED[:16]] * 3, "-----END RSA PRIVATE" + " KEY-----"]
+PEM = [
+    "-----BEGIN RSA PRIVATE" + " KEY-----",
+    *["MIIEpAIBAAKCAQEA" + MIXED + MIXED[:16]] * 3,
+    "-----END RSA PRIVATE" + " KEY-----",
+]
 PASSWORD = "hunter" + "22"
 
 TOKENS = {
@@ -121,7 +125,10 @@ def test_a_real_value_that_is_assigned_is_replaced(text: str) -> None:
     clean, count = redact(text)
     assert f"[redacted:{ASSIGNED[text]}]" in clean
     assert count == 1
-    assert not any(secret in clean for secret in (PASSWORD, MIXED, "sword" + "fish", "P@ss" + "w0rd1", "s3cr3t", "dXNlcjpwYXNz"))
+    assert not any(
+        secret in clean
+        for secret in (PASSWORD, MIXED, "sword" + "fish", "P@ss" + "w0rd1", "s3cr3t", "dXNlcjpwYXNz")
+    )
 
 
 @pytest.mark.parametrize("text", INNOCENT)

@@ -27,7 +27,9 @@ SHAPES = {
     "byte order mark": b'\xef\xbb\xbf{\n  "model": "opus"\n}\n',
     "not ASCII": '{\n  "name": "Häher",\n  "half": "\\ud83d"\n}\n'.encode(),
     "numbers as they are": b'{\n  "ratio": 1.50,\n  "big": 12345678901234567890\n}\n',
-    "hooks of others": json.dumps({"hooks": {"Stop": [{"hooks": [FOREIGN]}], "PreCompact": [{"matcher": "auto", "hooks": []}]}}).encode(),
+    "hooks of others": json.dumps(
+        {"hooks": {"Stop": [{"hooks": [FOREIGN]}], "PreCompact": [{"matcher": "auto", "hooks": []}]}}
+    ).encode(),
 }
 
 
@@ -54,7 +56,13 @@ def test_adding_and_removing_gives_every_byte_back(home, settings, shape):
     assert settings.read_bytes() == SHAPES[shape]
 
 
-@given(st.dictionaries(st.text(), st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5), max_size=4))
+@given(
+    st.dictionaries(
+        st.text(),
+        st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5),
+        max_size=4,
+    )
+)
 def test_whatever_the_user_keeps_there_survives(tmp_path_factory, kept):
     home, path = open_home(str(tmp_path_factory.mktemp("h"))), tmp_path_factory.mktemp("u") / "settings.json"
     kept.pop("hooks", None)
@@ -93,7 +101,10 @@ def test_what_was_changed_in_between_is_kept_and_only_ours_goes(home, settings):
     assert hooks.remove(home, str(settings))
     assert settings.read_text() == json.dumps(
         {
-            "hooks": {"Stop": [{"hooks": [FOREIGN]}, {"hooks": [FOREIGN], **{}}], "PreCompact": [{"matcher": "auto", "hooks": []}]},
+            "hooks": {
+                "Stop": [{"hooks": [FOREIGN]}, {"hooks": [FOREIGN], **{}}],
+                "PreCompact": [{"matcher": "auto", "hooks": []}],
+            },
             "model": "opus",
         },
         indent=4,
@@ -102,7 +113,11 @@ def test_what_was_changed_in_between_is_kept_and_only_ours_goes(home, settings):
 
 
 def test_hooks_of_another_installation_are_replaced(home, settings):
-    old = {"type": "command", "command": "/old/python", "args": ["-I", "-S", "/old/site-packages/scrubjay/hooks/stop.py"]}
+    old = {
+        "type": "command",
+        "command": "/old/python",
+        "args": ["-I", "-S", "/old/site-packages/scrubjay/hooks/stop.py"],
+    }
     write(settings, json.dumps({"hooks": {"Stop": [{"hooks": [old]}]}}).encode())
     assert hooks.add(home, str(settings))
     assert registered(settings) == {event: entry["hooks"] for event, entry in hook_entries().items()}

@@ -35,7 +35,12 @@ async def linked(core: Core, content: str, *parents: str, **changes: object) -> 
 
 
 async def test_a_turn_that_names_the_same_file_comes_along_and_says_so(core: Core):
-    await turn(core, "a", user="Why does the upload stall?", assistant="The zebra in src/net/http_client.py never times out.")
+    await turn(
+        core,
+        "a",
+        user="Why does the upload stall?",
+        assistant="The zebra in src/net/http_client.py never times out.",
+    )
     await turn(core, "b", user="Please rename that class", assistant="HttpClient is RemoteClient now.")
     await turn(core, "c", user="What is for lunch?", assistant="Soup.")
     (other,) = await tied(core, "zebra")
@@ -56,7 +61,10 @@ async def test_a_shared_tag_ties_facts_and_turns(core: Core):
     await turn(core, "a", user="who cleans up?", tags=["stable:west"])
     await fact(core, "Soup is for lunch.", tags=["food"])
     found = await tied(core, "zebra")
-    assert {(hit.src, hit.reason, hit.via) for hit in found} == {("memory", "tag", "stable:west"), ("turn", "tag", "stable:west")}
+    assert {(hit.src, hit.reason, hit.via) for hit in found} == {
+        ("memory", "tag", "stable:west"),
+        ("turn", "tag", "stable:west"),
+    }
 
 
 async def test_a_fact_brings_what_it_builds_on_and_what_builds_on_it_first(core: Core):
@@ -90,7 +98,10 @@ async def test_nothing_comes_twice(core: Core):
     await turn(core, "a", user="the zebra in load_all_cursors", ts="2026-03-01T09:01:00Z")
     await turn(core, "b", user="later, in load_all_cursors", ts="2026-03-02T09:00:00Z")
     hits = await search(core, "zebra", top_k=1, prev_turns=1)
-    assert [(hit.session_id, hit.turn, hit.reason) for hit in hits.related] == [("a", 0, "window"), ("b", 0, "entity")]
+    assert [(hit.session_id, hit.turn, hit.reason) for hit in hits.related] == [
+        ("a", 0, "window"),
+        ("b", 0, "entity"),
+    ]
     assert len((await search(core, "load_all_cursors", top_k=3)).related) == 0
 
 
@@ -111,7 +122,11 @@ async def test_what_everything_shares_does_not_hide_what_two_share(core: Core):
 
 async def test_prose_brings_nothing_along(core: Core):
     for n, said in enumerate(
-        ["The zebra sleeps in the barn.", "We saw the barn and/or the zebra.", "Alex feeds the zebra at 7.30 in the barn."]
+        [
+            "The zebra sleeps in the barn.",
+            "We saw the barn and/or the zebra.",
+            "Alex feeds the zebra at 7.30 in the barn.",
+        ]
     ):
         await turn(core, f"s{n}", user=said)
     assert (await search(core, "Where does the zebra sleep?", top_k=1)).related == []
@@ -175,11 +190,23 @@ def _spent(hits: MemoryHits) -> int:
 
 
 async def test_a_client_reads_why_each_came_along(client: Client):
-    await call(client, "record_turn", session_id="a", user="the zebra in src/net/http_client.py", ts="2026-03-01T09:00:00Z")
+    await call(
+        client,
+        "record_turn",
+        session_id="a",
+        user="the zebra in src/net/http_client.py",
+        ts="2026-03-01T09:00:00Z",
+    )
     await call(client, "record_turn", session_id="b", user="rename HttpClient", ts="2026-03-02T09:00:00Z")
     await call(client, "add_memory", content="Stripes vary.", tags=["zoo"])
     await call(client, "add_memory", content="A zebra eats hay.", tags=["zoo"])
     found, text = await call(client, "search_memories", query="zebra", top_k=2)
-    assert {(hit["reason"], hit["via"]) for hit in found["related"]} == {("entity", "src/net/http_client.py"), ("tag", "zoo")}
-    assert "(names src/net/http_client.py like a hit, id turn_" in text and "(shares #zoo with a hit, id mem_" in text
+    assert {(hit["reason"], hit["via"]) for hit in found["related"]} == {
+        ("entity", "src/net/http_client.py"),
+        ("tag", "zoo"),
+    }
+    assert (
+        "(names src/net/http_client.py like a hit, id turn_" in text
+        and "(shares #zoo with a hit, id mem_" in text
+    )
     assert "> rename HttpClient" in text and "> Stripes vary." in text

@@ -55,10 +55,21 @@ def test_without_candidates_there_is_no_relevance():
 
 def test_evidence_adds_up_meaning_and_words():
     values = evidence(np.array([0.1, 0.45, 0.45, 0.9, np.nan]), np.array([0.0, 0.0, 0.5, 1.0, 1.0]))
-    assert values[0] == 0 and np.isclose(values[1], 0.5) and values[2] > values[1] and values[3] == 1.0 and np.isclose(values[4], 0.8)
+    assert (
+        values[0] == 0
+        and np.isclose(values[1], 0.5)
+        and values[2] > values[1]
+        and values[3] == 1.0
+        and np.isclose(values[4], 0.8)
+    )
 
 
-@given(arrays(float, 5, elements=st.floats(-1, 1)), arrays(float, 5, elements=shares), arrays(bool, 5), st.integers(0, 4))
+@given(
+    arrays(float, 5, elements=st.floats(-1, 1)),
+    arrays(float, 5, elements=shares),
+    arrays(bool, 5),
+    st.integers(0, 4),
+)
 def test_more_of_the_questions_words_never_lower_the_chance(cosine, covered, words_only, at):
     more = covered.copy()
     more[at] = 1.0
@@ -72,13 +83,24 @@ def test_the_chance_is_even_in_the_middle_of_the_evidence():
 
 def test_words_speak_for_a_text_that_no_vector_speaks_for():
     unknown, all_words = np.array([np.nan]), np.array([1.0])
-    assert chance(unknown, all_words, words_only=np.array([True])) > 0.9 > chance(unknown, all_words, words_only=np.array([False]))
+    assert (
+        chance(unknown, all_words, words_only=np.array([True]))
+        > 0.9
+        > chance(unknown, all_words, words_only=np.array([False]))
+    )
 
 
 def test_coverage_counts_content_words_in_their_common_forms():
-    assert coverage("when does Alex like to meet?", ["Alex prefers morning meetings.", "Bo does not."]).tolist() == [2 / 3, 0.0]
+    assert coverage(
+        "when does Alex like to meet?", ["Alex prefers morning meetings.", "Bo does not."]
+    ).tolist() == [2 / 3, 0.0]
     assert coverage("what was it?", ["anything"]) == 0.0
-    for said, asked in (("We release weekly", "releases"), ("the query", "queries"), ("it stopped", "stops"), ("no deploys", "deployed")):
+    for said, asked in (
+        ("We release weekly", "releases"),
+        ("the query", "queries"),
+        ("it stopped", "stops"),
+        ("no deploys", "deployed"),
+    ):
         assert coverage(asked, [said]) == 1.0
 
 

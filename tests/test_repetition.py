@@ -27,7 +27,9 @@ def soon(monkeypatch):
 
 
 async def again(core: Core, at: datetime, content: str = RULE, **args) -> Memory:
-    made = Envelope(id=uuid4().hex, kind="memory", at=at, scope=SCOPE, source="test", args={"content": content, **args})
+    made = Envelope(
+        id=uuid4().hex, kind="memory", at=at, scope=SCOPE, source="test", args={"content": content, **args}
+    )
     added = await core.writer.write(made)
     return (await core.store.get(Memory, [added.id]))[added.id]
 
@@ -55,7 +57,14 @@ async def test_a_fact_said_again_on_another_day_or_in_another_session_is_more_im
 
 async def test_repetition_is_replayed_to_the_same_importance(core: Core, now):
     await again(core, now)
-    made = Envelope(id=uuid4().hex, kind="memory", at=now + timedelta(days=1), scope=SCOPE, source="mcp", args={"content": RULE})
+    made = Envelope(
+        id=uuid4().hex,
+        kind="memory",
+        at=now + timedelta(days=1),
+        scope=SCOPE,
+        source="mcp",
+        args={"content": RULE},
+    )
     for _ in range(3):
         spool.write(core.home, made.model_dump(mode="json"))
         await core.writer.drain()
@@ -65,7 +74,9 @@ async def test_repetition_is_replayed_to_the_same_importance(core: Core, now):
 
 
 @given(st.floats(0, 10), st.lists(st.sampled_from("abcdefghijklmnopqrstuvwxyz"), max_size=60))
-def test_importance_rises_by_occasions_up_to_its_bound_and_never_falls(given_importance: float, sessions: list[str]):
+def test_importance_rises_by_occasions_up_to_its_bound_and_never_falls(
+    given_importance: float, sessions: list[str]
+):
     at = datetime.fromisoformat("2026-03-05T12:00:00Z")
     known = Memory(
         id="mem_1", root_id="mem_1", scope=SCOPE, partition_id="mem_semantic", source="test", content=RULE, content_hash="",
@@ -75,7 +86,9 @@ def test_importance_rises_by_occasions_up_to_its_bound_and_never_falls(given_imp
     for session in sessions:
         known = said_again(known, session, at)
     bound = max(MOST, before.importance_score)
-    assert known.importance_score == pytest.approx(min(bound, before.importance_score + 0.5 * len(set(sessions))), abs=1e-9)
+    assert known.importance_score == pytest.approx(
+        min(bound, before.importance_score + 0.5 * len(set(sessions))), abs=1e-9
+    )
     assert len(known.occasions) <= 16
 
 
@@ -95,7 +108,12 @@ async def test_a_fact_said_again_in_other_words_is_linked_and_related_shows_each
 
 
 async def test_a_number_a_negation_or_a_name_makes_two_facts(core: Core):
-    for content in ("The API listens on port 8080.", "The API listens on port 8081.", "We use tabs here.", "We do not use tabs here."):
+    for content in (
+        "The API listens on port 8080.",
+        "The API listens on port 8081.",
+        "We use tabs here.",
+        "We do not use tabs here.",
+    ):
         await fact(core, content)
         await embedded(core)
     assert all(row.alike == () for row in (await settled(core)).values())
@@ -106,7 +124,12 @@ SWEEP = "The nightly job `sweep_parts` deletes what is older than 48 hours; I no
 
 async def test_a_turn_that_was_said_before_in_another_session_is_linked_to_it(core: Core):
     first = await turn(core, "monday", user="What happens to unfinished uploads?", assistant=SWEEP)
-    await turn(core, "monday", user="And the thumbnails of deleted pictures?", assistant="They are removed with the picture.")
+    await turn(
+        core,
+        "monday",
+        user="And the thumbnails of deleted pictures?",
+        assistant="They are removed with the picture.",
+    )
     second = await turn(core, "friday", user="what happens to unfinished uploads", assistant=SWEEP)
     await settled(core)
     rows = await core.store.get(Turn, [first.id, second.id])
@@ -121,7 +144,9 @@ async def test_a_turn_that_was_said_before_in_another_session_is_linked_to_it(co
 
 async def test_turns_that_differ_in_a_number_are_not_linked(core: Core):
     await turn(core, "monday", user="What happens to unfinished uploads?", assistant=SWEEP)
-    await turn(core, "friday", user="What happens to unfinished uploads?", assistant=SWEEP.replace("48", "72"))
+    await turn(
+        core, "friday", user="What happens to unfinished uploads?", assistant=SWEEP.replace("48", "72")
+    )
     await settled(core)
     assert not any(row.alike for row in await core.store.select(Turn, "true"))
 

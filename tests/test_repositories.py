@@ -32,9 +32,16 @@ def test_a_url_is_normal_without_scheme_credentials_and_suffix(url: str, normal:
     assert normal_url(url, "/home/base") == normal
 
 
-@given(st.from_regex(r"[a-z]{1,9}\.[a-z]{2,3}", fullmatch=True), st.from_regex(r"[A-Za-z0-9_-]{1,9}/[A-Za-z0-9_-]{1,9}", fullmatch=True))
+@given(
+    st.from_regex(r"[a-z]{1,9}\.[a-z]{2,3}", fullmatch=True),
+    st.from_regex(r"[A-Za-z0-9_-]{1,9}/[A-Za-z0-9_-]{1,9}", fullmatch=True),
+)
 def test_the_scp_form_and_the_url_form_are_one(host: str, path: str) -> None:
-    assert normal_url(f"git@{host}:{path}.git", "/") == normal_url(f"ssh://git@{host}/{path}", "/") == f"{host}/{path}"
+    assert (
+        normal_url(f"git@{host}:{path}.git", "/")
+        == normal_url(f"ssh://git@{host}/{path}", "/")
+        == f"{host}/{path}"
+    )
 
 
 @pytest.mark.parametrize(

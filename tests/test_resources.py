@@ -19,7 +19,14 @@ async def test_resources_give_the_whole_text_under_a_line_that_says_where_it_is_
     assert [str(each.uri) for each in (await client.list_resources()).resources] == ["scrubjay://profile"]
     long = "The zebra is striped. " * 200
     turn, _ = await call(
-        client, "record_turn", session_id="s", user=long, assistant="Yes.", files=["a.py"], tools=["Read"], ts="2026-03-01"
+        client,
+        "record_turn",
+        session_id="s",
+        user=long,
+        assistant="Yes.",
+        files=["a.py"],
+        tools=["Read"],
+        ts="2026-03-01",
     )
     fact, _ = await call(client, "add_memory", content="Zebras are striped.")
     document, _ = await call(client, "add_document", content=GUIDE)
@@ -32,7 +39,12 @@ async def test_resources_give_the_whole_text_under_a_line_that_says_where_it_is_
         whole[kind] = content.text
     head, _, body = whole["turn"].partition("\n")
     assert head == f"[turn 0 of session s · 2026-03-01 00:00 · {SCOPE}]"
-    assert long.strip() in body and "assistant:\nYes." in body and "files: a.py" in body and "tools: Read" in body
+    assert (
+        long.strip() in body
+        and "assistant:\nYes." in body
+        and "files: a.py" in body
+        and "tools: Read" in body
+    )
     assert whole["memory"].endswith("\nZebras are striped.") and SCOPE in whole["memory"].partition("\n")[0]
     assert whole["document"].endswith(GUIDE)
 

@@ -13,7 +13,9 @@ def test_a_plain_question_is_asked_with_and_without_its_wording():
 
 
 def test_the_parts_of_a_question_are_asked_by_themselves():
-    assert "how often does the walrus queue drain" in rewrites("How big is the zebra cache, and how often does the walrus queue drain?")
+    assert "how often does the walrus queue drain" in rewrites(
+        "How big is the zebra cache, and how often does the walrus queue drain?"
+    )
 
 
 def test_what_a_question_names_is_asked_for_alone():

@@ -8,9 +8,17 @@ from hypothesis import strategies as st
 from scrubjay.text.summary import ROLLING_LIMIT, rolling_summary, summarise
 
 TURNS = [
-    ("How do we name the clock function?", "We decided to rename tick() to advance(), because the scheduler has a tick.", ["src/clock.py"]),
+    (
+        "How do we name the clock function?",
+        "We decided to rename tick() to advance(), because the scheduler has a tick.",
+        ["src/clock.py"],
+    ),
     ("thanks", "You're welcome!", []),
-    ("Why is the login slow?", "The root cause was a missing index on users.email. It takes 3 ms now.", ["src/login.py", "src/clock.py"]),
+    (
+        "Why is the login slow?",
+        "The root cause was a missing index on users.email. It takes 3 ms now.",
+        ["src/login.py", "src/clock.py"],
+    ),
 ]
 SUMMARIES = [summarise(user, assistant, files=files) for user, assistant, files in TURNS]
 
@@ -25,11 +33,15 @@ def test_it_tells_what_was_asked_what_was_decided_and_the_most_touched_files_fir
 
 
 def test_where_nothing_was_decided_it_tells_what_was_answered():
-    assert rolling_summary(["Asked: what is two and two?\nAnswered: Two and two make four."]).endswith("Answered: Two and two make four.")
+    assert rolling_summary(["Asked: what is two and two?\nAnswered: Two and two make four."]).endswith(
+        "Answered: Two and two make four."
+    )
 
 
 def test_a_summary_that_a_caller_wrote_counts_as_an_answer():
-    assert rolling_summary(["The parser was moved: it stands in core/parse.py now."]).startswith("Answered: The parser was moved: it")
+    assert rolling_summary(["The parser was moved: it stands in core/parse.py now."]).startswith(
+        "Answered: The parser was moved: it"
+    )
 
 
 def test_nothing_said_gives_nothing():

@@ -14,7 +14,11 @@ from scrubjay.store.store import Store
 
 letters = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=30)
 moments = st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st.just(UTC))
-flat = st.dictionaries(letters, st.one_of(letters, st.booleans(), st.integers(-(2**50), 2**50), st.lists(letters, max_size=3)), max_size=4)
+flat = st.dictionaries(
+    letters,
+    st.one_of(letters, st.booleans(), st.integers(-(2**50), 2**50), st.lists(letters, max_size=3)),
+    max_size=4,
+)
 maybe = st.one_of(st.none(), letters)
 
 

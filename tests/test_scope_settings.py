@@ -19,8 +19,12 @@ from scrubjay.home.scope_settings import MOST_BUCKETS, ScopeBook, ScopeSettings
 async def test_what_is_said_of_a_scope_is_there_after_a_restart(home: Home, now: datetime) -> None:
     book = ScopeBook(home)
     await book.change("alex", lambda held: replace(held, supporting_context="Alex teaches maths."), now)
-    held = await book.change("alex", lambda held: held.with_buckets({"goals": "What Alex wants"}), now + timedelta(days=1))
-    assert held.supporting_context == "Alex teaches maths." and dict(held.buckets) == {"goals": "What Alex wants"}
+    held = await book.change(
+        "alex", lambda held: held.with_buckets({"goals": "What Alex wants"}), now + timedelta(days=1)
+    )
+    assert held.supporting_context == "Alex teaches maths." and dict(held.buckets) == {
+        "goals": "What Alex wants"
+    }
     assert (held.created_at, held.updated_at) == (now, now + timedelta(days=1))
     assert ScopeBook(home).of("alex") == held
     assert os.stat(home.scope_settings).st_mode & 0o077 == 0
@@ -34,7 +38,9 @@ def test_nothing_is_said_of_a_scope_that_nobody_named(home: Home) -> None:
 async def test_changes_at_the_same_moment_all_count(home: Home, now: datetime) -> None:
     book = ScopeBook(home)
     names = [f"bucket {n}" for n in range(20)]
-    await asyncio.gather(*(book.change("alex", lambda held, name=name: held.with_buckets({name: ""}), now) for name in names))
+    await asyncio.gather(
+        *(book.change("alex", lambda held, name=name: held.with_buckets({name: ""}), now) for name in names)
+    )
     assert set(book.of("alex").buckets) == set(names) == set(ScopeBook(home).of("alex").buckets)
 
 
@@ -54,11 +60,19 @@ def test_a_bucket_that_is_not_there_is_taken_away_without_a_word() -> None:
 
 async def test_a_merge_keeps_what_the_staying_scope_says(home: Home, now: datetime) -> None:
     book = ScopeBook(home)
-    await book.change("old", lambda held: ScopeSettings(name="Old", supporting_context="of old", buckets={"a": "old", "b": "old"}), now)
+    await book.change(
+        "old",
+        lambda held: ScopeSettings(name="Old", supporting_context="of old", buckets={"a": "old", "b": "old"}),
+        now,
+    )
     await book.change("new", lambda held: ScopeSettings(name="New", buckets={"b": "new"}), now)
     await book.merge("old", "new")
     kept = book.of("new")
-    assert (kept.name, kept.supporting_context, dict(kept.buckets)) == ("New", "of old", {"b": "new", "a": "old"})
+    assert (kept.name, kept.supporting_context, dict(kept.buckets)) == (
+        "New",
+        "of old",
+        {"b": "new", "a": "old"},
+    )
     assert book.of("old") == ScopeSettings() and set(ScopeBook(home).all()) == {"new"}
 
 
@@ -98,7 +112,9 @@ async def test_a_removed_scope_is_said_nothing_of(home: Home, now: datetime) -> 
         {"buckets": {"a": "x" * 2_001}},
     ],
 )
-async def test_too_much_is_refused_and_changes_nothing(home: Home, now: datetime, too_much: dict[str, object]) -> None:
+async def test_too_much_is_refused_and_changes_nothing(
+    home: Home, now: datetime, too_much: dict[str, object]
+) -> None:
     book = ScopeBook(home)
     await book.change("alex", lambda held: replace(held, name="Alex"), now)
     with pytest.raises(InputError):
@@ -114,7 +130,9 @@ async def test_a_disk_that_refuses_leaves_everything_as_it_was(home: Home, now: 
     assert book.of("alex") == ScopeSettings()
 
 
-@pytest.mark.parametrize("damaged", [b"{", b"[]", b'{"scopes": {"alex": {"name": 1}}}', b"\xff", b'{"scopes": {"a": 1}}'])
+@pytest.mark.parametrize(
+    "damaged", [b"{", b"[]", b'{"scopes": {"alex": {"name": 1}}}', b"\xff", b'{"scopes": {"a": 1}}']
+)
 def test_a_damaged_file_is_kept_aside_and_stops_nothing(home: Home, damaged: bytes) -> None:
     with open(home.scope_settings, "wb") as file:
         file.write(damaged)

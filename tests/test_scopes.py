@@ -51,7 +51,11 @@ def test_a_project_is_named_after_its_repository(home: Home, tmp_path: Path) -> 
 def test_a_folder_deep_in_a_repository_has_its_scope(home: Home, tmp_path: Path) -> None:
     top = repository(tmp_path / "jay")
     (top / "src" / "engine").mkdir(parents=True)
-    assert scope_of(home, str(top / "src" / "engine")) == scope_of(home, str(top)) == scope_of(home, str(top / "not" / "there" / "yet"))
+    assert (
+        scope_of(home, str(top / "src" / "engine"))
+        == scope_of(home, str(top))
+        == scope_of(home, str(top / "not" / "there" / "yet"))
+    )
 
 
 def test_what_is_no_project_is_the_users_own(home: Home, tmp_path: Path) -> None:
@@ -81,8 +85,16 @@ def test_a_submodule_and_a_nested_repository_are_projects_of_their_own(home: Hom
 
 
 def test_clones_of_one_origin_share_a_scope_however_it_is_spelled(home: Home, tmp_path: Path) -> None:
-    spellings = [ORIGIN, "git@github.com:corvid/jay.git", "ssh://git@GitHub.com:22/corvid/jay", "https://jay:pw@github.com/corvid/jay/"]
-    found = {scope_of(home, str(repository(tmp_path / f"clone{at}", origin))) for at, origin in enumerate(spellings)}
+    spellings = [
+        ORIGIN,
+        "git@github.com:corvid/jay.git",
+        "ssh://git@GitHub.com:22/corvid/jay",
+        "https://jay:pw@github.com/corvid/jay/",
+    ]
+    found = {
+        scope_of(home, str(repository(tmp_path / f"clone{at}", origin)))
+        for at, origin in enumerate(spellings)
+    }
     assert len(found) == 1
     assert "pw" not in Path(home.scopes).read_text()
 
@@ -116,13 +128,18 @@ def test_a_copy_beside_the_original_is_a_project_of_its_own(home: Home, tmp_path
 
 
 @pytest.mark.parametrize("seen_first", ["moved", "new"])
-def test_a_new_repository_where_one_stood_never_inherits_its_memory(home: Home, tmp_path: Path, seen_first: str) -> None:
+def test_a_new_repository_where_one_stood_never_inherits_its_memory(
+    home: Home, tmp_path: Path, seen_first: str
+) -> None:
     top = repository(tmp_path / "jay")
     first = scope_of(home, str(top))
     top.rename(tmp_path / "old-jay")
     repository(top, first="Begin again")
     places = [tmp_path / "old-jay", top]
-    seen = {place.name: scope_of(home, str(place)) for place in (places if seen_first == "moved" else reversed(places))}
+    seen = {
+        place.name: scope_of(home, str(place))
+        for place in (places if seen_first == "moved" else reversed(places))
+    }
     assert seen["jay"] != first
     assert seen["old-jay"] == first
 
@@ -151,11 +168,11 @@ def test_without_a_writable_book_the_name_is_the_same(tmp_path: Path) -> None:
 
 
 def test_a_book_that_is_held_for_long_does_not_hold_a_hook(home: Home, tmp_path: Path) -> None:
-    holder = (
-        "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX); print('held', flush=True); sys.stdin.read()"
-    )
+    holder = "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX); print('held', flush=True); sys.stdin.read()"
     lock = os.path.join(home.root, "scopes.lock")
-    with subprocess.Popen([sys.executable, "-c", holder, lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", holder, lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
         assert process.stdout and process.stdout.readline() == b"held\n"
         assert NAME.fullmatch(scope_of(home, str(repository(tmp_path / "jay"))))
         assert known(home) == []
@@ -178,7 +195,10 @@ def test_many_first_sights_at_once_all_end_up_in_the_book(home: Home, tmp_path: 
         "scopes.LOCK_WAIT_S = 20.0  # a hook gives up earlier, as on a machine that is busy with other tests\n"
         "print(scopes.scope_of(Home(sys.argv[1]), sys.argv[2]))"
     )
-    started = [subprocess.Popen([sys.executable, "-c", code, home.root, str(top)], stdout=subprocess.PIPE, text=True) for top in tops]
+    started = [
+        subprocess.Popen([sys.executable, "-c", code, home.root, str(top)], stdout=subprocess.PIPE, text=True)
+        for top in tops
+    ]
     found = {process.communicate(timeout=30)[0].strip() for process in started}
     assert {entry["scope"] for entry in known(home)} == found
     assert len(found) == 6
@@ -191,7 +211,13 @@ def test_a_merged_scope_means_the_other_from_then_on(home: Home, tmp_path: Path)
     merge(home, new, third)
     assert scope_of(home, str(tmp_path / "old")) == third
     assert [entry["merged_into"] for entry in known(home) if entry["scope"] == old] == [new]
-    for one, other in ((third, old), (third, third), (old, "repo_never__seen"), ("repo_never__seen", new), (USER_SCOPE, new)):
+    for one, other in (
+        (third, old),
+        (third, third),
+        (old, "repo_never__seen"),
+        ("repo_never__seen", new),
+        (USER_SCOPE, new),
+    ):
         with pytest.raises(InputError):
             merge(home, one, other)
 

@@ -32,19 +32,33 @@ def soon(monkeypatch):
 
 
 async def session(core: Core, name: str, count: int, *, first: int = 0, **args) -> list[str]:
-    said = [(f"Why does module {n} fail in zebra{n}.py?", f"We decided to rename part {n} because of the parser.") for n in range(count)]
+    said = [
+        (f"Why does module {n} fail in zebra{n}.py?", f"We decided to rename part {n} because of the parser.")
+        for n in range(count)
+    ]
     return [
-        (await turn(core, name, user=user, assistant=answer, turn=first + n, **args)).id for n, (user, answer) in enumerate(said, first)
+        (await turn(core, name, user=user, assistant=answer, turn=first + n, **args)).id
+        for n, (user, answer) in enumerate(said, first)
     ]
 
 
 async def touched(core: Core, number: int, file: str) -> None:
     """A known turn turns out to have touched a file too."""
-    await turn(core, "s", turn=number, assistant=f"We decided to rename part {number} because of the parser.", files=[file])
+    await turn(
+        core,
+        "s",
+        turn=number,
+        assistant=f"We decided to rename part {number} because of the parser.",
+        files=[file],
+    )
 
 
 async def forget_all(core: Core, ids: list[str]) -> None:
-    await core.writer.write(envelope("forget", ForgetRecords(ids=ids), id=uuid4().hex, scope=SCOPE, source="test", at=core.clock()))
+    await core.writer.write(
+        envelope(
+            "forget", ForgetRecords(ids=ids), id=uuid4().hex, scope=SCOPE, source="test", at=core.clock()
+        )
+    )
 
 
 async def summaries(core: Core, until: Callable[[list[Memory]], bool] = bool) -> list[Memory]:
@@ -52,7 +66,9 @@ async def summaries(core: Core, until: Callable[[list[Memory]], bool] = bool) ->
     async with asyncio.timeout(20):
         while True:
             await core.writer.settle()
-            found = await core.store.select(Memory, sql.both(sql.equal("source", SUMMARY), "forgotten_at IS NULL"))
+            found = await core.store.select(
+                Memory, sql.both(sql.equal("source", SUMMARY), "forgotten_at IS NULL")
+            )
             if until(found) and not core.consolidation.waiting and not core.writer.pending:
                 return sorted(found, key=lambda row: row.turn or 0)
             await asyncio.sleep(0.01)
@@ -66,8 +82,16 @@ async def test_every_twenty_turns_give_one_summary_with_its_sources(core: Core):
     ids = await session(core, "s", 2 * EVERY + 5)
     first, second = await summaries(core, lambda found: len(found) == 2)
     assert (first.parent_ids, second.parent_ids) == (tuple(ids[:EVERY]), tuple(ids[EVERY : 2 * EVERY]))
-    assert (first.relation, first.session_id, first.turn, first.partition_id) == ("derives", "s", EVERY - 1, "mem_episodic")
-    assert first.content.startswith("Session of 2026-03-05, turns 0 to 19.\nAsked: ") and "Decided: We decided to rename" in first.content
+    assert (first.relation, first.session_id, first.turn, first.partition_id) == (
+        "derives",
+        "s",
+        EVERY - 1,
+        "mem_episodic",
+    )
+    assert (
+        first.content.startswith("Session of 2026-03-05, turns 0 to 19.\nAsked: ")
+        and "Decided: We decided to rename" in first.content
+    )
     assert len(first.content) < 1_100
 
 
@@ -97,7 +121,11 @@ async def test_turns_that_people_said_to_each_other_have_none(core: Core):
 
 async def test_a_turn_of_which_the_summary_alone_is_kept_gives_only_that(core: Core, now):
     for n in range(EVERY):
-        said = {"user": f"What of {SECRET} {n}?", "assistant": f"Part {n}.", "summary": f"Answered: We decided on part {n}."}
+        said = {
+            "user": f"What of {SECRET} {n}?",
+            "assistant": f"Part {n}.",
+            "summary": f"Answered: We decided on part {n}.",
+        }
         made = Envelope(
             id=f"envelope_{n:04d}",
             kind="turn",
@@ -124,7 +152,13 @@ async def test_a_turn_that_is_completed_later_changes_its_summary_in_place(core:
 
 async def test_a_forgotten_turn_leaves_its_summary_at_once_and_comes_back_with_it(core: Core):
     ids = await session(core, "s", EVERY - 1)
-    ids.append((await turn(core, "s", user=f"Where is {SECRET}?", assistant=f"We decided to keep {SECRET} in the vault.")).id)
+    ids.append(
+        (
+            await turn(
+                core, "s", user=f"Where is {SECRET}?", assistant=f"We decided to keep {SECRET} in the vault."
+            )
+        ).id
+    )
     (before,) = await summaries(core)
     assert SECRET in before.content
     await forget(core, ids[-1])
@@ -149,7 +183,13 @@ async def test_a_summary_of_nothing_but_forgotten_turns_is_forgotten(core: Core)
 @pytest.mark.parametrize("all_of_them", [False, True], ids=["one turn", "every turn"])
 async def test_a_purged_turn_stands_in_no_file_of_its_summary(core: Core, all_of_them: bool):
     ids = await session(core, "s", EVERY - 1)
-    ids.append((await turn(core, "s", user=f"Where is {SECRET}?", assistant=f"We decided to keep {SECRET} in the vault.")).id)
+    ids.append(
+        (
+            await turn(
+                core, "s", user=f"Where is {SECRET}?", assistant=f"We decided to keep {SECRET} in the vault."
+            )
+        ).id
+    )
     assert SECRET in (await summaries(core))[0].content
     await embedded(core)
     await forget_all(core, ids if all_of_them else ids[-1:])
@@ -171,11 +211,15 @@ async def test_one_that_the_user_forgot_or_rewrote_stays_so(core: Core):
     await quiet(core)
     assert (await core.find(first.id)).content == first.content
     assert (await core.find(second.id)).content == second.content
-    assert texts(await search(core, "parser renamed", include_turns=False)) == ["In this session the parser was renamed."]
+    assert texts(await search(core, "parser renamed", include_turns=False)) == [
+        "In this session the parser was renamed."
+    ]
     assert own.version == 2
 
 
-async def test_an_engine_that_died_before_it_came_to_it_makes_it_after_its_next_start(home: Home, clock, monkeypatch):
+async def test_an_engine_that_died_before_it_came_to_it_makes_it_after_its_next_start(
+    home: Home, clock, monkeypatch
+):
     monkeypatch.setattr(consolidation, "QUIET_SECONDS", 3_600.0)
     first = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
     await session(first, "s", EVERY)

@@ -17,7 +17,16 @@ from hypothesis import strategies as st
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home.capture import DEFAULT, policy
 from scrubjay.home.paths import open_home
-from scrubjay.home.settings import Settings, capture_view, captured_since, change, describe, in_store, load, write_capture
+from scrubjay.home.settings import (
+    Settings,
+    capture_view,
+    captured_since,
+    change,
+    describe,
+    in_store,
+    load,
+    write_capture,
+)
 
 HAND_WRITTEN = """# my own notes
 
@@ -119,7 +128,14 @@ def test_a_typed_value_is_stored_and_read_back(path: str, key: str, text: str, v
 
 
 @pytest.mark.parametrize(
-    ("key", "text"), [("idle_minutes", "soon"), ("idle_minutes", "5\nmodel = 3"), ("inject", "maybe"), ("roots", "here"), ("roots", "[1]")]
+    ("key", "text"),
+    [
+        ("idle_minutes", "soon"),
+        ("idle_minutes", "5\nmodel = 3"),
+        ("inject", "maybe"),
+        ("roots", "here"),
+        ("roots", "[1]"),
+    ],
 )
 def test_a_value_that_is_not_possible_leaves_the_file_alone(path: str, key: str, text: str) -> None:
     write(path, "min_length = 3\n")
@@ -135,7 +151,10 @@ def test_changing_a_setting_keeps_every_other_line(path: str) -> None:
     change(path, "idle_minutes", "5")
     assert Path(path).read_text() == text.replace("= 30", "= 5")
     change(path, "excluded", "/a")
-    assert Path(path).read_text() == '# my own notes\n\nidle_minutes = 5  # "long" lunch\nexcluded = ["/a"]  # end\n\n'
+    assert (
+        Path(path).read_text()
+        == '# my own notes\n\nidle_minutes = 5  # "long" lunch\nexcluded = ["/a"]  # end\n\n'
+    )
     change(path, "paused", "true")
     assert Path(path).read_text().endswith("# end\n\npaused = true\n")
 
@@ -188,7 +207,14 @@ def test_hooks_see_only_what_they_need(tmp_path: Path, now: datetime) -> None:
     write_capture(home, settings, now)
     with open(home.capture, encoding="utf-8") as file:
         view = json.load(file)
-    assert view == {"capture": "off", "min_length": 10, "paused": False, "excluded": ["/a"], "inject": False, "since": None}
+    assert view == {
+        "capture": "off",
+        "min_length": 10,
+        "paused": False,
+        "excluded": ["/a"],
+        "inject": False,
+        "since": None,
+    }
     assert capture_view(settings).items() <= view.items()
     assert policy(view).capture == "off"
     assert policy(capture_view(Settings())) == DEFAULT
@@ -213,7 +239,12 @@ def test_every_setting_is_described_in_one_sentence() -> None:
 
 def test_reading_settings_loads_no_third_party() -> None:
     code = "import scrubjay.home.settings, sys; print(sorted({'pydantic', 'numpy', 'lancedb', 'mcp'} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
+    )
 
 
 @pytest.mark.parametrize("store", ["s3://bucket", "s3://my.bucket/team/a=b/", "none"])
@@ -224,7 +255,16 @@ def test_a_store_is_a_bucket_or_the_homes_own_folder(path: str, store: str) -> N
 
 
 @pytest.mark.parametrize(
-    "store", ["db://name", "s3:/bucket", "s3://B", "/a/folder", "gs://bucket", "s3://bucket/x?y", "s3://bucket/../x y"]
+    "store",
+    [
+        "db://name",
+        "s3:/bucket",
+        "s3://B",
+        "/a/folder",
+        "gs://bucket",
+        "s3://bucket/x?y",
+        "s3://bucket/../x y",
+    ],
 )
 def test_no_other_store_is_possible(path: str, store: str) -> None:
     with pytest.raises(InputError, match="give s3://bucket/prefix, or none"):

@@ -23,11 +23,18 @@ from scrubjay.store.tables import ALWAYS, connect
 
 async def test_a_bucket_that_is_not_there_is_said_in_a_sentence(place: str, tmp_path: Path):
     settings = Settings(store="s3://no-such-bucket/x")
-    with pytest.raises(StoreError, match=r"s3://no-such-bucket/x cannot be reached: .*\(NoSuchBucket\)\. Look at the name of the bucket"):
-        await open_core(open_home(str(tmp_path / "home")), settings, utc_now, lambda *_, **__: HashingEncoder())
+    with pytest.raises(
+        StoreError,
+        match=r"s3://no-such-bucket/x cannot be reached: .*\(NoSuchBucket\)\. Look at the name of the bucket",
+    ):
+        await open_core(
+            open_home(str(tmp_path / "home")), settings, utc_now, lambda *_, **__: HashingEncoder()
+        )
 
 
-async def test_a_server_that_does_not_answer_is_said_in_a_sentence(place: str, monkeypatch: pytest.MonkeyPatch):
+async def test_a_server_that_does_not_answer_is_said_in_a_sentence(
+    place: str, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("AWS_ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(StoreError, match="cannot be reached: Connection refused"):
         await open_at(place, dim=64)
@@ -36,7 +43,9 @@ async def test_a_server_that_does_not_answer_is_said_in_a_sentence(place: str, m
 async def test_the_lease_has_one_holder_and_goes_on_only_when_its_beat_stops(place: str):
     now = time.monotonic()
     notes = [await open_notes(await connect(place, fresh=ALWAYS)) for _ in range(4)]
-    leases = [Lease(each, f"engine-{number}", seconds=10, clock=lambda: now) for number, each in enumerate(notes)]
+    leases = [
+        Lease(each, f"engine-{number}", seconds=10, clock=lambda: now) for number, each in enumerate(notes)
+    ]
     assert sorted(await asyncio.gather(*(lease.keep() for lease in leases))) == [False, False, False, True]
     holder = next(lease for lease in leases if lease.valid)
     other = next(lease for lease in leases if not lease.valid)

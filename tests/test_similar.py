@@ -20,8 +20,14 @@ async def test_the_same_in_other_words_is_kept_and_named(core: Core):
     first = await fact(core, "Run `make lint` before every commit.")
     await embedded(core)
     second = await fact(core, "Before every commit, run `make lint`.")
-    assert (second.action, [(hit.id, hit.reason) for hit in second.similar]) == ("stored", [(first.id, "known")])
-    assert second.note == f"This is already known as {first.id} in other words; both are kept. Forget one of them if it adds nothing."
+    assert (second.action, [(hit.id, hit.reason) for hit in second.similar]) == (
+        "stored",
+        [(first.id, "known")],
+    )
+    assert (
+        second.note
+        == f"This is already known as {first.id} in other words; both are kept. Forget one of them if it adds nothing."
+    )
     await core.writer.settle()
     assert await core.store.count(Memory) == 2
 
@@ -36,12 +42,17 @@ async def test_the_same_in_other_words_is_kept_and_named(core: Core):
         ("We use npm in the web folder.", "We use pnpm in the web folder."),
     ],
 )
-async def test_one_that_differs_in_a_number_a_name_or_a_negation_may_be_an_update(core: Core, old: str, new: str, settled: bool):
+async def test_one_that_differs_in_a_number_a_name_or_a_negation_may_be_an_update(
+    core: Core, old: str, new: str, settled: bool
+):
     first = await fact(core, old)
     if settled:
         await embedded(core)
     second = await fact(core, new)
-    assert (second.action, [(hit.id, hit.reason) for hit in second.similar]) == ("stored", [(first.id, "update")])
+    assert (second.action, [(hit.id, hit.reason) for hit in second.similar]) == (
+        "stored",
+        [(first.id, "update")],
+    )
     assert second.note.startswith(f"This may update {first.id}; both are kept.")
 
 
@@ -86,5 +97,11 @@ async def test_the_text_of_the_answer_says_what_can_be_done(client: Client):
     second, text = await call(client, "add_memory", content="The API listens on port 8081.")
     assert text.startswith(f"Saved {second['id']}. This may update {first['id']}; both are kept.")
     assert "> The API listens on port 8080." in text and second["note"] in text
-    third, text = await call(client, "add_memory", content="The API listens on port 8081.", updates=[first["id"]])
-    assert (third["action"], third["id"], third["version"]) == ("updated", second["id"], 2) and text == f"Updated {second['id']}."
+    third, text = await call(
+        client, "add_memory", content="The API listens on port 8081.", updates=[first["id"]]
+    )
+    assert (third["action"], third["id"], third["version"]) == (
+        "updated",
+        second["id"],
+        2,
+    ) and text == f"Updated {second['id']}."

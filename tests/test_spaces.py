@@ -14,7 +14,9 @@ from scrubjay.encoders import DRIFT_LIMIT, Space, canary_vectors, drift, open_en
 from scrubjay.encoders.bundled import bundled_folder
 from scrubjay.encoders.folder import Prompts, effective_prompts, own_prompts
 
-SPACE = Space(model="bundled", weights="a" * 64, tokenizer="b" * 64, dim=384, pooling="mean", max_seq_length=256)
+SPACE = Space(
+    model="bundled", weights="a" * 64, tokenizer="b" * 64, dim=384, pooling="mean", max_seq_length=256
+)
 
 
 def test_a_space_keeps_its_identity_between_versions_of_scrubjay() -> None:
@@ -49,7 +51,10 @@ def test_a_space_is_frozen_and_survives_json() -> None:
 
 def test_an_encoder_with_another_prompt_has_another_space(tmp_path: Path) -> None:
     verdicts = tmp_path / "models.json"
-    plain, prompted = open_encoder(verdicts=verdicts), open_encoder(query_prompt="question: ", verdicts=verdicts)
+    plain, prompted = (
+        open_encoder(verdicts=verdicts),
+        open_encoder(query_prompt="question: ", verdicts=verdicts),
+    )
     assert plain.space.space_id != prompted.space.space_id
     assert drift(canary_vectors(plain), canary_vectors(prompted)) > DRIFT_LIMIT
     assert np.array_equal(prompted.embed_query("why?"), plain.embed_query("question: why?"))
@@ -88,7 +93,9 @@ def test_noise_of_a_runtime_is_tolerated_and_that_of_eight_bit_arithmetic_is_not
     canaries /= np.linalg.norm(canaries, axis=1, keepdims=True)
     noise = chance.standard_normal(canaries.shape).astype(np.float32) / np.sqrt(384)
     assert drift(canaries, canaries + 1e-4 * noise) < DRIFT_LIMIT  # 1 - cos of about 5e-9
-    assert drift(canaries, canaries + 0.1 * noise) > DRIFT_LIMIT  # about 5e-3, as measured for 8-bit arithmetic
+    assert (
+        drift(canaries, canaries + 0.1 * noise) > DRIFT_LIMIT
+    )  # about 5e-3, as measured for 8-bit arithmetic
 
 
 @pytest.mark.parametrize(
@@ -101,7 +108,9 @@ def test_noise_of_a_runtime_is_tolerated_and_that_of_eight_bit_arithmetic_is_not
         ({"prompts": {"query": "q: "}, "default_prompt_name": None}, Prompts("q: ", "")),
     ],
 )
-def test_a_models_own_prompts_are_chosen_as_sentence_transformers_does(settings: dict[str, object], expected: Prompts) -> None:
+def test_a_models_own_prompts_are_chosen_as_sentence_transformers_does(
+    settings: dict[str, object], expected: Prompts
+) -> None:
     assert own_prompts(settings) == expected
 
 
@@ -109,7 +118,11 @@ def test_a_models_own_prompts_are_chosen_as_sentence_transformers_does(settings:
     ("reference", "query", "document"),
     [
         ("BAAI/bge-small-en-v1.5@abc", "Represent this sentence for searching relevant passages: ", ""),
-        ("Snowflake/snowflake-arctic-embed-xs@abc", "Represent this sentence for searching relevant passages: ", ""),
+        (
+            "Snowflake/snowflake-arctic-embed-xs@abc",
+            "Represent this sentence for searching relevant passages: ",
+            "",
+        ),
         ("Snowflake/snowflake-arctic-embed-m-v2.0@abc", "", ""),
         ("intfloat/e5-base-v2@abc", "query: ", "passage: "),
         ("intfloat/multilingual-e5-small@abc", "query: ", "passage: "),

@@ -15,7 +15,9 @@ from scrubjay.home import spool
 from scrubjay.home.paths import Home, open_home
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
 )
 
 
@@ -35,7 +37,10 @@ def test_an_envelope_comes_back_as_it_was_written_and_is_the_owners_only(home: H
 @settings(max_examples=30)
 @given(args=st.dictionaries(st.text(), JSON))
 def test_any_json_survives_the_disk(home: Home, args: dict) -> None:
-    assert spool.read(spool.write(home, {"id": "roundtrip", "args": args})) == {"id": "roundtrip", "args": args}
+    assert spool.read(spool.write(home, {"id": "roundtrip", "args": args})) == {
+        "id": "roundtrip",
+        "args": args,
+    }
 
 
 def test_envelopes_wait_in_the_order_of_writing(home: Home) -> None:
@@ -89,4 +94,7 @@ def test_requests_to_reconcile_wait_apart_from_envelopes(home: Home) -> None:
     assert spool.requests(home) == [path]
     assert spool.read(path) == {"event": "session_start"}
     assert spool.pending(home) == []
-    assert stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode) & 0o077 == 0 or stat.S_IMODE(os.stat(home.root).st_mode) == 0o700
+    assert (
+        stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode) & 0o077 == 0
+        or stat.S_IMODE(os.stat(home.root).st_mode) == 0o700
+    )

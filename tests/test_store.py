@@ -63,12 +63,16 @@ async def test_writing_the_same_records_again_doubles_nothing(store: Store, now)
     assert (await store.count(Turn), await store.count_passages()) == (1, 1)
 
 
-async def test_a_rewritten_record_loses_the_passages_it_no_longer_has_and_keeps_the_vectors_of_the_others(store: Store, now):
+async def test_a_rewritten_record_loses_the_passages_it_no_longer_has_and_keeps_the_vectors_of_the_others(
+    store: Store, now
+):
     store.stage(Change(a_turn(now), (a_passage(now, "p_kept"), a_passage(now, "p_gone"))))
     await store.flush()
     vector = np.ones(64, dtype=np.float32) / 8
     await store.set_vectors({"p_kept": vector, "p_gone": vector, "p_never": vector}, "space")
-    store.stage(Change(a_turn(now, user="more"), (a_passage(now, "p_kept"), a_passage(now, "p_new")), rewritten=True))
+    store.stage(
+        Change(a_turn(now, user="more"), (a_passage(now, "p_kept"), a_passage(now, "p_new")), rewritten=True)
+    )
     await store.flush()
     rows = {row.id: row.space_id for row in await store.passages("true")}
     assert rows == {"p_kept": "space", "p_new": None}
@@ -103,7 +107,9 @@ async def test_turns_of_a_session_stand_in_order_of_their_start(store: Store, no
     from datetime import timedelta
 
     for number, minutes in ((0, 0), (1, 20), (2, 10)):
-        store.stage(Change(a_turn(now, f"turn_{number}", turn=number, started_at=now + timedelta(minutes=minutes))))
+        store.stage(
+            Change(a_turn(now, f"turn_{number}", turn=number, started_at=now + timedelta(minutes=minutes)))
+        )
     places = (await store.sessions.of([("s", "a")]))["s", "a"].places
     assert [place.turn for place in places] == [0, 2, 1]
     await store.flush()
@@ -123,7 +129,9 @@ async def test_a_failed_commit_leaves_everything_staged(store: Store, now, home:
     assert await store.count(Turn) == 1
 
 
-async def test_a_zero_byte_newest_manifest_is_set_aside_and_the_version_before_it_opens(store: Store, now, home: Home):
+async def test_a_zero_byte_newest_manifest_is_set_aside_and_the_version_before_it_opens(
+    store: Store, now, home: Home
+):
     store.stage(Change(a_turn(now)))
     await store.flush()
     store.stage(Change(a_turn(now, "turn_2", turn=1)))
@@ -158,7 +166,12 @@ async def test_a_new_generation_of_passages_replaces_the_old_one(store: Store, n
 
 
 @settings(max_examples=40)
-@given(value=st.one_of(st.text(max_size=20), st.sampled_from(["' OR 1=1 --", "'; drop", "\\'", '"', "`x`", "a' AND 'b", "\n", "%_"])))
+@given(
+    value=st.one_of(
+        st.text(max_size=20),
+        st.sampled_from(["' OR 1=1 --", "'; drop", "\\'", '"', "`x`", "a' AND 'b", "\n", "%_"]),
+    )
+)
 async def test_no_value_can_leave_its_literal(store: Store, now, value: str):
     value = value.replace("\x00", "")
     store.stage(Change(a_turn(now, "turn_real", session_id="real")))
@@ -169,7 +182,12 @@ async def test_no_value_can_leave_its_literal(store: Store, now, value: str):
 
 
 @settings(max_examples=40)
-@given(text=st.one_of(st.text(min_size=1, max_size=40), st.sampled_from(['"hello"', '"', "hello AND (", "*", "hello^2 ~", "\x00", "🐦"])))
+@given(
+    text=st.one_of(
+        st.text(min_size=1, max_size=40),
+        st.sampled_from(['"hello"', '"', "hello AND (", "*", "hello^2 ~", "\x00", "🐦"]),
+    )
+)
 async def test_no_query_text_can_break_the_word_leg(store: Store, now, text: str):
     await store.by_words(text, "true", 5)
 
@@ -218,5 +236,7 @@ async def test_the_newest_records_of_every_kind_come_first(store: Store, now):
 
 def test_what_lancedb_brings_for_its_cloud_alone_is_not_loaded():
     code = "import scrubjay.store.opening, sys; print(*sys.modules)"
-    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    modules = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
     assert not [name for name in modules if name.startswith("lance_namespace_urllib3_client.api")]

@@ -40,7 +40,9 @@ WORD = re.compile(rf"[^\W{IDEOGRAPHIC}]+")
 
 
 @given(st.none() | texts, st.none() | texts, names, names, st.integers(0, 1500))
-def test_a_summary_never_exceeds_its_limit(user: str | None, assistant: str | None, tools: list[str], files: list[str], limit: int) -> None:
+def test_a_summary_never_exceeds_its_limit(
+    user: str | None, assistant: str | None, tools: list[str], files: list[str], limit: int
+) -> None:
     assert len(summarise(user, assistant, tools=tools, files=files, limit=limit)) <= limit
 
 
@@ -62,9 +64,13 @@ def test_a_turn_in_which_something_was_said_has_a_summary(text: str) -> None:
 
 
 def test_what_was_asked_decided_and_touched_is_kept() -> None:
-    lines = summarise(QUESTION, ANSWER, tools=["Read", "Edit", "Read"], files=["db/pool.py", "tests/test_pool.py"]).split("\n")
+    lines = summarise(
+        QUESTION, ANSWER, tools=["Read", "Edit", "Read"], files=["db/pool.py", "tests/test_pool.py"]
+    ).split("\n")
     assert lines[0] == "Asked: Why do requests time out under load? Please fix it."
-    assert lines[1].startswith("Answered: The root cause was a pool of 5 connections in `db/pool.py`, because each worker holds two.")
+    assert lines[1].startswith(
+        "Answered: The root cause was a pool of 5 connections in `db/pool.py`, because each worker holds two."
+    )
     assert "We decided to raise it to 40 instead of adding a queue:" in lines[1]
     assert lines[2:] == ["Files: db/pool.py, tests/test_pool.py", "Tools: Read, Edit"]
 
@@ -89,15 +95,22 @@ def test_the_chosen_sentences_keep_their_order() -> None:
 
 def test_a_question_after_a_long_log_is_found() -> None:
     log = "\n".join(f"INFO request {n} took {n} ms." for n in range(200))
-    assert "Why is the third one slow?" in summarise(f"This is the log.\n\n{log}\n\nWhy is the third one slow?", "It waits.")
+    assert "Why is the third one slow?" in summarise(
+        f"This is the log.\n\n{log}\n\nWhy is the third one slow?", "It waits."
+    )
 
 
 def test_hard_wrapped_sentences_are_joined() -> None:
-    assert summarise("Move the cache\nto Redis,\r\nplease.", None) == "Asked: Move the cache to Redis, please."
+    assert (
+        summarise("Move the cache\nto Redis,\r\nplease.", None) == "Asked: Move the cache to Redis, please."
+    )
 
 
 def test_a_code_block_ends_the_sentence_before_it() -> None:
-    assert summarise(None, "It runs now\n```\ncode\n```\nTen tests pass") == "Answered: It runs now; Ten tests pass"
+    assert (
+        summarise(None, "It runs now\n```\ncode\n```\nTen tests pass")
+        == "Answered: It runs now; Ten tests pass"
+    )
     assert summarise(None, "It runs now\n```\ncode\n```\nTen tests pass", limit=30) == "Answered: It runs now"
 
 
@@ -119,6 +132,8 @@ def test_files_that_do_not_fit_are_counted() -> None:
 
 
 def test_other_languages_are_summarised_by_position() -> None:
-    summary = summarise("なぜ遅いのですか。", "接続数が足りません。" + "これは長い説明です。" * 100 + "四十に増やしました。")
+    summary = summarise(
+        "なぜ遅いのですか。", "接続数が足りません。" + "これは長い説明です。" * 100 + "四十に増やしました。"
+    )
     assert "なぜ遅いのですか。" in summary
     assert "接続数が足りません。" in summary

@@ -20,11 +20,15 @@ def test_an_edge_counts_the_records_that_carry_both_tags(tagged: list[tuple[str,
     for (left, right), count in graph.edges.items():
         assert left < right and count == sum({left, right} <= set(tags) for _, tags in tagged)
     for tag, count in graph.counts.items():
-        assert list(graph.carriers[tag]) == [id for id, tags in tagged if tag in tags] and count == len(graph.carriers[tag])
+        assert list(graph.carriers[tag]) == [id for id, tags in tagged if tag in tags] and count == len(
+            graph.carriers[tag]
+        )
 
 
 @given(tagged=TAGGED, start=st.sampled_from("abcdefgh"), end=st.sampled_from("abcdefgh"))
-def test_a_way_steps_from_neighbour_to_neighbour_and_is_the_shortest(tagged: list[tuple[str, list[str]]], start: str, end: str):
+def test_a_way_steps_from_neighbour_to_neighbour_and_is_the_shortest(
+    tagged: list[tuple[str, list[str]]], start: str, end: str
+):
     graph = tag_graph(tagged)
     way = graph.path(start, end)
     reached = [end in graph.around(start, depth) for depth in range(9)]

@@ -8,7 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.text.terms import PLAIN, STOP, _hidden_words, content_words, expand, mentioned, query_terms, quotes, without, words
+from scrubjay.text.terms import (
+    PLAIN,
+    STOP,
+    _hidden_words,
+    content_words,
+    expand,
+    mentioned,
+    query_terms,
+    quotes,
+    without,
+    words,
+)
 
 
 def added(text: str) -> set[str]:
@@ -41,7 +52,9 @@ def test_plain_prose_is_indexed_as_it_is(prose: list[str]) -> None:
 
 @given(st.text())
 def test_every_query_asks_for_words_that_its_own_text_has(text: str) -> None:
-    asked = {word for word in words(query_terms(text)) if not re.fullmatch(r"v\d+v\d+", word)}  # what looks like a number may be a version
+    asked = {
+        word for word in words(query_terms(text)) if not re.fullmatch(r"v\d+v\d+", word)
+    }  # what looks like a number may be a version
     assert asked <= set(words(expand(text)))
 
 
@@ -86,8 +99,12 @@ def test_code_words_are_opened(text: str, extra: set[str]) -> None:
     assert added(text) == extra
 
 
-@pytest.mark.parametrize("query", ["userProfileId", "user_profile_id", "UserProfileId", "user-profile-id", "user.profile.id"])
-@pytest.mark.parametrize("text", ["userProfileId", "user_profile_id", "UserProfileId", "user-profile-id", "user.profile.id"])
+@pytest.mark.parametrize(
+    "query", ["userProfileId", "user_profile_id", "UserProfileId", "user-profile-id", "user.profile.id"]
+)
+@pytest.mark.parametrize(
+    "text", ["userProfileId", "user_profile_id", "UserProfileId", "user-profile-id", "user.profile.id"]
+)
 def test_an_identifier_is_found_in_any_spelling(query: str, text: str) -> None:
     assert "userprofileid" in query_terms(query).split()
     assert "userprofileid" in words(expand(f"The column {text} is gone."))
@@ -114,7 +131,10 @@ def test_a_query_loses_its_stop_words_unless_it_has_no_others() -> None:
 
 
 def test_names_are_dropped_from_a_query_with_their_possessive() -> None:
-    assert without("When did Caroline's sister visit caroline?", ["Caroline", "Melanie"]) == "When did sister visit ?"
+    assert (
+        without("When did Caroline's sister visit caroline?", ["Caroline", "Melanie"])
+        == "When did sister visit ?"
+    )
     assert without("What broke in hebb mind?", ["Hebb Mind"]) == "What broke in ?"
 
 
@@ -134,7 +154,10 @@ def test_dropping_names_never_leaves_an_empty_question(query: str, names: list[s
 
 
 def test_the_names_that_are_said_are_listed_in_the_order_given() -> None:
-    assert mentioned("did ann Lee call Bob's mother?", ["Bob", "Ann", "Ann Lee", "Cy", "Bob", " "]) == ["Bob", "Ann Lee"]
+    assert mentioned("did ann Lee call Bob's mother?", ["Bob", "Ann", "Ann Lee", "Cy", "Bob", " "]) == [
+        "Bob",
+        "Ann Lee",
+    ]
     assert mentioned("anything", []) == []
 
 

@@ -22,7 +22,12 @@ def states(seed: int, tokens: int, dim: int = 384) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal((dim, tokens)).astype(np.float32)
 
 
-@given(st.integers(0, 99), st.integers(1, 9), st.lists(st.integers(0, 9), min_size=1, max_size=6), st.randoms(use_true_random=False))
+@given(
+    st.integers(0, 99),
+    st.integers(1, 9),
+    st.lists(st.integers(0, 9), min_size=1, max_size=6),
+    st.randoms(use_true_random=False),
+)
 def test_a_passage_is_matched_the_same_whatever_stands_beside_it(seed, asked, lengths, random):
     question = signs(states(seed, asked))
     codes = [signs(states(seed + at + 1, length)).tobytes() for at, length in enumerate(lengths)]
@@ -77,7 +82,13 @@ def test_the_light_runtime_gives_tokens_with_the_same_vectors(verdicts: Path, sm
         embedded = encoder.embed_passages(TEXTS)
         assert np.array_equal(embedded.vectors, encoder.embed_documents(TEXTS))
         limit = encoder.space.max_seq_length or 0
-        assert [len(code) * 8 // BITS for code in embedded.codes] == [len(embedded.codes[0]) * 8 // BITS, 0, 0, 3, limit - 2]
+        assert [len(code) * 8 // BITS for code in embedded.codes] == [
+            len(embedded.codes[0]) * 8 // BITS,
+            0,
+            0,
+            3,
+            limit - 2,
+        ]
         asked = encoder.embed_question("where is the zebra crossing?")
         assert np.array_equal(asked.vector, encoder.embed_query("where is the zebra crossing?"))
         assert asked.tokens is not None and asked.tokens.shape == (2, BITS // 64)
@@ -85,7 +96,9 @@ def test_the_light_runtime_gives_tokens_with_the_same_vectors(verdicts: Path, sm
 
 
 def test_the_words_of_a_prompt_are_no_tokens_of_the_text(verdicts: Path, small_bert: Path):
-    prompted = open_encoder(str(small_bert), query_prompt="look for zebras: ", document_prompt="zebras again: ", verdicts=verdicts)
+    prompted = open_encoder(
+        str(small_bert), query_prompt="look for zebras: ", document_prompt="zebras again: ", verdicts=verdicts
+    )
     assert isinstance(prompted, TokenEncoder)
     assert len(prompted.embed_passages(["lions"]).codes[0]) == BITS // 8
     asked = prompted.embed_question("lions").tokens
@@ -97,6 +110,8 @@ def test_meaning_is_matched_token_by_token(verdicts: Path):
     assert isinstance(encoder, TokenEncoder)
     asked = encoder.embed_question("martial arts").tokens
     assert asked is not None
-    codes = encoder.embed_passages(["I started kickboxing and taekwondo last week.", "I started baking sourdough bread last week."]).codes
+    codes = encoder.embed_passages(
+        ["I started kickboxing and taekwondo last week.", "I started baking sourdough bread last week."]
+    ).codes
     near, far = matches(asked, codes).mean(axis=1)
     assert near > far

@@ -16,7 +16,10 @@ STATEMENTS = ["# no\u2028te", "", "a = 1", 'b = "x # y"  # z', LONG_LIST, LONG_T
 documents = st.lists(st.sampled_from(STATEMENTS), unique=True).map("\n".join)
 keys = st.sampled_from("abcdef")
 values = st.one_of(
-    st.text(st.characters(codec="utf-8")), st.integers(-(10**9), 10**9), st.booleans(), st.lists(st.text('ab\\"#,', max_size=3))
+    st.text(st.characters(codec="utf-8")),
+    st.integers(-(10**9), 10**9),
+    st.booleans(),
+    st.lists(st.text('ab\\"#,', max_size=3)),
 )
 
 
@@ -28,7 +31,11 @@ def test_the_value_is_there_and_every_other_one_is_as_before(text: str, key: str
 @given(documents, keys, values)
 def test_every_other_statement_stays_as_it_was_written(text: str, key: str, value: object) -> None:
     changed = with_value(text, key, value)
-    assert all(statement in changed for statement in STATEMENTS if statement in text and not statement.startswith(f"{key} ="))
+    assert all(
+        statement in changed
+        for statement in STATEMENTS
+        if statement in text and not statement.startswith(f"{key} =")
+    )
 
 
 @given(documents, keys)

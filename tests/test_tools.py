@@ -42,7 +42,9 @@ async def test_every_tool_states_all_four_annotations_and_a_title(client: Client
 
 
 async def test_the_two_tools_a_model_needs_most_are_always_loaded(client: Client):
-    loaded = [name for name, tool in (await tools(client)).items() if (tool.meta or {}).get("anthropic/alwaysLoad")]
+    loaded = [
+        name for name, tool in (await tools(client)).items() if (tool.meta or {}).get("anthropic/alwaysLoad")
+    ]
     assert loaded == ["search_memories", "add_memory"]
 
 
@@ -70,20 +72,44 @@ async def test_an_unknown_tool_is_answered_with_the_names_of_those_there_are(cli
 
 async def test_a_recorded_turn_is_found_with_what_was_said_around_it(client: Client):
     for number, said in enumerate(["Where do we keep the protos?", ATLAS, "Then the gateway needs a flag."]):
-        recorded, text = await call(client, "record_turn", session_id="s-1", user=said, ts=f"2026-03-01T09:0{number}:00Z")
+        recorded, text = await call(
+            client, "record_turn", session_id="s-1", user=said, ts=f"2026-03-01T09:0{number}:00Z"
+        )
         assert (recorded["turn"], recorded["stored"], recorded["updated"]) == (number, True, False)
         assert recorded["id"] in text and "s-1" in text
-    found, text = await call(client, "search_memories", query="why gRPC for atlas?", top_k=1, prev_turns=1, next_turns=1)
+    found, text = await call(
+        client, "search_memories", query="why gRPC for atlas?", top_k=1, prev_turns=1, next_turns=1
+    )
     (hit,) = found["results"]
-    assert (hit["memory"], hit["session_id"], hit["turn"], hit["scope"], hit["src"]) == (ATLAS, "s-1", 1, SCOPE, "turn")
+    assert (hit["memory"], hit["session_id"], hit["turn"], hit["scope"], hit["src"]) == (
+        ATLAS,
+        "s-1",
+        1,
+        SCOPE,
+        "turn",
+    )
     assert hit["date"] == "2026-03-01T09:01:00Z"
     assert [(near["turn"], near["reason"]) for near in found["related"]] == [(0, "window"), (2, "window")]
     assert text.index("protos") < text.index("atlas service") < text.index("gateway")
 
 
 async def test_the_text_says_date_session_turn_project_and_id_of_each_hit(client: Client):
-    await call(client, "record_turn", session_id="s-1", user="The zebra is striped.", assistant="Noted.", ts="2026-02-01T08:30:00Z")
-    await call(client, "record_turn", session_id="s-2", text="A zebra, again.", role="Dana", ts="2026-02-02T10:00:00Z")
+    await call(
+        client,
+        "record_turn",
+        session_id="s-1",
+        user="The zebra is striped.",
+        assistant="Noted.",
+        ts="2026-02-01T08:30:00Z",
+    )
+    await call(
+        client,
+        "record_turn",
+        session_id="s-2",
+        text="A zebra, again.",
+        role="Dana",
+        ts="2026-02-02T10:00:00Z",
+    )
     await call(client, "add_memory", content="The zebra's name is Marty.", tags=["animals"])
     await call(client, "add_document", content="# Zebras\n\nA zebra eats grass.\n", title="Field guide")
     found, text = await call(client, "search_memories", query="zebra", search_mode="hybrid")
@@ -100,12 +126,20 @@ async def test_the_text_says_date_session_turn_project_and_id_of_each_hit(client
 
 async def test_scores_are_shares_in_order_and_costs_are_stated(client: Client):
     for number in range(5):
-        await call(client, "record_turn", session_id="s", user=f"Zebra number {number} likes grass{' and hay' * number}.")
+        await call(
+            client,
+            "record_turn",
+            session_id="s",
+            user=f"Zebra number {number} likes grass{' and hay' * number}.",
+        )
     found, text = await call(client, "search_memories", query="zebra hay")
     scores = [hit["score"] for hit in found["results"]]
     assert scores == sorted(scores, reverse=True) and all(0 <= score <= 1 for score in scores)
     tokens = found["tokens"]
-    assert tokens["spent"] == sum(math.ceil(len(hit["memory"]) / 4) for hit in found["results"]) and tokens["budget"] == 1500
+    assert (
+        tokens["spent"] == sum(math.ceil(len(hit["memory"]) / 4) for hit in found["results"])
+        and tokens["budget"] == 1500
+    )
     assert tokens["spent"] <= tokens["rendered"] and tokens["rendered"] >= math.ceil(len(text) / 4)
 
 
@@ -121,7 +155,11 @@ async def test_what_is_recorded_twice_is_stored_once(client: Client):
     same = {"session_id": "s", "user": "The zebra is striped.", "prompt_id": "p-1"}
     first, _ = await call(client, "record_turn", **same)
     again, text = await call(client, "record_turn", **same)
-    assert (again["id"], again["stored"], again["updated"]) == (first["id"], False, False) and text.startswith("Already recorded")
+    assert (again["id"], again["stored"], again["updated"]) == (
+        first["id"],
+        False,
+        False,
+    ) and text.startswith("Already recorded")
     completed, text = await call(client, "record_turn", **same, assistant="And fast.")
     assert (completed["id"], completed["updated"]) == (first["id"], True) and text.startswith("Completed")
     assert "another user text" in await refusal(client, "record_turn", **same | {"user": "It is spotted."})
@@ -129,9 +167,15 @@ async def test_what_is_recorded_twice_is_stored_once(client: Client):
 
 async def test_a_fact_is_known_the_second_time_and_like_ones_are_shown(client: Client):
     stored, text = await call(
-        client, "add_memory", content="The API listens on port 8421.", importance=8.0, metadata={"session_id": "s", "turn": 3}
+        client,
+        "add_memory",
+        content="The API listens on port 8421.",
+        importance=8.0,
+        metadata={"session_id": "s", "turn": 3},
     )
-    assert (stored["action"], stored["version"], stored["root_id"]) == ("stored", 1, stored["id"]) and stored["id"] in text
+    assert (stored["action"], stored["version"], stored["root_id"]) == ("stored", 1, stored["id"]) and stored[
+        "id"
+    ] in text
     known, text = await call(client, "add_memory", content="The API listens on port 8421.")
     assert (known["action"], known["id"]) == ("known", stored["id"]) and "Already known" in text
     near, text = await call(client, "add_memory", content="The API listens on port 8422.")
@@ -152,20 +196,43 @@ async def test_a_document_is_read_searched_and_replaced(client: Client, project:
     (project / "guide.md").write_text(GUIDE)
     added, text = await call(client, "add_document", path="guide.md", metadata={"team": "ops"})
     assert (added["status"], added["chunks"]) == ("done", 2) and added["id"] in text
-    assert (await call(client, "add_document", path=str(project / "guide.md"), metadata={"team": "ops"}))[0] == added
-    found, text = await call(client, "search_documents", query="zebra migration", include_full_docs=True, include_summary=True)
+    assert (await call(client, "add_document", path=str(project / "guide.md"), metadata={"team": "ops"}))[
+        0
+    ] == added
+    found, text = await call(
+        client, "search_documents", query="zebra migration", include_full_docs=True, include_summary=True
+    )
     (hit,) = found["results"]
-    assert (hit["document_id"], hit["title"], hit["type"], hit["metadata"]) == (added["id"], "Deploying", "markdown", {"team": "ops"})
-    assert hit["content"] == GUIDE and "summary" in hit and hit["chunks"][0]["is_relevant"] and hit["chunks"][0]["lines"] == [1, 3]
-    assert "Deploying" in text and added["id"] in text and "lines 1-3" in text and "> Run the zebra migration" in text
+    assert (hit["document_id"], hit["title"], hit["type"], hit["metadata"]) == (
+        added["id"],
+        "Deploying",
+        "markdown",
+        {"team": "ops"},
+    )
+    assert (
+        hit["content"] == GUIDE
+        and "summary" in hit
+        and hit["chunks"][0]["is_relevant"]
+        and hit["chunks"][0]["lines"] == [1, 3]
+    )
+    assert (
+        "Deploying" in text
+        and added["id"] in text
+        and "lines 1-3" in text
+        and "> Run the zebra migration" in text
+    )
     (project / "guide.md").write_text("# Deploying\n\nNothing to migrate.\n")
     assert (await call(client, "add_document", path="guide.md"))[0]["id"] == added["id"]
-    found, _ = await call(client, "search_documents", query="zebra migration", doc_id=added["id"], only_matching_chunks=True)
+    found, _ = await call(
+        client, "search_documents", query="zebra migration", doc_id=added["id"], only_matching_chunks=True
+    )
     assert "zebra" not in json.dumps(found)
 
 
 async def test_a_large_document_does_not_keep_others_waiting(client: Client):
-    adding = asyncio.ensure_future(call(client, "add_document", content="The zebra is striped, the lion is not.\n" * 40_000))
+    adding = asyncio.ensure_future(
+        call(client, "add_document", content="The zebra is striped, the lion is not.\n" * 40_000)
+    )
     assert (await call(client, "search_memories", query="zebra"))[0]["total"] == 0
     assert not adding.done()
     assert (await adding)[0]["chunks"] > 1000
@@ -197,11 +264,15 @@ async def test_what_is_forgotten_is_not_found_again(client: Client):
     assert (await call(client, "search_memories", query="zebra"))[0]["total"] == 0
 
 
-async def test_a_failure_of_the_store_is_a_sentence_for_the_model_and_no_protocol_error(client: Client, engine: Engine, caplog):
+async def test_a_failure_of_the_store_is_a_sentence_for_the_model_and_no_protocol_error(
+    client: Client, engine: Engine, caplog
+):
     added, _ = await call(client, "add_memory", content="The zebra is striped.")
     await (await engine.core()).writer.settle()
     shutil.rmtree(engine.home.data)
     for tool, arguments in (("search_memories", {"query": "zebra"}), ("forget", {"id": added["id"]})):
         sentence = await refusal(client, tool, **arguments)
-        assert sentence.startswith(f"{tool} failed inside Scrubjay: ") and sentence.endswith("engine.log says where.")
+        assert sentence.startswith(f"{tool} failed inside Scrubjay: ") and sentence.endswith(
+            "engine.log says where."
+        )
         assert "\n" not in sentence and ".rs:" not in sentence

@@ -115,16 +115,24 @@ def test_broken_lines_and_unknown_shapes_are_passed_over() -> None:
         line("assistant", {"a": 1}),
         line("assistant", [{"type": "tool_use", "name": 3, "input": []}]),
     ]
-    assert [turn["user"] for turn in turns([*strange, *SESSION, *strange])] == ["Rename tick() please", "And the tests?"]
+    assert [turn["user"] for turn in turns([*strange, *SESSION, *strange])] == [
+        "Rename tick() please",
+        "And the tests?",
+    ]
     assert turns(b"\xff\n" + line.encode() for line in SESSION) == []
     assert turns([text.encode() for text in SESSION]) == turns(SESSION)
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=6
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=6,
 )
 ENTRY = st.fixed_dictionaries(
-    {"type": st.sampled_from(["user", "assistant", "system"]), "message": st.fixed_dictionaries({"content": JSON | st.text()}) | JSON},
+    {
+        "type": st.sampled_from(["user", "assistant", "system"]),
+        "message": st.fixed_dictionaries({"content": JSON | st.text()}) | JSON,
+    },
     optional={"uuid": JSON, "promptId": JSON, "timestamp": JSON, "isMeta": JSON, "isApiErrorMessage": JSON},
 )
 
@@ -148,22 +156,40 @@ def test_an_error_of_the_service_is_no_answer() -> None:
 
 
 def test_an_interrupted_turn_keeps_what_was_said_and_says_so() -> None:
-    (turn,) = turns([user("go on"), says("First I"), uses("Bash", command="ls"), user("[Request interrupted by user for tool use]")])
+    (turn,) = turns(
+        [
+            user("go on"),
+            says("First I"),
+            uses("Bash", command="ls"),
+            user("[Request interrupted by user for tool use]"),
+        ]
+    )
     assert (turn["assistant"], turn["complete"], turn["interrupted"]) == ("First I", False, True)
     (turn,) = turns([user("go on"), uses("Bash"), result("[Request interrupted by user for tool use]")])
     assert turn["interrupted"]
 
 
 def test_a_turn_is_complete_when_the_assistant_had_the_last_word() -> None:
-    assert [turns(SESSION[:end])[0]["complete"] for end in (2, 4, 5, 6, 11)] == [False, True, False, False, True]
+    assert [turns(SESSION[:end])[0]["complete"] for end in (2, 4, 5, 6, 11)] == [
+        False,
+        True,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_a_slash_command_is_what_the_user_typed_and_counts_when_it_was_answered() -> None:
-    review = (
-        "<command-message>review is running</command-message>\n<command-name>/review</command-name>\n<command-args>loop.py</command-args>"
-    )
+    review = "<command-message>review is running</command-message>\n<command-name>/review</command-name>\n<command-args>loop.py</command-args>"
     clear = "<command-name>/clear</command-name><command-message>clear</command-message><command-args></command-args>"
-    found = turns([user(clear), user("<local-command-stdout></local-command-stdout>"), user(review), says("Looks fine.")])
+    found = turns(
+        [
+            user(clear),
+            user("<local-command-stdout></local-command-stdout>"),
+            user(review),
+            says("Looks fine."),
+        ]
+    )
     assert [turn["user"] for turn in found] == ["/review loop.py"]
 
 
@@ -172,12 +198,17 @@ def test_reminders_and_our_own_recalled_block_are_not_what_anybody_said() -> Non
     assert spoken(text) == "Fix it now"
     assert turns([user(text), says("<system-reminder>x</system-reminder>")])[0]["user"] == "Fix it now"
     assert spoken("the tag <scrubjay-memory> by itself") == "the tag <scrubjay-memory> by itself"
-    blocks = [{"type": "text", "text": "<ide_selection>x = 1</ide_selection>"}, {"type": "text", "text": "what is this?"}]
+    blocks = [
+        {"type": "text", "text": "<ide_selection>x = 1</ide_selection>"},
+        {"type": "text", "text": "what is this?"},
+    ]
     assert turns([user(blocks)])[0]["user"] == "what is this?"
 
 
 def prompts(*texts: str) -> list[dict]:
-    return turns([part for text in texts for part in (user(text, promptId=f"id-{text}"), says(f"Answer to {text}"))])
+    return turns(
+        [part for text in texts for part in (user(text, promptId=f"id-{text}"), says(f"Answer to {text}"))]
+    )
 
 
 def names(found: list[dict]) -> list[str]:

@@ -31,13 +31,22 @@ async def test_turns_without_a_number_take_the_next_one(core: Core):
 
 async def test_a_turn_that_nothing_names_is_known_when_it_repeats_the_last_one(core: Core):
     first = await turn(core, "a", user="hi", assistant="hello")
-    again = await turn(core, "a", user="hi", assistant="hello")  # its client was cut off before it heard the answer
+    again = await turn(
+        core, "a", user="hi", assistant="hello"
+    )  # its client was cut off before it heard the answer
     assert (again.id, again.stored, again.updated) == (first.id, False, False)
     await core.writer.settle()
     assert not (await turn(core, "a", user="hi", assistant="hello")).stored
-    for other in ({"user": "hi"}, {"user": "hi", "assistant": "hello"}, {"text": "hi", "role": "Dana"}, {"text": "hi", "role": "Kim"}):
+    for other in (
+        {"user": "hi"},
+        {"user": "hi", "assistant": "hello"},
+        {"text": "hi", "role": "Dana"},
+        {"text": "hi", "role": "Kim"},
+    ):
         assert (await turn(core, "a", **other)).stored
-    assert (await turn(core, "a", text="hi", role="Kim", ts="2026-04-01")).stored  # said again at another time
+    assert (
+        await turn(core, "a", text="hi", role="Kim", ts="2026-04-01")
+    ).stored  # said again at another time
     assert not (await turn(core, "a", text="hi", role="Kim", ts="2026-04-01")).stored
     await forget(core, (await turn(core, "b", user="hi")).id)
     assert (await turn(core, "b", user="hi")).stored
@@ -135,7 +144,9 @@ async def test_a_turn_says_when_it_is_indexed(core: Core):
 
 async def test_secrets_are_replaced_before_anything_is_written(core: Core):
     secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
-    done = await turn(core, "a", user=f"use {secret} for now", metadata={"note": f"key {secret}"}, files=["x.py"])
+    done = await turn(
+        core, "a", user=f"use {secret} for now", metadata={"note": f"key {secret}"}, files=["x.py"]
+    )
     assert done.redacted == 2
     row = await only(core)
     assert secret not in row.model_dump_json()

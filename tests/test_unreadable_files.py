@@ -64,7 +64,13 @@ def test_each_has_its_reason(name: str, data: bytes, said: str) -> None:
 
 def test_a_file_or_text_that_is_too_long_is_refused() -> None:
     assert "is larger than 1 MB" in refusal(b"x" * (1024 * 1024 + 1), "a.txt", max_file=1024 * 1024)
-    for data, name in ((b"word " * 50, "a.txt"), (WORD, "a.docx"), (SLIDES, "a.pptx"), (made.workbook(50), "a.xlsx"), (PDF, "a.pdf")):
+    for data, name in (
+        (b"word " * 50, "a.txt"),
+        (WORD, "a.docx"),
+        (SLIDES, "a.pptx"),
+        (made.workbook(50), "a.xlsx"),
+        (PDF, "a.pdf"),
+    ):
         assert "has more than 20 characters of text" in refusal(data, name, max_text=20)
 
 
@@ -96,7 +102,9 @@ def test_entities_that_grow_without_end_are_damage() -> None:
 
 
 def test_tags_nested_without_end_still_have_their_words() -> None:
-    assert read(b"<p>first</p>" + b"<div>" * 5_000 + b"words" + b"</div>" * 5_000, "a.html").text.startswith("first")
+    assert read(b"<p>first</p>" + b"<div>" * 5_000 + b"words" + b"</div>" * 5_000, "a.html").text.startswith(
+        "first"
+    )
 
 
 def test_a_path_that_cannot_be_opened_has_its_reason(tmp_path: Path) -> None:
@@ -108,7 +116,21 @@ def test_a_path_that_cannot_be_opened_has_its_reason(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["a.pdf", "a.docx", "a.pptx", "a.xlsx", "a.xls", "a.ipynb", "a.eml", "a.html", "a.csv", "a.json", "a.md", "a"]
+    "name",
+    [
+        "a.pdf",
+        "a.docx",
+        "a.pptx",
+        "a.xlsx",
+        "a.xls",
+        "a.ipynb",
+        "a.eml",
+        "a.html",
+        "a.csv",
+        "a.json",
+        "a.md",
+        "a",
+    ],
 )
 @settings(max_examples=30)
 @given(data=st.data())

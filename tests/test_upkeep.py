@@ -24,7 +24,9 @@ async def test_upkeep_compacts_by_fragments_and_loses_nothing(core: Core):
     assert len((await search(core, "zebra number", top_k=50)).results) == 25
 
 
-async def test_what_was_superseded_leaves_the_disk_when_nothing_happens_for_a_while(core: Core, home: Home, monkeypatch):
+async def test_what_was_superseded_leaves_the_disk_when_nothing_happens_for_a_while(
+    core: Core, home: Home, monkeypatch
+):
     """A bulk load found it: 3 GB of older versions stayed until the next compaction, if there was one."""
     for n in range(8):
         await turn(core, f"s{n}", user=f"zebra number {n}")
@@ -43,7 +45,9 @@ async def test_what_was_superseded_leaves_the_disk_when_nothing_happens_for_a_wh
     assert upkeep.failures == 0 and len((await search(core, "zebra number", top_k=50)).results) == 8
 
 
-async def test_what_was_superseded_stays_until_what_replaced_it_is_on_disk(core: Core, home: Home, monkeypatch):
+async def test_what_was_superseded_stays_until_what_replaced_it_is_on_disk(
+    core: Core, home: Home, monkeypatch
+):
     """A power cut after a clean-up that was not preceded by a sync would take the newest version and the one before."""
     monkeypatch.setattr("scrubjay.engine.background.upkeep.KEEP_VERSIONS", timedelta(milliseconds=1))
     for n in range(4):

@@ -40,16 +40,24 @@ def vectors(count: int, seed: int) -> NDArray[np.float32]:
 
 
 async def put(store: Store, *numbers: int) -> None:
-    await upsert_passages(store.tables.passages, [passage(number) for number in numbers], store.note.dim, rewritten=False)
+    await upsert_passages(
+        store.tables.passages, [passage(number) for number in numbers], store.note.dim, rewritten=False
+    )
 
 
 async def fill(store: Store, count: int) -> None:
     await put(store, *range(count))
-    await store.set_vectors({f"p{number}": vector for number, vector in enumerate(vectors(count, 1))}, "space")
+    await store.set_vectors(
+        {f"p{number}": vector for number, vector in enumerate(vectors(count, 1))}, "space"
+    )
 
 
 async def segments(store: Store) -> int | None:
-    found = [index.num_segments for index in await store.tables.passages.list_indices() if index.columns == ["vector"]]
+    found = [
+        index.num_segments
+        for index in await store.tables.passages.list_indices()
+        if index.columns == ["vector"]
+    ]
     return found[0] if found else None
 
 
@@ -64,7 +72,9 @@ async def test_a_small_store_is_searched_without_a_vector_index(store: Store) ->
     assert await segments(store) is None
 
 
-async def test_the_vector_index_finds_nearly_what_the_exact_scan_finds_at_nearly_the_same_distances(store: Store) -> None:
+async def test_the_vector_index_finds_nearly_what_the_exact_scan_finds_at_nearly_the_same_distances(
+    store: Store,
+) -> None:
     await fill(store, VECTORS)
     questions = vectors(10, 2)
     exact = [await nearest(store, question) for question in questions]
@@ -72,7 +82,9 @@ async def test_the_vector_index_finds_nearly_what_the_exact_scan_finds_at_nearly
     assert await segments(store) == 1
     for question, expected in zip(questions, exact, strict=True):
         found = await nearest(store, question)
-        both = expected.keys() & found.keys()  # the index keeps a byte of each number: the end of the pool is its estimate
+        both = (
+            expected.keys() & found.keys()
+        )  # the index keeps a byte of each number: the end of the pool is its estimate
         assert len(both) >= 45
         assert np.allclose([found[id] for id in both], [expected[id] for id in both], atol=0.01)
 
@@ -94,7 +106,9 @@ async def test_rows_beside_the_index_are_measured_as_those_in_it(store: Store) -
     await put(store, VECTORS)
     await store.set_vectors({f"p{VECTORS}": twin}, "space")
     found = await nearest(store, near)
-    assert found["p7"] == pytest.approx(found[f"p{VECTORS}"], abs=0.01) and found["p7"] == pytest.approx(1 - float(near @ twin), abs=0.01)
+    assert found["p7"] == pytest.approx(found[f"p{VECTORS}"], abs=0.01) and found["p7"] == pytest.approx(
+        1 - float(near @ twin), abs=0.01
+    )
 
 
 async def test_segments_of_the_vector_index_call_for_no_compaction(store: Store) -> None:
@@ -120,7 +134,10 @@ async def test_the_index_cache_grows_with_the_passages(store: Store, monkeypatch
     await fill(store, 300)
     monkeypatch.setattr("scrubjay.store.tables._INDEX_CACHE", 1_000)
     asked: list[int] = []
-    monkeypatch.setattr("lancedb.Session", lambda index, metadata, session=lancedb.Session: asked.append(index) or session(index, metadata))
+    monkeypatch.setattr(
+        "lancedb.Session",
+        lambda index, metadata, session=lancedb.Session: asked.append(index) or session(index, metadata),
+    )
     await store.reopen()
     assert asked == [1_000, 300 * (64 + 384)]
     assert len(await nearest(store, vectors(1, 2)[0])) == 50
@@ -130,6 +147,8 @@ async def test_the_segments_of_the_vector_index_stay_few(store: Store) -> None:
     await fill(store, VECTORS)
     upkeep = Upkeep(store)
     for seed in range(VECTOR_SEGMENTS + 3):
-        await store.set_vectors({f"p{number}": vector for number, vector in enumerate(vectors(200, seed))}, "space")
+        await store.set_vectors(
+            {f"p{number}": vector for number, vector in enumerate(vectors(200, seed))}, "space"
+        )
         await upkeep.tidy(Bounds(0, 0))
     assert (await segments(store) or 0) <= VECTOR_SEGMENTS

@@ -41,19 +41,38 @@ async def test_an_update_hides_the_old_version_at_once_and_keeps_the_chain(core:
     assert (third.version, third.root_id) == (3, first.id)
     assert texts(await search(core, "which port does the API listen on")) == ["The API listens on port 9000."]
     old, new = await kept(core, first.id), await kept(core, second.id)
-    assert (old.is_latest, old.content, old.replaced_at) == (False, "The API listens on port 8080.", new.created_at)
+    assert (old.is_latest, old.content, old.replaced_at) == (
+        False,
+        "The API listens on port 8080.",
+        new.created_at,
+    )
     assert (new.relation, new.parent_ids, new.is_latest) == ("updates", (first.id,), False)
     assert [hit.id for hit in await core.latest(10, SCOPE)] == [third.id]
 
 
 async def test_a_new_version_inherits_what_it_does_not_name(core: Core):
-    given = {"tags": ["api"], "importance": 8.0, "partition_id": "mem_preference", "is_static": True, "expires_at": "2027-01-01"}
-    first = await fact(core, "Alex likes tea.", metadata={"team": "core", "session_id": "s", "turn": 3}, **given)
+    given = {
+        "tags": ["api"],
+        "importance": 8.0,
+        "partition_id": "mem_preference",
+        "is_static": True,
+        "expires_at": "2027-01-01",
+    }
+    first = await fact(
+        core, "Alex likes tea.", metadata={"team": "core", "session_id": "s", "turn": 3}, **given
+    )
     second = await kept(core, (await fact(core, "Alex likes coffee.", updates=first.id, importance=3.0)).id)
-    assert (second.tags, second.importance_score, second.partition_id, second.is_static) == (("api",), 3.0, "mem_preference", True)
+    assert (second.tags, second.importance_score, second.partition_id, second.is_static) == (
+        ("api",),
+        3.0,
+        "mem_preference",
+        True,
+    )
     assert second.expires_at == (await kept(core, first.id)).expires_at
     assert (second.metadata, second.session_id, second.turn) == ({"team": "core"}, None, None)
-    lasting = await kept(core, (await fact(core, "Alex likes water.", updates=second.id, expires_at=None, tags=[])).id)
+    lasting = await kept(
+        core, (await fact(core, "Alex likes water.", updates=second.id, expires_at=None, tags=[])).id
+    )
     assert (lasting.expires_at, lasting.tags) == (None, ())
 
 
@@ -75,8 +94,16 @@ async def test_what_cannot_be_a_parent_is_refused_with_what_to_do(core: Core):
     gone = await fact(core, "The build needs Node 14.")
     await forget(core, gone.id, reason="wrong")
     refused = [
-        ({"updates": ["mem_0"]}, NotFound, "updates = 'mem_0': no memory, turn or document has this id. Take the id of a search result."),
-        ({"updates": [first.id]}, InputError, f"has a newer version: {second.id} (version 2, 2026-03-05). Read scrubjay://memory/"),
+        (
+            {"updates": ["mem_0"]},
+            NotFound,
+            "updates = 'mem_0': no memory, turn or document has this id. Take the id of a search result.",
+        ),
+        (
+            {"updates": [first.id]},
+            InputError,
+            f"has a newer version: {second.id} (version 2, 2026-03-05). Read scrubjay://memory/",
+        ),
         (
             {"updates": [said.id]},
             InputError,
@@ -88,7 +115,11 @@ async def test_what_cannot_be_a_parent_is_refused_with_what_to_do(core: Core):
             InputError,
             "was forgotten on 2026-03-05 (wrong). Leave derives out, or bring it back with",
         ),
-        ({"updates": [second.id], "extends": [second.id]}, InputError, "more than one of updates, extends and derives"),
+        (
+            {"updates": [second.id], "extends": [second.id]},
+            InputError,
+            "more than one of updates, extends and derives",
+        ),
     ]
     for link, error, says in refused:
         with pytest.raises(error) as caught:
@@ -118,7 +149,9 @@ async def test_an_update_that_is_repeated_changes_nothing(core: Core):
     assert (again.action, again.id, again.version) == ("known", second.id, 2)
     same = await fact(core, "The linter is ruff.", updates=[second.id])
     assert (same.action, same.id) == ("known", second.id)
-    assert (await fact(core, "The Linter is Ruff.", updates=[second.id])).version == 3  # other letters are another text
+    assert (
+        await fact(core, "The Linter is Ruff.", updates=[second.id])
+    ).version == 3  # other letters are another text
 
 
 async def test_a_fact_that_was_kept_first_becomes_the_new_version_of_what_it_changes(core: Core):
@@ -179,7 +212,11 @@ async def test_as_of_answers_with_the_facts_and_turns_of_then(core: Core):
     assert set(texts(await search(core, "API port", include={"forgotten": True}))) == {
         *("The API listens on port 2.", "The API port is one, as we said.", "The API port is three now.")
     }
-    forgotten = next(hit for hit in (await search(core, "API port", include={"forgotten": True})).results if hit.src == "memory")
+    forgotten = next(
+        hit
+        for hit in (await search(core, "API port", include={"forgotten": True})).results
+        if hit.src == "memory"
+    )
     assert forgotten.forgotten_at is not None
 
 
@@ -203,7 +240,9 @@ async def test_a_chain_that_was_acknowledged_survives_death_at_any_point(home: H
         return Writer(home, await open_store(home.data, dim=64), clock, lambda *_: None)
 
     first = await writer()
-    one = await first.write(made(1, "memory", content="The port is 1.", expires_at=(now + timedelta(seconds=5)).isoformat()))
+    one = await first.write(
+        made(1, "memory", content="The port is 1.", expires_at=(now + timedelta(seconds=5)).isoformat())
+    )
     two = await first.write(made(2, "memory", content="The port is 2.", updates=[one.id]))
     three = await first.write(made(3, "memory", content="The port is 3."))
     linked = await first.write(made(4, "memory", content="The port is 3.", updates=[two.id]))
@@ -216,22 +255,32 @@ async def test_a_chain_that_was_acknowledged_survives_death_at_any_point(home: H
     assert await third.drain() == 5 and third.set_aside == 0
     await third.settle()
     rows = {row.id: row for row in await third._store.select(Memory, "true")}
-    assert [(rows[id].version, rows[id].is_latest) for id in (one.id, two.id, three.id)] == [(1, False), (2, False), (3, True)]
+    assert [(rows[id].version, rows[id].is_latest) for id in (one.id, two.id, three.id)] == [
+        (1, False),
+        (2, False),
+        (3, True),
+    ]
     assert rows[three.id].forgotten_at is not None
     assert [piece.hidden for piece in await third._store.passages("true")] == [True, True, True]
 
 
-STEP = st.tuples(st.sampled_from(["add", "updates", "extends", "derives", "forget", "restore"]), st.integers(0, 9))
+STEP = st.tuples(
+    st.sampled_from(["add", "updates", "extends", "derives", "forget", "restore"]), st.integers(0, 9)
+)
 
 
 @settings(max_examples=12)
 @given(steps=st.lists(STEP, min_size=3, max_size=14))
-async def test_whatever_is_done_every_chain_has_one_end_and_a_search_sees_just_those(steps: list[tuple[str, int]]):
+async def test_whatever_is_done_every_chain_has_one_end_and_a_search_sees_just_those(
+    steps: list[tuple[str, int]],
+):
     now = datetime.fromisoformat("2026-03-05T12:00:00Z")
     ticks = iter(range(10**6))
     with TemporaryDirectory() as folder:
         home = open_home(str(Path(folder) / "home"))
-        core = await open_core(home, Settings(), lambda: now + timedelta(seconds=next(ticks)), lambda *_, **__: HashingEncoder())
+        core = await open_core(
+            home, Settings(), lambda: now + timedelta(seconds=next(ticks)), lambda *_, **__: HashingEncoder()
+        )
         try:
             await _walk(core, steps)
         finally:
@@ -246,10 +295,18 @@ async def _walk(core: Core, steps: list[tuple[str, int]]) -> None:
         target = list(model)[pick % len(model)] if model else None
         text = f"zebra number{n}"
         if verb == "add" or target is None:
-            model[(await fact(core, text)).id] = {"text": text, "replaced": False, "forgotten": False, "root": None, "parents": ()}
+            model[(await fact(core, text)).id] = {
+                "text": text,
+                "replaced": False,
+                "forgotten": False,
+                "root": None,
+                "parents": (),
+            }
         elif verb in ("forget", "restore"):
             changed = (
-                (await forget(core, target)).forgotten if verb == "forget" else (await core.forgetting.restore(target, "test")).restored
+                (await forget(core, target)).forgotten
+                if verb == "forget"
+                else (await core.forgetting.restore(target, "test")).restored
             )
             assert bool(changed) == (model[target]["forgotten"] == (verb == "restore"))
             model[target]["forgotten"] = verb == "forget"
@@ -259,20 +316,37 @@ async def _walk(core: Core, steps: list[tuple[str, int]]) -> None:
         else:
             done = await fact(core, text, **{verb: [target]})
             root = (model[target]["root"] or target) if verb == "updates" else None
-            model[done.id] = {"text": text, "replaced": False, "forgotten": False, "root": root, "parents": (target,)}
+            model[done.id] = {
+                "text": text,
+                "replaced": False,
+                "forgotten": False,
+                "root": root,
+                "parents": (target,),
+            }
             model[target]["replaced"] |= verb == "updates"
-        seen.append((core.clock(), {each["text"] for each in model.values() if not each["replaced"] and not each["forgotten"]}))
+        seen.append(
+            (
+                core.clock(),
+                {each["text"] for each in model.values() if not each["replaced"] and not each["forgotten"]},
+            )
+        )
         if n % 5 == 4:
             await core.writer.settle()
     assert set(texts(await search(core, "zebra", top_k=50))) == seen[-1][1]
     rows = await core.store.get(Memory, model)
     ends: dict[str, list[Memory]] = {}
     for id, row in rows.items():
-        assert (row.parent_ids, row.root_id, row.is_latest) == (model[id]["parents"], model[id]["root"] or id, not model[id]["replaced"])
+        assert (row.parent_ids, row.root_id, row.is_latest) == (
+            model[id]["parents"],
+            model[id]["root"] or id,
+            not model[id]["replaced"],
+        )
         ends.setdefault(row.root_id, []).append(row)
     for chain in ends.values():
         assert sorted(row.version for row in chain) == list(range(1, len(chain) + 1))
         assert [row.version for row in chain if row.is_latest] == [len(chain)]
-    if not any(verb == "restore" for verb, _ in steps):  # a restored record was never forgotten, also as of then
+    if not any(
+        verb == "restore" for verb, _ in steps
+    ):  # a restored record was never forgotten, also as of then
         for at, then in seen:
             assert set(texts(await search(core, "zebra", top_k=50, as_of=at.isoformat()))) == then

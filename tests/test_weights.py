@@ -18,7 +18,10 @@ def mapped_pages() -> int:
 
 
 def test_a_tensor_reads_the_same_after_its_pages_were_dropped(tmp_path: Path) -> None:
-    values = {name: np.random.default_rng(seed).normal(size=(3_000, 500)).astype(np.float32) for seed, name in enumerate("abc")}
+    values = {
+        name: np.random.default_rng(seed).normal(size=(3_000, 500)).astype(np.float32)
+        for seed, name in enumerate("abc")
+    }
     save_file(values, tmp_path / "model.safetensors")
     read = tensors(tmp_path / "model.safetensors")
     for name, tensor in read.items():

@@ -17,7 +17,9 @@ async def test_only_what_can_be_found_is_counted_and_yet_every_scope_is_there(co
     gone = await said.fact(core, "Deploys go out on Fridays.", scope="b")
     old = await said.fact(core, "The port is 8080.", scope="a")
     await said.fact(core, "The port is 9090.", scope="a", updates=[old.id])
-    await said.fact(core, "The freeze ends soon.", scope="a", expires_at=(core.clock() - timedelta(days=1)).isoformat())
+    await said.fact(
+        core, "The freeze ends soon.", scope="a", expires_at=(core.clock() - timedelta(days=1)).isoformat()
+    )
     await said.document(core, "# Guide\n\nRead this first.", scope="a")
     await said.turn(core, "s", scope="c", user="Who is there?")
     await said.forget(core, gone.id)
@@ -29,7 +31,10 @@ async def test_only_what_can_be_found_is_counted_and_yet_every_scope_is_there(co
     }
     assert all(one.created_at <= one.updated_at for one in held.values())
     assert await scopes.held(core, "a") == {"a": held["a"]}
-    assert await scopes.counts(core) == {"a": {"turns": 0, "memories": 2, "documents": 1}, "c": {"turns": 1, "memories": 0, "documents": 0}}
+    assert await scopes.counts(core) == {
+        "a": {"turns": 0, "memories": 2, "documents": 1},
+        "c": {"turns": 1, "memories": 0, "documents": 0},
+    }
 
 
 async def test_a_deleted_scope_is_gone_with_its_bytes_and_no_other_is_touched(core: Core) -> None:

@@ -30,7 +30,9 @@ def _cost(found: dict[str, Any]) -> int:
 async def test_windows_of_two_hits_are_merged_and_in_time_order(client: Client):
     said = ["alpha", "beta", "the zebra stable", "gamma", "delta", "the zebra stable is shut", "eta", "theta"]
     await _session(client, "a", *said)
-    found, _ = await call(client, "search_memories", query="zebra stable", top_k=2, prev_turns=2, next_turns=2)
+    found, _ = await call(
+        client, "search_memories", query="zebra stable", top_k=2, prev_turns=2, next_turns=2
+    )
     assert sorted(_places(found["results"])) == [("a", 2), ("a", 5)]
     assert _places(found["related"]) == [("a", turn) for turn in (0, 1, 3, 4, 6, 7)]
     assert {hit["reason"] for hit in found["related"]} == {"window"}
@@ -40,15 +42,21 @@ async def test_prev_and_next_are_told_apart_and_stop_at_the_ends_of_a_session(cl
     await _session(client, "a", "alpha", "the zebra stable", "beta")
     await _session(client, "b", "another thing", "and one more", day="2026-03-02")
     for before, after, around in ((1, 0, [0]), (0, 1, [2]), (20, 20, [0, 2]), (0, 0, [])):
-        found, _ = await call(client, "search_memories", query="zebra stable", top_k=1, prev_turns=before, next_turns=after)
+        found, _ = await call(
+            client, "search_memories", query="zebra stable", top_k=1, prev_turns=before, next_turns=after
+        )
         assert _places(found["related"]) == [("a", turn) for turn in around]
 
 
 async def test_equal_session_names_in_two_scopes_are_two_sessions(client: Client):
     await _session(client, "a", "one", "the zebra stable", "two")
-    await _session(client, "a", "secret one", "secret two", "secret three", scope="repo_other__0123456789abcdef")
+    await _session(
+        client, "a", "secret one", "secret two", "secret three", scope="repo_other__0123456789abcdef"
+    )
     for scope in ({}, {"scope": "*"}):
-        found, _ = await call(client, "search_memories", query="zebra stable", top_k=1, prev_turns=5, next_turns=5, **scope)
+        found, _ = await call(
+            client, "search_memories", query="zebra stable", top_k=1, prev_turns=5, next_turns=5, **scope
+        )
         assert [hit["memory"] for hit in found["related"]] == ["one", "two"]
 
 
@@ -61,19 +69,41 @@ async def test_a_turn_recorded_late_stands_where_it_was_said(client: Client):
 
 
 async def test_where_no_turn_was_recorded_the_facts_of_a_session_stand_for_turns(client: Client):
-    for session, said in (("a", ["one", "two", "the zebra stable", "three", "four"]), ("b", ["five", "six", "seven"])):
+    for session, said in (
+        ("a", ["one", "two", "the zebra stable", "three", "four"]),
+        ("b", ["five", "six", "seven"]),
+    ):
         for turn, text in reversed(list(enumerate(said))):
             await call(client, "add_memory", content=text, metadata={"session_id": session, "turn": turn})
-    await call(client, "add_memory", content="elsewhere", metadata={"session_id": "a", "turn": 2}, partition_id="mem_preference")
-    found, _ = await call(client, "search_memories", query="zebra stable", top_k=1, prev_turns=1, next_turns=2)
-    assert [hit["memory"] for hit in found["related"] if hit["reason"] == "window"] == ["two", "three", "four"]
+    await call(
+        client,
+        "add_memory",
+        content="elsewhere",
+        metadata={"session_id": "a", "turn": 2},
+        partition_id="mem_preference",
+    )
+    found, _ = await call(
+        client, "search_memories", query="zebra stable", top_k=1, prev_turns=1, next_turns=2
+    )
+    assert [hit["memory"] for hit in found["related"] if hit["reason"] == "window"] == [
+        "two",
+        "three",
+        "four",
+    ]
 
 
 async def test_hits_and_neighbours_share_one_budget_and_the_answer_says_what_was_spent(client: Client):
     for name in "abcd":
-        await _session(client, name, *(f"zebra {name} {n} " + "word " * 40 for n in range(6)), day=f"2026-03-0{'abcd'.index(name) + 1}")
+        await _session(
+            client,
+            name,
+            *(f"zebra {name} {n} " + "word " * 40 for n in range(6)),
+            day=f"2026-03-0{'abcd'.index(name) + 1}",
+        )
     for limit in (60, 150, 400, 1000):
-        found, text = await call(client, "search_memories", query="zebra", max_tokens=limit, prev_turns=2, next_turns=2)
+        found, text = await call(
+            client, "search_memories", query="zebra", max_tokens=limit, prev_turns=2, next_turns=2
+        )
         assert found["tokens"]["budget"] == limit and found["tokens"]["spent"] == _cost(found) <= limit
         assert f"about {found['tokens']['spent']} tokens of {limit}" in text
         scores = [hit["score"] for hit in found["results"]]
@@ -92,10 +122,22 @@ async def test_a_question_that_names_no_count_and_no_window_fills_a_budget_with_
 
 
 async def test_the_text_groups_by_session_in_time_order_under_one_dated_heading(client: Client):
-    await _session(client, "a", "one", "the zebra stable", "two", "three", "the zebra stable is shut", "four", day="2026-03-02")
+    await _session(
+        client,
+        "a",
+        "one",
+        "the zebra stable",
+        "two",
+        "three",
+        "the zebra stable is shut",
+        "four",
+        day="2026-03-02",
+    )
     await _session(client, "b", "five", "a zebra", "six", day="2026-03-01")
     await call(client, "add_memory", content="The zebra is striped.")
-    found, text = await call(client, "search_memories", query="zebra stable", top_k=4, prev_turns=1, next_turns=1)
+    found, text = await call(
+        client, "search_memories", query="zebra stable", top_k=4, prev_turns=1, next_turns=1
+    )
     headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
     assert len(headings) == len({re.sub(r" · .*? · ", "", heading) + heading for heading in headings})
     assert sum("session a" in heading and heading.startswith("2026-03-02") for heading in headings) == 1
@@ -126,16 +168,21 @@ async def test_a_time_in_a_question_is_read_against_now(client: Client):
             query = f"What did we say about the zebra stable {phrase}?"
             found, _ = await call(client, "search_memories", query=query, top_k=3, now=NOW)
             first = date.fromisoformat(found["results"][0]["date"][:10])
-            assert abs(first - date.fromisoformat(day)) <= timedelta(days=1), phrase  # what was done is often told the day after
+            assert abs(first - date.fromisoformat(day)) <= timedelta(days=1), (
+                phrase
+            )  # what was done is often told the day after
 
 
 @pytest.mark.parametrize(
-    ("phrase", "days"), [("over the weekend", {"2026-02-28", "2026-03-01"}), ("since Monday", {"2026-03-02", "2026-03-04"})]
+    ("phrase", "days"),
+    [("over the weekend", {"2026-02-28", "2026-03-01"}), ("since Monday", {"2026-03-02", "2026-03-04"})],
 )
 async def test_a_stretch_of_time_finds_all_that_lies_in_it_first(client: Client, phrase: str, days: set[str]):
     for day in ("2026-02-10", "2026-02-20", "2026-02-28", "2026-03-01", "2026-03-02", "2026-03-04"):
         await _session(client, f"on {day}", "We talked about the zebra stable and its new doors.", day=day)
-    found, _ = await call(client, "search_memories", query=f"What did we say about the zebra stable {phrase}?", top_k=3, now=NOW)
+    found, _ = await call(
+        client, "search_memories", query=f"What did we say about the zebra stable {phrase}?", top_k=3, now=NOW
+    )
     best = found["results"][0]["score"]
     assert days <= {hit["date"][:10] for hit in found["results"] if best - hit["score"] < 0.05}
 
@@ -144,7 +191,14 @@ async def test_near_midnight_the_day_before_and_after_still_match(client: Client
     """Days are UTC days; what was said late in the evening of another zone is within a day of the one that is named."""
     await _session(client, "late", "We talked about the zebra stable and its doors.", day="2026-03-04")
     await _session(client, "early", "We talked about the zebra stable and its doors.", day="2026-02-20")
-    for now in ("2026-03-04T23:59:00Z", "2026-03-05T00:01:00Z", "2026-03-05T08:30:00+09:00", "2026-03-04T20:00:00-08:00"):
+    for now in (
+        "2026-03-04T23:59:00Z",
+        "2026-03-05T00:01:00Z",
+        "2026-03-05T08:30:00+09:00",
+        "2026-03-04T20:00:00-08:00",
+    ):
         for phrase in ("today", "yesterday"):
-            found, _ = await call(client, "search_memories", query=f"what about the zebra stable {phrase}?", top_k=2, now=now)
+            found, _ = await call(
+                client, "search_memories", query=f"what about the zebra stable {phrase}?", top_k=2, now=now
+            )
             assert found["results"][0]["session_id"] == "late", (now, phrase)

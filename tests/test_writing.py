@@ -75,7 +75,9 @@ async def test_what_hooks_left_while_no_engine_ran_is_there_once_and_in_order(ho
     await core.close()
 
 
-async def test_an_engine_that_died_at_any_point_replays_to_the_same_records(home: Home, clock, now, tmp_path: Path):
+async def test_an_engine_that_died_at_any_point_replays_to_the_same_records(
+    home: Home, clock, now, tmp_path: Path
+):
     """Die before staging, before the commit, and between the commit and the removal of the envelopes."""
 
     async def writer_and_store() -> tuple[Writer, Store]:
@@ -100,13 +102,17 @@ async def test_broken_envelopes_are_set_aside_with_a_reason_and_stop_nothing(cor
     (new / "00000000000000000001-broken.json").write_text("{half")
     (new / "00000000000000000002-list.json").write_text("[1]")
     (new / "00000000000000000003-version.json").write_text(json.dumps(an_envelope(now, 3, v=9)))
-    (new / "00000000000000000004-field.json").write_text(json.dumps(an_envelope(now, 4, args={"session_id": "", "user": "x"})))
+    (new / "00000000000000000004-field.json").write_text(
+        json.dumps(an_envelope(now, 4, args={"session_id": "", "user": "x"}))
+    )
     spool.write(core.home, an_envelope(now, 5))
     assert texts(await search(core, "zebra")) == ["zebra 5"]
     aside = sorted(os.listdir(core.home.spool_broken))
     assert len([name for name in aside if name.endswith(".json")]) == 4
     assert len([name for name in aside if name.endswith(".reason")]) == 4
-    assert "session_id" in (Path(core.home.spool_broken) / "00000000000000000004-field.json.reason").read_text()
+    assert (
+        "session_id" in (Path(core.home.spool_broken) / "00000000000000000004-field.json.reason").read_text()
+    )
     assert (await core.status())["spool"] == {"waiting": 0, "set_aside": 4} or core.writer.pending
 
 

@@ -29,11 +29,20 @@ class User(NamedTuple):
     def env(self) -> dict[str, str]:
         return {"PATH": os.environ["PATH"], "HOME": str(self.folder), "SCRUBJAY_HOME": self.home.root}
 
-    def types(self, *words: str, stdin: str = "", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    def types(
+        self, *words: str, stdin: str = "", cwd: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
         """Run `scrubjay` with these words in the project."""
         command = [*console_command(), *words]
         return subprocess.run(
-            command, input=stdin, env=self.env, cwd=cwd or self.project, capture_output=True, text=True, timeout=PATIENCE, check=False
+            command,
+            input=stdin,
+            env=self.env,
+            cwd=cwd or self.project,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
         )
 
     def gets(self, *words: str, stdin: str = "") -> str:
@@ -66,7 +75,14 @@ class User(NamedTuple):
     def _hook(self, event: str, payload: dict[str, str]) -> None:
         told = json.dumps({**payload, "hook_event_name": event})
         done = subprocess.run(
-            hook_command(event), input=told, env=self.env, cwd=self.project, capture_output=True, text=True, timeout=PATIENCE, check=False
+            hook_command(event),
+            input=told,
+            env=self.env,
+            cwd=self.project,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
         )
         assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "{}", "")
 

@@ -66,7 +66,10 @@ class Bm25:
         for number, words in enumerate(documents):
             for word in words:
                 at[word].append(number)
-        self._postings = {word: (np.array(where), np.array([documents[n][word] for n in where], float)) for word, where in at.items()}
+        self._postings = {
+            word: (np.array(where), np.array([documents[n][word] for n in where], float))
+            for word, where in at.items()
+        }
 
     def __call__(self, query: str) -> Floats:
         """A score a text, 0 where no word is shared."""
@@ -102,7 +105,12 @@ class Index:
             return self._answer(self._filling(ranking, budget), [])
         hits = ranking[: arguments["top_k"]].tolist()
         before, after = arguments.get("prev_turns", 0), arguments.get("next_turns", 0)
-        around = {near for hit in hits for near in range(hit - before, hit + after + 1) if self._same_session(hit, near)}
+        around = {
+            near
+            for hit in hits
+            for near in range(hit - before, hit + after + 1)
+            if self._same_session(hit, near)
+        }
         return self._answer(hits, sorted(around.difference(hits)))
 
     def _filling(self, ranking: NDArray[np.int64], budget: int) -> list[int]:
@@ -121,7 +129,11 @@ class Index:
 
     def _answer(self, hits: Sequence[int], neighbours: Sequence[int]) -> Found:
         tokens = sum(tokens_of(self._turns[position]) for position in (*hits, *neighbours))
-        return Found([self._turns[position].key for position in hits], [self._turns[position].key for position in neighbours], tokens)
+        return Found(
+            [self._turns[position].key for position in hits],
+            [self._turns[position].key for position in neighbours],
+            tokens,
+        )
 
 
 def _stems(text: str) -> list[str]:

@@ -48,7 +48,9 @@ def main() -> int:
     if options.fit:
         print("\n" + fit([each for each in asked if each.half == "dev"], words_only=options.words))
     if options.json:
-        options.json.write_text(json.dumps({"about": about, "questions": [asdict(each) for each in asked]}), encoding="utf-8")
+        options.json.write_text(
+            json.dumps({"about": about, "questions": [asdict(each) for each in asked]}), encoding="utf-8"
+        )
     return 0
 
 
@@ -58,15 +60,26 @@ async def _all(every: Sequence, chosen: Sequence[int], homes: Path, *, words_onl
 
 def bands(asked: Iterable[Judged], half: str) -> str:
     """How often what lies in a band of relevance was right, on one half."""
-    own, foreign = ([each for each in asked if (each.kind, each.half) == (kind, half)] for kind in ("answered", "foreign"))
+    own, foreign = (
+        [each for each in asked if (each.kind, each.half) == (kind, half)] for kind in ("answered", "foreign")
+    )
     hits = [pair for each in own for pair in zip(each.relevance, each.right, strict=True)]
     columns = (
         [(each.first, each.answered) for each in (*own, *foreign)],
         [(each.first, each.right[0]) for each in own if each.right],
         hits,
     )
-    lines = [(f"relevance, {half}", "first hit, both kinds: answer among ten", "first hit, answered: right", "all hits, answered: right")]
-    lines += [(f"{low:.1f}-{high:.1f}", *(_share(column, low, high) for column in columns)) for low, high in BANDS]
+    lines = [
+        (
+            f"relevance, {half}",
+            "first hit, both kinds: answer among ten",
+            "first hit, answered: right",
+            "all hits, answered: right",
+        )
+    ]
+    lines += [
+        (f"{low:.1f}-{high:.1f}", *(_share(column, low, high) for column in columns)) for low, high in BANDS
+    ]
     return grid(lines)
 
 
@@ -85,7 +98,8 @@ def thresholds(asked: Sequence[Judged]) -> str:
             says = "a right hit comes" if with_answer else "nothing comes"
             name = kind if half == "developer" else f"{kind}, {half}"
             shares = (
-                np.mean([each.right_kept(level) if with_answer else not each.kept(level) for each in some]) for level in (0.0, *THRESHOLDS)
+                np.mean([each.right_kept(level) if with_answer else not each.kept(level) for each in some])
+                for level in (0.0, *THRESHOLDS)
             )
             lines.append((name, str(len(some)), says, *(f"{100 * share:.1f}" for share in shares)))
             if with_answer:
@@ -101,7 +115,8 @@ def separation(asked: Sequence[Judged]) -> str:
         cells = []
         for half in (*HALVES, "developer"):
             with_answer, without = (
-                [each.signals[name] for each in asked if each.half == half and each.kind.endswith(kind)] for kind in ("answered", "foreign")
+                [each.signals[name] for each in asked if each.half == half and each.kind.endswith(kind)]
+                for kind in ("answered", "foreign")
             )
             cells.append(f"{auc(with_answer, without):.3f}" if with_answer and without else "")
         lines.append((name, *cells))
@@ -139,10 +154,19 @@ def logistic(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Measure what relevance and a threshold mean.")
-    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help="locomo10.json, as published")
+    parser.add_argument(
+        "--data", type=Path, required=True, metavar="FILE", help="locomo10.json, as published"
+    )
     parser.add_argument("--conversations", type=_list, metavar="1,3", help="only these, counted from 1")
-    parser.add_argument("--homes", type=Path, metavar="FOLDER", help="keep the filled homes there, and use those that are there")
-    parser.add_argument("--words", action="store_true", help="search by words alone, as if there were no model")
+    parser.add_argument(
+        "--homes",
+        type=Path,
+        metavar="FOLDER",
+        help="keep the filled homes there, and use those that are there",
+    )
+    parser.add_argument(
+        "--words", action="store_true", help="search by words alone, as if there were no model"
+    )
     parser.add_argument("--fit", action="store_true", help="fit the constants of relevance on the dev half")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers of every question there")
     return parser

@@ -37,4 +37,9 @@ def stop_hooks(times: int) -> Iterator[Row]:
             MARGIN,
             {"ms": took[name]},
         )
-    yield Row("... `python -I -S -c pass` in between", "(baseline)", spread(took["bare"]), samples={"ms": took["bare"]})
+    yield Row(
+        "... `python -I -S -c pass` in between",
+        "(baseline)",
+        spread(took["bare"]),
+        samples={"ms": took["bare"]},
+    )

@@ -14,12 +14,21 @@ from importlib import metadata
 from typing import NamedTuple
 from zlib import crc32
 
-PACKAGES = ("anyio", "click", "httpx2", "jinja2", "jsonschema", "starlette", "uvicorn")  # pure Python of different subjects
+PACKAGES = (
+    "anyio",
+    "click",
+    "httpx2",
+    "jinja2",
+    "jsonschema",
+    "starlette",
+    "uvicorn",
+)  # pure Python of different subjects
 _SENTENCE = re.compile(r"\s*(.+?[.!?])(?:\s|$)", re.DOTALL)
 _HEADING = re.compile(r"^#{2,4} +(.+?) *#*$", re.MULTILINE)
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _FORMAL = re.compile(
-    r"licen[cs]e|change ?log|contribut|credits?|acknowledg|table of contents|install|\d+\.\d+|contact|support|links?$", re.IGNORECASE
+    r"licen[cs]e|change ?log|contribut|credits?|acknowledg|table of contents|install|\d+\.\d+|contact|support|links?$",
+    re.IGNORECASE,
 )
 
 
@@ -62,13 +71,17 @@ def _without_docstrings(source: str) -> tuple[list[tuple[str, int, int]], str]:
     lines = source.split("\n")
     found = []
     for node in ast.walk(ast.parse(source)):
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or not (said := ast.get_docstring(node)):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or not (
+            said := ast.get_docstring(node)
+        ):
             continue
         sentence = _SENTENCE.match(said)
         body = (node.end_lineno or 0) - (node.body[0].end_lineno or 0)
         if sentence and 5 <= len(sentence[1].split()) <= 25 and body >= 3:
             found.append((" ".join(sentence[1].split()), node))
-    gone = {line for _, node in found for line in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)}
+    gone = {
+        line for _, node in found for line in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+    }
     at = {}
     kept = []
     for number, line in enumerate(lines, 1):
@@ -84,23 +97,35 @@ def markdown() -> tuple[list[File], list[Question]]:
     for package in sorted(metadata.distributions(), key=lambda each: each.name.lower()):
         about = email.message_from_string(package.read_text("METADATA") or "")
         text = about.get_payload() or about.get("Description") or ""
-        if "markdown" in (about.get("Description-Content-Type") or "") and isinstance(text, str) and len(text) > 1_000:
+        if (
+            "markdown" in (about.get("Description-Content-Type") or "")
+            and isinstance(text, str)
+            and len(text) > 1_000
+        ):
             path = f"{package.name}.md"
             asked, kept = _without_headings(f"# {package.name}\n\n{text}")
             files.append(File(path, kept))
-            questions += [Question(f"{package.name}: {said}", path, first, last) for said, first, last in asked]
+            questions += [
+                Question(f"{package.name}: {said}", path, first, last) for said, first, last in asked
+            ]
     return files, _once(questions)
 
 
 def _without_headings(text: str) -> tuple[list[tuple[str, int, int]], str]:
     """[(heading, first line, last line)] of sections in the text without every second of its telling headings, and that text."""
     fenced = [match.span() for match in _FENCE.finditer(text)]
-    headings = [match for match in _HEADING.finditer(text) if not any(low <= match.start() < high for low, high in fenced)]
+    headings = [
+        match
+        for match in _HEADING.finditer(text)
+        if not any(low <= match.start() < high for low, high in fenced)
+    ]
     kept, asked, at = "", [], 0
     for number, match in enumerate(headings):
         end = headings[number + 1].start() if number + 1 < len(headings) else len(text)
         said = re.sub(r"[`*_\[\]]|\(http[^)]*\)|<[^>]*>", "", match[1]).strip()
-        telling = len(re.findall(r"\w{3,}", said)) >= 2 and not _FORMAL.search(said) and end - match.end() >= 200
+        telling = (
+            len(re.findall(r"\w{3,}", said)) >= 2 and not _FORMAL.search(said) and end - match.end() >= 200
+        )
         kept += text[at : match.start()]
         at = match.end() if telling else match.start()
         if telling:

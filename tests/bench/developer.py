@@ -84,7 +84,13 @@ SAID = (
     *(
         Said(
             "turn",
-            {"session_id": f"work-{at // 3}", "turn": at % 3, "user": user, "assistant": answer, "ts": f"2026-0{1 + at // 3}-12"},
+            {
+                "session_id": f"work-{at // 3}",
+                "turn": at % 3,
+                "user": user,
+                "assistant": answer,
+                "ts": f"2026-0{1 + at // 3}-12",
+            },
         )
         for at, (user, answer) in enumerate(EXCHANGES)
     ),
@@ -97,7 +103,8 @@ def whole(session: str | None, turn: int | None) -> str | None:
         (
             f"{said.arguments['user']} {said.arguments['assistant']}"
             for said in SAID
-            if said.kind == "turn" and (said.arguments["session_id"], said.arguments["turn"]) == (session, turn)
+            if said.kind == "turn"
+            and (said.arguments["session_id"], said.arguments["turn"]) == (session, turn)
         ),
         None,
     )

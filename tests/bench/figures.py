@@ -54,7 +54,15 @@ def spread(values: Sequence[float], unit: str = "ms") -> str:
     return f"p50 {percentile(values, 0.5):.1f}, {high} {unit} (n={len(values)})"
 
 
-def timed_row(what: str, reach: str, ms: Sequence[float], *, share: float = 0.95, limit: float | None = None, **more: Any) -> Row:
+def timed_row(
+    what: str,
+    reach: str,
+    ms: Sequence[float],
+    *,
+    share: float = 0.95,
+    limit: float | None = None,
+    **more: Any,
+) -> Row:
     """A row of times that is judged by the percentile `share`."""
     return Row(what, reach, spread(ms), percentile(ms, share), limit, {"ms": list(ms), **more})
 
@@ -79,13 +87,21 @@ def load() -> str:
 
 def table(rows: Iterable[Row]) -> str:
     """Rows as a table in Markdown, columns aligned."""
-    return grid([("what", "reach", "measured", ""), *((row.what, row.reach, row.measured, row.verdict) for row in rows)])
+    return grid(
+        [
+            ("what", "reach", "measured", ""),
+            *((row.what, row.reach, row.measured, row.verdict) for row in rows),
+        ]
+    )
 
 
 def grid(lines: Sequence[Sequence[str]]) -> str:
     """Lines of equally many cells, the first of them the heads, as a table in Markdown, columns aligned."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    shown = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in lines]
+    shown = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |"
+        for line in lines
+    ]
     shown.insert(1, "|-" + "-|-".join("-" * width for width in widths) + "-|")
     return "\n".join(shown)
 

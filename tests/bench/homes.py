@@ -38,8 +38,12 @@ class Place:
         git = self.project / ".git"
         git.mkdir(parents=True)
         (git / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
-        (git / "config").write_text('[remote "origin"]\n\turl = https://git.example/bench/orchard.git\n', encoding="utf-8")
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("SCRUBJAY_", "PYTHON"))}
+        (git / "config").write_text(
+            '[remote "origin"]\n\turl = https://git.example/bench/orchard.git\n', encoding="utf-8"
+        )
+        inherited = {
+            name: value for name, value in os.environ.items() if not name.startswith(("SCRUBJAY_", "PYTHON"))
+        }
         self.env = inherited | {"SCRUBJAY_HOME": str(self.home), "CLAUDE_PROJECT_DIR": str(self.project)}
         self._clients: list[Client] = []
 
@@ -86,7 +90,9 @@ class Place:
             process.terminate()
         _, left = psutil.wait_procs(engines, timeout=_STOP_SECONDS)
         if left:
-            raise TimeoutError(f"Engine {left[0].pid} did not end within {_STOP_SECONDS:g} s; see {self.home}/log.")
+            raise TimeoutError(
+                f"Engine {left[0].pid} did not end within {_STOP_SECONDS:g} s; see {self.home}/log."
+            )
 
     def status(self) -> dict[str, Any]:
         """What `scrubjay status` is made of."""
@@ -110,7 +116,10 @@ class Place:
     def _processes(self) -> Iterator[psutil.Process]:
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
-                if process.environ().get("SCRUBJAY_HOME") == str(self.home) and process.status() != psutil.STATUS_ZOMBIE:
+                if (
+                    process.environ().get("SCRUBJAY_HOME") == str(self.home)
+                    and process.status() != psutil.STATUS_ZOMBIE
+                ):
                     yield process
 
 

@@ -56,12 +56,22 @@ def payloads(place: Place, number: int) -> tuple[bytes, bytes]:
     }
     _write_transcript(str(transcript), common, said)
     submitted = {**common, "hook_event_name": "UserPromptSubmit", "prompt": said["user"]}
-    stopped = {**common, "hook_event_name": "Stop", "stop_hook_active": False, "last_assistant_message": said["assistant"]}
+    stopped = {
+        **common,
+        "hook_event_name": "Stop",
+        "stop_hook_active": False,
+        "last_assistant_message": said["assistant"],
+    }
     return json.dumps(submitted).encode(), json.dumps(stopped).encode()
 
 
 def _write_transcript(path: str, common: dict[str, str], said: dict[str, str]) -> None:
-    chain = {"sessionId": common["session_id"], "cwd": common["cwd"], "isSidechain": False, "userType": "external"}
+    chain = {
+        "sessionId": common["session_id"],
+        "cwd": common["cwd"],
+        "isSidechain": False,
+        "userType": "external",
+    }
     lines = (
         {
             **chain,

@@ -52,7 +52,9 @@ class Visitor:
     def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
         """The status and the parsed answer."""
         sent = None if body is None else json.dumps(body)
-        self._connection.request(method, path, sent, {"Content-Type": "application/json", "Authorization": "Bearer sm_bench"})
+        self._connection.request(
+            method, path, sent, {"Content-Type": "application/json", "Authorization": "Bearer sm_bench"}
+        )
         answer = self._connection.getresponse()
         return answer.status, json.loads(answer.read() or b"{}")
 
@@ -63,7 +65,9 @@ class Visitor:
             RuntimeError: the answer is a refusal.
         """
         tag, question = _question(number)
-        status, answer = self.ask("POST", "/v4/search", {"q": question, "containerTag": tag, "limit": 10, "threshold": 0})
+        status, answer = self.ask(
+            "POST", "/v4/search", {"q": question, "containerTag": tag, "limit": 10, "threshold": 0}
+        )
         if status != 200:
             raise RuntimeError(f"{status}: {answer}")
         return len(answer["results"])
@@ -94,12 +98,27 @@ def main() -> int:
             _say("adding")
             rows += _adds(url, 100 // share)
     about["load"] += f" before, {load()} after"
-    facts = {"passages": PASSAGES, "real": http_load.REAL, "connections": CONNECTIONS, "per_second": PER_SECOND}
+    facts = {
+        "passages": PASSAGES,
+        "real": http_load.REAL,
+        "connections": CONNECTIONS,
+        "per_second": PER_SECOND,
+    }
     definitions = DEFINITIONS.format(**facts, seconds=seconds, closed=closed)
-    print("\n".join(f"{name:>9}: {value}" for name, value in about.items()), definitions, table(rows), sep="\n\n")
+    print(
+        "\n".join(f"{name:>9}: {value}" for name, value in about.items()),
+        definitions,
+        table(rows),
+        sep="\n\n",
+    )
     if options.json:
-        every = [{"what": row.what, "measured": row.measured, "verdict": row.verdict, **row.samples} for row in rows]
-        options.json.write_text(json.dumps({"about": about, "definitions": definitions, "rows": every}), encoding="utf-8")
+        every = [
+            {"what": row.what, "measured": row.measured, "verdict": row.verdict, **row.samples}
+            for row in rows
+        ]
+        options.json.write_text(
+            json.dumps({"about": about, "definitions": definitions, "rows": every}), encoding="utf-8"
+        )
     return int(any(row.verdict == "SHORT" for row in rows))
 
 
@@ -107,7 +126,9 @@ def main() -> int:
 def _served(place: Place) -> Iterator[tuple[str, psutil.Process]]:
     """The address and the process of an engine that serves this home, everything loaded."""
     command = [COMMAND, "serve", "--http", "127.0.0.1:0"]
-    with subprocess.Popen(command, env=place.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        command, env=place.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
         home = open_home(str(place.home))
         while not (url := engine_facts(home).get("http")):
             if process.poll() is not None:
@@ -138,7 +159,9 @@ def _both_ways(place: Place, url: str, count: int) -> list[Row]:
 def _over_the_pipe(client: Any, number: int) -> None:
     tag, question = _question(number)
     weights = {"weight_importance": 0, "weight_recency": 0}
-    client.call("search_memories", {"query": question, "scope": tag, "top_k": 10, "include_turns": False, **weights})
+    client.call(
+        "search_memories", {"query": question, "scope": tag, "top_k": 10, "include_turns": False, **weights}
+    )
 
 
 def _open_loop(url: str, engine: psutil.Process, seconds: int) -> list[Row]:
@@ -176,7 +199,14 @@ def _open_loop(url: str, engine: psutil.Process, seconds: int) -> list[Row]:
     return [
         timed_row(f"open loop, {PER_SECOND}/s on {CONNECTIONS} connections", "p95 250 ms", ms, limit=250.0),
         Row("its errors", "0", str(len(errors)), len(errors), 0, {"errors": errors}),
-        Row("memory over it", "5 %", f"{early:.0f} to {late:.0f} MB, {grown:+.1f} %", grown, 5.0, {"mb": memory}),
+        Row(
+            "memory over it",
+            "5 %",
+            f"{early:.0f} to {late:.0f} MB, {grown:+.1f} %",
+            grown,
+            5.0,
+            {"mb": memory},
+        ),
     ]
 
 
@@ -192,7 +222,12 @@ def _closed_loop(url: str, connections: int, seconds: int) -> Row:
     with ThreadPoolExecutor(connections) as pool:
         every = [each for ms in pool.map(visit, range(connections)) for each in ms]
     told = f"{len(every) / seconds:.0f} searches/s, {spread(every)}"
-    return Row(f"closed loop, {connections} connection{'s' if connections > 1 else ''}", "", told, samples={"ms": every})
+    return Row(
+        f"closed loop, {connections} connection{'s' if connections > 1 else ''}",
+        "",
+        told,
+        samples={"ms": every},
+    )
 
 
 def _adds(url: str, count: int) -> list[Row]:
@@ -200,14 +235,19 @@ def _adds(url: str, count: int) -> list[Row]:
     missing, statuses = 0, set()
     for number in range(count):
         word = f"rareword{number:05d}x"
-        body = {"content": f"Number {number} of the added texts says {word}.", "containerTag": f"added-{number % 8}"}
+        body = {
+            "content": f"Number {number} of the added texts says {word}.",
+            "containerTag": f"added-{number % 8}",
+        }
         start = time.perf_counter()
         status, answer = visitor.ask("POST", "/v3/documents", body)
         added.append((time.perf_counter() - start) * 1e3)
         statuses.add((status, answer.get("status")))
         missing += visitor.ask("GET", f"/v3/documents/{answer['id']}")[0] != 200
         wanted = {"q": word, "containerTag": body["containerTag"], "threshold": 0, "limit": 3}
-        while not any(word in each["memory"] for each in visitor.ask("POST", "/v4/search", wanted)[1]["results"]):
+        while not any(
+            word in each["memory"] for each in visitor.ask("POST", "/v4/search", wanted)[1]["results"]
+        ):
             if time.perf_counter() - start > 30:
                 raise RuntimeError(f"{word} is never found.")
         found.append((time.perf_counter() - start) * 1e3)

@@ -39,18 +39,26 @@ async def _fill(folder: str, count: int) -> None:
     try:
         encoder = await worker.ready()
         store = await open_store(home.data, dim=encoder.space.dim)
-        await Indexer(store, worker).check_space()  # notes the model's space, as an engine does over an empty store
+        await Indexer(
+            store, worker
+        ).check_space()  # notes the model's space, as an engine does over an empty store
         facts = [_fact(number) for number in range(count)]
         pieces = [passage(fact) for fact in facts]
         seen = await worker.passages([piece.text for piece in pieces[:REAL]])
     finally:
         worker.close()
     near = np.asarray(seen.vectors, dtype=np.float32)
-    drawn = Drawn(near, encoder.space.space_id, sum(map(len, seen.codes)) / sum(len(piece.text) for piece in pieces[:REAL]))
+    drawn = Drawn(
+        near,
+        encoder.space.space_id,
+        sum(map(len, seen.codes)) / sum(len(piece.text) for piece in pieces[:REAL]),
+    )
     random = np.random.default_rng(11)
     embedded = [drawn.embedded(piece, random) for piece in pieces]
     vectors = np.concatenate([near, drawn.vectors(len(pieces) - len(near), random)])
-    await store.tables.passages.add(to_table(embedded, arrow_schema(Passage, dim=near.shape[1]), list(vectors)))
+    await store.tables.passages.add(
+        to_table(embedded, arrow_schema(Passage, dim=near.shape[1]), list(vectors))
+    )
     await store.tables.memories.add(to_table(facts, arrow_schema(Memory)))
     await Upkeep(store).tidy(Bounds(0, 0))
 

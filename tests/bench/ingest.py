@@ -91,10 +91,14 @@ async def quality(folder: Path) -> None:
 
 
 async def judge(core: Core, name: str, questions: list[corpus.Question], root: Path) -> None:
-    rows = await core.store.passages("true", columns=["id", "record_id", "part", "path", "line_start", "line_end"])
+    rows = await core.store.passages(
+        "true", columns=["id", "record_id", "part", "path", "line_start", "line_end"]
+    )
     places = {(row.record_id, row.part): row for row in rows}
     ids = {row.id: row for row in rows}
-    hits: dict[str, dict[bool, list[bool]]] = {leg: {True: [], False: []} for leg in ("both", "dense", "bm25")}
+    hits: dict[str, dict[bool, list[bool]]] = {
+        leg: {True: [], False: []} for leg in ("both", "dense", "bm25")
+    }
     for question in questions:
 
         def right(row: Passage, question: corpus.Question = question) -> bool:
@@ -103,10 +107,17 @@ async def judge(core: Core, name: str, questions: list[corpus.Question], root: P
 
         asked = Question(text=question.text, scopes=(SCOPE,), srcs=("chunk",), now=now())
         both = [
-            places[chunk.document_id, chunk.position] for chunk in (await rank_chunks(core.store, asked, core.indexer.embed_query))[:10]
+            places[chunk.document_id, chunk.position]
+            for chunk in (await rank_chunks(core.store, asked, core.indexer.embed_query))[:10]
         ]
-        dense = [ids[row["id"]] for row in await by_vector(core.store, core.indexer.embed_query(question.text), asked.where(), 10)]
-        words = [ids[row["id"]] for row in await by_words(core.store, query_terms(question.text), asked.where(), 10)]
+        dense = [
+            ids[row["id"]]
+            for row in await by_vector(core.store, core.indexer.embed_query(question.text), asked.where(), 10)
+        ]
+        words = [
+            ids[row["id"]]
+            for row in await by_words(core.store, query_terms(question.text), asked.where(), 10)
+        ]
         for leg, found in (("both", both), ("dense", dense), ("bm25", words)):
             hits[leg][question.is_for_tuning].append(any(right(row) for row in found))
     said = "  ".join(f"{leg} {np.mean(of[True]):.1%} / {np.mean(of[False]):.1%}" for leg, of in hits.items())
@@ -160,13 +171,18 @@ async def latencies(core: Core, meanwhile: Callable[[], Awaitable[object]]) -> s
         asked = SearchDocuments(query=f"how is a socket closed {number}")
         took["search"].append(await _ms(core.search_documents(asked, SCOPE)))
         if number % EACH_TURN == 0:  # as people write; more would be an ingest of its own
-            request = RecordTurn(session_id="bench", user=f"Question {number} about sockets?", assistant="They are closed at the end.")
+            request = RecordTurn(
+                session_id="bench",
+                user=f"Question {number} about sockets?",
+                assistant="They are closed at the end.",
+            )
             made = envelope("turn", request, id=uuid4().hex, scope=SCOPE, source="bench", at=now())
             took["turn"].append(await _ms(core.write(made)))
         await asyncio.sleep(0.1)
     await other
     return ", ".join(
-        f"{name} p50 {np.percentile(each, 50):.0f} p95 {np.percentile(each, 95):.0f} ms (n={len(each)})" for name, each in took.items()
+        f"{name} p50 {np.percentile(each, 50):.0f} p95 {np.percentile(each, 95):.0f} ms (n={len(each)})"
+        for name, each in took.items()
     )
 
 
@@ -180,7 +196,9 @@ async def tree(folder: Path) -> None:
     for number in range(FILES):
         path = folder / "files" / f"part{number % 100}" / f"note{number}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"# Note {number}\n\nShip {number} lies in harbour {number * 7919 % 1000}.\n", encoding="utf-8")
+        path.write_text(
+            f"# Note {number}\n\nShip {number} lies in harbour {number * 7919 % 1000}.\n", encoding="utf-8"
+        )
     core = await opened(folder)
     try:
         start = time.perf_counter()
@@ -213,9 +231,15 @@ async def filters(folder: Path) -> None:
             took = []
             for number in range(60):
                 start = time.perf_counter()
-                await core.search_memories(SearchMemories(query=f"which port has service {number * 100}", top_k=10, filters=asked), SCOPE)
+                await core.search_memories(
+                    SearchMemories(query=f"which port has service {number * 100}", top_k=10, filters=asked),
+                    SCOPE,
+                )
                 took.append((time.perf_counter() - start) * 1000)
-            print(f"{name}: p50 {np.percentile(took[10:], 50):.1f} p95 {np.percentile(took[10:], 95):.1f} ms", flush=True)
+            print(
+                f"{name}: p50 {np.percentile(took[10:], 50):.1f} p95 {np.percentile(took[10:], 95):.1f} ms",
+                flush=True,
+            )
     finally:
         await core.close()
 
@@ -239,11 +263,18 @@ def fact(content: str, metadata: dict[str, object]) -> Change:
     return Change(memory, (passage(memory),))
 
 
-PARTS: dict[str, Callable[[Path], Awaitable[None]]] = {"quality": quality, "speed": speed, "tree": tree, "filters": filters}
+PARTS: dict[str, Callable[[Path], Awaitable[None]]] = {
+    "quality": quality,
+    "speed": speed,
+    "tree": tree,
+    "filters": filters,
+}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     for name in parser.parse_args().parts or PARTS:
         folder = Path(tempfile.mkdtemp(prefix="scrubjay-bench-"))

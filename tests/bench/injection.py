@@ -63,7 +63,11 @@ def main() -> int:
     print("\n".join(f"{name:>9}: {value}" for name, value in about.items()), end="\n\n")
     print(contents(prompted), *([table(took)] if took else []), sep="\n\n")
     if options.json:
-        written = {"about": about, "prompts": [asdict(each) for each in prompted], "times": [asdict(row) for row in took]}
+        written = {
+            "about": about,
+            "prompts": [asdict(each) for each in prompted],
+            "times": [asdict(row) for row in took],
+        }
         options.json.write_text(json.dumps(written), encoding="utf-8")
     return 0
 
@@ -83,7 +87,9 @@ async def _prompted(every: Sequence[Haystack], chosen: Sequence[int], homes: Pat
                     yield await _prompt(core, question.text, "answered", half, turns, None)
             for question in foreign.questions:
                 if question.category != ADVERSARIAL:
-                    yield await _prompt(core, renamed(question.text, foreign, haystack), "foreign", half, set(), None)
+                    yield await _prompt(
+                        core, renamed(question.text, foreign, haystack), "foreign", half, set(), None
+                    )
             for prompt in developer.WORK:
                 yield await _prompt(core, prompt, "work prompts", half, set(), None)
     async with opened(homes, "developer", developer.SAID) as core:
@@ -92,34 +98,66 @@ async def _prompted(every: Sequence[Haystack], chosen: Sequence[int], homes: Pat
                 yield await _prompt(core, text, kind, "developer", set(), words)
 
 
-async def _prompt(core: Core, text: str, kind: str, half: str, turns: set[tuple[str, str]], words: str | None) -> Prompted:
+async def _prompt(
+    core: Core, text: str, kind: str, half: str, turns: set[tuple[str, str]], words: str | None
+) -> Prompted:
     if not asks(text):
         return Prompted(kind, half, dict.fromkeys(FLOORS, (0, 0)))
     hits = await core.search_memories(SearchMemories(query=text, top_k=10), SCOPE)
     blocks = {}
     for floor in FLOORS:
         lines = _ORIGIN.findall(injection(hits, session_id="of this prompt", max_bytes=ROOM, floor=floor))
-        right = sum((session, turn) in turns or (words is not None and words in said) for session, turn, said in lines)
+        right = sum(
+            (session, turn) in turns or (words is not None and words in said) for session, turn, said in lines
+        )
         blocks[floor] = (len(lines), right)
     return Prompted(kind, half, blocks)
 
 
 def contents(prompted: Sequence[Prompted]) -> str:
     """Silence, rightness and length at each floor; the shipped floor is marked."""
-    lines = [("prompts", "n", "", *(f"{floor:.1f}{' (shipped)' if floor == FLOOR else ''}" for floor in FLOORS))]
+    lines = [
+        ("prompts", "n", "", *(f"{floor:.1f}{' (shipped)' if floor == FLOOR else ''}" for floor in FLOORS))
+    ]
     for kind in dict.fromkeys(each.kind for each in prompted):
         for half in (*HALVES, "developer"):
             some = [each for each in prompted if (each.kind, each.half) == (kind, half)]
             if not some:
                 continue
             blocks = [[each.blocks[floor] for each in some] for floor in FLOORS]
-            lines.append((f"{kind}, {half}", str(len(some)), "silent", *(_percent(not count for count, _ in each) for each in blocks)))
+            lines.append(
+                (
+                    f"{kind}, {half}",
+                    str(len(some)),
+                    "silent",
+                    *(_percent(not count for count, _ in each) for each in blocks),
+                )
+            )
             if kind.endswith("answered"):
                 spoken = [[(count, right) for count, right in each if count] for each in blocks]
-                lines.append(("", "", "spoken to rightly", *(_percent(right > 0 for _, right in each) for each in blocks)))
-                lines.append(("", "", "right, of what is said", *(_percent(right > 0 for _, right in each) for each in spoken)))
                 lines.append(
-                    ("", "", "lines a block", *(f"{np.mean([count for count, _ in each]):.1f}" if each else "" for each in spoken))
+                    (
+                        "",
+                        "",
+                        "spoken to rightly",
+                        *(_percent(right > 0 for _, right in each) for each in blocks),
+                    )
+                )
+                lines.append(
+                    (
+                        "",
+                        "",
+                        "right, of what is said",
+                        *(_percent(right > 0 for _, right in each) for each in spoken),
+                    )
+                )
+                lines.append(
+                    (
+                        "",
+                        "",
+                        "lines a block",
+                        *(f"{np.mean([count for count, _ in each]):.1f}" if each else "" for each in spoken),
+                    )
                 )
     return grid(lines)
 
@@ -142,16 +180,25 @@ def times(prompts: int) -> Iterator[Row]:
         questions = [question for question, _ in developer.ANSWERED]
         for switch in ("on", "off"):
             subprocess.run(
-                [COMMAND, "config", "inject", "true" if switch == "on" else "false"], env=place.env, check=True, stdout=subprocess.DEVNULL
+                [COMMAND, "config", "inject", "true" if switch == "on" else "false"],
+                env=place.env,
+                check=True,
+                stdout=subprocess.DEVNULL,
             )
             for number in range(prompts):
                 payload = _payload(place, questions[number % len(questions)], f"{switch}-{number}")
-                took[f"injection {switch}"].append(host.run(place, (host.script("user_prompt_submit"),), payload) * 1e3)
+                took[f"injection {switch}"].append(
+                    host.run(place, (host.script("user_prompt_submit"),), payload) * 1e3
+                )
                 took["bare"].append(host.run(place, host.BARE, payload) * 1e3)
     bare = percentile(took["bare"], 0.5)
     for name, ms in took.items():
         above = "" if name == "bare" else f": p50 is bare {percentile(ms, 0.5) - bare:+.1f} ms"
-        what = "... `python -I -S -c pass` in between" if name == "bare" else f"UserPromptSubmit hook, whole process, {name}"
+        what = (
+            "... `python -I -S -c pass` in between"
+            if name == "bare"
+            else f"UserPromptSubmit hook, whole process, {name}"
+        )
         yield Row(what, "", spread(ms) + above, samples={"ms": ms})
 
 
@@ -170,10 +217,23 @@ def _payload(place: Place, prompt: str, id: str) -> bytes:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Measure what is put beside a prompt.")
-    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help="locomo10.json, as published")
+    parser.add_argument(
+        "--data", type=Path, required=True, metavar="FILE", help="locomo10.json, as published"
+    )
     parser.add_argument("--conversations", type=_list, metavar="1,3", help="only these, counted from 1")
-    parser.add_argument("--homes", type=Path, metavar="FOLDER", help="keep the filled homes there, and use those that are there")
-    parser.add_argument("--prompts", type=int, default=40, metavar="N", help="prompts that are timed, with and without; 0 for none")
+    parser.add_argument(
+        "--homes",
+        type=Path,
+        metavar="FOLDER",
+        help="keep the filled homes there, and use those that are there",
+    )
+    parser.add_argument(
+        "--prompts",
+        type=int,
+        default=40,
+        metavar="N",
+        help="prompts that are timed, with and without; 0 for none",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers of every prompt there")
     return parser
 

@@ -53,10 +53,14 @@ class Judged:
 
     def right_kept(self, threshold: float) -> bool:
         """Whether a right one is among them."""
-        return any(right and value >= threshold for right, value in zip(self.right, self.relevance, strict=True))
+        return any(
+            right and value >= threshold for right, value in zip(self.right, self.relevance, strict=True)
+        )
 
 
-async def judged(every: Sequence[Haystack], chosen: Sequence[int], homes: Path, *, words_only: bool) -> AsyncIterator[Judged]:
+async def judged(
+    every: Sequence[Haystack], chosen: Sequence[int], homes: Path, *, words_only: bool
+) -> AsyncIterator[Judged]:
     """Every question of the chosen conversations (from 0) and of developers; with `words_only` as if there were no model."""
     for number in chosen:
         haystack = every[number]
@@ -66,10 +70,19 @@ async def judged(every: Sequence[Haystack], chosen: Sequence[int], homes: Path, 
             for question in haystack.questions:
                 kind = "adversarial" if question.category == ADVERSARIAL else "answered"
                 where = question.evidence
-                yield await _ask(core, question.text, kind, half, lambda row, where=where: (row.session_id, row.place) in where, words_only)
+                yield await _ask(
+                    core,
+                    question.text,
+                    kind,
+                    half,
+                    lambda row, where=where: (row.session_id, row.place) in where,
+                    words_only,
+                )
             for question in foreign.questions:
                 if question.category != ADVERSARIAL:
-                    yield await _ask(core, renamed(question.text, foreign, haystack), "foreign", half, _never, words_only)
+                    yield await _ask(
+                        core, renamed(question.text, foreign, haystack), "foreign", half, _never, words_only
+                    )
     async with opened(homes, "developer", developer.SAID) as core:
         for kind, questions in developer.QUESTIONS.items():
             for text, words in questions:
@@ -92,7 +105,10 @@ def _never(row: Candidate) -> bool:
 
 
 def _holding(words: str | None) -> Right:
-    return lambda row: words is not None and words in (developer.whole(row.session_id, row.place) or (row.found.text if row.found else ""))
+    return lambda row: (
+        words is not None
+        and words in (developer.whole(row.session_id, row.place) or (row.found.text if row.found else ""))
+    )
 
 
 async def _ask(core: Core, text: str, kind: str, half: str, is_right: Right, words_only: bool) -> Judged:

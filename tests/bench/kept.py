@@ -38,7 +38,16 @@ class Said(NamedTuple):
 def said_in(haystack: Haystack) -> list[Said]:
     """Every utterance of a haystack as a turn."""
     return [
-        Said("turn", {"session_id": turn.session, "turn": turn.number, "role": turn.role, "text": turn.text, "ts": turn.ts})
+        Said(
+            "turn",
+            {
+                "session_id": turn.session,
+                "turn": turn.number,
+                "role": turn.role,
+                "text": turn.text,
+                "ts": turn.ts,
+            },
+        )
         for turn in haystack.turns
     ]
 
@@ -58,7 +67,11 @@ async def opened(folder: Path, name: str, said: Sequence[Said]) -> AsyncIterator
             start = time.perf_counter()
             await _fill(core, said)
             (path / "complete").touch()
-            print(f"{name}: {len(said):,} records, embedded after {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+            print(
+                f"{name}: {len(said):,} records, embedded after {time.perf_counter() - start:.0f} s",
+                file=sys.stderr,
+                flush=True,
+            )
         await core.indexer.check_space()
         if core.indexer.trouble:
             raise RuntimeError(core.indexer.trouble)
@@ -69,7 +82,9 @@ async def opened(folder: Path, name: str, said: Sequence[Said]) -> AsyncIterator
 
 async def _fill(core: Core, said: Sequence[Said]) -> None:
     for start in range(0, len(said), _TOGETHER):
-        await asyncio.gather(*(core.write(made) for made in _envelopes(core, said[start : start + _TOGETHER])))
+        await asyncio.gather(
+            *(core.write(made) for made in _envelopes(core, said[start : start + _TOGETHER]))
+        )
     await core.writer.settle()
     encoder = await core.indexer.load()
     while await core.indexer.embed_some(encoder) or (await core.status())["records"]["waiting_for_vector"]:

@@ -37,13 +37,20 @@ def pairs() -> list[Pair]:
     with tempfile.TemporaryDirectory() as folder:
         encoder = open_encoder("bundled", verdicts=Path(folder) / "models.json")
         old, new = (encoder.embed_documents([row[side] for row in rows]) for side in (1, 2))
-    return [Pair(label, one, other, float(a @ b)) for (label, one, other), a, b in zip(rows, old, new, strict=True)]
+    return [
+        Pair(label, one, other, float(a @ b))
+        for (label, one, other), a, b in zip(rows, old, new, strict=True)
+    ]
 
 
 def rates(found: Sequence[Pair], told: str, label: str) -> tuple[int, int, int]:
     """(told rightly, told in all, those there are) of one verdict."""
     told_of = [pair for pair in found if likeness.verdict(pair.new, pair.old, pair.cosine) == told]
-    return sum(pair.label == label for pair in told_of), len(told_of), sum(pair.label == label for pair in found)
+    return (
+        sum(pair.label == label for pair in told_of),
+        len(told_of),
+        sum(pair.label == label for pair in found),
+    )
 
 
 def line(name: str, halves: Sequence[Sequence[Pair]]) -> str:
@@ -51,7 +58,9 @@ def line(name: str, halves: Sequence[Sequence[Pair]]) -> str:
     for half in halves:
         for told, label in (("known", "same"), ("update", "update")):
             right, all_told, there = rates(half, told, label)
-            cells.append(f"{right}/{all_told} {right / all_told if all_told else 1:.2f} | {right}/{there} {right / there:.2f}")
+            cells.append(
+                f"{right}/{all_told} {right / all_told if all_told else 1:.2f} | {right}/{there} {right / there:.2f}"
+            )
     return f"| {name} | {' | '.join(cells)} |"
 
 
@@ -69,8 +78,15 @@ def main() -> None:
     halves = [known[0::2], known[1::2]]
     blind = [[pair._replace(cosine=None) for pair in half] for half in halves]
     counts = Counter(pair.label for pair in known)
-    print(f"{len(known)} pairs: {counts['same']} same, {counts['update']} updates, {counts['other']} of other matters")
-    heads = [f"{half}: {told} {what}" for half in ("dev", "test") for told in ("known", "update") for what in ("precision", "recall")]
+    print(
+        f"{len(known)} pairs: {counts['same']} same, {counts['update']} updates, {counts['other']} of other matters"
+    )
+    heads = [
+        f"{half}: {told} {what}"
+        for half in ("dev", "test")
+        for told in ("known", "update")
+        for what in ("precision", "recall")
+    ]
     print("| thresholds | " + " | ".join(heads) + " |\n|" + "--|" * (len(heads) + 1))
     for name, values, judged in (
         ("ABOUT_THE_SAME", ABOUT, halves),
@@ -83,7 +99,9 @@ def main() -> None:
     for pair in known:
         told = likeness.verdict(pair.new, pair.old, pair.cosine)
         if {"known": "same", "update": "update"}.get(told or "", pair.label) != pair.label:
-            print(f"  {told}, is {pair.label} ({pair.cosine:.2f}, {likeness.alike(pair.new, pair.old):.2f}): {pair.old} | {pair.new}")
+            print(
+                f"  {told}, is {pair.label} ({pair.cosine:.2f}, {likeness.alike(pair.new, pair.old):.2f}): {pair.old} | {pair.new}"
+            )
 
 
 if __name__ == "__main__":

@@ -97,7 +97,11 @@ def _haystack(conversation: int, item: dict[str, Any]) -> Haystack:
             by_id[each["dia_id"]] = turns[-1].key
     questions = []
     for number, each in enumerate(item["qa"], 1):
-        ids = [f"D{int(session)}:{int(turn)}" for part in each["evidence"] for session, turn in _EVIDENCE.findall(part)]
+        ids = [
+            f"D{int(session)}:{int(turn)}"
+            for part in each["evidence"]
+            for session, turn in _EVIDENCE.findall(part)
+        ]
         if evidence := frozenset(by_id[id] for id in ids if id in by_id):
             questions.append(Question(conversation, number, each["question"], each["category"], evidence))
     return Haystack(f"conversation {conversation}", tuple(turns), tuple(questions))

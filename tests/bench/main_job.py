@@ -40,20 +40,35 @@ GROUPS: dict[str, Callable[[Effort], Iterator[Row]]] = {
     "start": lambda effort: starting(effort.spawns, effort.starts),
     "clients": lambda effort: at_once(10),
     "hooks": lambda effort: stop_hooks(effort.hooks),
-    "recall": lambda effort: growing(effort.sizes, effort.searches, effort.records, effort.fresh, effort.starts),
+    "recall": lambda effort: growing(
+        effort.sizes, effort.searches, effort.records, effort.fresh, effort.starts
+    ),
 }
 
 
 def main() -> int:
     """Run the groups asked for; the exit code is 1 when something falls short."""
     parser = argparse.ArgumentParser(description="Measure the main job against the installed command.")
-    parser.add_argument("--quick", action="store_true", help="two minutes instead of half an hour: few repetitions, 200 turns")
-    parser.add_argument("--only", nargs="+", choices=GROUPS, default=list(GROUPS), metavar="GROUP", help=f"of {', '.join(GROUPS)}")
-    parser.add_argument("--sizes", nargs="+", type=int, metavar="TURNS", help="other sizes for recall than 1000 10000")
+    parser.add_argument(
+        "--quick", action="store_true", help="two minutes instead of half an hour: few repetitions, 200 turns"
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        choices=GROUPS,
+        default=list(GROUPS),
+        metavar="GROUP",
+        help=f"of {', '.join(GROUPS)}",
+    )
+    parser.add_argument(
+        "--sizes", nargs="+", type=int, metavar="TURNS", help="other sizes for recall than 1000 10000"
+    )
     parser.add_argument("--json", metavar="FILE", help="write every single value there")
     options = parser.parse_args()
     if not homes.COMMAND:
-        parser.error(f"there is no command `scrubjay` beside {sys.executable}; install the project into this environment")
+        parser.error(
+            f"there is no command `scrubjay` beside {sys.executable}; install the project into this environment"
+        )
     effort = QUICK if options.quick else FULL
     if options.sizes:
         effort = effort._replace(sizes=sorted(options.sizes))
@@ -67,7 +82,11 @@ def main() -> int:
     print("\n".join(f"{name:>9}: {value}" for name, value in about.items()), table(rows), sep="\n\n")
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"about": about, "rows": [asdict(row) | {"verdict": row.verdict} for row in rows]}, file, indent=1)
+            json.dump(
+                {"about": about, "rows": [asdict(row) | {"verdict": row.verdict} for row in rows]},
+                file,
+                indent=1,
+            )
     return int(any(row.verdict == "SHORT" for row in rows))
 
 

@@ -46,11 +46,15 @@ def outcome(evidence: frozenset[Key], found: Mapping[str, Found]) -> Outcome:
             f"any_{mode}": float(met > 0),
             f"frac_{mode}": met / len(evidence),
             f"full_{mode}": float(met == len(evidence)),
-            f"session_{mode}": float(not {session for session, _ in returned}.isdisjoint(session for session, _ in evidence)),
+            f"session_{mode}": float(
+                not {session for session, _ in returned}.isdisjoint(session for session, _ in evidence)
+            ),
             f"tokens_{mode}": float(tokens),
         }
     if "w0" in found:
-        values["mrr"] = next((1 / rank for rank, hit in enumerate(found["w0"].hits, 1) if hit in evidence), 0.0)
+        values["mrr"] = next(
+            (1 / rank for rank, hit in enumerate(found["w0"].hits, 1) if hit in evidence), 0.0
+        )
     return values
 
 

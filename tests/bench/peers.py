@@ -29,7 +29,12 @@ from tables import HALVES
 from scrubjay.encoders import open_encoder
 from scrubjay.encoders.protocol import TokenEncoder
 
-SYSTEMS: dict[str, type[System]] = {"bm25": InMemory, "chromadb": Chroma, "sqlite-vec + FTS5": Sqlite, "scrubjay": Scrubjay}
+SYSTEMS: dict[str, type[System]] = {
+    "bm25": InMemory,
+    "chromadb": Chroma,
+    "sqlite-vec + FTS5": Sqlite,
+    "scrubjay": Scrubjay,
+}
 PACKAGES = ("chromadb", "sqlite-vec", "apsw")
 _WINDOW = {"prev_turns": 2, "next_turns": 2}
 DEFINITIONS = """\
@@ -54,13 +59,21 @@ class Measured:
 def main() -> int:
     """Measure what the options choose."""
     parser = argparse.ArgumentParser(description="Measure other stores beside Scrubjay's on LoCoMo.")
-    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help="locomo10.json, as published")
+    parser.add_argument(
+        "--data", type=Path, required=True, metavar="FILE", help="locomo10.json, as published"
+    )
     parser.add_argument("--conversations", metavar="1,3", help="only these, counted from 1")
-    parser.add_argument("--pooled", action="store_true", help="all of them in one store instead of one store each")
+    parser.add_argument(
+        "--pooled", action="store_true", help="all of them in one store instead of one store each"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every single value there")
     options = parser.parse_args()
     every = conversations(options.data)
-    numbers = range(1, len(every) + 1) if options.conversations is None else map(int, options.conversations.split(","))
+    numbers = (
+        range(1, len(every) + 1)
+        if options.conversations is None
+        else map(int, options.conversations.split(","))
+    )
     chosen = [every[number - 1] for number in numbers]
     about = header() | {"peers": ", ".join(f"{name} {version(name)}" for name in PACKAGES)}
     found = {name: Measured() for name in SYSTEMS}
@@ -76,23 +89,57 @@ def main() -> int:
                 _measure(found[name], system, haystack, place, remembering)
                 _say(f"{haystack.name}: {name}: {_brief(found[name])}")
     about["load"] += f" before, {load()} after"
-    print("\n".join(f"{name:>9}: {value}" for name, value in about.items()), DEFINITIONS, table(found), ratios(found), sep="\n\n")
+    print(
+        "\n".join(f"{name:>9}: {value}" for name, value in about.items()),
+        DEFINITIONS,
+        table(found),
+        ratios(found),
+        sep="\n\n",
+    )
     if options.json:
         systems = {name: vars(measured) for name, measured in found.items()}
-        options.json.write_text(json.dumps({"about": about, "definitions": DEFINITIONS, "systems": systems}), encoding="utf-8")
+        options.json.write_text(
+            json.dumps({"about": about, "definitions": DEFINITIONS, "systems": systems}), encoding="utf-8"
+        )
     return 0
 
 
 def table(found: dict[str, Measured]) -> str:
     """A line a system and half."""
-    lines = [("system", "half", "n", "any w0", "any w2", "MRR", "ms p50", "p95", "w2 p50", "p95", "filled s", "disk MB")]
+    lines = [
+        (
+            "system",
+            "half",
+            "n",
+            "any w0",
+            "any w2",
+            "MRR",
+            "ms p50",
+            "p95",
+            "w2 p50",
+            "p95",
+            "filled s",
+            "disk MB",
+        )
+    ]
     for name, measured in found.items():
         for half in HALVES if len(measured.outcomes) == len(HALVES) else ("all",):
             outcomes = measured.outcomes[half]
             values = mean(outcomes)
-            shares = (f"{100 * values['any_w0']:.1f}", f"{100 * values['any_w2']:.1f}", f"{values['mrr']:.3f}")
-            sizes = (*_times(measured.ms), *_times(measured.window_ms), f"{measured.filled:.1f}", f"{measured.disk / 1e6:.1f}")
-            lines.append((name, half, str(len(outcomes)), *shares, *(sizes if half == "all" else ("",) * len(sizes))))
+            shares = (
+                f"{100 * values['any_w0']:.1f}",
+                f"{100 * values['any_w2']:.1f}",
+                f"{values['mrr']:.3f}",
+            )
+            sizes = (
+                *_times(measured.ms),
+                *_times(measured.window_ms),
+                f"{measured.filled:.1f}",
+                f"{measured.disk / 1e6:.1f}",
+            )
+            lines.append(
+                (name, half, str(len(outcomes)), *shares, *(sizes if half == "all" else ("",) * len(sizes)))
+            )
     return grid(lines)
 
 
@@ -101,11 +148,15 @@ def ratios(found: dict[str, Measured]) -> str:
     lines = [("multiple of scrubjay's", "any w0", "any w2", "ms p50", "ms p95", "filled", "disk")]
     ours = _figures(found["scrubjay"])
     for name, measured in found.items():
-        lines.append((name, *(f"{theirs / mine:.3g}" for theirs, mine in zip(_figures(measured), ours, strict=True))))
+        lines.append(
+            (name, *(f"{theirs / mine:.3g}" for theirs, mine in zip(_figures(measured), ours, strict=True)))
+        )
     return grid(lines)
 
 
-def _measure(measured: Measured, system: type[System], haystack: Haystack, folder: Path, encoder: Remembering) -> None:
+def _measure(
+    measured: Measured, system: type[System], haystack: Haystack, folder: Path, encoder: Remembering
+) -> None:
     encoder.embed_documents([f"{turn.role}: {turn.text}" for turn in haystack.turns])
     store = system(folder, haystack.turns, encoder)
     start = time.perf_counter()
@@ -131,7 +182,11 @@ def _measure(measured: Measured, system: type[System], haystack: Haystack, folde
 
 def _around(hits: Sequence[Key], haystack: Haystack, at: dict[Key, int]) -> list[Key]:
     """The turns up to two places from each hit, in its session."""
-    near = ((hit, haystack.turns[place].key) for hit in hits for place in range(max(0, at[hit] - 2), min(len(at), at[hit] + 3)))
+    near = (
+        (hit, haystack.turns[place].key)
+        for hit in hits
+        for place in range(max(0, at[hit] - 2), min(len(at), at[hit] + 3))
+    )
     return [key for (session, _), key in near if key[0] == session]
 
 
@@ -143,7 +198,14 @@ def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
 
 def _figures(measured: Measured) -> tuple[float, ...]:
     values = mean(measured.outcomes["all"])
-    return values["any_w0"], values["any_w2"], percentile(measured.ms, 0.5), percentile(measured.ms, 0.95), measured.filled, measured.disk
+    return (
+        values["any_w0"],
+        values["any_w2"],
+        percentile(measured.ms, 0.5),
+        percentile(measured.ms, 0.95),
+        measured.filled,
+        measured.disk,
+    )
 
 
 def _times(ms: Sequence[float]) -> tuple[str, str]:

@@ -116,7 +116,9 @@ class Chroma:
         self._turns, self._encoder = turns, encoder
         # Without a function of its own it would fetch a model from the network to embed with.
         self._client = chromadb.PersistentClient(str(folder), ChromaSettings(anonymized_telemetry=False))
-        self._turns_in = self._client.create_collection("turns", configuration={"hnsw": {"space": "cosine"}}, embedding_function=None)
+        self._turns_in = self._client.create_collection(
+            "turns", configuration={"hnsw": {"space": "cosine"}}, embedding_function=None
+        )
 
     def fill(self) -> None:
         texts = [text_of(turn) for turn in self._turns]
@@ -127,7 +129,9 @@ class Chroma:
             self._turns_in.add(ids=ids, embeddings=vectors[some], documents=texts[some])
 
     def ask(self, question: str) -> list[Key]:
-        found = self._turns_in.query(query_embeddings=self._encoder.embed_query(question)[None], n_results=HITS, include=[])
+        found = self._turns_in.query(
+            query_embeddings=self._encoder.embed_query(question)[None], n_results=HITS, include=[]
+        )
         return [self._turns[int(id)].key for id in found["ids"][0]]
 
     def close(self) -> None:
@@ -143,7 +147,9 @@ class Sqlite:
         self._file.enable_load_extension(True)
         self._file.load_extension(sqlite_vec.loadable_path())
         self._file.execute("PRAGMA journal_mode = WAL")
-        self._file.execute(f"CREATE VIRTUAL TABLE vectors USING vec0(vector FLOAT[{encoder.space.dim}] distance_metric=cosine)")
+        self._file.execute(
+            f"CREATE VIRTUAL TABLE vectors USING vec0(vector FLOAT[{encoder.space.dim}] distance_metric=cosine)"
+        )
         self._file.execute("CREATE VIRTUAL TABLE words USING fts5(text, tokenize = 'porter unicode61')")
 
     def fill(self) -> None:
@@ -169,7 +175,9 @@ class Sqlite:
 
     def _by_vector(self, question: str) -> Iterator[int]:
         query = "SELECT rowid FROM vectors WHERE vector MATCH ? AND k = ? ORDER BY distance"
-        yield from (at for (at,) in self._file.execute(query, (self._encoder.embed_query(question).tobytes(), _POOL)))
+        yield from (
+            at for (at,) in self._file.execute(query, (self._encoder.embed_query(question).tobytes(), _POOL))
+        )
 
     def close(self) -> None:
         self._file.close()
@@ -181,7 +189,9 @@ class Scrubjay:
     def __init__(self, folder: Path, turns: Sequence[Turn], encoder: Remembering) -> None:
         self._turns, self._runner = turns, asyncio.Runner()
         clock = lambda: datetime.now(UTC)  # noqa: E731
-        self._core: Core = self._runner.run(open_core(open_home(str(folder)), Settings(), clock, lambda *_, **__: encoder))
+        self._core: Core = self._runner.run(
+            open_core(open_home(str(folder)), Settings(), clock, lambda *_, **__: encoder)
+        )
 
     def fill(self) -> None:
         self._runner.run(self._fill())
@@ -193,7 +203,9 @@ class Scrubjay:
         """The first ten turns, and the turns that came along with them."""
         request = parse(SearchMemories, {"query": question, "top_k": HITS, **window})
         answer = self._runner.run(self._core.search_memories(request, _SCOPE))
-        return [_key(hit) for hit in answer.results], [_key(hit) for hit in answer.related if hit.reason == "window"]
+        return [_key(hit) for hit in answer.results], [
+            _key(hit) for hit in answer.related if hit.reason == "window"
+        ]
 
     def close(self) -> None:
         self._runner.run(self._dropped())
@@ -210,9 +222,20 @@ class Scrubjay:
         await self._core.upkeep.tidy(Bounds(1, 0))
 
     async def _record(self, turn: Turn) -> None:
-        arguments = {"session_id": turn.session, "turn": turn.number, "role": turn.role, "text": turn.text, "ts": turn.ts}
-        request, id = parse(RecordTurn, arguments), f"bench-{turn.session}-{turn.number:05d}".replace("/", "-").replace(" ", "-")
-        await self._core.write(envelope("turn", request, id=id, scope=_SCOPE, source="bench", at=self._core.clock()))
+        arguments = {
+            "session_id": turn.session,
+            "turn": turn.number,
+            "role": turn.role,
+            "text": turn.text,
+            "ts": turn.ts,
+        }
+        request, id = (
+            parse(RecordTurn, arguments),
+            f"bench-{turn.session}-{turn.number:05d}".replace("/", "-").replace(" ", "-"),
+        )
+        await self._core.write(
+            envelope("turn", request, id=id, scope=_SCOPE, source="bench", at=self._core.clock())
+        )
 
     async def _dropped(self) -> None:
         """Old versions go at once: an engine keeps them for ten minutes, and that is no size to compare."""

@@ -42,7 +42,9 @@ def stem(word: str) -> str:
     word = _replaced(word, _STEP_2, 1)
     word = _replaced(word, _STEP_3, 1)
     word = _replaced(word, _STEP_4, 2)
-    if word.endswith("e") and (_measure(word[:-1]) > 1 or (_measure(word[:-1]) == 1 and not _SHORT.search(word[:-1]))):  # 5a
+    if word.endswith("e") and (
+        _measure(word[:-1]) > 1 or (_measure(word[:-1]) == 1 and not _SHORT.search(word[:-1]))
+    ):  # 5a
         word = word[:-1]
     return word[:-1] if word.endswith("ll") and _measure(word) > 1 else word  # 5b
 

@@ -35,13 +35,17 @@ def main() -> int:
     parser = _parser()
     options = parser.parse_args()
     if not homes.COMMAND:
-        parser.error(f"there is no command `scrubjay` beside {sys.executable}; install the project into this environment")
+        parser.error(
+            f"there is no command `scrubjay` beside {sys.executable}; install the project into this environment"
+        )
     if not options.data.is_file():
         parser.error(f"there is no file {options.data}; give the published locomo10.json")
     every = conversations(options.data)
     chosen = _chosen(every, options)
     if not chosen:
-        parser.error(f"these options leave nothing of the file's {len(every)} conversations, which are counted from 1")
+        parser.error(
+            f"these options leave nothing of the file's {len(every)} conversations, which are counted from 1"
+        )
     about = header()
     asked = list(_measured(chosen, options))
     about["load"] += f" before, {load()} after"
@@ -52,7 +56,13 @@ def main() -> int:
     print(*shown, *([tables.aims(reached)] if reached else []), sep="\n\n")
     if options.json:
         groups = [asdict(group) for group in found]
-        written = {"about": about, "definitions": DEFINITIONS, "groups": groups, "goals": reached, "questions": [*map(_numbers, asked)]}
+        written = {
+            "about": about,
+            "definitions": DEFINITIONS,
+            "groups": groups,
+            "goals": reached,
+            "questions": [*map(_numbers, asked)],
+        }
         options.json.write_text(json.dumps(written), encoding="utf-8")
     return int(any(map(tables.short, reached)))
 
@@ -66,7 +76,9 @@ def _measured(chosen: list[Haystack], options: argparse.Namespace) -> Iterator[A
             yield from _asked(pool(chosen), POOLED, WINDOWS, vectors)
 
 
-def _asked(haystack: Haystack, store: str, modes: dict[str, dict[str, int]], vectors: Vectors | None) -> Iterator[Asked]:
+def _asked(
+    haystack: Haystack, store: str, modes: dict[str, dict[str, int]], vectors: Vectors | None
+) -> Iterator[Asked]:
     """Every question of a haystack, to the installed command and then to the baselines."""
     by_scrubjay = []
     with stored(haystack) as opened:
@@ -75,7 +87,9 @@ def _asked(haystack: Haystack, store: str, modes: dict[str, dict[str, int]], vec
         for question in haystack.questions:
             answers = {mode: opened.ask(question.text, arguments) for mode, arguments in modes.items()}
             values = outcome(question.evidence, {mode: found for mode, (found, _) in answers.items()})
-            by_scrubjay.append(Asked(SCRUBJAY, store, question, values, {mode: ms for mode, (_, ms) in answers.items()}))
+            by_scrubjay.append(
+                Asked(SCRUBJAY, store, question, values, {mode: ms for mode, (_, ms) in answers.items()})
+            )
         took = time.perf_counter() - start
     _say(haystack.name, by_scrubjay, took)
     if vectors is not None:
@@ -83,7 +97,9 @@ def _asked(haystack: Haystack, store: str, modes: dict[str, dict[str, int]], vec
     yield from by_scrubjay
 
 
-def _by_baselines(haystack: Haystack, store: str, modes: dict[str, dict[str, int]], vectors: Vectors) -> Iterator[Asked]:
+def _by_baselines(
+    haystack: Haystack, store: str, modes: dict[str, dict[str, int]], vectors: Vectors
+) -> Iterator[Asked]:
     index = Index(haystack.turns, vectors)
     rankings = [(question, index.rankings(question)) for question in haystack.questions]
     for system in NAMES:
@@ -94,13 +110,20 @@ def _by_baselines(haystack: Haystack, store: str, modes: dict[str, dict[str, int
 
 def _say(name: str, asked: list[Asked], seconds: float) -> None:
     values = mean(each.values for each in asked)
-    shares = ", ".join(f"{metric.replace('_', ' ')} {100 * values[metric]:.1f}" for metric in ("any_w0", "any_w2", "session_w2"))
+    shares = ", ".join(
+        f"{metric.replace('_', ' ')} {100 * values[metric]:.1f}"
+        for metric in ("any_w0", "any_w2", "session_w2")
+    )
     print(f"{name}: {len(asked)} questions in {seconds:.0f} s: {shares}", file=sys.stderr, flush=True)
 
 
 def _numbers(asked: Asked) -> dict[str, Any]:
     """One question without its words."""
-    where = {"conversation": asked.question.conversation, "question": asked.question.number, "category": asked.question.category}
+    where = {
+        "conversation": asked.question.conversation,
+        "question": asked.question.number,
+        "category": asked.question.category,
+    }
     return {"system": asked.system, "store": asked.store, **where, **asked.values, "ms": asked.ms}
 
 
@@ -111,17 +134,40 @@ def _chosen(every: list[Haystack], options: argparse.Namespace) -> list[Haystack
         for number, haystack in enumerate(every, 1)
         if number in (options.conversations or [number]) and options.half in ("all", half_of(number))
     ]
-    return some if options.questions is None else [replace(each, questions=each.questions[: options.questions]) for each in some]
+    return (
+        some
+        if options.questions is None
+        else [replace(each, questions=each.questions[: options.questions]) for each in some]
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Measure recall on LoCoMo through the installed command.")
-    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help="locomo10.json, as published")
+    parser.add_argument(
+        "--data", type=Path, required=True, metavar="FILE", help="locomo10.json, as published"
+    )
     parser.add_argument("--conversations", type=_list, metavar="1,3", help="only these, counted from 1")
-    parser.add_argument("--half", choices=tables.HALVES, default="all", help="dev: conversations 1, 3, 5, 7, 9; test: the others")
-    parser.add_argument("--questions", type=_count, metavar="N", help="only the first N of each conversation, for a quick look")
-    parser.add_argument("--no-baselines", dest="baselines", action="store_false", help="the installed command alone")
-    parser.add_argument("--no-pooled", dest="pooled", action="store_false", help="no store that holds all conversations at once")
+    parser.add_argument(
+        "--half",
+        choices=tables.HALVES,
+        default="all",
+        help="dev: conversations 1, 3, 5, 7, 9; test: the others",
+    )
+    parser.add_argument(
+        "--questions",
+        type=_count,
+        metavar="N",
+        help="only the first N of each conversation, for a quick look",
+    )
+    parser.add_argument(
+        "--no-baselines", dest="baselines", action="store_false", help="the installed command alone"
+    )
+    parser.add_argument(
+        "--no-pooled",
+        dest="pooled",
+        action="store_false",
+        help="no store that holds all conversations at once",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers of every question there")
     return parser
 

@@ -19,7 +19,13 @@ class Client:
     def __init__(self, command: Sequence[str], env: Mapping[str, str], cwd: str) -> None:
         self.started = time.perf_counter()
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=dict(env), cwd=cwd, bufsize=0
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=dict(env),
+            cwd=cwd,
+            bufsize=0,
         )
         self._received = b""
         self._lines: list[bytes] = []
@@ -38,7 +44,11 @@ class Client:
 
     def initialize(self) -> dict[str, Any]:
         """Shake hands and list the tools, as every client does first; the answer to `tools/list`."""
-        about = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
+        about = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "bench", "version": "1"},
+        }
         self.request("initialize", about)
         self._send({"method": "notifications/initialized"})
         return self.request("tools/list", {})
@@ -54,7 +64,9 @@ class Client:
     def timed(self, tool: str, arguments: Mapping[str, Any]) -> tuple[float, dict[str, Any]]:
         """Seconds from sending a call to having read its line, and the answer."""
         start = time.perf_counter()
-        number = self._send({"method": "tools/call", "params": {"name": tool, "arguments": arguments}}, ask=True)
+        number = self._send(
+            {"method": "tools/call", "params": {"name": tool, "arguments": arguments}}, ask=True
+        )
         line = self._line(ANSWER_SECONDS)
         took = time.perf_counter() - start
         return took, _content(_result(json.loads(line), number))
@@ -64,7 +76,11 @@ class Client:
         waiting: set[int] = set()
         count = 0
         for arguments in each:
-            waiting.add(self._send({"method": "tools/call", "params": {"name": tool, "arguments": arguments}}, ask=True))
+            waiting.add(
+                self._send(
+                    {"method": "tools/call", "params": {"name": tool, "arguments": arguments}}, ask=True
+                )
+            )
             count += 1
             while len(waiting) >= window:
                 waiting.remove(self._take())
@@ -110,7 +126,9 @@ class Client:
                 raise TimeoutError(f"No answer within {seconds:g} s from {self.process.args}.")
             more = self.process.stdout.read(_CHUNK)
             if not more:
-                raise EOFError(f"{self.process.args} ended with code {self.process.wait(5)} before it answered.")
+                raise EOFError(
+                    f"{self.process.args} ended with code {self.process.wait(5)} before it answered."
+                )
             *self._lines, self._received = (self._received + more).split(b"\n")
         return self._lines.pop(0)
 

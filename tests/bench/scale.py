@@ -28,7 +28,11 @@ from scale_load import BY_ENGINE, Loaded
 from scrubjay.cli.serve import ARENAS, SMALL_ENVIRONMENT
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
-REACH = {10_000: 25.0, 100_000: 40.0, 1_000_000: 100.0}  # passages -> p95 of a search in ms, embedding not counted
+REACH = {
+    10_000: 25.0,
+    100_000: 40.0,
+    1_000_000: 100.0,
+}  # passages -> p95 of a search in ms, embedding not counted
 DEFINITIONS = """\
 text: turns of two sides and a summary (3 passages of 40 to 250 characters), 20 turns a session, 8 projects of unequal size; 60,000
 words by Zipf's law, a third of a session's words its own topics. Up to 10,000 passages: recorded through the engine, vectors of the
@@ -44,10 +48,20 @@ which holds the model. index: the vector index built anew over all rows. times i
 def main() -> int:
     """Measure every size asked for; the exit code is 1 when one falls short."""
     parser = argparse.ArgumentParser(description="Measure one engine over up to a million passages.")
-    parser.add_argument("--passages", nargs="+", type=int, default=SIZES, metavar="N", help="sizes; 1000 10000 100000 1000000")
-    parser.add_argument("--searches", type=int, default=300, metavar="N", help="questions a round, a third of each kind")
-    parser.add_argument("--writes", type=int, default=2_000, metavar="N", help="turns recorded one by one between the rounds")
-    parser.add_argument("--folder", metavar="DIR", help="where the temporary homes lie; else where the system puts such folders")
+    parser.add_argument(
+        "--passages", nargs="+", type=int, default=SIZES, metavar="N", help="sizes; 1000 10000 100000 1000000"
+    )
+    parser.add_argument(
+        "--searches", type=int, default=300, metavar="N", help="questions a round, a third of each kind"
+    )
+    parser.add_argument(
+        "--writes", type=int, default=2_000, metavar="N", help="turns recorded one by one between the rounds"
+    )
+    parser.add_argument(
+        "--folder",
+        metavar="DIR",
+        help="where the temporary homes lie; else where the system puts such folders",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every single value there")
     options = parser.parse_args()
     for name, value in {"MALLOC_ARENA_MAX": str(ARENAS), **SMALL_ENVIRONMENT}.items():
@@ -64,16 +78,25 @@ def main() -> int:
             _say(f"{size:,} passages")
             with tempfile.TemporaryDirectory(dir=folder) as home:
                 loaded = _in_a_process(scale_load.load, home, size, real)
-                measured = _in_a_process(scale_engine.measure, home, loaded.turns, options.searches, options.writes)
+                measured = _in_a_process(
+                    scale_engine.measure, home, loaded.turns, options.searches, options.writes
+                )
             found.append((size, loaded, measured))
     about["load"] += f" before, {load()} after"
     print("\n".join(f"{name:>9}: {value}" for name, value in about.items()), end="\n\n")
     definitions = DEFINITIONS.format(writes=options.writes)
     print(definitions, searches(found), stores(found), sep="\n\n")
     if options.json:
-        sizes = [{"passages": size, "loaded": loaded._asdict(), "measured": _plain(measured)} for size, loaded, measured in found]
-        options.json.write_text(json.dumps({"about": about, "definitions": definitions, "sizes": sizes}), encoding="utf-8")
-    return int(any(short(size, each) for size, _, measured in found for each in (measured.before, measured.after)))
+        sizes = [
+            {"passages": size, "loaded": loaded._asdict(), "measured": _plain(measured)}
+            for size, loaded, measured in found
+        ]
+        options.json.write_text(
+            json.dumps({"about": about, "definitions": definitions, "sizes": sizes}), encoding="utf-8"
+        )
+    return int(
+        any(short(size, each) for size, _, measured in found for each in (measured.before, measured.after))
+    )
 
 
 def short(size: int, round: Searches) -> bool:
@@ -83,7 +106,19 @@ def short(size: int, round: Searches) -> bool:
 
 def searches(found: Sequence[tuple[int, Loaded, Measured]]) -> str:
     """A line a size and round: all searches, then each kind."""
-    lines = [("passages", "when", "p50", "p95", "reach", "", *(f"{kind} p50 / p95" for kind in KINDS), "processor", "nearest")]
+    lines = [
+        (
+            "passages",
+            "when",
+            "p50",
+            "p95",
+            "reach",
+            "",
+            *(f"{kind} p50 / p95" for kind in KINDS),
+            "processor",
+            "nearest",
+        )
+    ]
     for size, _, measured in found:
         rounds = {"loaded": measured.before, "written": measured.after, "while embedding": measured.during}
         for when, each in rounds.items():
@@ -92,7 +127,18 @@ def searches(found: Sequence[tuple[int, Loaded, Measured]]) -> str:
             by_kind = [f"{percentile(ms, 0.5):.1f} / {percentile(ms, 0.95):.1f}" for ms in each.ms.values()]
             every = [f"{percentile(_every(each), share):.1f}" for share in (0.5, 0.95)]
             near = f"{100 * measured.nearest:.1f} %" if when == "loaded" else ""
-            lines.append((f"{size:,}", when, *every, f"{REACH[size]:g}" if judged else "", verdict, *by_kind, f"{each.cpu:.1f}", near))
+            lines.append(
+                (
+                    f"{size:,}",
+                    when,
+                    *every,
+                    f"{REACH[size]:g}" if judged else "",
+                    verdict,
+                    *by_kind,
+                    f"{each.cpu:.1f}",
+                    near,
+                )
+            )
     return grid(lines)
 
 
@@ -144,7 +190,10 @@ def _seconds(value: float | None) -> str:
 
 
 def _plain(measured: Measured) -> dict[str, Any]:
-    return {name: value._asdict() if isinstance(value, Searches) else value for name, value in measured._asdict().items()}
+    return {
+        name: value._asdict() if isinstance(value, Searches) else value
+        for name, value in measured._asdict().items()
+    }
 
 
 def _say(what: str) -> None:

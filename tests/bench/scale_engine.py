@@ -86,7 +86,9 @@ async def _measured(folder: str, turns: int, searches: int, writes: int) -> Meas
     record_ms = [await _timed(record(core, turns + number)) for number in range(writes)]
     _say("recorded")
     await core.writer.settle()
-    _, others = await _embedded(core, [scale_text.question(_OTHERS + n, turns + writes) for n in range(searches // 2 + searches)])
+    _, others = await _embedded(
+        core, [scale_text.question(_OTHERS + n, turns + writes) for n in range(searches // 2 + searches)]
+    )
     during = await _searched(core, others[: searches // 2])
     _say(f"while embedding: {_spread(during)}")
     await settled(core)
@@ -95,7 +97,19 @@ async def _measured(folder: str, turns: int, searches: int, writes: int) -> Meas
     peak = _peak()
     index_seconds = await _index_built(core)
     await core.close()
-    return Measured(embedding, before, during, after, record_ms, nearest, index_seconds, disk_of(folder), peak_before, peak, took)
+    return Measured(
+        embedding,
+        before,
+        during,
+        after,
+        record_ms,
+        nearest,
+        index_seconds,
+        disk_of(folder),
+        peak_before,
+        peak,
+        took,
+    )
 
 
 async def _embedded(core: Core, questions: list[tuple[int, str]]) -> tuple[list[float], list[Ready]]:
@@ -141,7 +155,13 @@ async def _nearest(core: Core, ready: list[Ready]) -> float:
     for scope, _, asked in ready:
         where = sql.both(sql.equal("scope", scope), sql.equal("hidden", False))
         found = await core.store.by_vector(asked.vector, where, 200)
-        exact = core.store.tables.passages.query().nearest_to(asked.vector).distance_type("cosine").where(where).bypass_vector_index()
+        exact = (
+            core.store.tables.passages.query()
+            .nearest_to(asked.vector)
+            .distance_type("cosine")
+            .where(where)
+            .bypass_vector_index()
+        )
         rows = await exact.select(["id", "_distance"]).limit(200).to_arrow()
         shares.append(len({*found["id"].to_pylist()} & {*rows["id"].to_pylist()}) / len(rows))
     return sum(shares) / len(shares)

@@ -77,13 +77,20 @@ class Drawn(NamedTuple):
 def load(folder: str, count: int, real: str) -> Loaded:
     """Fill the home in `folder` with at least `count` passages. `real` is the file of real vectors: written, or read above `BY_ENGINE`."""
     home = open_home(folder)
-    return asyncio.run(_by_engine(home, count, Path(real)) if count <= BY_ENGINE else _in_blocks(home, count, Path(real)))
+    return asyncio.run(
+        _by_engine(home, count, Path(real)) if count <= BY_ENGINE else _in_blocks(home, count, Path(real))
+    )
 
 
 def recording(number: int) -> tuple[str, dict[str, Any]]:
     """(scope, arguments of `record_turn`) of the turn of this number."""
     said = scale_text.turn(number)
-    arguments = {"session_id": _session(said), "turn": said.place, "user": said.user, "assistant": said.assistant}
+    arguments = {
+        "session_id": _session(said),
+        "turn": said.place,
+        "user": said.user,
+        "assistant": said.assistant,
+    }
     return scale_text.scope_name(said.scope), arguments | {"ts": said.at.isoformat()}
 
 
@@ -95,7 +102,9 @@ async def record(core: Core, number: int) -> None:
     """
     scope, arguments = recording(number)
     request = requests.parse(requests.RecordTurn, arguments)
-    answer = await core.write(envelope("turn", request, id=f"bench-{number:08d}", scope=scope, source="bench", at=core.clock()))
+    answer = await core.write(
+        envelope("turn", request, id=f"bench-{number:08d}", scope=scope, source="bench", at=core.clock())
+    )
     if not answer.stored:  # type: ignore[union-attr]
         raise RuntimeError(f"Turn {number} was there before.")
 
@@ -128,7 +137,9 @@ async def _by_engine(home: Home, count: int, real: Path) -> Loaded:
     held = await core.store.count_passages()
     if count == BY_ENGINE:
         # Summaries of sessions come a while after their turns, and wait for theirs.
-        rows = await core.store.tables.passages.query().where("space_id IS NOT NULL").select([VECTOR]).to_arrow()
+        rows = (
+            await core.store.tables.passages.query().where("space_id IS NOT NULL").select([VECTOR]).to_arrow()
+        )
         np.save(real, np.stack(rows[VECTOR].to_numpy(zero_copy_only=False)))
     await core.close()
     return Loaded(turns, held, "through the engine", took, None)
@@ -140,7 +151,9 @@ async def _in_blocks(home: Home, count: int, real: Path) -> Loaded:
     worker.start()
     encoder = await worker.ready()
     store = await open_store(home.data, dim=encoder.space.dim)
-    await Indexer(store, worker).check_space()  # notes the model's space, as an engine does over an empty store
+    await Indexer(
+        store, worker
+    ).check_space()  # notes the model's space, as an engine does over an empty store
     texts = [piece.text for number in range(_SAMPLE) for piece in passages(_turn(number))]
     codes = (await worker.passages(texts)).codes
     worker.close()
@@ -151,7 +164,9 @@ async def _in_blocks(home: Home, count: int, real: Path) -> Loaded:
         _say(f"{min(turns, first + _BLOCK):,} of {turns:,} turns added")
     took, start = time.perf_counter() - start, time.perf_counter()
     upkeep = Upkeep(store)
-    await upkeep.tidy(Bounds(0, 0))  # whatever the engine's own bounds: a store that was filled long ago is tidy
+    await upkeep.tidy(
+        Bounds(0, 0)
+    )  # whatever the engine's own bounds: a store that was filled long ago is tidy
     if upkeep.failures:
         raise RuntimeError("The compaction failed; the log says why.")
     return Loaded(turns, await store.count_passages(), "in blocks", took, time.perf_counter() - start)
@@ -161,7 +176,9 @@ async def _add(store: Store, numbers: range, drawn: Drawn) -> None:
     turns = list(map(_turn, numbers))
     random = np.random.default_rng((7, numbers.start))
     pieces = [drawn.embedded(piece, random) for turn in turns for piece in passages(turn)]
-    table = to_table(pieces, arrow_schema(Passage, dim=drawn.near.shape[1]), list(drawn.vectors(len(pieces), random)))
+    table = to_table(
+        pieces, arrow_schema(Passage, dim=drawn.near.shape[1]), list(drawn.vectors(len(pieces), random))
+    )
     await store.tables.passages.add(table)
     await store.tables.turns.add(to_table(turns, arrow_schema(Turn)))
 

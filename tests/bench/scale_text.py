@@ -31,7 +31,10 @@ _OFFSET = 2.7
 _TOPICS, _TOPICAL = 10, 0.35  # words that are a session's own, and their share of what is said in it
 _ASKED, _ANSWERED = (5, 12), (10, 24)  # content words of the two sides of a turn
 _GLUE = "the a of to in for on with and that is was it we this from by at as not but when because after before so then now into".split()  # noqa: SIM905
-_SOUNDS = ("b d f g k l m n p r s t v z br cr dr fl gr kl pl pr st tr sh ch".split(), "a e i o u ai ea io ou".split())  # noqa: SIM905
+_SOUNDS = (
+    "b d f g k l m n p r s t v z br cr dr fl gr kl pl pr st tr sh ch".split(),
+    "a e i o u ai ea io ou".split(),
+)  # noqa: SIM905
 _QUESTIONS = (
     "what did we decide about the {0} and the {1} of {2}?",
     "why was {3} failing when the {0} met the {1}?",
@@ -62,7 +65,9 @@ def question(number: int, among: int) -> tuple[int, str]:
     """(scope, question) about one of the first `among` turns, in words of that turn and its session; no two are alike."""
     random = Random(f"question {number}")
     asked = turn(random.randrange(among))
-    words = [word for word in asked.assistant.replace(".", "").split() if word not in _GLUE and "/" not in word]
+    words = [
+        word for word in asked.assistant.replace(".", "").split() if word not in _GLUE and "/" not in word
+    ]
     plain, names = [word for word in words if "_" not in word], [word for word in words if "_" in word]
     return asked.scope, random.choice(_QUESTIONS).format(*random.sample(plain, 3), random.choice(names))
 
@@ -75,9 +80,15 @@ def scope_name(number: int) -> str:
 @cache
 def _words() -> tuple[str, ...]:
     """English by frequency, as the bundled model's tokenizer lists it (so that vectors mean something), then invented words."""
-    known = json.loads((bundled_folder(Path(gettempdir()) / "scrubjay-bench-verdicts.json") / "tokenizer.json").read_text("utf-8"))
+    known = json.loads(
+        (bundled_folder(Path(gettempdir()) / "scrubjay-bench-verdicts.json") / "tokenizer.json").read_text(
+            "utf-8"
+        )
+    )
     listed = sorted(known["model"]["vocab"].items(), key=itemgetter(1))
-    made = dict.fromkeys(word for word, _ in listed if word.isascii() and word.isalpha() and len(word) > 2 and word not in STOP)
+    made = dict.fromkeys(
+        word for word, _ in listed if word.isascii() and word.isalpha() and len(word) > 2 and word not in STOP
+    )
     random, (onsets, vowels) = Random("words"), _SOUNDS
     while len(made) < _VOCABULARY:
         syllables = random.choice((2, 2, 3, 3, 4))
@@ -129,7 +140,9 @@ def _drawn(random: np.random.Generator, count: int) -> list[str]:
     return [words[rank] for rank in np.searchsorted(_cumulative(), random.random(count)).tolist()]
 
 
-def _prose(random: np.random.Generator, topics: Sequence[str], length: tuple[int, int], names: Sequence[str]) -> str:
+def _prose(
+    random: np.random.Generator, topics: Sequence[str], length: tuple[int, int], names: Sequence[str]
+) -> str:
     """Content words with function words between them, in sentences of some ten; each of `names` stands in it once."""
     content = _drawn(random, int(random.integers(*length)))
     topical = random.random(len(content)) < _TOPICAL

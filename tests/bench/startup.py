@@ -27,10 +27,14 @@ def starting(spawns: int, starts: int) -> Iterator[Row]:
                 client.call("search_memories", {"query": "what a pipe weighs when it has worked"})
                 pipe.append(place.pipes()[0].memory_info().rss / _MB)
             bare.append(bare_interpreter(place) * 1e3)
-        yield timed_row("`initialize` + `tools/list`, engine running", "p50 < 50 ms", ready, share=0.5, limit=50)
+        yield timed_row(
+            "`initialize` + `tools/list`, engine running", "p50 < 50 ms", ready, share=0.5, limit=50
+        )
         yield timed_row("... the same interpreter with `-c pass`", "(baseline)", bare)
         cold = [age * 1e3 for age in restarts(place, starts, Client.initialize)]
-        yield timed_row("`initialize` + `tools/list`, engine has to start", "p50 < 1.5 s", cold, share=0.5, limit=1500)
+        yield timed_row(
+            "`initialize` + `tools/list`, engine has to start", "p50 < 1.5 s", cold, share=0.5, limit=1500
+        )
         yield Row("resident memory of one pipe", "< 15 MB", spread(pipe, "MB"), max(pipe), 15, {"mb": pipe})
 
 

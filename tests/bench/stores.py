@@ -34,7 +34,9 @@ class Store:
         hits, neighbours = answer["results"], answer["related"]
         tokens = sum(math.ceil(len(each["memory"]) / 4) for each in (*hits, *neighbours))
         if tokens != answer["tokens"]["spent"]:
-            raise RuntimeError(f"The texts returned are {tokens} tokens, and the answer says {answer['tokens']['spent']}.")
+            raise RuntimeError(
+                f"The texts returned are {tokens} tokens, and the answer says {answer['tokens']['spent']}."
+            )
         return Found([_key(hit) for hit in hits], [_key(each) for each in neighbours], tokens), seconds * 1e3
 
 
@@ -55,14 +57,22 @@ def stored(haystack: Haystack) -> Iterator[Store]:
         held = place.status()["records"]["turns"]
         last = client.call("record_turn", _recording(haystack.turns[-1]))
         if held != len(haystack.turns) or last["stored"] or not last["indexed"]:
-            raise RuntimeError(f"{held} of {len(haystack.turns)} turns are stored; the last one, recorded again: {last}.")
+            raise RuntimeError(
+                f"{held} of {len(haystack.turns)} turns are stored; the last one, recorded again: {last}."
+            )
         client.call("search_memories", {"query": "the first one pays for what is loaded late"})
         yield Store(client, f"{held:,} turns recorded in {took:.0f} s, indexed {indexed:.0f} s later")
 
 
 def _recording(turn: Turn) -> dict[str, Any]:
     """The arguments of `record_turn`."""
-    return {"session_id": turn.session, "turn": turn.number, "role": turn.role, "text": turn.text, "ts": turn.ts}
+    return {
+        "session_id": turn.session,
+        "turn": turn.number,
+        "role": turn.role,
+        "text": turn.text,
+        "ts": turn.ts,
+    }
 
 
 def _indexed(status: dict[str, Any]) -> bool:

@@ -77,7 +77,11 @@ def groups(asked: Sequence[Asked]) -> list[Group]:
         halves = HALVES if len({each.question.half for each in own}) > 1 else (own[0].question.half,)
         for kind, categories in _kinds():
             for half in halves:
-                few = [each.values for each in own if each.question.category in categories and half in (each.question.half, "all")]
+                few = [
+                    each.values
+                    for each in own
+                    if each.question.category in categories and half in (each.question.half, "all")
+                ]
                 if few:
                     found.append(Group(system, store, kind, half, len(few), mean(few)))
     return found
@@ -108,13 +112,25 @@ def times(asked: Sequence[Asked]) -> str:
     for store in (APART, POOLED):
         for mode, arguments in _SEARCHES.items():
             if ms := [each.ms[mode] for each in asked if each.store == store and mode in each.ms]:
-                lines.append((arguments, store, f"{percentile(ms, 0.5):.1f}", f"{percentile(ms, 0.95):.1f}", str(len(ms))))
+                lines.append(
+                    (
+                        arguments,
+                        store,
+                        f"{percentile(ms, 0.5):.1f}",
+                        f"{percentile(ms, 0.95):.1f}",
+                        str(len(ms)),
+                    )
+                )
     return grid(lines)
 
 
 def goals(found: Sequence[Group]) -> list[dict[str, Any]]:
     """What was to be reached, where it was measured: {what, store, reach, go_for, measured}."""
-    whole = {group.store: group.values for group in found if (group.system, group.kind, group.half) == (SCRUBJAY, "all", "all")}
+    whole = {
+        group.store: group.values
+        for group in found
+        if (group.system, group.kind, group.half) == (SCRUBJAY, "all", "all")
+    }
     return [
         {"what": what, "store": store, "reach": reach, "go_for": further, "measured": whole[store][metric]}
         for what, store, metric, reach, further in _GOALS

@@ -120,7 +120,13 @@ def _side(random: Random, sentences: tuple[str, ...], words: dict[str, str]) -> 
     length = random.randint(SHORTEST, LONGEST)
     text = ""
     while len(text) < length:
-        fresh = {"word": random.choice(_WORDS), "word2": random.choice(_WORDS), "number": str(random.randrange(20, 9000))}
+        fresh = {
+            "word": random.choice(_WORDS),
+            "word2": random.choice(_WORDS),
+            "number": str(random.randrange(20, 9000)),
+        }
         ident = random.choice((words["ident"], _identifier(random)))
-        text += random.choice(sentences).format_map(words | fresh | {"ident": ident}) + random.choice((" ", " ", "\n"))
+        text += random.choice(sentences).format_map(words | fresh | {"ident": ident}) + random.choice(
+            (" ", " ", "\n")
+        )
     return text[:length].rstrip()

@@ -18,17 +18,27 @@ def client(key: str) -> Any:
 
 
 def add(client: Any, tag: str) -> Any:
-    return client.add(content="Hello.", container_tag=tag) if GENERATION < 5 else client.add(tag, content="Hello.")
+    return (
+        client.add(content="Hello.", container_tag=tag)
+        if GENERATION < 5
+        else client.add(tag, content="Hello.")
+    )
 
 
 def search(client: Any, tag: str) -> Any:
-    return client.search.memories(q="hello", container_tag=tag) if GENERATION < 5 else client.search(tag, query="hello")
+    return (
+        client.search.memories(q="hello", container_tag=tag)
+        if GENERATION < 5
+        else client.search(tag, query="hello")
+    )
 
 
 def it_is_unauthorized_with_a_wrong_key(_: Any) -> None:
     calls: list[Callable[[Any, str], Any]] = [add, search]
     for call in calls:
-        assert "scrubjay token add" in refused(supermemory.AuthenticationError, 401, lambda call=call: call(client("sm_wrong"), "mine"))
+        assert "scrubjay token add" in refused(
+            supermemory.AuthenticationError, 401, lambda call=call: call(client("sm_wrong"), "mine")
+        )
 
 
 def it_is_denied_another_tag(_: Any) -> None:

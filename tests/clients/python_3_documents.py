@@ -43,7 +43,9 @@ def it_takes_nested_params(client: Supermemory) -> None:
     sentence = refused(
         supermemory.BadRequestError,
         400,
-        lambda: client.memories.update_memory(container_tag="user_123", new_content="John now prefers light mode", temporal_context={}),
+        lambda: client.memories.update_memory(
+            container_tag="user_123", new_content="John now prefers light mode", temporal_context={}
+        ),
     )
     assert "content" in sentence  # neither an id nor the old content says which
 
@@ -56,21 +58,37 @@ def it_shows_raw_and_streamed_responses(client: Supermemory) -> None:
 
 
 def it_asks_undocumented_endpoints(client: Supermemory) -> None:
-    body = {"containerTag": "undocumented", "memories": [{"content": "Bitterns boom at dusk.", "isStatic": True}]}
+    body = {
+        "containerTag": "undocumented",
+        "memories": [{"content": "Bitterns boom at dusk.", "isStatic": True}],
+    }
     made = client.post("/v4/memories", cast_to=httpx.Response, body=body).json()
     (memory,) = made["memories"]
-    assert memory["memory"] == "Bitterns boom at dusk." and memory["isStatic"] is True and memory["id"] and memory["createdAt"]
+    assert (
+        memory["memory"] == "Bitterns boom at dusk."
+        and memory["isStatic"] is True
+        and memory["id"]
+        and memory["createdAt"]
+    )
     found = client.search.memories(q="bitterns", container_tag="undocumented", threshold=0)
     assert found.results[0].id == memory["id"]  # at once
 
 
 def it_maps_refusals_to_its_own_exceptions(client: Supermemory) -> None:
     quick = client.with_options(max_retries=0)
-    assert "nothing-like-it" in refused(supermemory.NotFoundError, 404, lambda: client.documents.get("nothing-like-it"))
+    assert "nothing-like-it" in refused(
+        supermemory.NotFoundError, 404, lambda: client.documents.get("nothing-like-it")
+    )
     refused(supermemory.NotFoundError, 404, lambda: client.documents.delete("nothing-like-it"))
     refused(supermemory.NotFoundError, 404, lambda: client.documents.update("nothing-like-it", content="x"))
-    refused(supermemory.NotFoundError, 404, lambda: client.memories.forget(container_tag="nobody", id="nothing-like-it"))
-    refused(supermemory.BadRequestError, 400, lambda: client.search.memories(q="x", aggregate=True, rerank=True))
+    refused(
+        supermemory.NotFoundError,
+        404,
+        lambda: client.memories.forget(container_tag="nobody", id="nothing-like-it"),
+    )
+    refused(
+        supermemory.BadRequestError, 400, lambda: client.search.memories(q="x", aggregate=True, rerank=True)
+    )
     refused(supermemory.BadRequestError, 400, lambda: client.search.documents(q=""))
     refused(supermemory.BadRequestError, 400, lambda: client.search.documents(q="x", limit=101))
     refused(supermemory.BadRequestError, 400, lambda: client.add(content="x", container_tag="user"))
@@ -83,21 +101,46 @@ def it_maps_refusals_to_its_own_exceptions(client: Supermemory) -> None:
 
 
 def it_adds_a_document_that_is_done_and_found(client: Supermemory) -> None:
-    added = whole(client.add(content="Herons wait for frogs near the zyxweir.", container_tag="add", metadata={"bird": "heron", "n": 3}))
+    added = whole(
+        client.add(
+            content="Herons wait for frogs near the zyxweir.",
+            container_tag="add",
+            metadata={"bird": "heron", "n": 3},
+        )
+    )
     assert added.status == "queued"
     document = whole(done(client, added.id))
-    assert (document.status, document.type, document.task_type, document.dreaming_status) == ("done", "text", "memory", "done")
-    assert document.content == "Herons wait for frogs near the zyxweir." and document.metadata == {"bird": "heron", "n": 3}
-    assert document.container_tags == ["add"] and document.custom_id is None and document.created_at <= document.updated_at
+    assert (document.status, document.type, document.task_type, document.dreaming_status) == (
+        "done",
+        "text",
+        "memory",
+        "done",
+    )
+    assert document.content == "Herons wait for frogs near the zyxweir." and document.metadata == {
+        "bird": "heron",
+        "n": 3,
+    }
+    assert (
+        document.container_tags == ["add"]
+        and document.custom_id is None
+        and document.created_at <= document.updated_at
+    )
     assert document.summary
     (memory,) = document.memories
-    assert memory.memory == document.content and memory.is_latest and memory.version == 1 and memory.source_count == 1
+    assert (
+        memory.memory == document.content
+        and memory.is_latest
+        and memory.version == 1
+        and memory.source_count == 1
+    )
     (result,) = client.search.memories(q="zyxweir", container_tag="add").results
     assert result.id == memory.id and result.memory == memory.memory and result.similarity > 0.6
 
 
 def it_stores_a_retried_add_once(client: Supermemory) -> None:
-    ids = {client.documents.add(content="A plover is added twice.", container_tag="twice").id for _ in range(3)}
+    ids = {
+        client.documents.add(content="A plover is added twice.", container_tag="twice").id for _ in range(3)
+    }
     named = {client.add(content="Terns too.", container_tag="twice", custom_id="terns").id for _ in range(2)}
     assert len(ids) == len(named) == 1
     assert client.documents.list(container_tags=["twice"]).pagination.total_items == 2
@@ -106,11 +149,14 @@ def it_stores_a_retried_add_once(client: Supermemory) -> None:
 def it_learns_one_memory_a_paragraph(client: Supermemory) -> None:
     birds = {"Grebes": "on floating weed", "Kingfishers": "in river banks", "Swifts": "under old roofs"}
     said = [
-        f"{bird} nest {place}" + " and raise their young there until the first days of autumn" * 4 + "." for bird, place in birds.items()
+        f"{bird} nest {place}" + " and raise their young there until the first days of autumn" * 4 + "."
+        for bird, place in birds.items()
     ]
     added = client.add(content="\n\n".join(said), container_tag="paragraphs")
     assert [memory.memory for memory in done(client, added.id).memories] == said
-    rag = client.add(content="Only cut into chunks, never learned.", container_tag="paragraphs", task_type="superrag")
+    rag = client.add(
+        content="Only cut into chunks, never learned.", container_tag="paragraphs", task_type="superrag"
+    )
     assert not done(client, rag.id).memories and client.documents.get(rag.id).task_type == "superrag"
 
 
@@ -156,13 +202,20 @@ def it_replaces_with_an_update(client: Supermemory) -> None:
     done(client, added.id)
     assert whole(client.documents.update(added.id, content="The knot weighs 140 grams.")).id == added.id
     assert done(client, added.id).content == "The knot weighs 140 grams."
-    texts = [result.memory for result in client.search.memories(q="weight of the knot", container_tag="replace", threshold=0).results]
+    texts = [
+        result.memory
+        for result in client.search.memories(
+            q="weight of the knot", container_tag="replace", threshold=0
+        ).results
+    ]
     assert texts == ["The knot weighs 140 grams."]
 
 
 def it_adds_many_at_once(client: Supermemory) -> None:
     documents = [{"content": f"Bird number {n} is a wren.", "customId": f"wren-{n}"} for n in range(3)]
-    added = whole(client.documents.batch_add(documents=documents, container_tag="batch", metadata={"all": "wrens"}))
+    added = whole(
+        client.documents.batch_add(documents=documents, container_tag="batch", metadata={"all": "wrens"})
+    )
     assert (added.success, added.failed, len(added.results)) == (3, 0, 3)
     assert done(client, added.results[0].id).metadata == {"all": "wrens"}
     plain = client.documents.batch_add(documents=["A finch.", "A linnet."], container_tag="batch")
@@ -171,7 +224,9 @@ def it_adds_many_at_once(client: Supermemory) -> None:
 
 
 def it_says_which_of_many_failed(client: Supermemory) -> None:
-    added = client.documents.batch_add(documents=[{"content": "Good."}, {"content": "Bad.", "customId": "x" * 300}], container_tag="half")
+    added = client.documents.batch_add(
+        documents=[{"content": "Good."}, {"content": "Bad.", "customId": "x" * 300}], container_tag="half"
+    )
     assert (added.success, added.failed) == (1, 1)
     (failed,) = [result for result in added.results if result.status == "error"]
     assert failed.error
@@ -194,15 +249,24 @@ def it_uploads_a_file_with_every_field(client: Supermemory) -> None:
         )
     )
     document = done(client, added.id)
-    assert document.content.strip() == "The sanderling runs from the waves." and document.custom_id == "sanderling"
+    assert (
+        document.content.strip() == "The sanderling runs from the waves."
+        and document.custom_id == "sanderling"
+    )
     assert document.metadata == {"kind": "bird", "n": 1} and document.container_tags == ["files"]
     assert document.filepath == "/beach/sanderling.txt" and document.memories
 
 
 def it_lists_pages_in_order_with_and_without_content(client: Supermemory) -> None:
     for n in range(5):
-        client.add(content=f"Gull {n} of the harbour.", container_tag="list", metadata={"n": n, "even": n % 2 == 0})
-    page = whole(client.documents.list(container_tags=["list"], limit=2, page=2, order="asc", sort="createdAt", include_content=True))
+        client.add(
+            content=f"Gull {n} of the harbour.", container_tag="list", metadata={"n": n, "even": n % 2 == 0}
+        )
+    page = whole(
+        client.documents.list(
+            container_tags=["list"], limit=2, page=2, order="asc", sort="createdAt", include_content=True
+        )
+    )
     assert [row.content for row in page.memories] == ["Gull 2 of the harbour.", "Gull 3 of the harbour."]
     facts = page.pagination
     assert (facts.current_page, facts.limit, facts.total_items, facts.total_pages) == (2, 2, 5, 3)
@@ -218,19 +282,29 @@ def it_lists_what_is_being_processed(client: Supermemory) -> None:
     done(client, added.id)
     assert whole(client.documents.list_processing(container_tags="processing")).total_count == 0
     for view in ("active", "pending", "all"):
-        listed = whole(client.documents.list_processing(container_tags="processing", view=view, page=1, limit=10))
+        listed = whole(
+            client.documents.list_processing(container_tags="processing", view=view, page=1, limit=10)
+        )
         assert listed.total_count >= len(listed.documents)
 
 
 def it_deletes_in_bulk(client: Supermemory) -> None:
-    ids = [client.add(content=f"Rail {n} of the reeds.", container_tag="bulk", filepath=f"/reeds/{n}.md").id for n in range(4)]
+    ids = [
+        client.add(content=f"Rail {n} of the reeds.", container_tag="bulk", filepath=f"/reeds/{n}.md").id
+        for n in range(4)
+    ]
     gone = whole(client.documents.delete_bulk(ids=[ids[0], "nothing-like-it"]))
     assert gone.deleted_count == 1 and [error.id for error in gone.errors] == ["nothing-like-it"]
     assert client.documents.delete_bulk(filepath="/reeds/1.md").deleted_count == 1
     rest = client.documents.delete_bulk(container_tags=["bulk"])
     assert rest.success and rest.deleted_count == 2 and rest.container_tags == ["bulk"]
     assert client.documents.list(container_tags=["bulk"]).memories == []
-    assert client.search.memories(q="rail of the reeds", container_tag="bulk", search_mode="hybrid", threshold=0).results == []
+    assert (
+        client.search.memories(
+            q="rail of the reeds", container_tag="bulk", search_mode="hybrid", threshold=0
+        ).results
+        == []
+    )
 
 
 if __name__ == "__main__":

@@ -14,7 +14,10 @@ from telling import done, tell, whole
 
 
 def it_searches_documents_with_every_field(client: Supermemory) -> None:
-    text = "\n\n".join(f"## Part {n}\n\n" + f"Paragraph {n} tells of bird number {n} and of its long way south. " * 12 for n in range(8))
+    text = "\n\n".join(
+        f"## Part {n}\n\n" + f"Paragraph {n} tells of bird number {n} and of its long way south. " * 12
+        for n in range(8)
+    )
     added = client.add(content=text, container_tag="docs", metadata={"kind": "long"}, filepath="/long/way.md")
     done(client, added.id)
     for search in (client.search.documents, client.search.execute):
@@ -36,44 +39,93 @@ def it_searches_documents_with_every_field(client: Supermemory) -> None:
             )
         )
         (result,) = found.results
-        assert result.document_id == added.id and result.content == text and result.summary and result.metadata == {"kind": "long"}
+        assert (
+            result.document_id == added.id
+            and result.content == text
+            and result.summary
+            and result.metadata == {"kind": "long"}
+        )
         assert result.type == "text" and result.title and 0 <= result.score <= 1
         positions = [chunk.position for chunk in result.chunks]
         assert positions == sorted(set(positions)) and any(chunk.is_relevant for chunk in result.chunks)
     plain = client.search.documents(q="bird number 5", container_tag="docs").results[0]
     assert not {"content", "summary"} & plain.model_fields_set
-    matching = client.search.documents(q="bird number 5", container_tag="docs", only_matching_chunks=True, chunk_threshold=0.3).results
+    matching = client.search.documents(
+        q="bird number 5", container_tag="docs", only_matching_chunks=True, chunk_threshold=0.3
+    ).results
     assert all(chunk.is_relevant for result in matching for chunk in result.chunks)
-    nothing = client.search.documents(q="bird", container_tag="docs", filters={"and_": [{"key": "kind", "value": "short"}]})
+    nothing = client.search.documents(
+        q="bird", container_tag="docs", filters={"and_": [{"key": "kind", "value": "short"}]}
+    )
     assert nothing.results == [] and nothing.total == 0
 
 
 def it_searches_memories_in_every_mode(client: Supermemory) -> None:
-    added = client.add(content="The osprey takes fish from the brindlewater.", container_tag="modes", metadata={"kind": "raptor"})
+    added = client.add(
+        content="The osprey takes fish from the brindlewater.",
+        container_tag="modes",
+        metadata={"kind": "raptor"},
+    )
     done(client, added.id)
     whole_facts = whole(client.search.memories(q="brindlewater", container_tag="modes"))
     (fact,) = whole_facts.results
-    assert fact.memory and "chunk" not in fact.model_fields_set and fact.version == 1 and fact.metadata == {"kind": "raptor"}
-    (chunk,) = whole(client.search.memories(q="brindlewater", container_tag="modes", search_mode="documents")).results
+    assert (
+        fact.memory
+        and "chunk" not in fact.model_fields_set
+        and fact.version == 1
+        and fact.metadata == {"kind": "raptor"}
+    )
+    (chunk,) = whole(
+        client.search.memories(q="brindlewater", container_tag="modes", search_mode="documents")
+    ).results
     assert chunk.chunk and "memory" not in chunk.model_fields_set
-    both = whole(client.search.memories(q="brindlewater", container_tag="modes", search_mode="hybrid", threshold=0)).results
-    assert len(both) == 1 and [row.similarity for row in both] == sorted((row.similarity for row in both), reverse=True)
+    both = whole(
+        client.search.memories(q="brindlewater", container_tag="modes", search_mode="hybrid", threshold=0)
+    ).results
+    assert len(both) == 1 and [row.similarity for row in both] == sorted(
+        (row.similarity for row in both), reverse=True
+    )
 
 
 def it_brings_what_is_included(client: Supermemory) -> None:
     added = client.add(content="The godwit flies eleven days without rest.", container_tag="include")
     fact = done(client, added.id).memories[0]
-    newer = whole(client.memories.update_memory(container_tag="include", id=fact.id, new_content="The godwit flies nine days."))
-    include = {"documents": True, "summaries": True, "related_memories": True, "forgotten_memories": False, "chunks": True}
-    (result,) = whole(client.search.memories(q="godwit flies", container_tag="include", include=include, threshold=0, limit=5)).results
+    newer = whole(
+        client.memories.update_memory(
+            container_tag="include", id=fact.id, new_content="The godwit flies nine days."
+        )
+    )
+    include = {
+        "documents": True,
+        "summaries": True,
+        "related_memories": True,
+        "forgotten_memories": False,
+        "chunks": True,
+    }
+    (result,) = whole(
+        client.search.memories(
+            q="godwit flies", container_tag="include", include=include, threshold=0, limit=5
+        )
+    ).results
     assert result.id == newer.id and result.root_memory_id == fact.id and result.version == 2
     (parent,) = result.context.parents
-    assert (parent.memory, parent.relation, parent.version) == ("The godwit flies eleven days without rest.", "updates", -1)
+    assert (parent.memory, parent.relation, parent.version) == (
+        "The godwit flies eleven days without rest.",
+        "updates",
+        -1,
+    )
     assert parent.updated_at and result.context.children == []
     client.add(content="The sandpiper walks and bobs.", container_tag="include", custom_id="walk")
-    (bird,) = client.search.memories(q="sandpiper walks", container_tag="include", include=include, limit=1).results
+    (bird,) = client.search.memories(
+        q="sandpiper walks", container_tag="include", include=include, limit=1
+    ).results
     (document,) = bird.documents
-    assert document.id == client.documents.get("walk").id and document.type == "text" and document.created_at and document.summary
+    assert (
+        document.id == client.documents.get("walk").id
+        and document.type == "text"
+        and document.created_at
+        and document.summary
+    )
     bare = client.search.memories(q="godwit flies", container_tag="include", threshold=0).results[0]
     assert not {"context", "documents", "chunks"} & bare.model_fields_set
 
@@ -85,14 +137,20 @@ def it_filters_memories(client: Supermemory) -> None:
 
     def walks(*conditions: dict[str, Any], group: str = "and_") -> set[float]:
         filters = {group: list(conditions)}
-        found = client.search.memories(q="walk along the dyke", container_tag="filter", filters=filters, threshold=0)
+        found = client.search.memories(
+            q="walk along the dyke", container_tag="filter", filters=filters, threshold=0
+        )
         return {row.metadata["n"] for row in found.results}
 
     assert walks({"key": "who", "value": "Cleo", "filter_type": "array_contains"}) == {1, 2}
-    assert walks({"key": "n", "value": "1", "filter_type": "numeric", "numeric_operator": "<", "negate": True}) == {1, 2}
+    assert walks(
+        {"key": "n", "value": "1", "filter_type": "numeric", "numeric_operator": "<", "negate": True}
+    ) == {1, 2}
     assert walks({"key": "title", "value": "WALK 2", "ignore_case": True}) == {2}
     assert walks({"key": "title", "value": "alk 1", "filter_type": "string_contains"}) == {1}
-    assert walks({"key": "title", "value": "Walk 0"}, {"and_": [{"key": "title", "value": "Walk 2"}]}, group="or_") == {0, 2}
+    assert walks(
+        {"key": "title", "value": "Walk 0"}, {"and_": [{"key": "title", "value": "Walk 2"}]}, group="or_"
+    ) == {0, 2}
     assert walks({"key": "nowhere", "value": "x"}) == set()
 
 
@@ -113,14 +171,26 @@ def it_updates_and_forgets_a_memory_by_id_and_by_content(client: Supermemory) ->
             temporal_context={"document_date": "2026-01-01", "event_date": ["2026-01-02"]},
         )
     )
-    assert (new.version, new.parent_memory_id, new.root_memory_id) == (2, old.id, old.id) and new.metadata["by"] == "john"
-    assert new.forget_after.startswith("2099-01-01") and new.forget_reason == "he may change his mind" and new.created_at
+    assert (new.version, new.parent_memory_id, new.root_memory_id) == (2, old.id, old.id) and new.metadata[
+        "by"
+    ] == "john"
+    assert (
+        new.forget_after.startswith("2099-01-01")
+        and new.forget_reason == "he may change his mind"
+        and new.created_at
+    )
     (row,) = client.search.memories(q="mode John prefers", container_tag="user_123", threshold=0).results
     assert row.memory == new.memory
-    gone = whole(client.memories.forget(container_tag="user_123", content="John now prefers light mode", reason="asked to"))
+    gone = whole(
+        client.memories.forget(
+            container_tag="user_123", content="John now prefers light mode", reason="asked to"
+        )
+    )
     assert gone.forgotten and gone.id == new.id
     assert client.search.memories(q="mode John prefers", container_tag="user_123", threshold=0).results == []
-    shown = client.search.memories(q="mode John prefers", container_tag="user_123", threshold=0, include={"forgotten_memories": True})
+    shown = client.search.memories(
+        q="mode John prefers", container_tag="user_123", threshold=0, include={"forgotten_memories": True}
+    )
     assert new.id in {row.id for row in shown.results}
 
 
@@ -128,26 +198,45 @@ def it_forgets_by_the_id_of_the_document_too(client: Supermemory) -> None:
     added = client.add(content="Only the id of the document is known.", container_tag="confusion")
     done(client, added.id)
     assert client.memories.forget(container_tag="confusion", id=added.id).forgotten
-    assert client.search.memories(q="id of the document", container_tag="confusion", search_mode="hybrid", threshold=0).results == []
+    assert (
+        client.search.memories(
+            q="id of the document", container_tag="confusion", search_mode="hybrid", threshold=0
+        ).results
+        == []
+    )
 
 
 def it_hides_what_expired(client: Supermemory) -> None:
     added = client.add(content="The ford is closed until Monday.", container_tag="expire")
     fact = done(client, added.id).memories[0]
     past = "2020-01-01T00:00:00Z"
-    client.memories.update_memory(container_tag="expire", id=fact.id, new_content="The ford is closed.", forget_after=past)
+    client.memories.update_memory(
+        container_tag="expire", id=fact.id, new_content="The ford is closed.", forget_after=past
+    )
     assert client.search.memories(q="ford closed", container_tag="expire", threshold=0).results == []
 
 
 def it_shows_a_profile(client: Supermemory) -> None:
-    body = {"containerTag": "profile", "memories": [{"content": "Ada is a botanist.", "isStatic": True}, {"content": "Ada is in Kew."}]}
+    body = {
+        "containerTag": "profile",
+        "memories": [{"content": "Ada is a botanist.", "isStatic": True}, {"content": "Ada is in Kew."}],
+    }
     client.post("/v4/memories", cast_to=httpx.Response, body=body)
     profile = whole(client.profile(container_tag="profile"))
     assert profile.profile.static == ["Ada is a botanist."] and profile.profile.dynamic == ["Ada is in Kew."]
-    asked = whole(client.profile(container_tag="profile", q="where is Ada?", threshold=0, include=["static", "dynamic", "buckets"]))
+    asked = whole(
+        client.profile(
+            container_tag="profile", q="where is Ada?", threshold=0, include=["static", "dynamic", "buckets"]
+        )
+    )
     assert {row.memory for row in asked.search_results.results} == {"Ada is a botanist.", "Ada is in Kew."}
     assert asked.search_results.total == 2
-    few = client.profile(container_tag="profile", include=["static"], buckets=[], filters={"and_": [{"key": "k", "value": "v"}]})
+    few = client.profile(
+        container_tag="profile",
+        include=["static"],
+        buckets=[],
+        filters={"and_": [{"key": "k", "value": "v"}]},
+    )
     assert few.profile.static == [] and few.profile.dynamic is None
 
 

@@ -38,7 +38,9 @@ def it_adds_and_searches_as_its_readme_does(client: Supermemory) -> None:
     assert added.status == "queued"
     response = whole(client.search("user_alex", query="when does alex like to meet?", limit=5))
     result = response.results[0]
-    assert "morning meetings" in (result.memory or result.chunk) and result.is_latest and not result.is_inference
+    assert (
+        "morning meetings" in (result.memory or result.chunk) and result.is_latest and not result.is_inference
+    )
     assert 0 < result.similarity <= 1 and response.search_time >= 0 and result.system.updated_at
     assert client.add("user_alex", content="Alex prefers morning meetings.", id="pref-1").id == added.id
 
@@ -46,7 +48,9 @@ def it_adds_and_searches_as_its_readme_does(client: Supermemory) -> None:
 def it_asks_asynchronously(client: Supermemory) -> None:
     async def main() -> None:
         async with AsyncSupermemory() as waiting:
-            profile, results = await asyncio.gather(waiting.profile("user_bo"), waiting.search("user_bo", query="upcoming meetings"))
+            profile, results = await asyncio.gather(
+                waiting.profile("user_bo"), waiting.search("user_bo", query="upcoming meetings")
+            )
             assert whole(profile).profile.static == [] and whole(results).results == []
 
     asyncio.run(main())
@@ -55,16 +59,25 @@ def it_asks_asynchronously(client: Supermemory) -> None:
 def it_filters_as_its_readme_does(client: Supermemory) -> None:
     for source, priority in (("slack", 1), ("slack", 3), ("mail", 5)):
         client.add(
-            "plans", content=f"Launch plans of priority {priority} from {source}.", metadata={"source": source, "priority": priority}
+            "plans",
+            content=f"Launch plans of priority {priority} from {source}.",
+            metadata={"source": source, "priority": priority},
         )
     wanted = {
         "operator": "and",
-        "operands": [{"field": "source", "operator": "eq", "value": "slack"}, {"field": "priority", "operator": "gte", "value": 3}],
+        "operands": [
+            {"field": "source", "operator": "eq", "value": "slack"},
+            {"field": "priority", "operator": "gte", "value": 3},
+        ],
     }
     found = whole(client.search("plans", query="launch plans", filter=wanted)).results
     assert {(row.metadata["source"], row.metadata["priority"]) for row in found} == {("slack", 3)}
-    assert [row.metadata["priority"] for row in client.list("plans", "documents", filter=wanted).documents] == [3]
-    assert [row.memory for row in client.profile("plans", filter=wanted).profile.dynamic] == ["Launch plans of priority 3 from slack."]
+    assert [
+        row.metadata["priority"] for row in client.list("plans", "documents", filter=wanted).documents
+    ] == [3]
+    assert [row.memory for row in client.profile("plans", filter=wanted).profile.dynamic] == [
+        "Launch plans of priority 3 from slack."
+    ]
 
 
 def it_lists_as_its_readme_does(client: Supermemory) -> None:
@@ -118,9 +131,18 @@ def it_takes_every_field_of_an_add(client: Supermemory) -> None:
         dreaming="instant",
     )
     document = whole(done(client, "fields", added.id))
-    assert document.system.status == "done" and document.system.dreaming_status == "done" and document.type == "text"
+    assert (
+        document.system.status == "done"
+        and document.system.dreaming_status == "done"
+        and document.type == "text"
+    )
     assert document.metadata == {"kind": "bird", "wings": 2, "seen": True, "places": ["rock", "sea"]}
-    assert document.content == document.chunks[0].content == document.memories[0].memory == "The gannet dives from thirty metres."
+    assert (
+        document.content
+        == document.chunks[0].content
+        == document.memories[0].memory
+        == "The gannet dives from thirty metres."
+    )
     assert document.chunks[0].position == 0 and document.memories[0].version == 1 and document.summary
     assert client.documents.get("fields", "gannet-1").id == added.id
     bare = client.documents.get("fields", added.id)
@@ -129,11 +151,20 @@ def it_takes_every_field_of_an_add(client: Supermemory) -> None:
 
 def it_updates_a_document(client: Supermemory) -> None:
     added = client.add("update", content="The knot weighs 100 quoxels.", metadata={"n": 1})
-    assert whole(client.documents.update("update", added.id, content="The knot weighs 140 grams.", metadata={"n": 2})).id == added.id
+    assert (
+        whole(
+            client.documents.update(
+                "update", added.id, content="The knot weighs 140 grams.", metadata={"n": 2}
+            )
+        ).id
+        == added.id
+    )
     document = done(client, "update", added.id)
     assert document.content == "The knot weighs 140 grams." and document.metadata == {"n": 2}
     assert [row.memory for row in document.memories] == ["The knot weighs 140 grams."]
-    refused(supermemory.NotFoundError, 404, lambda: client.documents.update("update", "missing-id", content="x"))
+    refused(
+        supermemory.NotFoundError, 404, lambda: client.documents.update("update", "missing-id", content="x")
+    )
 
 
 def it_deletes_documents(client: Supermemory) -> None:
@@ -145,7 +176,9 @@ def it_deletes_documents(client: Supermemory) -> None:
 
 
 def it_adds_many_at_once(client: Supermemory) -> None:
-    documents = [{"content": f"Bird number {n} is a wren.", "id": f"wren-{n}", "metadata": {"n": n}} for n in range(3)]
+    documents = [
+        {"content": f"Bird number {n} is a wren.", "id": f"wren-{n}", "metadata": {"n": n}} for n in range(3)
+    ]
     added = whole(client.documents.batch_add("batch", documents=documents, task_type="superrag"))
     assert (added.count, added.failed, len(added.results)) == (3, 0, 3)
     document = done(client, "batch", added.results[1].id)
@@ -153,15 +186,31 @@ def it_adds_many_at_once(client: Supermemory) -> None:
 
 
 def it_uploads_replaces_and_updates_files(client: Supermemory) -> None:
-    fields = {"supporting_context": "Birds of the beach.", "metadata": '{"n": 1}', "group": '{"n": 1}', "date": "2026-01-02T03:04:05Z"}
+    fields = {
+        "supporting_context": "Birds of the beach.",
+        "metadata": '{"n": 1}',
+        "group": '{"n": 1}',
+        "date": "2026-01-02T03:04:05Z",
+    }
     more = {"task_type": "memory", "dreaming": "instant", "file_type": "text", "mime_type": "text/plain"}
-    added = client.documents.upload_file("files", file=("bird.txt", b"The sanderling runs.", "text/plain"), **fields, **more)
+    added = client.documents.upload_file(
+        "files", file=("bird.txt", b"The sanderling runs.", "text/plain"), **fields, **more
+    )
     assert done(client, "files", added.id).metadata == {"n": 1}
-    replaced = client.documents.replace_with_file("files", added.id, file=("bird.txt", b"The turnstone turns stones.", "text/plain"))
-    assert whole(replaced).id == added.id and done(client, "files", added.id).content.strip() == "The turnstone turns stones."
+    replaced = client.documents.replace_with_file(
+        "files", added.id, file=("bird.txt", b"The turnstone turns stones.", "text/plain")
+    )
+    assert (
+        whole(replaced).id == added.id
+        and done(client, "files", added.id).content.strip() == "The turnstone turns stones."
+    )
     updated = whole(client.documents.update_file("files", added.id, metadata='{"n": 2}'))
     document = done(client, "files", added.id)
-    assert updated.id == added.id and document.metadata == {"n": 2} and document.content.strip() == "The turnstone turns stones."
+    assert (
+        updated.id == added.id
+        and document.metadata == {"n": 2}
+        and document.content.strip() == "The turnstone turns stones."
+    )
     client.documents.update_file("files", added.id, file=("bird.txt", b"The phalarope spins.", "text/plain"))
     assert done(client, "files", added.id).content.strip() == "The phalarope spins."
 
@@ -170,14 +219,23 @@ def it_lists_every_type(client: Supermemory) -> None:
     added = client.add("types", content="The wigeon whistles.", metadata={"n": 1})
     client.memories.forget("types", ids=[fact(client, "types", "The teal is forgotten.")])
     extras = {"content": True, "memory_count": True, "forgotten": True}
-    row = next(row for row in whole(client.list("types", "documents", include=extras)).documents if row.id == added.id)
+    row = next(
+        row
+        for row in whole(client.list("types", "documents", include=extras)).documents
+        if row.id == added.id
+    )
     assert row.content == "The wigeon whistles." and row.system.memory_count == 1 and row.metadata == {"n": 1}
     bare = next(row for row in client.list("types", "documents").documents if row.id == added.id)
     assert bare.content is None and bare.system.memory_count is None
     chunk = next(row for row in whole(client.list("types", "chunks")).chunks if row.document_id == added.id)
     assert chunk.content == "The wigeon whistles." and chunk.position == 0
-    assert [row.memory for row in whole(client.list("types", "memories")).memories] == ["The wigeon whistles."]
-    forgotten = {row.memory: row.is_forgotten for row in whole(client.list("types", "memories", include=extras)).memories}
+    assert [row.memory for row in whole(client.list("types", "memories")).memories] == [
+        "The wigeon whistles."
+    ]
+    forgotten = {
+        row.memory: row.is_forgotten
+        for row in whole(client.list("types", "memories", include=extras)).memories
+    }
     assert forgotten == {"The wigeon whistles.": False, "The teal is forgotten.": True}
 
 
@@ -189,11 +247,22 @@ def it_searches_with_every_field(client: Supermemory) -> None:
     include = {"documents": True, "related": True, "forgotten": True}
     for mode in ("memories", "hybrid", "chunks"):
         for rerank in ("none", "order", "aggregate"):
-            options = {"search_mode": mode, "limit": 3, "include": include, "threshold": 0.0, "rerank": rerank, "rewrite_query": True}
+            options = {
+                "search_mode": mode,
+                "limit": 3,
+                "include": include,
+                "threshold": 0.0,
+                "rerank": rerank,
+                "rewrite_query": True,
+            }
             (row,) = whole(client.search("search", query="fish of the brindlewater", **options)).results
-            assert (row.chunk if mode == "chunks" else row.memory) == "The osprey takes fish from the brindlewater."
+            assert (
+                row.chunk if mode == "chunks" else row.memory
+            ) == "The osprey takes fish from the brindlewater."
             assert (row.memory if mode == "chunks" else row.chunk) is None
-            assert row.included.document.id and (mode == "chunks" or (row.id == id and row.included.related.parents == []))
+            assert row.included.document.id and (
+                mode == "chunks" or (row.id == id and row.included.related.parents == [])
+            )
     assert client.search("search", query="fish of the brindlewater").results[0].included is None
 
 
@@ -203,22 +272,35 @@ def it_gets_and_forgets_memories(client: Supermemory) -> None:
     assert memory.memory == "Memory one of the marsh." and memory.is_latest and not memory.is_forgotten
     assert memory.included.document.id and memory.included.related.parents == []
     gone = whole(client.memories.forget("forget", ids=[ids[0], "missing-id"]))
-    assert gone.count == 1 and gone.matches[0].memory == "Memory one of the marsh." and gone.errors[0].id == "missing-id"
+    assert (
+        gone.count == 1
+        and gone.matches[0].memory == "Memory one of the marsh."
+        and gone.errors[0].id == "missing-id"
+    )
     preview = whole(client.memories.forget_matching("forget", query="memory two of the marsh", dry_run=True))
     assert ids[1] in {match.id for match in preview.matches} and preview.count == len(preview.matches)
     assert not client.memories.get("forget", ids[1]).is_forgotten
     client.memories.forget_matching("forget", query="memory two of the marsh", dry_run=False)
-    assert ids[1] not in {row.id for row in client.search("forget", query="memory two", search_mode="memories", threshold=0).results}
+    assert ids[1] not in {
+        row.id
+        for row in client.search("forget", query="memory two", search_mode="memories", threshold=0).results
+    }
 
 
 def it_keeps_buckets_of_a_profile(client: Supermemory) -> None:
-    set_ = whole(client.profiles.set_buckets("buckets", buckets={"food": "What they like to eat", "work": "Their job"}))
+    set_ = whole(
+        client.profiles.set_buckets("buckets", buckets={"food": "What they like to eat", "work": "Their job"})
+    )
     assert set_.buckets == {"food": "What they like to eat", "work": "Their job"}
-    assert whole(client.profiles.delete_buckets("buckets", buckets=["work"])).buckets == {"food": "What they like to eat"}
+    assert whole(client.profiles.delete_buckets("buckets", buckets=["work"])).buckets == {
+        "food": "What they like to eat"
+    }
     assert whole(client.profiles.get_buckets("buckets")).buckets == {"food": "What they like to eat"}
     client.add("buckets", content="Mara likes to eat plums.")
     profile = whole(client.profile("buckets", buckets=["food"])).profile
-    assert [row.memory for row in profile.dynamic] == ["Mara likes to eat plums."] and set(profile.buckets) == {"food"}
+    assert [row.memory for row in profile.dynamic] == ["Mara likes to eat plums."] and set(
+        profile.buckets
+    ) == {"food"}
 
 
 # -- namespaces ------------------------------------------------------------------------------------------------------------------
@@ -235,7 +317,12 @@ def it_keeps_namespaces(client: Supermemory) -> None:
     assert moved.namespace == "space-a"
     until(lambda: client.list("space-b", "documents").documents, "the document moved")
     gone = whole(client.namespaces.delete("space-b"))
-    assert (gone.status, gone.namespace, gone.deleted_documents_count, gone.deleted_memories_count) == ("deleted", "space-b", 1, 1)
+    assert (gone.status, gone.namespace, gone.deleted_documents_count, gone.deleted_memories_count) == (
+        "deleted",
+        "space-b",
+        1,
+        1,
+    )
     refused(supermemory.NotFoundError, 404, lambda: client.namespaces.get("space-b"))
 
 

@@ -22,7 +22,9 @@ from typing import Any, ClassVar
 KEPT = ("content-type", "accept", "authorization", "content-length")
 TEXT = "The heron waits."
 META = {"kind": "bird", "n": 2, "seen": True, "places": ["rock", "sea"]}
-V3_FILTER = {"and_": [{"key": "n", "value": "1", "filter_type": "numeric", "numeric_operator": ">", "negate": False}]}
+V3_FILTER = {
+    "and_": [{"key": "n", "value": "1", "filter_type": "numeric", "numeric_operator": ">", "negate": False}]
+}
 V5_FILTER = {"operator": "and", "operands": [{"field": "kind", "operator": "eq", "value": "bird"}]}
 FILE = ("heron.txt", b"The heron waits.", "text/plain")
 DATE = "2026-01-02T03:04:05Z"
@@ -67,31 +69,80 @@ class Recorder(BaseHTTPRequestHandler):
 
 def v3(client: Any) -> Mapping[str, Callable[[], Any]]:
     """Each call of the Python client 3.62.0."""
-    add = {"custom_id": "heron", "document_date": DATE, "dreaming": "instant", "entity_context": "Birds.", "filepath": "/birds/heron.md"}
+    add = {
+        "custom_id": "heron",
+        "document_date": DATE,
+        "dreaming": "instant",
+        "entity_context": "Birds.",
+        "filepath": "/birds/heron.md",
+    }
     add |= {"filter_by_metadata": {"kind": "bird"}, "metadata": META, "task_type": "memory"}
-    many = {"chunk_threshold": 0.1, "document_threshold": 0.1, "include_full_docs": True, "include_summary": True, "limit": 5}
-    many |= {"only_matching_chunks": False, "rerank": True, "rewrite_query": True, "filters": V3_FILTER, "container_tags": ["a"]}
-    include = {"documents": True, "summaries": True, "related_memories": True, "forgotten_memories": True, "chunks": False}
-    upload = {"container_tags": '["a"]', "custom_id": "file", "metadata": json.dumps(META), "mime_type": "text/plain", "file_type": "text"}
+    many = {
+        "chunk_threshold": 0.1,
+        "document_threshold": 0.1,
+        "include_full_docs": True,
+        "include_summary": True,
+        "limit": 5,
+    }
+    many |= {
+        "only_matching_chunks": False,
+        "rerank": True,
+        "rewrite_query": True,
+        "filters": V3_FILTER,
+        "container_tags": ["a"],
+    }
+    include = {
+        "documents": True,
+        "summaries": True,
+        "related_memories": True,
+        "forgotten_memories": True,
+        "chunks": False,
+    }
+    upload = {
+        "container_tags": '["a"]',
+        "custom_id": "file",
+        "metadata": json.dumps(META),
+        "mime_type": "text/plain",
+        "file_type": "text",
+    }
     return {
         "add": lambda: client.add(content=TEXT, container_tag="a", **add),
         "add, bare": lambda: client.add(content=TEXT),
         "documents.add": lambda: client.documents.add(content=TEXT, container_tags=["a"]),
-        "documents.batch_add": lambda: client.documents.batch_add(documents=[{"content": "One.", "custom_id": "one"}], container_tag="a"),
-        "documents.batch_add, plain": lambda: client.documents.batch_add(documents=["Two.", "Three."], container_tag="a"),
+        "documents.batch_add": lambda: client.documents.batch_add(
+            documents=[{"content": "One.", "custom_id": "one"}], container_tag="a"
+        ),
+        "documents.batch_add, plain": lambda: client.documents.batch_add(
+            documents=["Two.", "Three."], container_tag="a"
+        ),
         "documents.upload_file": lambda: client.documents.upload_file(file=FILE, **upload),
         "documents.get": lambda: client.documents.get("DOCUMENT"),
-        "documents.update": lambda: client.documents.update("DOCUMENT", content="The heron flew.", metadata=META, container_tag="a"),
-        "documents.list": lambda: client.documents.list(container_tags=["a"], filters=V3_FILTER, include_content=True, limit=5, page=1),
+        "documents.update": lambda: client.documents.update(
+            "DOCUMENT", content="The heron flew.", metadata=META, container_tag="a"
+        ),
+        "documents.list": lambda: client.documents.list(
+            container_tags=["a"], filters=V3_FILTER, include_content=True, limit=5, page=1
+        ),
         "documents.list, bare": lambda: client.documents.list(),
-        "documents.list_processing": lambda: client.documents.list_processing(container_tags="a", view="all", limit=5, page=1),
+        "documents.list_processing": lambda: client.documents.list_processing(
+            container_tags="a", view="all", limit=5, page=1
+        ),
         "search.documents": lambda: client.search.documents(q="heron", **many),
         "search.execute": lambda: client.search.execute(q="heron"),
         "search.memories": lambda: client.search.memories(
-            q="heron", container_tag="a", filters=V3_FILTER, include=include, limit=5, search_mode="hybrid", threshold=0.1, rerank=True
+            q="heron",
+            container_tag="a",
+            filters=V3_FILTER,
+            include=include,
+            limit=5,
+            search_mode="hybrid",
+            threshold=0.1,
+            rerank=True,
         ),
         "search.memories, bare": lambda: client.search.memories(q="heron"),
-        "profile": lambda: client.profile(container_tag="a", q="heron", threshold=0.1, include=["static", "dynamic", "buckets"]),
+        "profile": lambda: client.profile(
+            container_tag="a", q="heron", threshold=0.1, include=["static", "dynamic", "buckets"]
+        ),
         "memories.update_memory": lambda: client.memories.update_memory(
             container_tag="a",
             id="MEMORY",
@@ -112,8 +163,20 @@ def v3(client: Any) -> Mapping[str, Callable[[], Any]]:
 
 def v5(client: Any) -> Mapping[str, Callable[[], Any]]:
     """Each call of the Python client 5.0.1 that is not of a hosted service alone."""
-    add = {"supporting_context": "Birds.", "metadata": META, "group": {"kind": "bird"}, "date": DATE, "task_type": "memory"}
-    form = {"metadata": json.dumps(META), "group": '{"kind": "bird"}', "date": DATE, "task_type": "memory", "mime_type": "text/plain"}
+    add = {
+        "supporting_context": "Birds.",
+        "metadata": META,
+        "group": {"kind": "bird"},
+        "date": DATE,
+        "task_type": "memory",
+    }
+    form = {
+        "metadata": json.dumps(META),
+        "group": '{"kind": "bird"}',
+        "date": DATE,
+        "task_type": "memory",
+        "mime_type": "text/plain",
+    }
     every = {"documents": True, "related": True, "forgotten": True}
     extras = {"content": True, "memory_count": True, "forgotten": True}
     return {
@@ -133,16 +196,26 @@ def v5(client: Any) -> Mapping[str, Callable[[], Any]]:
         "search, bare": lambda: client.search("a", query="heron"),
         "profile": lambda: client.profile("a"),
         "profile, filtered": lambda: client.profile("a", filter=V5_FILTER, buckets=["food"]),
-        "list documents": lambda: client.list("a", "documents", page=1, limit=5, sort="createdAt", order="asc", include=extras),
+        "list documents": lambda: client.list(
+            "a", "documents", page=1, limit=5, sort="createdAt", order="asc", include=extras
+        ),
         "list chunks": lambda: client.list("a", "chunks"),
         "list memories": lambda: client.list("a", "memories", filter=V5_FILTER),
         "documents.get": lambda: client.documents.get("a", "DOCUMENT", include=["chunks", "memories"]),
-        "documents.update": lambda: client.documents.update("a", "DOCUMENT", content="The heron flew.", **add),
-        "documents.batch_add": lambda: client.documents.batch_add("a", documents=[{"content": "One.", "id": "one"}], task_type="memory"),
+        "documents.update": lambda: client.documents.update(
+            "a", "DOCUMENT", content="The heron flew.", **add
+        ),
+        "documents.batch_add": lambda: client.documents.batch_add(
+            "a", documents=[{"content": "One.", "id": "one"}], task_type="memory"
+        ),
         "documents.upload_file": lambda: client.documents.upload_file("a", file=FILE, **form),
         "documents.replace_with_file": lambda: client.documents.replace_with_file("a", "DOCUMENT", file=FILE),
-        "documents.update_file": lambda: client.documents.update_file("a", "DOCUMENT", metadata=json.dumps(META)),
-        "memories.get": lambda: client.memories.get("a", "MEMORY", include=["related", "documents"], related_limit=3),
+        "documents.update_file": lambda: client.documents.update_file(
+            "a", "DOCUMENT", metadata=json.dumps(META)
+        ),
+        "memories.get": lambda: client.memories.get(
+            "a", "MEMORY", include=["related", "documents"], related_limit=3
+        ),
         "memories.forget_matching": lambda: client.memories.forget_matching("a", query="heron", dry_run=True),
         "memories.forget": lambda: client.memories.forget("a", ids=["MEMORY", "nothing-like-it"]),
         "profiles.set_buckets": lambda: client.profiles.set_buckets("a", buckets={"food": "What they eat"}),
@@ -163,9 +236,16 @@ def main(which: str) -> None:
     """Print the requests of every call, a line each."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Recorder)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    env = {"SUPERMEMORY_BASE_URL": f"http://127.0.0.1:{server.server_port}", "SUPERMEMORY_API_KEY": "sm_recorded"}
+    env = {
+        "SUPERMEMORY_BASE_URL": f"http://127.0.0.1:{server.server_port}",
+        "SUPERMEMORY_API_KEY": "sm_recorded",
+    }
     if which.endswith(".mjs"):
-        names = json.loads(subprocess.run(["node", which], env={**os.environ, **env}, capture_output=True, text=True, check=True).stdout)
+        names = json.loads(
+            subprocess.run(
+                ["node", which], env={**os.environ, **env}, capture_output=True, text=True, check=True
+            ).stdout
+        )
     else:
         os.environ.update(env)
         import supermemory
@@ -176,7 +256,9 @@ def main(which: str) -> None:
                 call()
         names = list(calls)
     assert len(names) == len(Recorder.requests)
-    lines = [json.dumps({"call": name, **request}) for name, request in zip(names, Recorder.requests, strict=True)]
+    lines = [
+        json.dumps({"call": name, **request}) for name, request in zip(names, Recorder.requests, strict=True)
+    ]
     print("[\n" + ",\n".join(lines) + "\n]")
 
 

@@ -42,7 +42,9 @@ def until(look: Callable[[], Any], what: str) -> Any:
 
 def done(client: Any, id: str) -> Any:
     """The document of the client of v3, once it is processed; it is there from the first moment."""
-    return until(lambda: (seen := client.documents.get(id)).status in ("done", "failed") and seen, f"{id} is done")
+    return until(
+        lambda: (seen := client.documents.get(id)).status in ("done", "failed") and seen, f"{id} is done"
+    )
 
 
 def whole(model: Any) -> Any:

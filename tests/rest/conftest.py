@@ -15,6 +15,8 @@ from scrubjay.mcp_server.server import build_server
 
 @pytest.fixture
 async def http(engine: Engine) -> AsyncIterator[httpx2.AsyncClient]:
-    transport = httpx2.ASGITransport(app=Door(build_app(engine, build_server(engine))), raise_app_exceptions=False)
+    transport = httpx2.ASGITransport(
+        app=Door(build_app(engine, build_server(engine))), raise_app_exceptions=False
+    )
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         yield client

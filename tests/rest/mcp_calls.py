@@ -26,7 +26,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[User, str
 
 
 @contextlib.asynccontextmanager
-async def connected(url: str, mode: str = "auto", key: str = "local", **headers: str) -> AsyncIterator[Client]:
+async def connected(
+    url: str, mode: str = "auto", key: str = "local", **headers: str
+) -> AsyncIterator[Client]:
     sent = {"Authorization": f"Bearer {key}", **headers}
     async with (
         httpx2.AsyncClient(headers=sent, timeout=CALL_SECONDS) as http,

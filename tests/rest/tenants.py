@@ -54,17 +54,31 @@ def _either(method_path: str, path: str, status: int = GONE, **body: Any) -> dic
     """An operation on a document by id, custom id and the id of something else, with the tag and without."""
     tries = []
     for id in ("$document", "$custom", "$memory", "$turn"):
-        tries += [to(path.replace("ID", id), status, **body), to(path.replace("ID", id), status, params={"containerTag": "$tag"}, **body)]
+        tries += [
+            to(path.replace("ID", id), status, **body),
+            to(path.replace("ID", id), status, params={"containerTag": "$tag"}, **body),
+        ]
     return {method_path: tries}
 
 
 FILE = {"file": ["bird.txt", "A bird of the second tenant.", "text/plain"]}
 SCOPE = {"X-Scrubjay-Scope": "$tag"}
 _SEARCH = {"q": "$rare", "limit": 50, "containerTag": "$tag"}
-_V5_SEARCH = {"query": "$rare", "limit": 50, "threshold": 0.0, "include": {"documents": True, "related": True, "forgotten": True}}
+_V5_SEARCH = {
+    "query": "$rare",
+    "limit": 50,
+    "threshold": 0.0,
+    "include": {"documents": True, "related": True, "forgotten": True},
+}
 _TAGS = {"containerTags": ["$tag"]}
 _PROFILE = ["static", "dynamic", "buckets"]
-_INCLUDE = {"documents": True, "summaries": True, "relatedMemories": True, "forgottenMemories": True, "chunks": True}
+_INCLUDE = {
+    "documents": True,
+    "summaries": True,
+    "relatedMemories": True,
+    "forgottenMemories": True,
+    "chunks": True,
+}
 
 SUPERMEMORY: dict[str, list[Try]] = {
     "POST /v3/documents": [
@@ -192,7 +206,10 @@ NAMESPACES: dict[str, list[Try]] = {
 def _hebb(path: str, status: int = 0, **body: Any) -> list[Try]:
     """A request to Hebb Mind's API: the scope in the header, as a parameter, and not at all."""
     params = body.pop("params", {})
-    named = [to(path, status, headers=SCOPE, params=params, **body), to(path, status, params={**params, "scope": "$tag"}, **body)]
+    named = [
+        to(path, status, headers=SCOPE, params=params, **body),
+        to(path, status, params={**params, "scope": "$tag"}, **body),
+    ]
     return [*named, to(path, status, params=params, **body)]
 
 
@@ -247,34 +264,84 @@ async def settle_in(http: httpx2.AsyncClient) -> dict[str, str]:
     said = f"The {RARE} waits for the {SECRET}"
     more = {"metadata": {"who": SECRET}, "containerTag": FIRST}
     document = await kept(
-        "POST", "/v3/documents", json={"content": f"{said} in a file.", "customId": "kestrel-1", "filepath": "/a/b.md", **more}
+        "POST",
+        "/v3/documents",
+        json={"content": f"{said} in a file.", "customId": "kestrel-1", "filepath": "/a/b.md", **more},
     )
     await kept(
-        "POST", "/v3/documents/file", files={"file": (f"{SECRET}.txt", f"{said} as an upload.", "text/plain")}, data={"containerTag": FIRST}
+        "POST",
+        "/v3/documents/file",
+        files={"file": (f"{SECRET}.txt", f"{said} as an upload.", "text/plain")},
+        data={"containerTag": FIRST},
     )
-    await kept("POST", f"/ns/{FIRST}/document", json={"content": f"{said} in a namespace.", "id": "kestrel-2"})
+    await kept(
+        "POST", f"/ns/{FIRST}/document", json={"content": f"{said} in a namespace.", "id": "kestrel-2"}
+    )
     text = f"{RARE} was here before."
     made = await kept(
         "POST",
         "/v4/memories",
-        json={"memories": [{"content": text}, {"content": f"{said} for good.", "isStatic": True}], "containerTag": FIRST},
+        json={
+            "memories": [{"content": text}, {"content": f"{said} for good.", "isStatic": True}],
+            "containerTag": FIRST,
+        },
     )
     old = made["memories"][0]["id"]
-    new = await kept("PATCH", "/v4/memories", json={"id": old, "newContent": f"{said} now.", "containerTag": FIRST})
+    new = await kept(
+        "PATCH", "/v4/memories", json={"id": old, "newContent": f"{said} now.", "containerTag": FIRST}
+    )
     lost = await kept(
-        "POST", "/v4/memories", json={"memories": [{"content": f"{said} no longer."}, {"content": f"{RARE} alone."}], "containerTag": FIRST}
+        "POST",
+        "/v4/memories",
+        json={
+            "memories": [{"content": f"{said} no longer."}, {"content": f"{RARE} alone."}],
+            "containerTag": FIRST,
+        },
     )
     await kept("DELETE", "/v4/memories", json={"id": lost["memories"][0]["id"], "containerTag": FIRST})
-    messages = [{"role": "user", "content": f"What of the {RARE}?"}, {"role": "assistant", "content": f"{said} in talk."}]
-    await kept("POST", "/v4/conversations", json={"conversationId": "talk-1", "messages": messages, "containerTags": [FIRST]})
+    messages = [
+        {"role": "user", "content": f"What of the {RARE}?"},
+        {"role": "assistant", "content": f"{said} in talk."},
+    ]
+    await kept(
+        "POST",
+        "/v4/conversations",
+        json={"conversationId": "talk-1", "messages": messages, "containerTags": [FIRST]},
+    )
     scope = {"X-Scrubjay-Scope": FIRST}
     tags = {"tags": ["bird", "feather", SECRET], "metadata": {"session_id": "hebb-1", "turn": 0}}
-    episode = await kept("POST", "/api/v1/memories", json={"content": f"{said} in Hebb.", **tags}, headers=scope)
-    turn = await kept(
-        "POST", "/api/v1/memories", json={"content": f"{said} said in Hebb.", "partition_id": "mem_episodic", **tags}, headers=scope
+    episode = await kept(
+        "POST", "/api/v1/memories", json={"content": f"{said} in Hebb.", **tags}, headers=scope
     )
-    await kept("POST", "/api/v1/ingest", json={"content": f"User: Which {RARE}?\nAssistant: {said}."}, headers=scope)
-    await kept("PUT", f"/ns/{FIRST}/profile/buckets", json={"buckets": {f"of-{SECRET}": f"What {SECRET} likes"}})
-    await kept("PATCH", f"/v3/container-tags/{FIRST}", json={"name": f"The {SECRET}", "entityContext": f"About {SECRET}."})
-    ids = {"document": document["id"], "memory": new["id"], "old": old, "episode": episode["id"], "turn": turn["id"]}
-    return {**ids, "custom": "kestrel-1", "taken": "kestrel-2", "text": f"{RARE} alone.", "rare": RARE, "session": "talk-1"}
+    turn = await kept(
+        "POST",
+        "/api/v1/memories",
+        json={"content": f"{said} said in Hebb.", "partition_id": "mem_episodic", **tags},
+        headers=scope,
+    )
+    await kept(
+        "POST", "/api/v1/ingest", json={"content": f"User: Which {RARE}?\nAssistant: {said}."}, headers=scope
+    )
+    await kept(
+        "PUT", f"/ns/{FIRST}/profile/buckets", json={"buckets": {f"of-{SECRET}": f"What {SECRET} likes"}}
+    )
+    await kept(
+        "PATCH",
+        f"/v3/container-tags/{FIRST}",
+        json={"name": f"The {SECRET}", "entityContext": f"About {SECRET}."},
+    )
+    ids = {
+        "document": document["id"],
+        "memory": new["id"],
+        "old": old,
+        "episode": episode["id"],
+        "turn": turn["id"],
+    }
+    return {
+        **ids,
+        "custom": "kestrel-1",
+        "taken": "kestrel-2",
+        "text": f"{RARE} alone.",
+        "rare": RARE,
+        "session": "talk-1",
+    }

@@ -18,7 +18,10 @@ RENAME = [
     {"role": "assistant", "content": "Done: tick() is now advance_clock() everywhere."},
 ]
 PORT = [
-    {"role": "user", "content": [{"type": "text", "text": "Which port does the server use?"}, {"type": "image_url"}]},
+    {
+        "role": "user",
+        "content": [{"type": "text", "text": "Which port does the server use?"}, {"type": "image_url"}],
+    },
     {
         "role": "assistant",
         "content": "It uses 8421.",
@@ -34,8 +37,12 @@ async def under(engine: Engine, policy: str, **settings: Any) -> None:
     core.settings = replace(core.settings, chat_capture=policy, **settings)
 
 
-async def converse(http: httpx2.AsyncClient, messages: list[dict[str, Any]], id: str = "c1", **fields: Any) -> dict[str, Any]:
-    return await post(http, "/v4/conversations", conversationId=id, containerTags=[TAG], messages=messages, **fields)
+async def converse(
+    http: httpx2.AsyncClient, messages: list[dict[str, Any]], id: str = "c1", **fields: Any
+) -> dict[str, Any]:
+    return await post(
+        http, "/v4/conversations", conversationId=id, containerTags=[TAG], messages=messages, **fields
+    )
 
 
 async def turns(engine: Engine) -> list[Turn]:
@@ -50,12 +57,23 @@ async def text_of(engine: Engine, id: str) -> str:
 
 async def test_what_we_renamed_is_answered_with_a_chat_citation(http: httpx2.AsyncClient, engine: Engine):
     await under(engine, "all")
-    await converse(http, [{**message, "timestamp": "2026-02-03T10:00:00Z"} for message in RENAME], metadata={"source": "webui"})
+    await converse(
+        http,
+        [{**message, "timestamp": "2026-02-03T10:00:00Z"} for message in RENAME],
+        metadata={"source": "webui"},
+    )
     await embedded(await engine.core())
     (found,) = (await post(http, "/v4/search", q=QUESTION, containerTag=TAG, includeChats=True))["results"]
     assert "advance_clock()" in found["memory"] and found["metadata"] == {"source": "webui"}
     cited = {key: found[key] for key in ("src", "threadId", "sessionId", "turn", "role", "ts")}
-    assert cited == {"src": "chat", "threadId": "c1", "sessionId": "c1", "turn": 0, "role": "user", "ts": "2026-02-03T10:00:00Z"}
+    assert cited == {
+        "src": "chat",
+        "threadId": "c1",
+        "sessionId": "c1",
+        "turn": 0,
+        "role": "user",
+        "ts": "2026-02-03T10:00:00Z",
+    }
 
 
 async def test_the_role_is_of_the_side_that_answers(http: httpx2.AsyncClient, engine: Engine):
@@ -69,7 +87,9 @@ async def test_without_a_word_of_chats_answers_are_what_they_were(http: httpx2.A
     await keep(http, "We rename nothing without a test.")
     await document(await engine.core(), "# Renaming\n\nWe rename tick() late.\n", scope=TAG)
     asked = [
-        {"searchMode": mode, **more} for mode in ("memories", "hybrid", "documents") for more in ({}, {"include": {"documents": True}})
+        {"searchMode": mode, **more}
+        for mode in ("memories", "hybrid", "documents")
+        for more in ({}, {"include": {"documents": True}})
     ]
     core = await engine.core()
     await embedded(core)
@@ -80,11 +100,18 @@ async def test_without_a_word_of_chats_answers_are_what_they_were(http: httpx2.A
     assert not any("src" in each for results in before for each in results)
 
 
-async def test_every_result_says_where_it_is_from_when_chats_are_asked_for(http: httpx2.AsyncClient, engine: Engine):
+async def test_every_result_says_where_it_is_from_when_chats_are_asked_for(
+    http: httpx2.AsyncClient, engine: Engine
+):
     await keep(http, "We rename nothing without a test.")
     await turn(await engine.core(), "s1", scope=TAG, user="Shall we rename tick()?", assistant="Yes.")
     assert {each["src"] for each in await search(http, "rename", includeChats=True)} == {"doc", "chat"}
-    for kinds, expected in ((["doc", "chat"], {"doc", "chat"}), (["doc"], {"doc"}), (["chat"], {"chat"}), ("chat", {"chat"})):
+    for kinds, expected in (
+        (["doc", "chat"], {"doc", "chat"}),
+        (["doc"], {"doc"}),
+        (["chat"], {"chat"}),
+        ("chat", {"chat"}),
+    ):
         assert {each["src"] for each in await search(http, "rename", type=kinds)} == expected
     await post(http, "/v4/search", 400, q="rename", type=["mail"])
     await post(http, "/v4/search", 400, q="rename", type=[])
@@ -97,7 +124,11 @@ async def test_more_of_a_conversation_adds_only_what_is_new(http: httpx2.AsyncCl
         again = await converse(http, [*RENAME, *PORT])
     assert again["id"] == first["id"] and again["conversationId"] == "c1"
     text = await text_of(engine, first["id"])
-    assert text.count("rename tick()") == 1 and text.count("Which port") == 1 and text.count("listening on 8421") == 1
+    assert (
+        text.count("rename tick()") == 1
+        and text.count("Which port") == 1
+        and text.count("listening on 8421") == 1
+    )
     assert [(row.user, row.assistant) for row in await turns(engine)] == [
         (RENAME[0]["content"], RENAME[1]["content"]),
         ("Which port does the server use?\n\n[image_url]", "It uses 8421."),
@@ -105,16 +136,23 @@ async def test_more_of_a_conversation_adds_only_what_is_new(http: httpx2.AsyncCl
     assert (await turns(engine))[1].tools == ("Bash",)
 
 
-async def test_the_end_of_a_conversation_alone_is_added_and_an_answer_goes_with_its_question(http: httpx2.AsyncClient, engine: Engine):
+async def test_the_end_of_a_conversation_alone_is_added_and_an_answer_goes_with_its_question(
+    http: httpx2.AsyncClient, engine: Engine
+):
     await under(engine, "all")
     for message in (*RENAME, *PORT):
         id = (await converse(http, [message]))["id"]
-    assert [(bool(row.user), bool(row.assistant)) for row in await turns(engine)] == [(True, True), (True, True)]
+    assert [(bool(row.user), bool(row.assistant)) for row in await turns(engine)] == [
+        (True, True),
+        (True, True),
+    ]
     whole = (await converse(http, [*RENAME, *PORT], "c2"))["id"]
     assert await text_of(engine, id) == await text_of(engine, whole)
 
 
-async def test_by_default_nothing_of_a_conversation_is_a_chat_and_nothing_is_lost(http: httpx2.AsyncClient, engine: Engine):
+async def test_by_default_nothing_of_a_conversation_is_a_chat_and_nothing_is_lost(
+    http: httpx2.AsyncClient, engine: Engine
+):
     kept = await converse(http, [{"role": "system", "content": "Be brief."}, *RENAME])
     assert kept["status"] in ("queued", "embedding", "done") and await turns(engine) == []
     assert await search(http, QUESTION) == [] == await search(http, QUESTION, type="chat")
@@ -125,14 +163,20 @@ async def test_by_default_nothing_of_a_conversation_is_a_chat_and_nothing_is_los
     assert [each["src"] for each in await search(http, QUESTION, type="chat")] == ["chat"]
 
 
-@pytest.mark.parametrize(("policy", "expected"), [("off", []), ("all", [0, 1]), ("salient", [0]), ("summary_only", [0, 1])])
-async def test_the_policy_decides_which_turns_are_recorded(http: httpx2.AsyncClient, engine: Engine, policy: str, expected: list[int]):
+@pytest.mark.parametrize(
+    ("policy", "expected"), [("off", []), ("all", [0, 1]), ("salient", [0]), ("summary_only", [0, 1])]
+)
+async def test_the_policy_decides_which_turns_are_recorded(
+    http: httpx2.AsyncClient, engine: Engine, policy: str, expected: list[int]
+):
     await under(engine, policy)
     talk = [
         {"role": "user", "content": "Good morning to everybody here"},
         {"role": "assistant", "content": "Good morning, what a nice day"},
     ]
-    await converse(http, [*RENAME, *talk, {"role": "user", "content": "ok"}, {"role": "assistant", "content": "fine"}])
+    await converse(
+        http, [*RENAME, *talk, {"role": "user", "content": "ok"}, {"role": "assistant", "content": "fine"}]
+    )
     assert [row.turn for row in await turns(engine)] == expected
 
 
@@ -165,7 +209,9 @@ async def test_summaries_alone_are_found_under_summary_only(http: httpx2.AsyncCl
     assert all(each["sessionId"] == "c1" and each["src"] == "chat" for each in found)
 
 
-async def test_a_conversation_does_not_answer_twice_as_chat_and_as_document(http: httpx2.AsyncClient, engine: Engine):
+async def test_a_conversation_does_not_answer_twice_as_chat_and_as_document(
+    http: httpx2.AsyncClient, engine: Engine
+):
     await under(engine, "all")
     await converse(http, RENAME)
     found = await search(http, QUESTION, searchMode="hybrid", includeChats=True)
@@ -176,19 +222,25 @@ async def test_secrets_of_a_conversation_are_replaced_everywhere(http: httpx2.As
     await under(engine, "all")
     secret = "ghp_0123456789abcdefABCDEF0123456789abcd"
     for _ in range(2):
-        id = (await converse(http, [{"role": "user", "content": f"Our deploy token is {secret}, keep it."}]))["id"]
+        id = (await converse(http, [{"role": "user", "content": f"Our deploy token is {secret}, keep it."}]))[
+            "id"
+        ]
     (row,) = await turns(engine)
     text = await text_of(engine, id)
     assert secret not in text and secret not in (row.user or "") and text.count("Our deploy token") == 1
 
 
-async def test_deleting_a_conversations_document_takes_its_turns_with_it(http: httpx2.AsyncClient, engine: Engine):
+async def test_deleting_a_conversations_document_takes_its_turns_with_it(
+    http: httpx2.AsyncClient, engine: Engine
+):
     await under(engine, "all")
     id = (await converse(http, RENAME))["id"]
     await turn(await engine.core(), "s1", scope=TAG, user="Shall we rename tick() again?", assistant="No.")
     await send(http, "DELETE", "/v4/memories", containerTag=TAG, id=id)
     core = await engine.core()
-    assert [each["sessionId"] for each in await search(http, QUESTION, includeChats=True, searchMode="hybrid")] == ["s1"]
+    assert [
+        each["sessionId"] for each in await search(http, QUESTION, includeChats=True, searchMode="hybrid")
+    ] == ["s1"]
     await core.forgetting.restore(id, "test")
     assert {each["sessionId"] for each in await search(http, QUESTION, type="chat")} == {"s1", "c1"}
 

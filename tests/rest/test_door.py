@@ -55,8 +55,12 @@ def bearer(key: str) -> dict[str, str]:
 # -- who comes in ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("headers", [{}, bearer("local"), bearer("sm_anything_at_all_12345"), {"Authorization": "Basic eDp5"}])
-async def test_on_this_machine_any_key_opens_while_there_is_no_token(anybody: httpx2.AsyncClient, headers: dict[str, str]):
+@pytest.mark.parametrize(
+    "headers", [{}, bearer("local"), bearer("sm_anything_at_all_12345"), {"Authorization": "Basic eDp5"}]
+)
+async def test_on_this_machine_any_key_opens_while_there_is_no_token(
+    anybody: httpx2.AsyncClient, headers: dict[str, str]
+):
     answer = await anybody.get("/v4/search", headers=headers)
     assert answer.json() == {"tag": None, "read_only": False, "bytes": 0}
 
@@ -65,11 +69,21 @@ async def test_once_there_are_tokens_they_are_needed_at_once_and_until_they_go(h
     async with visitor(guarded) as client:
         assert (await client.get("/")).status_code == 200
         _, key = tokens.add(home, NOW)
-        for headers in ({}, bearer("sm_wrong"), bearer(key[:-1]), bearer(key + "="), {"Authorization": key}, bearer("")):
+        for headers in (
+            {},
+            bearer("sm_wrong"),
+            bearer(key[:-1]),
+            bearer(key + "="),
+            {"Authorization": key},
+            bearer(""),
+        ):
             answer = await client.get("/v3/documents/x", headers=headers)
             assert answer.status_code == 401 and answer.headers["WWW-Authenticate"].startswith("Bearer")
             assert "scrubjay token add" in answer.json()["error"]
-        assert "error" not in (await client.get("/api/v1/status")).json() and "detail" in (await client.get("/api/v1/status")).json()
+        assert (
+            "error" not in (await client.get("/api/v1/status")).json()
+            and "detail" in (await client.get("/api/v1/status")).json()
+        )
         assert (await client.get("/", headers=bearer(key))).status_code == 200
         assert (await client.get("/", headers={"Authorization": f"bearer {key}"})).status_code == 200
         tokens.remove(home, "token")
@@ -77,22 +91,51 @@ async def test_once_there_are_tokens_they_are_needed_at_once_and_until_they_go(h
 
 
 async def test_an_address_of_other_machines_needs_a_key_even_when_the_last_token_goes(home: Home):
-    async with visitor(Door(says_its_leave, Conditions(EVERYWHERE), tokens.Tokens(home).now), "http://10.0.0.7:6767") as client:
+    async with visitor(
+        Door(says_its_leave, Conditions(EVERYWHERE), tokens.Tokens(home).now), "http://10.0.0.7:6767"
+    ) as client:
         assert (await client.get("/")).status_code == 401
 
 
 async def test_a_token_gives_the_leave_it_was_made_with(home: Home, guarded: Door):
     _, key = tokens.add(home, NOW, tag="jay", read_only=True)
     async with visitor(guarded) as client:
-        assert (await client.get("/", headers=bearer(key))).json() == {"tag": "jay", "read_only": True, "bytes": 0}
+        assert (await client.get("/", headers=bearer(key))).json() == {
+            "tag": "jay",
+            "read_only": True,
+            "bytes": 0,
+        }
 
 
 async def test_a_token_that_may_only_read_searches_and_lists_and_changes_nothing(home: Home, guarded: Door):
     _, key = tokens.add(home, NOW, read_only=True)
-    reads = ["/v3/search", "/v4/search", "/v4/profile", "/v4/profile/buckets", "/v3/documents/list", "/v3/documents/documents"]
-    reads += ["/v4/memories/list", "/ns/a/search", "/ns/a/profile", "/ns/a/list/documents", "/api/v1/search", "/mcp"]
-    writes = [("POST", "/v3/documents"), ("POST", "/v4/memories"), ("POST", "/v4/conversations"), ("POST", "/api/v1/ingest")]
-    writes += [(verb, path) for verb in ("PUT", "PATCH", "DELETE") for path in ("/v3/documents/x", "/v4/memories", "/ns/a/profile/buckets")]
+    reads = [
+        "/v3/search",
+        "/v4/search",
+        "/v4/profile",
+        "/v4/profile/buckets",
+        "/v3/documents/list",
+        "/v3/documents/documents",
+    ]
+    reads += [
+        "/v4/memories/list",
+        "/ns/a/search",
+        "/ns/a/profile",
+        "/ns/a/list/documents",
+        "/api/v1/search",
+        "/mcp",
+    ]
+    writes = [
+        ("POST", "/v3/documents"),
+        ("POST", "/v4/memories"),
+        ("POST", "/v4/conversations"),
+        ("POST", "/api/v1/ingest"),
+    ]
+    writes += [
+        (verb, path)
+        for verb in ("PUT", "PATCH", "DELETE")
+        for path in ("/v3/documents/x", "/v4/memories", "/ns/a/profile/buckets")
+    ]
     async with visitor(guarded) as client:
         for path in reads:
             assert (await client.post(path, headers=bearer(key))).status_code == 200, path
@@ -112,24 +155,34 @@ async def test_a_door_whose_tokens_cannot_be_read_lets_nobody_in(home: Home, gua
 # -- host and origin ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:6767", "localhost:1", "LOCALHOST", "[::1]:6767", "[::1]"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.0.0.1:6767", "localhost:1", "LOCALHOST", "[::1]:6767", "[::1]"]
+)
 async def test_its_own_names_are_answered(anybody: httpx2.AsyncClient, host: str):
     assert (await anybody.get("/openapi.json", headers={"Host": host})).status_code == 200
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:6767", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.7", ""])
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "evil.example:6767", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.7", ""],
+)
 async def test_a_name_that_was_made_to_point_here_is_not(anybody: httpx2.AsyncClient, host: str):
     answer = await anybody.get("/openapi.json", headers={"Host": host})
     assert answer.status_code == 421 and "--allow-host" in answer.json()["error"]
 
 
-@pytest.mark.parametrize(("host", "status"), [("10.0.0.7", 401), ("[fd00::7]:6767", 401), ("nas.lan:6767", 401), ("evil.example", 421)])
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("10.0.0.7", 401), ("[fd00::7]:6767", 401), ("nas.lan:6767", 401), ("evil.example", 421)],
+)
 async def test_where_others_reach_it_numbers_and_allowed_names_are_answered(host: str, status: int):
     async with visitor(Door(says_its_leave, Conditions(EVERYWHERE, names=("nas.lan",)))) as client:
         assert (await client.get("/", headers={"Host": host})).status_code == status
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://localhost:3000", "file://", "http://127.0.0.1:67670"])
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://localhost:3000", "file://", "http://127.0.0.1:67670"]
+)
 async def test_a_page_of_a_foreign_origin_is_refused(anybody: httpx2.AsyncClient, origin: str):
     for verb in ("GET", "POST", "OPTIONS"):
         answer = await anybody.request(verb, "/v4/search", headers={"Origin": origin})
@@ -144,22 +197,35 @@ async def test_a_page_of_our_own_may_ask(anybody: httpx2.AsyncClient):
 async def test_an_origin_that_the_user_named_may_ask_and_no_other(home: Home):
     _, key = tokens.add(home, NOW)
     page = "https://app.example.com"
-    async with visitor(Door(says_its_leave, Conditions(HERE, origins=(page,)), tokens.Tokens(home).now)) as client:
-        asked = {"Origin": page, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization"}
+    async with visitor(
+        Door(says_its_leave, Conditions(HERE, origins=(page,)), tokens.Tokens(home).now)
+    ) as client:
+        asked = {
+            "Origin": page,
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "authorization",
+        }
         preflight = await client.options("/v4/search", headers=asked)
         assert preflight.status_code == 200 and preflight.headers["access-control-allow-origin"] == page
         assert "authorization" in preflight.headers["access-control-allow-headers"].lower()
         refused = await client.options("/v4/search", headers={**asked, "Origin": "https://evil.example"})
         assert refused.status_code == 400 and "access-control-allow-origin" not in refused.headers
-        assert (await client.options("/v4/search", headers={**asked, "Host": "evil.example"})).status_code == 421
+        assert (
+            await client.options("/v4/search", headers={**asked, "Host": "evil.example"})
+        ).status_code == 421
         answer = await client.post("/v4/search", headers={"Origin": page, **bearer(key)})
         assert answer.status_code == 200 and answer.headers["access-control-allow-origin"] == page
         readable = await client.post("/v4/search", headers={"Origin": page})
         assert readable.status_code == 401 and readable.headers["access-control-allow-origin"] == page
-        assert (await client.post("/v4/search", headers={"Origin": "https://evil.example", **bearer(key)})).status_code == 403
+        assert (
+            await client.post("/v4/search", headers={"Origin": "https://evil.example", **bearer(key)})
+        ).status_code == 403
 
 
-@pytest.mark.parametrize("origin", ["*", "app.example.com", "https://app.example.com/path", "ftp://x", "https://u:p@x.example", "null", ""])
+@pytest.mark.parametrize(
+    "origin",
+    ["*", "app.example.com", "https://app.example.com/path", "ftp://x", "https://u:p@x.example", "null", ""],
+)
 def test_cors_takes_exact_origins(origin: str):
     with pytest.raises(InputError, match="--cors"):
         parse_origin(origin)
@@ -188,7 +254,9 @@ async def test_a_body_that_is_too_long_is_refused_whether_or_not_it_says_so():
             yield bytes(1_000_000)
 
     async with visitor(Door(app)) as client:
-        said = await client.post("/v3/documents", content=b"", headers={"Content-Length": str(LONGEST_BODY + 1)})
+        said = await client.post(
+            "/v3/documents", content=b"", headers={"Content-Length": str(LONGEST_BODY + 1)}
+        )
         unsaid = await client.post("/api/v1/ingest", content=chunks(LONGEST_BODY + 1_000_000))
         fits = await client.post("/v3/documents/file", content=chunks(LONGEST_BODY))
     assert said.status_code == unsaid.status_code == 413
@@ -198,13 +266,17 @@ async def test_a_body_that_is_too_long_is_refused_whether_or_not_it_says_so():
 
 @pytest.mark.parametrize("length", ["-1", "1e3", "x", "+5", "9" * 30])
 async def test_a_length_that_is_none_is_refused(anybody: httpx2.AsyncClient, length: str):
-    assert (await anybody.post("/v4/search", content=b"", headers={"Content-Length": length})).status_code in (400, 413)
+    assert (
+        await anybody.post("/v4/search", content=b"", headers={"Content-Length": length})
+    ).status_code in (400, 413)
 
 
 async def test_a_loop_that_ran_away_is_slowed_down_and_no_other_caller_is(home: Home):
     keys = [tokens.add(home, NOW)[1] for _ in range(2)]
     seconds = [0.0]
-    async with visitor(Door(says_its_leave, Conditions(HERE, per_second=5), tokens.Tokens(home).now, lambda: seconds[0])) as client:
+    async with visitor(
+        Door(says_its_leave, Conditions(HERE, per_second=5), tokens.Tokens(home).now, lambda: seconds[0])
+    ) as client:
         statuses = [(await client.get("/", headers=bearer(keys[0]))).status_code for _ in range(11)]
         assert statuses == [200] * 10 + [429]
         refused = await client.get("/api/v1/status", headers=bearer(keys[0]))
@@ -216,8 +288,14 @@ async def test_a_loop_that_ran_away_is_slowed_down_and_no_other_caller_is(home: 
 
 async def test_guessing_keys_is_slowed_down_too(home: Home):
     tokens.add(home, NOW)
-    async with visitor(Door(says_its_leave, Conditions(HERE, per_second=1), tokens.Tokens(home).now, lambda: 0.0)) as client:
-        assert [(await client.get("/", headers=bearer(f"sm_{guess}"))).status_code for guess in range(3)] == [401, 401, 429]
+    async with visitor(
+        Door(says_its_leave, Conditions(HERE, per_second=1), tokens.Tokens(home).now, lambda: 0.0)
+    ) as client:
+        assert [(await client.get("/", headers=bearer(f"sm_{guess}"))).status_code for guess in range(3)] == [
+            401,
+            401,
+            429,
+        ]
 
 
 @given(st.floats(0.5, 1000), st.lists(st.floats(0, 2), max_size=200))

@@ -17,7 +17,14 @@ from scrubjay.mcp_server.server import build_server
 
 ODD = ["\x00", "'", "' OR 1=1 --", "%", "a\nb", "é", "日本", "\U0001f426", "..", "a/b", "x" * 300]
 ODD += ["-1", str(2**70), "null", "[]", ";", "\\"]
-READS = ["memories/{}", "partitions/{}", "graph/tags/{}", "graph/neighbors/{}", "memories?partition_id={}", "memories?tags={}"]
+READS = [
+    "memories/{}",
+    "partitions/{}",
+    "graph/tags/{}",
+    "graph/neighbors/{}",
+    "memories?partition_id={}",
+    "memories?tags={}",
+]
 READS += ["graph/tags?q={}", "graph/path?from={}&to=b", "graph/neighbors/a?depth={}"]
 READS += ["memories?offset={}", "memories?limit={}", "memories?scope={}"]
 BODIES: list[Any] = [
@@ -27,10 +34,22 @@ BODIES: list[Any] = [
     *({"content": odd} for odd in ({}, "\x00", "\ud800")),
     *(
         {"content": "x", **odd}
-        for odd in ({"tags": ["\x00"]}, {"importance_score": 2**2000}, {"metadata": {"a": 2**70}}, {"metadata": {"": 1}})
+        for odd in (
+            {"tags": ["\x00"]},
+            {"importance_score": 2**2000},
+            {"metadata": {"a": 2**70}},
+            {"metadata": {"": 1}},
+        )
     ),
 ]
-WRITES = ["search", "memories", "memories/batch", "ingest", "partitions", "admin/forgetting/mem_semantic/preview"]
+WRITES = [
+    "search",
+    "memories",
+    "memories/batch",
+    "ingest",
+    "partitions",
+    "admin/forgetting/mem_semantic/preview",
+]
 
 
 def refused(answer: httpx2.Response) -> bool:
@@ -48,10 +67,14 @@ async def test_odd_words_in_an_address_are_answered(http: httpx2.AsyncClient, pa
 @pytest.mark.parametrize("path", WRITES)
 async def test_odd_bodies_are_answered(http: httpx2.AsyncClient, path: str):
     for body in BODIES:
-        answer = await http.post(f"/api/v1/{path}", content=json.dumps(body), headers={"Content-Type": "application/json"})
+        answer = await http.post(
+            f"/api/v1/{path}", content=json.dumps(body), headers={"Content-Type": "application/json"}
+        )
         assert answer.status_code in (200, 201) or refused(answer), (body, answer.status_code, answer.text)
     for broken in (b"", b"{", b"\xff\xfe", b"[" * 5_000):
-        assert refused(await http.post(f"/api/v1/{path}", content=broken, headers={"Content-Type": "application/json"}))
+        assert refused(
+            await http.post(f"/api/v1/{path}", content=broken, headers={"Content-Type": "application/json"})
+        )
 
 
 class Letting:
@@ -66,16 +89,22 @@ class Letting:
 
 
 async def test_a_token_of_one_scope_meets_no_other(http: httpx2.AsyncClient, engine: Engine):
-    secret = (await http.post("/api/v1/memories", json={"content": "The zebra of others.", "tags": ["theirs"]})).json()["id"]
+    secret = (
+        await http.post("/api/v1/memories", json={"content": "The zebra of others.", "tags": ["theirs"]})
+    ).json()["id"]
     await http.post("/api/v1/partitions", json={"id": "mem_theirs", "name": "Theirs"})
     app = build_app(engine, build_server(engine))
     transport = httpx2.ASGITransport(app=Letting(app, Leave(tag="mine")))
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as mine:
         made = await mine.post("/api/v1/memories", json={"content": "The zebra of mine."})
         assert made.status_code == 201
-        assert [each["id"] for each in (await mine.get("/api/v1/memories")).json()["items"]] == [made.json()["id"]]
+        assert [each["id"] for each in (await mine.get("/api/v1/memories")).json()["items"]] == [
+            made.json()["id"]
+        ]
         found = (await mine.post("/api/v1/search", json={"query": "zebra"})).json()
-        assert [hit["memory"]["content"] for hit in found["results"]] == ["The zebra of mine."] and not found["related"]
+        assert [hit["memory"]["content"] for hit in found["results"]] == ["The zebra of mine."] and not found[
+            "related"
+        ]
         for method in ("GET", "PATCH", "DELETE"):
             body = {"json": {"content": "x"}} if method == "PATCH" else {}
             assert (await mine.request(method, f"/api/v1/memories/{secret}", **body)).status_code == 404
@@ -98,4 +127,7 @@ async def test_a_token_of_one_scope_meets_no_other(http: httpx2.AsyncClient, eng
             ("POST", "admin/consolidate", None),
             ("POST", "admin/forget", None),
         ):
-            assert (await reader.request(method, f"/api/v1/{path}", json=body)).status_code == 403, (method, path)
+            assert (await reader.request(method, f"/api/v1/{path}", json=body)).status_code == 403, (
+                method,
+                path,
+            )

@@ -12,7 +12,12 @@ import pytest
 from answering import answering
 from user import PATIENCE, make_user
 
-SAID = ["I moved from my home country four years ago.", "Really? From where?", "Sweden! Melanie helped me pack.", "Do you miss it?"]
+SAID = [
+    "I moved from my home country four years ago.",
+    "Really? From where?",
+    "Sweden! Melanie helped me pack.",
+    "Do you miss it?",
+]
 WRITTEN = [
     {
         "content": "User prefers dark mode and compact layout",
@@ -25,14 +30,32 @@ WRITTEN = [
 ]
 BASIC = {"query": "UI preferences"}
 FILTERED = {"query": "UI preferences", "top_k": 5, "partition_ids": ["mem_preference"], "tags": ["ui"]}
-WEIGHTED = {"query": "recent deployment issues", "top_k": 10, "weight_relevance": 2.0, "weight_importance": 1.0, "weight_recency": 3.0}
+WEIGHTED = {
+    "query": "recent deployment issues",
+    "top_k": 10,
+    "weight_relevance": 2.0,
+    "weight_importance": 1.0,
+    "weight_recency": 3.0,
+}
 WINDOWED = {"query": "what country did Melanie move from", "top_k": 10, "prev_turns": 2, "next_turns": 2}
 
 
 def curl(url: str, body: Any) -> Any:
     """What `curl -X POST URL -H "Content-Type: application/json" -d BODY` prints."""
-    command = ["curl", "-sS", "-X", "POST", url, "-H", "Content-Type: application/json", "-d", json.dumps(body)]
-    return json.loads(subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout)
+    command = [
+        "curl",
+        "-sS",
+        "-X",
+        "POST",
+        url,
+        "-H",
+        "Content-Type: application/json",
+        "-d",
+        json.dumps(body),
+    ]
+    return json.loads(
+        subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
+    )
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="no curl on this machine")

@@ -18,16 +18,25 @@ async def ingest(http: httpx2.AsyncClient, content: str, **fields: Any) -> dict[
 
 
 async def test_a_conversation_sent_twice_is_recorded_once(http: httpx2.AsyncClient):
-    assert await ingest(http, PLAIN) == {"format_detected": "plain", "turns_parsed": 2, "memories_created": 2, "warnings": []}
+    assert await ingest(http, PLAIN) == {
+        "format_detected": "plain",
+        "turns_parsed": 2,
+        "memories_created": 2,
+        "warnings": [],
+    }
     assert (await ingest(http, PLAIN))["memories_created"] == 0
     items = (await http.get("/api/v1/memories")).json()["items"]
-    assert [each["metadata"]["turn"] for each in items] == [1, 0] and len({each["metadata"]["session_id"] for each in items}) == 1
+    assert [each["metadata"]["turn"] for each in items] == [1, 0] and len(
+        {each["metadata"]["session_id"] for each in items}
+    ) == 1
     assert {(each["partition_id"], each["source"]) for each in items} == {("mem_episodic", "ingest")}
 
 
 async def test_what_was_said_is_found_with_the_turns_around_it(http: httpx2.AsyncClient):
     await ingest(http, PLAIN)
-    answer = await http.post("/api/v1/search", json={"query": "What did we rename tick() to?", "top_k": 1, "next_turns": 1})
+    answer = await http.post(
+        "/api/v1/search", json={"query": "What did we rename tick() to?", "top_k": 1, "next_turns": 1}
+    )
     (hit,) = answer.json()["results"]
     assert "advance()" in hit["memory"]["content"] and hit["memory"]["metadata"]["turn"] == 0
     (beside,) = answer.json()["related"]
@@ -36,24 +45,42 @@ async def test_what_was_said_is_found_with_the_turns_around_it(http: httpx2.Asyn
 
 async def test_a_transcript_that_has_grown_adds_only_what_is_new(http: httpx2.AsyncClient):
     def line(role: str, text: str, n: int) -> str:
-        stamp = {"sessionId": "s1", "promptId": f"p{n}", "uuid": f"{role}{n}", "timestamp": f"2026-03-01T09:0{n}:00Z"}
+        stamp = {
+            "sessionId": "s1",
+            "promptId": f"p{n}",
+            "uuid": f"{role}{n}",
+            "timestamp": f"2026-03-01T09:0{n}:00Z",
+        }
         return json.dumps({"type": role, "message": {"role": role, "content": text}, **stamp})
 
     lines = [line(role, f"{role} {n} about zebras", n) for n in range(3) for role in ("user", "assistant")]
     assert (await ingest(http, "\n".join(lines[:4]), format_hint="claude_code"))["memories_created"] == 2
     grown = await ingest(http, "\n".join(lines))
-    assert (grown["format_detected"], grown["turns_parsed"], grown["memories_created"]) == ("claude_code", 3, 1)
+    assert (grown["format_detected"], grown["turns_parsed"], grown["memories_created"]) == (
+        "claude_code",
+        3,
+        1,
+    )
     items = (await http.get("/api/v1/memories")).json()["items"]
     assert [each["created_at"] for each in items] == [f"2026-03-01T09:0{n}:00Z" for n in (2, 1, 0)]
 
 
-async def test_a_turn_that_contradicts_what_is_recorded_is_told_and_the_rest_is_taken(http: httpx2.AsyncClient):
+async def test_a_turn_that_contradicts_what_is_recorded_is_told_and_the_rest_is_taken(
+    http: httpx2.AsyncClient,
+):
     def export(*texts: str) -> str:
-        return "\n".join(json.dumps({"role": role, "content": text, "session_id": "s"}) for text in texts for role in ("user", "assistant"))
+        return "\n".join(
+            json.dumps({"role": role, "content": text, "session_id": "s"})
+            for text in texts
+            for role in ("user", "assistant")
+        )
 
     await ingest(http, export("one", "two"))
     again = await ingest(http, export("one", "other", "three"))
-    assert (again["turns_parsed"], again["memories_created"]) == (3, 1) and "already has another user text" in again["warnings"][0]
+    assert (again["turns_parsed"], again["memories_created"]) == (
+        3,
+        1,
+    ) and "already has another user text" in again["warnings"][0]
 
 
 async def test_what_a_request_says_in_vain_is_told(http: httpx2.AsyncClient):
@@ -61,16 +88,26 @@ async def test_what_a_request_says_in_vain_is_told(http: httpx2.AsyncClient):
     assert "format_hint 'word'" in answer["warnings"][0] and "mem_episodic" in answer["warnings"][1]
 
 
-@pytest.mark.parametrize("fields", [{"content": ""}, {"content": "x" * 500_001}, {"importance_score": 11}, {"source": "engine:x"}])
+@pytest.mark.parametrize(
+    "fields", [{"content": ""}, {"content": "x" * 500_001}, {"importance_score": 11}, {"source": "engine:x"}]
+)
 async def test_what_does_not_fit_is_refused(http: httpx2.AsyncClient, fields: dict[str, Any]):
     assert (await http.post("/api/v1/ingest", json={"content": PLAIN, **fields})).status_code == 422
 
 
 async def test_an_unknown_partition_is_not_found(http: httpx2.AsyncClient):
-    assert (await http.post("/api/v1/ingest", json={"content": PLAIN, "partition_id": "mem_none"})).status_code == 404
+    assert (
+        await http.post("/api/v1/ingest", json={"content": PLAIN, "partition_id": "mem_none"})
+    ).status_code == 404
 
 
 async def test_halves_of_characters_and_nothing_at_all_break_nothing(http: httpx2.AsyncClient):
-    for content in ('{"type": "user", "content": "a \\ud83d b"}', '{"type": "user"}', "[]", '[{"mapping": null}]', "> "):
+    for content in (
+        '{"type": "user", "content": "a \\ud83d b"}',
+        '{"type": "user"}',
+        "[]",
+        '[{"mapping": null}]',
+        "> ",
+    ):
         answer = await http.post("/api/v1/ingest", json={"content": content})
         assert answer.status_code == 201, answer.text

@@ -23,7 +23,10 @@ async def keep(http: httpx2.AsyncClient, content: str, **fields: Any) -> dict[st
 
 async def test_what_is_not_said_of_a_memory_is_as_its_own_server_has_it(http: httpx2.AsyncClient):
     made = await keep(http, "The zebra stable is green.")
-    assert {name: made[name] for name in ("partition_id", "importance_score", "tags", "metadata", "source", "access_count")} == {
+    assert {
+        name: made[name]
+        for name in ("partition_id", "importance_score", "tags", "metadata", "source", "access_count")
+    } == {
         "partition_id": "mem_hippocampus",
         "importance_score": 5.0,
         "tags": [],
@@ -66,7 +69,9 @@ async def test_everything_that_is_said_of_a_memory_comes_back(http: httpx2.Async
         {"source": "engine:summary"},
     ],
 )
-async def test_a_memory_that_does_not_fit_is_refused_and_told_where(http: httpx2.AsyncClient, fields: dict[str, Any]):
+async def test_a_memory_that_does_not_fit_is_refused_and_told_where(
+    http: httpx2.AsyncClient, fields: dict[str, Any]
+):
     answer = await http.post(AT, json={"content": "zebra", **fields})
     assert answer.status_code == 422
     assert answer.json()["detail"][0]["loc"][:2] == ["body", next(iter(fields))]
@@ -82,7 +87,9 @@ async def test_an_unknown_partition_is_not_found_and_nothing_is_kept(http: httpx
 
 
 async def test_what_a_client_sends_that_says_nothing_is_passed_over(http: httpx2.AsyncClient):
-    made = await keep(http, "zebra", metadata={"session_id": None, "turn": None}, source=None, unknown_field=1)
+    made = await keep(
+        http, "zebra", metadata={"session_id": None, "turn": None}, source=None, unknown_field=1
+    )
     assert made["metadata"] == {} and made["source"] == "api"
 
 
@@ -102,13 +109,20 @@ async def test_a_memory_sent_twice_is_kept_once_and_is_what_the_last_one_says(ht
     again = await keep(http, "The zebra stable is green.")
     assert (again["id"], again["importance_score"]) == (first["id"], 7)
     moved = await keep(http, "The zebra stable is green.", partition_id="mem_semantic", tags=["zebra"])
-    assert (moved["id"], moved["partition_id"], moved["tags"], moved["importance_score"]) == (first["id"], "mem_semantic", ["zebra"], 7)
+    assert (moved["id"], moved["partition_id"], moved["tags"], moved["importance_score"]) == (
+        first["id"],
+        "mem_semantic",
+        ["zebra"],
+        7,
+    )
     assert (await http.get(AT)).json()["total"] == 1
 
 
 async def test_a_batch_is_a_bare_list_in_the_same_order(http: httpx2.AsyncClient):
     made = await http.post(f"{AT}/batch", json=[{"content": f"zebra {n}"} for n in range(5)])
-    assert made.status_code == 201 and [each["content"] for each in made.json()] == [f"zebra {n}" for n in range(5)]
+    assert made.status_code == 201 and [each["content"] for each in made.json()] == [
+        f"zebra {n}" for n in range(5)
+    ]
     assert (await http.post(f"{AT}/batch", json=[])).json() == []
     assert (await http.post(f"{AT}/batch", json={"content": "zebra"})).status_code == 422
 
@@ -116,11 +130,18 @@ async def test_a_batch_is_a_bare_list_in_the_same_order(http: httpx2.AsyncClient
 async def test_a_list_has_pages_newest_first(http: httpx2.AsyncClient):
     for n in range(7):
         await keep(
-            http, f"zebra {n}", tags=["odd" if n % 2 else "even", "zebra"], partition_id="mem_semantic" if n < 3 else "mem_hippocampus"
+            http,
+            f"zebra {n}",
+            tags=["odd" if n % 2 else "even", "zebra"],
+            partition_id="mem_semantic" if n < 3 else "mem_hippocampus",
         )
     whole = (await http.get(AT)).json()
     assert [each["content"] for each in whole["items"]] == [f"zebra {n}" for n in range(6, -1, -1)]
-    assert {name: whole[name] for name in ("total", "offset", "limit")} == {"total": 7, "offset": 0, "limit": 50}
+    assert {name: whole[name] for name in ("total", "offset", "limit")} == {
+        "total": 7,
+        "offset": 0,
+        "limit": 50,
+    }
     page = (await http.get(AT, params={"offset": 2, "limit": 2})).json()
     assert [each["content"] for each in page["items"]] == ["zebra 4", "zebra 3"] and page["total"] == 7
     assert (await http.get(AT, params={"partition_id": "mem_semantic"})).json()["total"] == 3
@@ -130,11 +151,15 @@ async def test_a_list_has_pages_newest_first(http: httpx2.AsyncClient):
         assert (await http.get(AT, params=wrong)).status_code == 422
 
 
-async def test_turns_are_listed_among_the_memories_of_their_partition(http: httpx2.AsyncClient, engine: Engine):
+async def test_turns_are_listed_among_the_memories_of_their_partition(
+    http: httpx2.AsyncClient, engine: Engine
+):
     recorded = await turn(await engine.core(), "a", user="the zebra stable", ts="2026-03-01T09:00:00Z")
     await keep(http, "zebra")
     items = (await http.get(AT, params={"partition_id": "mem_episodic"})).json()["items"]
-    assert [(each["id"], each["metadata"]) for each in items] == [(recorded.id, {"session_id": "a", "turn": 0})]
+    assert [(each["id"], each["metadata"]) for each in items] == [
+        (recorded.id, {"session_id": "a", "turn": 0})
+    ]
     assert (await http.get(AT)).json()["total"] == 2
 
 
@@ -150,17 +175,30 @@ async def test_only_a_real_recall_counts_as_an_access(http: httpx2.AsyncClient):
 
 
 async def test_a_changed_memory_keeps_its_id_and_its_history(http: httpx2.AsyncClient, engine: Engine):
-    made = await keep(http, "The zebra stable is green.", tags=["zebra"], metadata={"session_id": "a", "turn": 3, "colour": "green"})
+    made = await keep(
+        http,
+        "The zebra stable is green.",
+        tags=["zebra"],
+        metadata={"session_id": "a", "turn": 3, "colour": "green"},
+    )
     at = f"{AT}/{made['id']}"
     for text in ("The zebra stable is blue.", "The zebra stable is red."):
         changed = await http.patch(at, json={"content": text})
-        assert changed.status_code == 200 and changed.json()["content"] == text and changed.json()["id"] == made["id"]
+        assert (
+            changed.status_code == 200
+            and changed.json()["content"] == text
+            and changed.json()["id"] == made["id"]
+        )
     read = (await http.get(at)).json()
     assert read["content"] == "The zebra stable is red." and read["created_at"] == made["created_at"]
     assert read["tags"] == ["zebra"] and read["metadata"] == made["metadata"]
     assert datetime.fromisoformat(read["updated_at"]) > datetime.fromisoformat(made["updated_at"])
-    found = (await http.post("/api/v1/search", json={"query": "What colour is the zebra stable?"})).json()["results"]
-    assert [(hit["memory"]["id"], hit["memory"]["content"]) for hit in found] == [(made["id"], "The zebra stable is red.")]
+    found = (await http.post("/api/v1/search", json={"query": "What colour is the zebra stable?"})).json()[
+        "results"
+    ]
+    assert [(hit["memory"]["id"], hit["memory"]["content"]) for hit in found] == [
+        (made["id"], "The zebra stable is red.")
+    ]
     assert (await http.get(AT)).json()["total"] == 1
     kept = await (await engine.core()).store.select(Memory, "true")
     assert {row.content: row.is_latest for row in kept} == {
@@ -176,9 +214,16 @@ async def test_each_field_can_be_changed_alone(http: httpx2.AsyncClient):
     assert (await http.patch(at, json={"tags": []})).json()["tags"] == []
     placed = await http.patch(at, json={"metadata": {"session_id": "a", "turn": 1}})
     assert placed.json()["metadata"] == {"session_id": "a", "turn": 1}
-    assert (await http.patch(at, json={"metadata": {"session_id": "a", "turn": 2}})).json()["metadata"]["turn"] == 2
+    assert (await http.patch(at, json={"metadata": {"session_id": "a", "turn": 2}})).json()["metadata"][
+        "turn"
+    ] == 2
     last = (await http.get(at)).json()
-    assert (last["content"], last["importance_score"], last["tags"], last["metadata"]["turn"]) == ("zebra", 9, [], 2)
+    assert (last["content"], last["importance_score"], last["tags"], last["metadata"]["turn"]) == (
+        "zebra",
+        9,
+        [],
+        2,
+    )
     for wrong in ({"content": "  "}, {"content": ""}, {"importance_score": 11}, {"metadata": {"turn": -1}}):
         assert (await http.patch(at, json=wrong)).status_code == 422
     assert (await http.get(at)).json()["content"] == "zebra"
@@ -198,10 +243,17 @@ async def test_a_deleted_memory_is_gone_softly(http: httpx2.AsyncClient, engine:
     for id in (made["id"], recorded.id):
         gone = await http.delete(f"{AT}/{id}")
         assert gone.status_code == 204 and gone.content == b""
-        for answer in (await http.get(f"{AT}/{id}"), await http.delete(f"{AT}/{id}"), await http.patch(f"{AT}/{id}", json={"tags": ["x"]})):
+        for answer in (
+            await http.get(f"{AT}/{id}"),
+            await http.delete(f"{AT}/{id}"),
+            await http.patch(f"{AT}/{id}", json={"tags": ["x"]}),
+        ):
             assert answer.status_code == 404 and id in answer.json()["detail"]
     assert (await http.get(AT)).json()["total"] == 0
-    assert (await http.post("/api/v1/search", json={"query": "zebra stable"})).json() == {"results": [], "related": []}
+    assert (await http.post("/api/v1/search", json={"query": "zebra stable"})).json() == {
+        "results": [],
+        "related": [],
+    }
     await core.forgetting.restore(recorded.id, "test")
     assert (await http.get(f"{AT}/{recorded.id}")).status_code == 200
 
@@ -213,7 +265,9 @@ async def test_an_id_that_names_nothing_is_4xx(http: httpx2.AsyncClient, id: str
 
 async def test_a_scope_can_be_named_and_nothing_crosses_it(http: httpx2.AsyncClient, engine: Engine):
     made = await keep(http, "The zebra of one.")
-    other = await http.post(AT, json={"content": "The zebra of the other."}, headers={"X-Scrubjay-Scope": "other"})
+    other = await http.post(
+        AT, json={"content": "The zebra of the other."}, headers={"X-Scrubjay-Scope": "other"}
+    )
     there = other.json()["id"]
     for named in ({"headers": {"X-Scrubjay-Scope": "other"}}, {"params": {"scope": "other"}}):
         found = (await http.post("/api/v1/search", json={"query": "zebra"}, **named)).json()["results"]

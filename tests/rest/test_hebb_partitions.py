@@ -22,7 +22,9 @@ async def keep(http: httpx2.AsyncClient, content: str, **fields: Any) -> None:
 
 async def test_the_five_are_always_there_and_cannot_be_deleted(http: httpx2.AsyncClient):
     listed = (await http.get("/api/v1/partitions")).json()
-    assert [each["id"] for each in listed] == SYSTEM and all(each["is_system"] and each["description"] for each in listed)
+    assert [each["id"] for each in listed] == SYSTEM and all(
+        each["is_system"] and each["description"] for each in listed
+    )
     for id in SYSTEM:
         answer = await http.delete(f"/api/v1/partitions/{id}")
         assert answer.status_code == 400 and "always there" in answer.json()["detail"]
@@ -36,8 +38,14 @@ async def test_a_partition_is_made_filled_changed_and_deleted(http: httpx2.Async
     await keep(http, "Zebra cake.", partition_id="mem_recipes")
     at = "/api/v1/partitions/mem_recipes"
     changed = await http.patch(at, json={"description": "What tasted good", "enabled": False})
-    assert changed.json() | {"name": "Recipes", "description": "What tasted good", "enabled": False, "memory_count": 1} == changed.json()
-    assert PartitionBook(engine.home).of(["sm_project_default"])["mem_recipes"].description == "What tasted good", "kept on disk"
+    assert (
+        changed.json()
+        | {"name": "Recipes", "description": "What tasted good", "enabled": False, "memory_count": 1}
+        == changed.json()
+    )
+    assert (
+        PartitionBook(engine.home).of(["sm_project_default"])["mem_recipes"].description == "What tasted good"
+    ), "kept on disk"
     refused = await http.delete(at)
     assert refused.status_code == 400 and "holds 1 memories" in refused.json()["detail"]
     (memory,) = (await http.get("/api/v1/memories", params={"partition_id": "mem_recipes"})).json()["items"]
@@ -55,7 +63,15 @@ async def test_a_partition_that_another_client_filled_is_known(http: httpx2.Asyn
 
 
 @pytest.mark.parametrize(
-    "fields", [{"id": "recipes"}, {"id": "mem_Re"}, {"id": "mem_"}, {"id": "mem_" + "x" * 61}, {"name": ""}, {"name": "x" * 129}]
+    "fields",
+    [
+        {"id": "recipes"},
+        {"id": "mem_Re"},
+        {"id": "mem_"},
+        {"id": "mem_" + "x" * 61},
+        {"name": ""},
+        {"name": "x" * 129},
+    ],
 )
 async def test_a_partition_that_does_not_fit_is_refused(http: httpx2.AsyncClient, fields: dict[str, str]):
     assert (await http.post("/api/v1/partitions", json=MINE | fields)).status_code == 422
@@ -75,11 +91,23 @@ async def test_a_damaged_file_of_partitions_stops_nothing(home):
 
 
 async def test_tags_that_occur_together_are_neighbours(http: httpx2.AsyncClient):
-    for content, tags in (("a", ["ui", "css"]), ("b", ["ui", "css", "dark"]), ("c", ["css", "build"]), ("d", ["alone"]), ("e", [])):
+    for content, tags in (
+        ("a", ["ui", "css"]),
+        ("b", ["ui", "css", "dark"]),
+        ("c", ["css", "build"]),
+        ("d", ["alone"]),
+        ("e", []),
+    ):
         await keep(http, content, tags=tags)
     tags = (await http.get("/api/v1/graph/tags")).json()
-    assert [(each["id"], each["weight"], len(each["memory_ids"])) for each in tags][:2] == [("css", 3, 3), ("ui", 2, 2)]
-    assert [each["id"] for each in (await http.get("/api/v1/graph/tags", params={"q": "UI"})).json()] == ["ui", "build"]
+    assert [(each["id"], each["weight"], len(each["memory_ids"])) for each in tags][:2] == [
+        ("css", 3, 3),
+        ("ui", 2, 2),
+    ]
+    assert [each["id"] for each in (await http.get("/api/v1/graph/tags", params={"q": "UI"})).json()] == [
+        "ui",
+        "build",
+    ]
     assert (await http.get("/api/v1/graph/tags/css")).json()["weight"] == 3
     assert (await http.get("/api/v1/graph/tags/none")).status_code == 404
     near = (await http.get("/api/v1/graph/neighbors/ui")).json()
@@ -91,7 +119,11 @@ async def test_tags_that_occur_together_are_neighbours(http: httpx2.AsyncClient)
     }
     far = (await http.get("/api/v1/graph/neighbors/ui", params={"depth": 2})).json()
     assert {each["id"] for each in far["nodes"]} == {"ui", "css", "dark", "build"}
-    assert (await http.get("/api/v1/graph/neighbors/none")).json() == {"nodes": [], "edges": [], "paths": None}
+    assert (await http.get("/api/v1/graph/neighbors/none")).json() == {
+        "nodes": [],
+        "edges": [],
+        "paths": None,
+    }
     assert (await http.get("/api/v1/graph/neighbors/ui", params={"depth": 6})).status_code == 422
     for ends in ({"from": "dark", "to": "build"}, {"source": "dark", "target": "build"}):
         way = (await http.get("/api/v1/graph/path", params=ends)).json()
@@ -116,7 +148,11 @@ async def test_the_state_of_the_server_is_told_at_both_addresses(http: httpx2.As
     for at in ("", "/api/v1"):
         assert (await http.get(f"{at}/health")).json()["status"] == "ok"
         status = (await http.get(f"{at}/status")).json()
-        assert status["embedding"]["available"] is True and status["embedding"]["dimension"] == 64 and status["scheduler"]["running"]
+        assert (
+            status["embedding"]["available"] is True
+            and status["embedding"]["dimension"] == 64
+            and status["scheduler"]["running"]
+        )
 
 
 async def test_numbers_are_those_of_what_is_stored(http: httpx2.AsyncClient):
@@ -131,7 +167,11 @@ async def test_consolidation_summarises_and_destroys_no_turn(http: httpx2.AsyncC
     core = await engine.core()
     for n in range(20):
         await turn(
-            core, "a", turn=n, user=f"How do we mend the zebra stable, part {n}?", assistant=f"With {n} planks of oak wood and nails."
+            core,
+            "a",
+            turn=n,
+            user=f"How do we mend the zebra stable, part {n}?",
+            assistant=f"With {n} planks of oak wood and nails.",
         )
     await embedded(core)
     done = await http.post("/api/v1/admin/consolidate")
@@ -148,8 +188,15 @@ async def test_nothing_is_forgotten_by_age(http: httpx2.AsyncClient, engine: Eng
     core = await engine.core()
     await turn(core, "a", user="the zebra stable", ts="2020-03-01T09:00:00Z")
     await keep(http, "zebra", partition_id="mem_episodic")
-    preview = (await http.post("/api/v1/admin/forgetting/mem_episodic/preview", json={"half_life_days": 30})).json()
-    assert (preview["total"], preview["would_forget"], preview["would_keep"], preview["swept"]) == (2, 1, 1, False)
+    preview = (
+        await http.post("/api/v1/admin/forgetting/mem_episodic/preview", json={"half_life_days": 30})
+    ).json()
+    assert (preview["total"], preview["would_forget"], preview["would_keep"], preview["swept"]) == (
+        2,
+        1,
+        1,
+        False,
+    )
     assert [each["would_forget"] for each in preview["sample"]] == [False, True]
     assert (await http.post("/api/v1/admin/forget")).json()["deleted"] == 0
     assert (await http.get("/api/v1/memories")).json()["total"] == 2

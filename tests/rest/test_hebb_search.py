@@ -50,7 +50,10 @@ async def search(http: httpx2.AsyncClient, query: str, **fields: Any) -> dict[st
 
 
 async def talk(http: httpx2.AsyncClient, session: str, said: list[str] = TALK, **fields: Any) -> None:
-    batch = [{"content": text, "metadata": {"session_id": session, "turn": n}, **fields} for n, text in enumerate(said)]
+    batch = [
+        {"content": text, "metadata": {"session_id": session, "turn": n}, **fields}
+        for n, text in enumerate(said)
+    ]
     answer = await http.post("/api/v1/memories/batch", json=batch)
     assert answer.status_code == 201, answer.text
 
@@ -60,13 +63,27 @@ def contents(found: list[dict[str, Any]]) -> list[str]:
 
 
 async def test_an_answer_has_the_fields_that_the_page_lists(http: httpx2.AsyncClient):
-    await keep(http, "User prefers dark mode and compact layout", partition_id="mem_preference", tags=["preference", "ui"])
-    await keep(http, "User enabled high-contrast accessibility settings", partition_id="mem_preference", tags=["preference", "zebra"])
+    await keep(
+        http,
+        "User prefers dark mode and compact layout",
+        partition_id="mem_preference",
+        tags=["preference", "ui"],
+    )
+    await keep(
+        http,
+        "User enabled high-contrast accessibility settings",
+        partition_id="mem_preference",
+        tags=["preference", "zebra"],
+    )
     found = await search(http, "dark mode", top_k=1)
     assert set(found) == {"results", "related"}
     (hit,) = found["results"]
     assert set(hit) == PARTS and set(hit["memory"]) == RECORD
-    assert hit["memory"]["expires_at"] is None and hit["memory"]["access_count"] == 0 and hit["memory"]["source"] == "api"
+    assert (
+        hit["memory"]["expires_at"] is None
+        and hit["memory"]["access_count"] == 0
+        and hit["memory"]["source"] == "api"
+    )
     (tied,) = found["related"]
     assert set(tied) == RECORD | {"reason", "via"} and (tied["reason"], tied["via"]) == ("tag", "preference")
 
@@ -76,7 +93,9 @@ WEIGHTS = st.floats(0, 100, allow_nan=False).map(lambda value: round(value, 3))
 
 @given(weights=st.tuples(WEIGHTS, WEIGHTS, WEIGHTS).filter(lambda three: sum(three) > 0))
 @settings(max_examples=15)
-async def test_a_score_is_the_weighted_mean_of_its_parts(http: httpx2.AsyncClient, weights: tuple[float, float, float]):
+async def test_a_score_is_the_weighted_mean_of_its_parts(
+    http: httpx2.AsyncClient, weights: tuple[float, float, float]
+):
     for n in range(6):
         await keep(http, f"The zebra stable has door number {n}.", importance_score=n)
     names = ("weight_relevance", "weight_importance", "weight_recency")
@@ -120,15 +139,22 @@ async def test_weights_are_one_where_none_is_named(http: httpx2.AsyncClient):
         {"weight_relevance": 0, "weight_importance": 0, "weight_recency": 0},
     ],
 )
-async def test_what_is_out_of_range_is_refused_and_told_where(http: httpx2.AsyncClient, fields: dict[str, Any]):
+async def test_what_is_out_of_range_is_refused_and_told_where(
+    http: httpx2.AsyncClient, fields: dict[str, Any]
+):
     answer = await http.post("/api/v1/search", json={"query": "zebra", **fields})
     assert answer.status_code == 422
     problems = answer.json()["detail"]
-    assert problems and all({"type", "loc", "msg"} <= problem.keys() and problem["loc"][0] == "body" for problem in problems)
+    assert problems and all(
+        {"type", "loc", "msg"} <= problem.keys() and problem["loc"][0] == "body" for problem in problems
+    )
 
 
 async def test_all_weights_of_zero_are_refused_with_a_sentence(http: httpx2.AsyncClient):
-    answer = await http.post("/api/v1/search", json={"query": "x", "weight_relevance": 0, "weight_importance": 0, "weight_recency": 0})
+    answer = await http.post(
+        "/api/v1/search",
+        json={"query": "x", "weight_relevance": 0, "weight_importance": 0, "weight_recency": 0},
+    )
     assert "make at least one of them positive" in answer.json()["detail"][0]["msg"]
 
 
@@ -183,7 +209,9 @@ async def test_the_same_words_in_another_turn_are_another_memory(http: httpx2.As
     await talk(http, "a", ["zebra stable?", "Yes."])
     await talk(http, "b", ["giraffe house?", "Yes."])
     found = await search(http, "giraffe house", top_k=1, next_turns=1)
-    assert [each["metadata"] for each in found["related"] if each["reason"] == "window"] == [{"session_id": "b", "turn": 1}]
+    assert [each["metadata"] for each in found["related"] if each["reason"] == "window"] == [
+        {"session_id": "b", "turn": 1}
+    ]
 
 
 async def test_a_window_stays_in_the_partition_of_its_result(http: httpx2.AsyncClient):
@@ -194,7 +222,9 @@ async def test_a_window_stays_in_the_partition_of_its_result(http: httpx2.AsyncC
     assert not [each for each in found["related"] if each["reason"] == "window"]
 
 
-async def test_windows_of_recorded_turns_come_in_order_without_results(http: httpx2.AsyncClient, engine: Engine):
+async def test_windows_of_recorded_turns_come_in_order_without_results(
+    http: httpx2.AsyncClient, engine: Engine
+):
     core = await engine.core()
     for n, text in enumerate(TALK):
         await turn(core, "a", turn=n, user=text, ts=f"2026-03-01T09:0{n}:00Z")
@@ -210,27 +240,54 @@ async def test_windows_of_recorded_turns_come_in_order_without_results(http: htt
 async def test_the_results_do_not_depend_on_the_window(http: httpx2.AsyncClient, engine: Engine):
     core = await engine.core()
     for n in range(12):
-        await turn(core, "a", turn=n, user=f"The zebra stable has door number {n}. " + "word " * 150, ts=f"2026-03-01T09:{n:02d}:00Z")
+        await turn(
+            core,
+            "a",
+            turn=n,
+            user=f"The zebra stable has door number {n}. " + "word " * 150,
+            ts=f"2026-03-01T09:{n:02d}:00Z",
+        )
     alone = await search(http, "zebra stable door", top_k=5)
     around = await search(http, "zebra stable door", top_k=5, prev_turns=20, next_turns=20)
-    assert [hit["memory"]["id"] for hit in alone["results"]] == [hit["memory"]["id"] for hit in around["results"]]
-    assert len(alone["results"]) == 5 and len([each for each in around["related"] if each["reason"] == "window"]) == 7
+    assert [hit["memory"]["id"] for hit in alone["results"]] == [
+        hit["memory"]["id"] for hit in around["results"]
+    ]
+    assert (
+        len(alone["results"]) == 5
+        and len([each for each in around["related"] if each["reason"] == "window"]) == 7
+    )
 
 
 async def test_a_turn_is_a_memory_of_its_session(http: httpx2.AsyncClient, engine: Engine):
     core = await engine.core()
-    recorded = await turn(core, "a", turn=4, user="What did we rename tick() to?", assistant="To advance().", ts="2026-03-01T09:00:00Z")
+    recorded = await turn(
+        core,
+        "a",
+        turn=4,
+        user="What did we rename tick() to?",
+        assistant="To advance().",
+        ts="2026-03-01T09:00:00Z",
+    )
     (hit,) = (await search(http, "What did we rename tick() to?"))["results"]
     memory = hit["memory"]
-    assert memory["id"] == recorded.id and memory["partition_id"] == "mem_episodic" and memory["importance_score"] == 5
-    assert memory["metadata"] == {"session_id": "a", "turn": 4} and memory["created_at"] == "2026-03-01T09:00:00Z"
+    assert (
+        memory["id"] == recorded.id
+        and memory["partition_id"] == "mem_episodic"
+        and memory["importance_score"] == 5
+    )
+    assert (
+        memory["metadata"] == {"session_id": "a", "turn": 4}
+        and memory["created_at"] == "2026-03-01T09:00:00Z"
+    )
     assert memory["content"] == "user: What did we rename tick() to?\n\nassistant: To advance()."
     assert (await http.get(f"/api/v1/memories/{recorded.id}")).json()["content"] == memory["content"]
 
 
 async def test_recency_halves_in_thirty_days(http: httpx2.AsyncClient, engine: Engine):
     core = await engine.core()
-    await turn(core, "a", user="the zebra stable", ts="2026-02-03T12:00:00Z")  # thirty days before the clock of the tests
+    await turn(
+        core, "a", user="the zebra stable", ts="2026-02-03T12:00:00Z"
+    )  # thirty days before the clock of the tests
     (hit,) = (await search(http, "zebra stable"))["results"]
     assert abs(hit["recency_score"] - 0.5) < 0.001
 

@@ -29,7 +29,11 @@ from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.store import sql
 
 OPERATIONS = pytest.mark.parametrize("operation", sorted(TRIES))
-GHOSTS = {"document": "doc_000000000000000000000000", "memory": "mem_000000000000000000000000", "old": "mem_111111111111111111111111"}
+GHOSTS = {
+    "document": "doc_000000000000000000000000",
+    "memory": "mem_000000000000000000000000",
+    "old": "mem_111111111111111111111111",
+}
 GHOSTS |= {
     "episode": "mem_222222222222222222222222",
     "turn": "turn_00000000000000000000000",
@@ -49,7 +53,9 @@ class House(NamedTuple):
     anybody: httpx2.AsyncClient
     bound: httpx2.AsyncClient
 
-    async def ask(self, door: httpx2.AsyncClient, operation: str, each: Try, tag: str, **words: str) -> tuple[httpx2.Response, str]:
+    async def ask(
+        self, door: httpx2.AsyncClient, operation: str, each: Try, tag: str, **words: str
+    ) -> tuple[httpx2.Response, str]:
         """The answer, and the request as text."""
         arguments = each.filled({**self.words, "tag": tag, **words})
         if "files" in arguments:
@@ -84,7 +90,9 @@ async def house(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) ->
 
 def _client(door: Door, key: str = "sm_any_key_opens") -> httpx2.AsyncClient:
     transport = httpx2.ASGITransport(app=door, raise_app_exceptions=False)
-    return httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers={"Authorization": f"Bearer {key}"})
+    return httpx2.AsyncClient(
+        transport=transport, base_url="http://127.0.0.1", headers={"Authorization": f"Bearer {key}"}
+    )
 
 
 async def kept(core: Core) -> dict[str, Any]:
@@ -100,7 +108,9 @@ async def kept(core: Core) -> dict[str, Any]:
 
 
 def test_every_operation_is_tried(house: House):
-    served = {f"{method.upper()} {path}" for path, item in house.app.openapi()["paths"].items() for method in item}
+    served = {
+        f"{method.upper()} {path}" for path, item in house.app.openapi()["paths"].items() for method in item
+    }
     assert served == set(TRIES)
 
 

@@ -18,27 +18,55 @@ __all__ = ["installed", "served"]  # fixtures
 def test_the_inspector_meets_the_server_over_http(installed: Path, served: tuple[User, str], era: str):
     user, url = served
     launcher = installed / "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
-    env = {**user.env, "MCP_INSPECTOR_SECRET_STORE": "memory", "MCP_STORAGE_DIR": str(user.folder / "inspector")}
+    env = {
+        **user.env,
+        "MCP_INSPECTOR_SECRET_STORE": "memory",
+        "MCP_STORAGE_DIR": str(user.folder / "inspector"),
+    }
     arguments = ["--protocol-era", era, "--format", "json", "--method"]
 
     def asks(*words: str) -> subprocess.CompletedProcess[str]:
         command = [node(), str(launcher), "--cli", f"{url}/mcp", "--transport", "http", *arguments, *words]
-        return subprocess.run(command, env=env, capture_output=True, text=True, timeout=CALL_SECONDS, check=False)
+        return subprocess.run(
+            command, env=env, capture_output=True, text=True, timeout=CALL_SECONDS, check=False
+        )
 
     listed = asks("tools/list", "--strict")
     assert listed.returncode == 0, listed.stderr
     assert [tool["name"] for tool in json.loads(listed.stdout)["result"]["tools"]] == TOOLS
-    added = asks("tools/call", "--tool-name", "add_memory", "--tool-args-json", json.dumps({"content": f"The {era} avocet wades."}))
+    added = asks(
+        "tools/call",
+        "--tool-name",
+        "add_memory",
+        "--tool-args-json",
+        json.dumps({"content": f"The {era} avocet wades."}),
+    )
     assert json.loads(added.stdout)["result"]["structuredContent"]["action"] == "stored"
-    found = asks("tools/call", "--tool-name", "search_memories", "--tool-args-json", '{"query": "what does the avocet do?"}')
+    found = asks(
+        "tools/call",
+        "--tool-name",
+        "search_memories",
+        "--tool-args-json",
+        '{"query": "what does the avocet do?"}',
+    )
     assert f"The {era} avocet wades." in found.stdout
 
 
 @pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
-def test_the_conformance_suite_finds_what_its_baseline_says_and_nothing_else(installed: Path, served: tuple[User, str], revision: str):
+def test_the_conformance_suite_finds_what_its_baseline_says_and_nothing_else(
+    installed: Path, served: tuple[User, str], revision: str
+):
     suite = installed / "node_modules/@modelcontextprotocol/conformance/dist/index.js"
     baseline = installed / "conformance-baseline.yml"
-    command = [node(22, installed), str(suite), "server", "--url", f"{served[1]}/mcp", "--requirements", revision]
+    command = [
+        node(22, installed),
+        str(suite),
+        "server",
+        "--url",
+        f"{served[1]}/mcp",
+        "--requirements",
+        revision,
+    ]
     done = subprocess.run(
         [*command, "--expected-failures", str(baseline)],
         cwd=served[0].folder,
@@ -53,6 +81,11 @@ def test_the_conformance_suite_finds_what_its_baseline_says_and_nothing_else(ins
 
 
 def test_every_line_of_the_baseline_has_a_reason():
-    lines = (Path(__file__).parent.parent / "clients" / "conformance-baseline.yml").read_text().split("server:\n")[1].splitlines()
+    lines = (
+        (Path(__file__).parent.parent / "clients" / "conformance-baseline.yml")
+        .read_text()
+        .split("server:\n")[1]
+        .splitlines()
+    )
     assert lines[0].lstrip().startswith("#")
     assert all(line.startswith(("  - ", "  # ")) for line in lines)

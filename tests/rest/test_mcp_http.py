@@ -22,8 +22,15 @@ ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
 def keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict[str, str]]]:
     """The URL of an engine with tokens, and their keys: of everything, of the tags ours and theirs, and one that only reads ours."""
     somebody = make_user(tmp_path_factory.mktemp("k"))
-    options = {"all": [], "ours": ["--tag", "ours"], "theirs": ["--tag", "theirs"], "reader": ["--tag", "ours", "--read-only"]}
-    made = {name: somebody.gets("token", "add", "--name", name, *words).strip() for name, words in options.items()}
+    options = {
+        "all": [],
+        "ours": ["--tag", "ours"],
+        "theirs": ["--tag", "theirs"],
+        "reader": ["--tag", "ours", "--read-only"],
+    }
+    made = {
+        name: somebody.gets("token", "add", "--name", name, *words).strip() for name, words in options.items()
+    }
     with answering(somebody) as url:
         yield url, made
 
@@ -38,11 +45,21 @@ async def test_a_client_calls_every_tool_and_reads_what_they_made(served: tuple[
         assert [tool.name for tool in (await client.list_tools()).tools] == TOOLS
         fact = await kept(client, f"The {mode} heron nests in reeds.")
         assert "heron" in await said(
-            client, "record_turn", session_id=f"heron {mode}", user="Where is the heron?", assistant="In the reeds."
+            client,
+            "record_turn",
+            session_id=f"heron {mode}",
+            user="Where is the heron?",
+            assistant="In the reeds.",
         )
-        assert "done, 1 chunk." in await said(client, "add_document", content=f"# Heron\n\nThe {mode} heron stands still.", custom_id=mode)
-        assert f"{mode} heron nests" in await said(client, "search_memories", query="where does the heron nest?")
-        assert f"{mode} heron stands" in await said(client, "search_documents", query="does the heron stand still?")
+        assert "done, 1 chunk." in await said(
+            client, "add_document", content=f"# Heron\n\nThe {mode} heron stands still.", custom_id=mode
+        )
+        assert f"{mode} heron nests" in await said(
+            client, "search_memories", query="where does the heron nest?"
+        )
+        assert f"{mode} heron stands" in await said(
+            client, "search_documents", query="does the heron stand still?"
+        )
         read = await client.read_resource(f"scrubjay://memory/{fact}")
         assert f"The {mode} heron nests in reeds." in read.contents[0].text
         assert "Forgotten" in await said(client, "forget", id=fact)
@@ -52,7 +69,9 @@ async def test_a_client_calls_every_tool_and_reads_what_they_made(served: tuple[
 
 
 @ERAS
-async def test_a_folder_that_the_user_allowed_is_read_and_reports_how_far_it_is(served: tuple[User, str], mode: str):
+async def test_a_folder_that_the_user_allowed_is_read_and_reports_how_far_it_is(
+    served: tuple[User, str], mode: str
+):
     user, url = served
     folder = user.folder / f"notes-{mode}"
     folder.mkdir()
@@ -71,7 +90,9 @@ async def test_a_folder_that_the_user_allowed_is_read_and_reports_how_far_it_is(
     assert steps and steps == sorted(steps)
 
 
-async def test_a_scope_is_named_by_header_or_query_and_is_else_that_of_supermemorys_tools(served: tuple[User, str]):
+async def test_a_scope_is_named_by_header_or_query_and_is_else_that_of_supermemorys_tools(
+    served: tuple[User, str],
+):
     _, url = served
     async with connected(url) as client:
         await kept(client, "The siskin is where nobody named a scope.")
@@ -81,7 +102,9 @@ async def test_a_scope_is_named_by_header_or_query_and_is_else_that_of_supermemo
         await kept(client, "The siskin is in a scope of its own.")
         text = await said(client, "search_memories", query="where is the siskin?")
         assert "of its own" in text and "likes alder" in text and "nobody named" not in text
-        assert "nobody named" in await said(client, "search_memories", query="where is the siskin?", scope="*")
+        assert "nobody named" in await said(
+            client, "search_memories", query="where is the siskin?", scope="*"
+        )
     async with Client(f"{url}/mcp?scope=siskins") as client:
         assert "of its own" in await said(client, "search_memories", query="where is the siskin?")
     async with connected(url, **{"X-Scrubjay-Scope": "user"}) as client:
@@ -100,7 +123,15 @@ async def test_what_is_no_message_is_refused(served: tuple[User, str]):
     headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
     async with httpx2.AsyncClient(headers=headers, timeout=CALL_SECONDS) as client:
         for version in ("2025-11-25", "2026-07-28"):
-            for body in (b"{", b"\xff\xfe", b"[" * 100_000, b"null", b"{}", b'{"jsonrpc": "2.0", "id": 1, "method": 5}', b""):
+            for body in (
+                b"{",
+                b"\xff\xfe",
+                b"[" * 100_000,
+                b"null",
+                b"{}",
+                b'{"jsonrpc": "2.0", "id": 1, "method": 5}',
+                b"",
+            ):
                 answer = await client.post(url, content=body, headers={"MCP-Protocol-Version": version})
                 assert 400 <= answer.status_code < 500, (version, body[:20], answer.text)
         for verb in ("GET", "DELETE", "PUT"):
@@ -124,9 +155,17 @@ async def test_a_token_of_one_tag_reaches_nothing_else(keys: tuple[str, dict[str
     url, key = keys
     async with connected(url, mode, key["theirs"]) as them, connected(url, mode, key["all"]) as everybody:
         fact = await kept(them, f"Their {mode} secret word is oystercatcher.")
-        await said(them, "record_turn", session_id="s", user=f"Our {mode} secret is out?", assistant="Oystercatcher, yes.")
+        await said(
+            them,
+            "record_turn",
+            session_id="s",
+            user=f"Our {mode} secret is out?",
+            assistant="Oystercatcher, yes.",
+        )
         document = (
-            await them.call_tool("add_document", {"content": f"The {mode} oystercatcher page.", "custom_id": mode})
+            await them.call_tool(
+                "add_document", {"content": f"The {mode} oystercatcher page.", "custom_id": mode}
+            )
         ).structured_content["id"]
         personal = await kept(everybody, f"The user's own {mode} secret word is oystercatcher.", scope="user")
     async with connected(url, mode, key["ours"]) as us:
@@ -135,7 +174,9 @@ async def test_a_token_of_one_tag_reaches_nothing_else(keys: tuple[str, dict[str
             ("memories", {}), ("hybrid", {}), ("documents", {}), ("memories", {"scope": "ours"}), ("hybrid", {"session_id": "s"}),
             ("memories", {"prev_turns": 3, "next_turns": 3}), ("hybrid", {"include": {"forgotten": True, "related_memories": True}}),
         )]  # fmt: skip
-        seen += [await said(us, "search_documents", query="oystercatcher", **more) for more in ({}, {"path": "/"})]
+        seen += [
+            await said(us, "search_documents", query="oystercatcher", **more) for more in ({}, {"path": "/"})
+        ]
         seen.append((await us.read_resource("scrubjay://profile")).contents[0].text)
         seen.append((await us.read_resource("scrubjay://profile/ours")).contents[0].text)
         seen.append(await refused(us, "search_documents", query="page", doc_id=document))
@@ -147,14 +188,24 @@ async def test_a_token_of_one_tag_reaches_nothing_else(keys: tuple[str, dict[str
             seen.append(await refused(us, "add_memory", content="x is y", scope=scope))
             seen.append(await refused(us, "record_turn", session_id="s", user="x", scope=scope))
             seen.append(await refused(us, "add_document", content="x", scope=scope))
-            seen.append(await refused(us, "forget", content=f"Their {mode} secret word is oystercatcher.", scope=scope))
+            seen.append(
+                await refused(
+                    us, "forget", content=f"Their {mode} secret word is oystercatcher.", scope=scope
+                )
+            )
             seen.append(await refused(us, "forget", query="oystercatcher", dry_run=True, scope=scope))
             with pytest.raises(MCPError, match="alone") as error:
                 await us.read_resource(f"scrubjay://profile/{scope}")
             seen.append(str(error.value))
         for id in (fact, personal, document):
-            seen += [await refused(us, "forget", id=id, **more) for more in ({}, {"purge": True}, {"dry_run": True})]
-            seen += [await refused(us, "add_memory", content="x is y", **{how: [own, id]}) for how in ("updates", "extends", "derives")]
+            seen += [
+                await refused(us, "forget", id=id, **more)
+                for more in ({}, {"purge": True}, {"dry_run": True})
+            ]
+            seen += [
+                await refused(us, "add_memory", content="x is y", **{how: [own, id]})
+                for how in ("updates", "extends", "derives")
+            ]
             for kind in ("memory", "document", "turn"):
                 with pytest.raises(MCPError) as error:
                     await us.read_resource(f"scrubjay://{kind}/{id}")
@@ -162,7 +213,11 @@ async def test_a_token_of_one_tag_reaches_nothing_else(keys: tuple[str, dict[str
         seen.append(await refused(us, "forget", content=f"Their {mode} secret word is oystercatcher."))
         seen.append(await said(us, "forget", query="secret word oystercatcher", dry_run=True))
         seen.append(await refused(us, "add_document", path="/etc/hosts"))
-    assert not [text for text in seen if "ystercatcher is" in text or "is oystercatcher" in text or "oystercatcher page" in text]
+    assert not [
+        text
+        for text in seen
+        if "ystercatcher is" in text or "is oystercatcher" in text or "oystercatcher page" in text
+    ]
     async with connected(url, mode, key["theirs"]) as them:  # and all of it is still there
         assert "is oystercatcher" in await said(them, "search_memories", query="secret word oystercatcher")
         assert "oystercatcher page" in await said(them, "search_documents", query="oystercatcher")

@@ -16,7 +16,12 @@ import pytest
 from answering import answering
 from user import make_user
 
-FAMILIES = {"/v3/": "supermemory 3 and 4", "/v4/": "supermemory 3 and 4", "/ns": "supermemory 5", "/api/v1/": "Hebb Mind"}
+FAMILIES = {
+    "/v3/": "supermemory 3 and 4",
+    "/v4/": "supermemory 3 and 4",
+    "/ns": "supermemory 5",
+    "/api/v1/": "Hebb Mind",
+}
 EVERYWHERE = {"401", "403", "413", "421", "429", "500", "503"}
 VERBS = {"get", "put", "post", "patch", "delete"}
 EXAMPLES = 3  # of each operation beyond those that cover its schema; by hand, hundreds find nothing more
@@ -68,7 +73,9 @@ async def test_every_name_in_the_document_leads_somewhere(document: dict[str, An
     assert len(ids) == len(set(ids))
 
 
-async def test_routes_that_only_a_hosted_service_has_say_why_there_is_nothing(http: httpx2.AsyncClient, document: dict[str, Any]):
+async def test_routes_that_only_a_hosted_service_has_say_why_there_is_nothing(
+    http: httpx2.AsyncClient, document: dict[str, Any]
+):
     for verb, path in (
         ("GET", "/v3/settings"),
         ("POST", "/v3/connections/notion"),
@@ -83,40 +90,62 @@ async def test_routes_that_only_a_hosted_service_has_say_why_there_is_nothing(ht
         assert path not in document["paths"]
 
 
-@pytest.mark.parametrize(("verb", "path"), [("PUT", "/v4/search"), ("GET", "/v3/documents"), ("POST", "/api/v1/health")])
+@pytest.mark.parametrize(
+    ("verb", "path"), [("PUT", "/v4/search"), ("GET", "/v3/documents"), ("POST", "/api/v1/health")]
+)
 async def test_another_verb_is_405_and_names_those_that_do_something(
     http: httpx2.AsyncClient, document: dict[str, Any], verb: str, path: str
 ):
     answer = await http.request(verb, path)
     assert answer.status_code == 405
-    assert set(answer.headers["Allow"].split(", ")) == {name.upper() for name in VERBS & document["paths"][path].keys()}
+    assert set(answer.headers["Allow"].split(", ")) == {
+        name.upper() for name in VERBS & document["paths"][path].keys()
+    }
 
 
 @pytest.mark.parametrize("kind", ["application/json", "text/plain", "application/json; charset=utf-16"])
-async def test_a_body_that_is_no_json_is_refused_in_each_familys_shape(http: httpx2.AsyncClient, document: dict[str, Any], kind: str):
+async def test_a_body_that_is_no_json_is_refused_in_each_familys_shape(
+    http: httpx2.AsyncClient, document: dict[str, Any], kind: str
+):
     for path, verb, operation in operations(document):
         if "application/json" not in operation.get("requestBody", {}).get("content", {}):
             continue
         for body in (b"{", b"\xff\xfe\x00", b"[" * 200_000, b'{"q":' * 200_000, b"\x00"):
-            answer = await http.request(verb.upper(), path.replace("{namespace}", "jay"), content=body, headers={"Content-Type": kind})
+            answer = await http.request(
+                verb.upper(), path.replace("{namespace}", "jay"), content=body, headers={"Content-Type": kind}
+            )
             assert 400 <= answer.status_code < 500, (verb, path, body[:9], answer.text)
-            assert ("detail" if path.startswith("/api/") else "error") in answer.json(), (verb, path, answer.text)
+            assert ("detail" if path.startswith("/api/") else "error") in answer.json(), (
+                verb,
+                path,
+                answer.text,
+            )
 
 
 ODD = ['"\\ud800"', '"\\u0000"', "NaN", "1e999", "9" * 400, '{"a":' * 900 + "1" + "}" * 900]
 
 
 @pytest.mark.parametrize("odd", ODD, ids=lambda odd: odd[:9])
-async def test_no_odd_value_of_any_field_is_a_mistake_of_ours(http: httpx2.AsyncClient, document: dict[str, Any], odd: str):
+async def test_no_odd_value_of_any_field_is_a_mistake_of_ours(
+    http: httpx2.AsyncClient, document: dict[str, Any], odd: str
+):
     schemas = document["components"]["schemas"]
     for path, verb, operation in operations(document):
-        schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+        schema = (
+            operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+        )
         fields = schemas[schema["$ref"].rpartition("/")[2]]["properties"] if "$ref" in schema else {}
-        needed = {name: '"jay"' for name in ("q", "query", "content", "containerTag", "conversationId") if name in fields}
+        needed = {
+            name: '"jay"'
+            for name in ("q", "query", "content", "containerTag", "conversationId")
+            if name in fields
+        }
         for name in fields:
             body = ",".join(f'"{each}":{value}' for each, value in {**needed, name: odd}.items())
             to = path.replace("{namespace}", "jay")
-            answer = await http.request(verb.upper(), to, content=f"{{{body}}}", headers={"Content-Type": "application/json"})
+            answer = await http.request(
+                verb.upper(), to, content=f"{{{body}}}", headers={"Content-Type": "application/json"}
+            )
             assert answer.status_code < 500, (verb, path, name, answer.text)
 
 
@@ -129,8 +158,22 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.mark.parametrize("family", ["supermemory 3 and 4", "supermemory 5", "Hebb Mind"])
 def test_schemathesis_finds_nothing_that_the_document_does_not_say(url: str, tmp_path: Path, family: str):
-    command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(Path(__file__).parent / "schemathesis.toml"), "run"]
-    options = ["--phases", "coverage,fuzzing", "--max-examples", str(EXAMPLES), "--generation-deterministic", "--continue-on-failure"]
+    command = [
+        sys.executable,
+        "-m",
+        "schemathesis.cli",
+        "--config-file",
+        str(Path(__file__).parent / "schemathesis.toml"),
+        "run",
+    ]
+    options = [
+        "--phases",
+        "coverage,fuzzing",
+        "--max-examples",
+        str(EXAMPLES),
+        "--generation-deterministic",
+        "--continue-on-failure",
+    ]
     done = subprocess.run(
         [*command, f"{url}/openapi.json", "--include-tag", family, *options, "--no-color"],
         cwd=tmp_path,

@@ -30,7 +30,11 @@ def requests(client: str) -> list[dict[str, Any]]:
     return json.loads((RECORDED / f"{client}.json").read_text())
 
 
-CALLS = [pytest.param(client, each, id=f"{client} {each['call']}") for client in CLIENTS for each in requests(client)]
+CALLS = [
+    pytest.param(client, each, id=f"{client} {each['call']}")
+    for client in CLIENTS
+    for each in requests(client)
+]
 
 
 @pytest.fixture(scope="module")
@@ -39,11 +43,17 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="module")
-async def http(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) -> AsyncIterator[httpx2.AsyncClient]:
+async def http(
+    tmp_path_factory: pytest.TempPathFactory, anyio_backend: str
+) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of one engine for all requests."""
-    engine = Engine(open_home(str(tmp_path_factory.mktemp("r") / "home")), open_model=lambda *_, **__: HashingEncoder())
+    engine = Engine(
+        open_home(str(tmp_path_factory.mktemp("r") / "home")), open_model=lambda *_, **__: HashingEncoder()
+    )
     await engine.load()
-    transport = httpx2.ASGITransport(app=Door(build_app(engine, build_server(engine))), raise_app_exceptions=False)
+    transport = httpx2.ASGITransport(
+        app=Door(build_app(engine, build_server(engine))), raise_app_exceptions=False
+    )
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         await settle_in(client, "the first")
         yield client
@@ -53,15 +63,27 @@ async def http(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) -> 
 async def settle_in(http: httpx2.AsyncClient, which: str) -> dict[str, str]:
     """What the recorded requests speak of: a new document and a new memory of the tag `a`."""
     metadata = {"kind": "bird", "n": 2}
-    added = await http.post("/v3/documents", json={"content": f"The heron of {which} waits.", "containerTag": "a", "metadata": metadata})
-    made = await http.post("/v4/memories", json={"memories": [{"content": f"A heron of {which}."}], "containerTag": "a"})
-    change = {"id": made.json()["memories"][0]["id"], "newContent": f"Two herons of {which}.", "containerTag": "a", "metadata": metadata}
+    added = await http.post(
+        "/v3/documents",
+        json={"content": f"The heron of {which} waits.", "containerTag": "a", "metadata": metadata},
+    )
+    made = await http.post(
+        "/v4/memories", json={"memories": [{"content": f"A heron of {which}."}], "containerTag": "a"}
+    )
+    change = {
+        "id": made.json()["memories"][0]["id"],
+        "newContent": f"Two herons of {which}.",
+        "containerTag": "a",
+        "metadata": metadata,
+    }
     new = await http.request("PATCH", "/v4/memories", json=change)
     return {"DOCUMENT": added.json()["id"], "MEMORY": new.json()["id"]}
 
 
 @pytest.mark.parametrize(("client", "request_"), CALLS)
-async def test_a_recorded_request_is_answered_as_the_client_parses_it(http: httpx2.AsyncClient, client: str, request_: dict[str, Any]):
+async def test_a_recorded_request_is_answered_as_the_client_parses_it(
+    http: httpx2.AsyncClient, client: str, request_: dict[str, Any]
+):
     call, path, body = request_["call"], request_["path"], request_["body"]
     if "DOCUMENT" in path + body or "MEMORY" in path + body:
         for name, id in (await settle_in(http, f"{client} {call}")).items():

@@ -35,8 +35,12 @@ def test_connections_that_stay_open_do_not_hold_up_the_end(tmp_path: Path):
         where = (urlsplit(url).hostname, urlsplit(url).port)
         idle = [socket.create_connection(where) for _ in range(3)]
         for connection in idle[1:]:
-            connection.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\nContent-Type: application/json\r\n")
-        idle[2].sendall(b"Accept: application/json, text/event-stream\r\n\r\n{")  # a request of which the rest never comes
+            connection.sendall(
+                b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\nContent-Type: application/json\r\n"
+            )
+        idle[2].sendall(
+            b"Accept: application/json, text/event-stream\r\n\r\n{"
+        )  # a request of which the rest never comes
         began = time.monotonic()
         somebody.gets("stop")
         assert time.monotonic() - began < ENDS_SECONDS
@@ -47,7 +51,9 @@ def test_connections_that_stay_open_do_not_hold_up_the_end(tmp_path: Path):
 
 async def test_an_engine_that_a_client_started_makes_room_and_the_client_stays(tmp_path: Path):
     somebody = make_user(tmp_path)
-    pipe = StdioServerParameters(command=console_command()[0], args=[*console_command()[1:]], env=somebody.env, cwd=somebody.project)
+    pipe = StdioServerParameters(
+        command=console_command()[0], args=[*console_command()[1:]], env=somebody.env, cwd=somebody.project
+    )
     async with Client(pipe) as client:
         fact = await kept(client, "The whimbrel was there before HTTP was.")
         assert facts(somebody)["auto"] and facts(somebody)["http"] is None
@@ -68,12 +74,22 @@ def test_an_address_of_other_machines_needs_a_token_before_anything_is_started(t
     key.write_text("sm_a_key_of_the_users_own\n")
     with answering(newcomer, "--token-file", str(key)) as url:
         assert httpx2.get(f"{url}/openapi.json").status_code == 401
-        assert httpx2.get(f"{url}/openapi.json", headers={"Authorization": "Bearer sm_a_key_of_the_users_own"}).status_code == 200
+        assert (
+            httpx2.get(
+                f"{url}/openapi.json", headers={"Authorization": "Bearer sm_a_key_of_the_users_own"}
+            ).status_code
+            == 200
+        )
 
 
 def test_options_about_http_need_http(tmp_path: Path):
     newcomer = make_user(tmp_path)
-    for words in (("--token", "x" * 20), ("--cors", "http://a"), ("--allow-host", "a"), ("--rate-limit", "5")):
+    for words in (
+        ("--token", "x" * 20),
+        ("--cors", "http://a"),
+        ("--allow-host", "a"),
+        ("--rate-limit", "5"),
+    ):
         assert "--http" in newcomer.refused("serve", *words)
     assert "20" in newcomer.refused("serve", "--http", "0", "--token", "short")
     assert "--rate-limit" in newcomer.refused("serve", "--http", "0", "--rate-limit", "-1")
@@ -84,7 +100,11 @@ def test_tokens_are_made_listed_and_removed_on_the_command_line(tmp_path: Path):
     assert "no token" in newcomer.gets("token")
     key = newcomer.gets("token", "add", "--tag", "jay", "--read-only").strip()
     assert key.startswith("sm_") and len(key) == 46
-    assert newcomer.gets("token", "list").split()[0] == "jay" and "reads the tag jay alone" in newcomer.gets("token", "list")
+    assert newcomer.gets("token", "list").split()[0] == "jay" and "reads the tag jay alone" in newcomer.gets(
+        "token", "list"
+    )
     assert "'nobody'" in newcomer.refused("token", "remove", "nobody")
-    assert "NAME" in newcomer.refused("token", "remove") and "--tag" in newcomer.refused("token", "list", "--tag", "x")
+    assert "NAME" in newcomer.refused("token", "remove") and "--tag" in newcomer.refused(
+        "token", "list", "--tag", "x"
+    )
     assert "every key opens again" in newcomer.gets("token", "remove", "jay")

@@ -61,7 +61,9 @@ def test_a_damaged_file_of_tokens_is_no_open_door(home: Home, content: str):
         tokens.load(home)
 
 
-@pytest.mark.parametrize("key", ["short", "x" * 19, "with a blank in its middle", "ümläut-and-many-more-characters"])
+@pytest.mark.parametrize(
+    "key", ["short", "x" * 19, "with a blank in its middle", "ümläut-and-many-more-characters"]
+)
 def test_a_weak_key_is_refused(key: str):
     with pytest.raises(InputError, match="scrubjay token add"):
         tokens.given(key, "--token")

@@ -34,10 +34,17 @@ async def done(http: AsyncClient, id: str) -> dict[str, Any]:
 
 
 async def test_an_add_is_queued_is_there_at_once_and_ends_done(http: AsyncClient):
-    answer = await http.post("/v3/documents", json={"content": DEPLOYS, "containerTag": TAG, "metadata": {"n": 5}, "unheard": 1})
+    answer = await http.post(
+        "/v3/documents", json={"content": DEPLOYS, "containerTag": TAG, "metadata": {"n": 5}, "unheard": 1}
+    )
     assert answer.json()["status"] == "queued"
     found = await document(http, answer.json()["id"])
-    assert (found["content"], found["metadata"], found["containerTags"], found["taskType"]) == (DEPLOYS, {"n": 5}, [TAG], "memory")
+    assert (found["content"], found["metadata"], found["containerTags"], found["taskType"]) == (
+        DEPLOYS,
+        {"n": 5},
+        [TAG],
+        "memory",
+    )
     assert [entry["memory"] for entry in found["memories"]] == [DEPLOYS]
     assert (await done(http, found["id"]))["status"] == "done"
 
@@ -52,7 +59,9 @@ async def test_an_add_that_is_sent_again_changes_nothing_and_says_how_far_it_is(
 async def test_a_custom_id_names_one_document_that_is_gone_on_with(http: AsyncClient):
     id = await add(http, "user: hi\nassistant: hello", customId="conv/1")
     assert await add(http, "user: and tick()?\nassistant: it is pulse() now", customId="conv/1") == id
-    assert (await document(http, "conv/1"))["content"].endswith("hello\n\nuser: and tick()?\nassistant: it is pulse() now")
+    assert (await document(http, "conv/1"))["content"].endswith(
+        "hello\n\nuser: and tick()?\nassistant: it is pulse() now"
+    )
     await add(http, "user: and tick()?\nassistant: it is pulse() now", customId="conv/1")
     assert (await document(http, "conv%2F1"))["content"].count("tick()") == 1
 
@@ -83,7 +92,9 @@ async def test_words_that_named_a_document_before_it_was_patched_make_a_new_one(
 
 
 @pytest.mark.parametrize("headers", [{}, {"content-type": "application/json"}])
-async def test_a_delete_needs_no_body_and_takes_the_memories_along(http: AsyncClient, headers: dict[str, str]):
+async def test_a_delete_needs_no_body_and_takes_the_memories_along(
+    http: AsyncClient, headers: dict[str, str]
+):
     id = await add(http, customId="one")
     answer = await http.request("DELETE", "/v3/documents/one", headers=headers)
     assert (answer.status_code, answer.content) == (204, b"")
@@ -102,7 +113,9 @@ async def test_the_id_of_a_memory_stands_for_its_document_and_can_be_deleted(htt
 
 async def test_an_id_of_another_tag_is_unknown_there(http: AsyncClient):
     id = await add(http)
-    assert (await http.patch(f"/v3/documents/{id}", json={"containerTag": "globex", "metadata": {}})).status_code == 404
+    assert (
+        await http.patch(f"/v3/documents/{id}", json={"containerTag": "globex", "metadata": {}})
+    ).status_code == 404
     assert (await http.get(f"/v3/documents/{id}?containerTag=globex")).status_code == 404
     await add(http, "Another text.", customId="same")
     await add(http, "A third text.", customId="same", containerTag="globex")
@@ -150,7 +163,11 @@ async def test_everything_an_add_can_say_is_kept(http: AsyncClient):
 
 async def test_a_batch_takes_texts_and_objects_and_reports_each_mistake(http: AsyncClient):
     body = {
-        "documents": [{"content": "one", "customId": "b1"}, {"content": " "}, {"content": "x", "customId": "b3", "metadata": {"a": []}}],
+        "documents": [
+            {"content": "one", "customId": "b1"},
+            {"content": " "},
+            {"content": "x", "customId": "b3", "metadata": {"a": []}},
+        ],
         "containerTag": TAG,
         "metadata": {"shared": True},
     }
@@ -184,7 +201,9 @@ async def test_a_file_is_read_and_its_fields_may_be_json_text(http: AsyncClient)
     found = await document(http, made["id"])
     assert (found["title"], found["metadata"], found["containerTags"]) == ("notes.md", {"x": "y"}, [TAG])
     assert "registry moved" in found["memories"][0]["memory"]
-    assert (await upload(http, "notes.md", b"# Notes\n\nThe registry moved to Paris.", **about))["id"] == made["id"]
+    assert (await upload(http, "notes.md", b"# Notes\n\nThe registry moved to Paris.", **about))[
+        "id"
+    ] == made["id"]
     office = await document(http, (await upload(http, "a.docx", word(), containerTag=TAG))["id"])
     assert office["status"] != "failed" and office["content"]
 
@@ -197,7 +216,11 @@ async def test_a_file_without_text_is_a_failed_document_that_says_why(http: Asyn
     assert (await upload(http, "x.png", b"\x89PNG\r\n\x1a\n\0\0", containerTag=TAG))["id"] == made["id"]
     assert (await upload(http, "y.png", b"\x89PNG\r\n\x1a\n\0\1", containerTag=TAG))["id"] != made["id"]
     await add(http, customId="good")
-    refused = await http.post("/v3/documents/file", files={"file": ("x.png", b"\x89PNG\0")}, data={"containerTag": TAG, "customId": "good"})
+    refused = await http.post(
+        "/v3/documents/file",
+        files={"file": ("x.png", b"\x89PNG\0")},
+        data={"containerTag": TAG, "customId": "good"},
+    )
     assert refused.status_code == 400 and (await document(http, "good"))["content"] == DEPLOYS
     assert (await http.post("/v3/documents/file", data={"containerTag": TAG})).status_code == 400
 
@@ -208,14 +231,21 @@ async def test_documents_are_listed_page_by_page_under_memories(http: AsyncClien
     await add(http, "Of another tag.", containerTag="globex")
     body = {"containerTags": [TAG], "limit": "2", "page": 2, "sort": "createdAt", "order": "asc"}
     answer = (await http.post("/v3/documents/list", json=body)).json()
-    assert [row["metadata"]["n"] for row in answer["memories"]] == [2, 3] and "content" not in answer["memories"][0]
+    assert [row["metadata"]["n"] for row in answer["memories"]] == [2, 3] and "content" not in answer[
+        "memories"
+    ][0]
     assert answer["pagination"] == {"currentPage": 2, "limit": 2, "totalItems": 5, "totalPages": 3}
     of = {"AND": [{"key": "n", "value": "3", "filterType": "numeric", "numericOperator": ">="}]}
     for filters in (of, json.dumps(of)):
-        answer = (await http.post("/v3/documents/list", json={"filters": filters, "includeContent": True})).json()
+        answer = (
+            await http.post("/v3/documents/list", json={"filters": filters, "includeContent": True})
+        ).json()
         assert sorted(row["content"] for row in answer["memories"]) == ["Text number 3.", "Text number 4."]
     for filepath, count in (("/p/", 5), ("/p/1.md", 1), ("/p", 0)):
-        assert len((await http.post("/v3/documents/list", json={"filepath": filepath})).json()["memories"]) == count
+        assert (
+            len((await http.post("/v3/documents/list", json={"filepath": filepath})).json()["memories"])
+            == count
+        )
     assert (await http.post("/v3/documents/list")).json()["pagination"]["totalItems"] == 6
     for bad in ({"limit": 0}, {"limit": 1_101}, {"page": 0}, {"sort": "title"}, {"filters": "{"}):
         assert (await http.post("/v3/documents/list", json=bad)).status_code == 400
@@ -238,9 +268,15 @@ async def test_what_is_in_hand_is_listed_until_it_is_done(http: AsyncClient):
 
 
 async def test_the_chunks_of_a_document_come_in_its_order(http: AsyncClient):
-    id = await add(http, "\n\n".join(f"# Part {n}\n\n" + f"Sentence {n} is here. " * 40 for n in range(3)), customId="long")
+    id = await add(
+        http,
+        "\n\n".join(f"# Part {n}\n\n" + f"Sentence {n} is here. " * 40 for n in range(3)),
+        customId="long",
+    )
     answer = (await http.get("/v3/documents/long/chunks?limit=2")).json()
-    assert [chunk["position"] for chunk in answer["chunks"]] == [0, 1] and answer["chunks"][0]["documentId"] == id
+    assert [chunk["position"] for chunk in answer["chunks"]] == [0, 1] and answer["chunks"][0][
+        "documentId"
+    ] == id
     assert "Part 0" in answer["chunks"][0]["content"] and answer["pagination"]["totalItems"] >= 3
     assert (await http.get("/v3/documents/nothing/chunks")).status_code == 404
     assert "not the file" in (await http.get("/v3/documents/long/file-url")).json()["error"]

@@ -10,9 +10,7 @@ from httpx2 import AsyncClient
 
 TAG = "acme"
 LONG = "\n\n".join(f"## Part {n}\n\n{'The harvest of almonds began late this year. ' * 15}" for n in range(2))
-RARE = (
-    f"# Orchard\n\n{LONG}\n\n## Pump\n\nThe pump of the orchard is called zxqv-7741.\n\n## Fence\n\n{'The fence was painted green. ' * 25}"
-)
+RARE = f"# Orchard\n\n{LONG}\n\n## Pump\n\nThe pump of the orchard is called zxqv-7741.\n\n## Fence\n\n{'The fence was painted green. ' * 25}"
 
 
 @pytest.fixture
@@ -21,7 +19,12 @@ async def filled(http: AsyncClient) -> AsyncClient:
         (RARE, {"team": "ops", "n": 5, "tags": ["a", "b"]}),
         ("The pump house needs paint.", {"team": "Web", "n": 2}),
     ):
-        body = {"content": content, "containerTag": TAG, "metadata": metadata, "filepath": f"/{metadata['team']}/x.md"}
+        body = {
+            "content": content,
+            "containerTag": TAG,
+            "metadata": metadata,
+            "filepath": f"/{metadata['team']}/x.md",
+        }
         assert (await http.post("/v3/documents", json=body)).status_code == 200
     body = {"content": "The pump of Globex is secret.", "containerTag": "globex"}
     assert (await http.post("/v3/documents", json=body)).status_code == 200
@@ -38,7 +41,17 @@ async def test_a_result_has_the_fields_of_the_seeds_and_no_other(filled: AsyncCl
     answer = await search(filled, "zxqv-7741")
     assert answer["total"] == len(answer["results"]) and answer["timing"] >= 0
     best = answer["results"][0]
-    assert best.keys() == {"documentId", "title", "type", "score", "chunks", "metadata", "createdAt", "updatedAt", "filepath"}
+    assert best.keys() == {
+        "documentId",
+        "title",
+        "type",
+        "score",
+        "chunks",
+        "metadata",
+        "createdAt",
+        "updatedAt",
+        "filepath",
+    }
     assert best["chunks"][0].keys() == {"content", "score", "isRelevant", "position"}
     assert (best["title"], best["type"], best["createdAt"][-1]) == ("Orchard", "text", "Z")
     scores = [result["score"] for result in answer["results"]]
@@ -61,7 +74,9 @@ async def test_chunks_beside_a_match_come_along_unless_they_are_not_wanted(fille
 
 async def test_a_higher_threshold_never_returns_more(filled: AsyncClient):
     for name in ("chunkThreshold", "documentThreshold"):
-        counts = [len((await search(filled, "pump", **{name: least}))["results"]) for least in (0, 0.3, 0.6, 0.9, 1)]
+        counts = [
+            len((await search(filled, "pump", **{name: least}))["results"]) for least in (0, 0.3, 0.6, 0.9, 1)
+        ]
         assert counts == sorted(counts, reverse=True) and counts[0] == 2
 
 
@@ -72,10 +87,31 @@ async def test_a_higher_threshold_never_returns_more(filled: AsyncClient):
         ({"OR": [{"key": "team", "value": "ops"}, {"key": "n", "value": "2", "filterType": "numeric"}]}, 2),
         ({"AND": [{"key": "team", "value": "web", "ignoreCase": "true"}]}, 1),
         ({"AND": [{"key": "team", "value": "ops", "negate": True}]}, 1),
-        ({"AND": [{"key": "n", "value": "3", "filterType": "numeric", "numericOperator": "<", "negate": "true"}]}, 1),
+        (
+            {
+                "AND": [
+                    {
+                        "key": "n",
+                        "value": "3",
+                        "filterType": "numeric",
+                        "numericOperator": "<",
+                        "negate": "true",
+                    }
+                ]
+            },
+            1,
+        ),
         ({"AND": [{"key": "tags", "value": "b", "filterType": "array_contains"}]}, 1),
         ({"AND": [{"key": "team", "value": "p", "filterType": "string_contains"}]}, 1),
-        ({"AND": [{"OR": [{"key": "n", "value": "5"}, {"key": "n", "value": "2"}]}, {"key": "team", "value": "ops"}]}, 1),
+        (
+            {
+                "AND": [
+                    {"OR": [{"key": "n", "value": "5"}, {"key": "n", "value": "2"}]},
+                    {"key": "team", "value": "ops"},
+                ]
+            },
+            1,
+        ),
     ],
 )
 async def test_filters_are_an_object_or_json_text(filled: AsyncClient, filters: dict[str, Any], found: int):
@@ -102,12 +138,18 @@ async def test_a_search_can_be_of_one_document_or_one_folder(filled: AsyncClient
     assert [row["documentId"] for row in (await search(filled, docId=id))["results"]] == [id]
     assert (await search(filled, filepath="/ops/"))["total"] == 1
     assert (await filled.post("/v3/search", json={"q": "x", "docId": "nothing"})).status_code == 404
-    assert (await filled.post("/v3/search", json={"q": "x", "docId": id, "containerTag": "globex"})).status_code == 404
+    assert (
+        await filled.post("/v3/search", json={"q": "x", "docId": id, "containerTag": "globex"})
+    ).status_code == 404
 
 
 async def test_rewriting_and_reranking_are_taken(filled: AsyncClient):
     answer = await search(
-        filled, "What is the pump called, and who painted the fence?", rewriteQuery=True, rerank=True, categoriesFilter=["x"]
+        filled,
+        "What is the pump called, and who painted the fence?",
+        rewriteQuery=True,
+        rerank=True,
+        categoriesFilter=["x"],
     )
     assert answer["total"] == 2
     scores = [result["score"] for result in answer["results"]]

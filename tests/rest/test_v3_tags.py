@@ -27,10 +27,14 @@ async def test_tags_are_listed_with_what_is_under_them(http: AsyncClient):
 async def test_what_is_said_of_a_tag_is_kept_until_it_is_taken_away(http: AsyncClient):
     assert (await http.get("/v3/container-tags/acme")).status_code == 404
     await http.patch("/v3/container-tags/acme", json={"name": "Acme", "entityContext": "A farm."})
-    assert (await http.patch("/v3/container-tags/acme", json={"entityContext": None})).json()["name"] == "Acme"
+    assert (await http.patch("/v3/container-tags/acme", json={"entityContext": None})).json()[
+        "name"
+    ] == "Acme"
     said = (await http.get("/v3/container-tags/acme")).json()
     assert (said["containerTag"], said["name"], said["entityContext"]) == ("acme", "Acme", None)
-    assert (await http.patch("/v3/container-tags/acme", json={"entityContext": "x" * 1_501})).status_code == 400
+    assert (
+        await http.patch("/v3/container-tags/acme", json={"entityContext": "x" * 1_501})
+    ).status_code == 400
     for reserved in ("user", "*"):
         assert (await http.get(f"/v3/container-tags/{reserved}")).status_code == 400
 
@@ -49,7 +53,12 @@ async def test_merging_moves_everything_and_the_source_is_gone(http: AsyncClient
 async def test_deleting_a_tag_deletes_what_is_under_it_for_good_and_nothing_else(http: AsyncClient):
     id, other = await add(http, "acme", "The pump is red."), await add(http, "globex", "The fence is green.")
     answer = (await http.delete("/v3/container-tags/acme")).json()
-    assert answer == {"success": True, "containerTag": "acme", "deletedDocumentsCount": 1, "deletedMemoriesCount": 1}
+    assert answer == {
+        "success": True,
+        "containerTag": "acme",
+        "deletedDocumentsCount": 1,
+        "deletedMemoriesCount": 1,
+    }
     assert (await http.get(f"/v3/documents/{id}")).status_code == 404
     assert (await http.get(f"/v3/documents/{other}")).status_code == 200
     assert (await http.delete("/v3/container-tags/acme")).status_code == 404
@@ -58,13 +67,21 @@ async def test_deleting_a_tag_deletes_what_is_under_it_for_good_and_nothing_else
 async def test_what_was_concluded_waits_for_review(http: AsyncClient, engine: Engine):
     core = await engine.core()
     await add(http, "acme", "The pump is red.")
-    (parent,) = (await http.post("/v4/memories/list", json={"containerTags": ["acme"]})).json()["memoryEntries"]
+    (parent,) = (await http.post("/v4/memories/list", json={"containerTags": ["acme"]})).json()[
+        "memoryEntries"
+    ]
     request = AddMemory(content="Somebody painted the pump.", derives=[parent["id"]])
-    made = await core.write(envelope("memory", request, id="a" * 32, scope="acme", source="mcp", at=core.clock()))
+    made = await core.write(
+        envelope("memory", request, id="a" * 32, scope="acme", source="mcp", at=core.clock())
+    )
     (row,) = (await http.get("/v3/container-tags/acme/inferred")).json()["memories"]
     assert (row["id"], row["isInference"], row["parentCount"]) == (made.id, True, 1)
     path = f"/v3/container-tags/acme/inferred/{made.id}/review"
-    for action, after in (("approve", [False, False, "approved"]), ("undo", [True, False, None]), ("decline", [True, True, "declined"])):
+    for action, after in (
+        ("approve", [False, False, "approved"]),
+        ("undo", [True, False, None]),
+        ("decline", [True, True, "declined"]),
+    ):
         answer = (await http.post(path, json={"action": action})).json()
         assert [answer["isInference"], answer["isForgotten"], answer["reviewStatus"]] == after
     assert (await http.get("/v3/container-tags/acme/inferred")).json()["memories"] == []
@@ -72,4 +89,6 @@ async def test_what_was_concluded_waits_for_review(http: AsyncClient, engine: En
     assert (await http.get("/v3/container-tags/acme/inferred")).json()["total"] == 1
     assert (await http.post(path, json={"action": "maybe"})).status_code == 400
     assert (await http.post(path.replace("acme", "globex"), json={"action": "approve"})).status_code == 404
-    assert (await http.post(path.replace(made.id, parent["id"]), json={"action": "approve"})).status_code == 400
+    assert (
+        await http.post(path.replace(made.id, parent["id"]), json={"action": "approve"})
+    ).status_code == 400

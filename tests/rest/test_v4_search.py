@@ -28,7 +28,11 @@ async def test_a_memory_has_these_fields_and_no_others_unless_asked_for(http: ht
     assert set(answer) == {"results", "timing", "total"} and answer["total"] == 1 and answer["timing"] > 0
     (found,) = answer["results"]
     assert set(found) == {*ALWAYS, "memory"}
-    assert found["id"] == found["rootMemoryId"] == id and found["metadata"] == {"area": "cache"} and found["version"] == 1
+    assert (
+        found["id"] == found["rootMemoryId"] == id
+        and found["metadata"] == {"area": "cache"}
+        and found["version"] == 1
+    )
     assert datetime.fromisoformat(found["updatedAt"]).tzinfo is not None
 
 
@@ -39,10 +43,14 @@ async def test_a_quotation_passes_the_default_threshold_and_noise_does_not(http:
     assert said(found) == ["The zebra cache holds forty entries."] and found[0]["similarity"] >= 0.9
 
 
-async def test_raising_the_threshold_never_brings_more_and_zero_lets_everything_through(http: httpx2.AsyncClient):
+async def test_raising_the_threshold_never_brings_more_and_zero_lets_everything_through(
+    http: httpx2.AsyncClient,
+):
     for n in range(8):
         await keep(http, f"Zebra note {n} about {'caches ' * n}.")
-    counts = [len(await search(http, "zebra caches", threshold=level)) for level in (0, 0.2, 0.4, 0.6, 0.8, 1)]
+    counts = [
+        len(await search(http, "zebra caches", threshold=level)) for level in (0, 0.2, 0.4, 0.6, 0.8, 1)
+    ]
     assert counts[0] == 8 and counts == sorted(counts, reverse=True)
 
 
@@ -52,7 +60,11 @@ async def test_results_stand_by_similarity_and_as_many_as_asked_for(http: httpx2
         await keep(http, f"Zebra fact {n}: the cache was {'very ' * n}cold.")
     found = await search(http, "zebra cache", searchMode="hybrid", limit=4)
     values = [each["similarity"] for each in found]
-    assert len(found) == 4 and values == sorted(values, reverse=True) and all(0 <= value <= 1 for value in values)
+    assert (
+        len(found) == 4
+        and values == sorted(values, reverse=True)
+        and all(0 <= value <= 1 for value in values)
+    )
 
 
 async def test_a_chunk_has_its_own_key_and_never_both(http: httpx2.AsyncClient, engine: Engine):
@@ -69,13 +81,17 @@ async def test_a_chunk_has_its_own_key_and_never_both(http: httpx2.AsyncClient, 
 
 async def test_several_chunks_of_one_document_are_several_results(http: httpx2.AsyncClient, engine: Engine):
     await document(
-        await engine.core(), "\n\n".join(f"# Part {n}\n\n{f'The zebra of part {n} is calm. ' * 30}" for n in range(6)), scope=TAG
+        await engine.core(),
+        "\n\n".join(f"# Part {n}\n\n{f'The zebra of part {n} is calm. ' * 30}" for n in range(6)),
+        scope=TAG,
     )
     found = await search(http, "zebra part calm", searchMode="documents")
     assert len(found) >= 6 and len({each["id"] for each in found}) == len(found)
 
 
-async def test_what_a_memory_of_a_document_says_is_not_said_again_by_its_chunk(http: httpx2.AsyncClient, engine: Engine):
+async def test_what_a_memory_of_a_document_says_is_not_said_again_by_its_chunk(
+    http: httpx2.AsyncClient, engine: Engine
+):
     await document(await engine.core(), "The zebra cache holds forty entries.", scope=TAG, task_type="memory")
     found = await search(http, "zebra cache entries", searchMode="hybrid")
     assert ["memory" in each for each in found] == [True]
@@ -84,15 +100,25 @@ async def test_what_a_memory_of_a_document_says_is_not_said_again_by_its_chunk(h
 async def test_versions_and_ties_come_when_asked_for_in_both_shapes(http: httpx2.AsyncClient, engine: Engine):
     core = await engine.core()
     first = await keep(http, "The zebra lives in Lisbon.")
-    second = (await send(http, "PATCH", "/v4/memories", containerTag=TAG, id=first, newContent="The zebra lives in Porto."))["id"]
+    second = (
+        await send(
+            http, "PATCH", "/v4/memories", containerTag=TAG, id=first, newContent="The zebra lives in Porto."
+        )
+    )["id"]
     await fact(core, "The zebra likes its flat in Porto.", scope=TAG, extends=[second])
     await fact(core, "Whoever visits the zebra flies to Porto.", scope=TAG, derives=[second])
-    found = {each["id"]: each for each in await search(http, "zebra lives in Porto", include={"relatedMemories": True})}
+    found = {
+        each["id"]: each
+        for each in await search(http, "zebra lives in Porto", include={"relatedMemories": True})
+    }
     context = found[second]["context"]
     assert [(tie["relation"], tie["version"], tie["memory"]) for tie in context["parents"]] == [
         ("updates", -1, "The zebra lives in Lisbon.")
     ]
-    assert {(tie["relation"], tie["version"]) for tie in context["children"]} == {("extends", 1), ("derives", 1)}
+    assert {(tie["relation"], tie["version"]) for tie in context["children"]} == {
+        ("extends", 1),
+        ("derives", 1),
+    }
     assert {tie["relation"] for tie in context["related"]} == {"extends", "derives"}
     assert found[second]["version"] == 2 and found[second]["rootMemoryId"] == first and first not in found
     assert all("context" not in each for each in await search(http, "zebra lives in Porto"))
@@ -133,20 +159,29 @@ async def test_an_expired_memory_is_as_forgotten(http: httpx2.AsyncClient):
         ('{"OR": [{"key": "lang", "value": "go"}, {"key": "lang", "value": "rust"}]}', {"go", "rust"}),
         ({"AND": [{"key": "lang", "value": "GO", "ignoreCase": "true"}]}, {"go"}),
         ({"AND": [{"key": "lang", "value": "go", "negate": True}]}, {"rust", "c"}),
-        ({"AND": [{"key": "year", "value": "2020", "filterType": "numeric", "numericOperator": ">="}]}, {"rust"}),
+        (
+            {"AND": [{"key": "year", "value": "2020", "filterType": "numeric", "numericOperator": ">="}]},
+            {"rust"},
+        ),
         ({"AND": [{"key": "nothing", "value": "x"}]}, set()),
     ],
 )
-async def test_filters_are_on_metadata_as_an_object_or_its_json(http: httpx2.AsyncClient, filters: Any, expected: set[str]):
+async def test_filters_are_on_metadata_as_an_object_or_its_json(
+    http: httpx2.AsyncClient, filters: Any, expected: set[str]
+):
     for lang, year in (("go", 2012), ("rust", 2021), ("c", 1972)):
         await keep(http, f"The zebra is written in {lang}.", metadata={"lang": lang, "year": year})
-    assert {each["metadata"]["lang"] for each in await search(http, "zebra written", filters=filters)} == expected
+    assert {
+        each["metadata"]["lang"] for each in await search(http, "zebra written", filters=filters)
+    } == expected
 
 
 async def test_a_filepath_keeps_what_is_of_documents_there(http: httpx2.AsyncClient, engine: Engine):
     core = await engine.core()
     inside = await with_guide(engine, custom_id="in", filepath="/guides/zebra.md")
-    await document(core, GUIDE.replace("forty", "fifty"), scope=TAG, custom_id="out", filepath="/other/zebra.md")
+    await document(
+        core, GUIDE.replace("forty", "fifty"), scope=TAG, custom_id="out", filepath="/other/zebra.md"
+    )
     await fact(core, "The zebra cache is small.", scope=TAG, derives=[inside])
     await keep(http, "The zebra cache was cold.")
     for path in ("/guides/", "/guides/zebra.md"):
@@ -167,13 +202,17 @@ async def test_tags_are_any_of_those_named_and_nothing_else_is_seen(http: httpx2
     assert await search(http, "zebra calm", "four") == []
 
 
-async def test_rewriting_searches_the_parts_of_a_question_too_and_never_lowers_a_result(http: httpx2.AsyncClient):
+async def test_rewriting_searches_the_parts_of_a_question_too_and_never_lowers_a_result(
+    http: httpx2.AsyncClient,
+):
     await keep(http, "The zebra cache holds forty entries.")
     await keep(http, "The walrus queue drains every minute.")
     question = "How much does the zebra cache hold, and how often does the walrus queue drain?"
     plain = {each["id"]: each["similarity"] for each in await search(http, question)}
     twice = [await search(http, question, rewriteQuery=True) for _ in range(2)]
-    assert [(each["id"], each["similarity"]) for each in twice[0]] == [(each["id"], each["similarity"]) for each in twice[1]]
+    assert [(each["id"], each["similarity"]) for each in twice[0]] == [
+        (each["id"], each["similarity"]) for each in twice[1]
+    ]
     assert len({each["id"] for each in twice[0]}) == len(twice[0]) == 2
     assert all(each["similarity"] >= plain[each["id"]] for each in twice[0])
 
@@ -181,7 +220,14 @@ async def test_rewriting_searches_the_parts_of_a_question_too_and_never_lowers_a
 async def test_what_cannot_be_meant_is_refused_with_400(http: httpx2.AsyncClient):
     both = await post(http, "/v4/search", 400, q="zebra", rerank=True, aggregate=True)
     assert "rerank" in both["error"] and "aggregate" in both["error"]
-    for wrong in ({"limit": 0}, {"limit": 101}, {"threshold": 1.5}, {"q": ""}, {"searchMode": "all"}, {"filters": {"OR": []}}):
+    for wrong in (
+        {"limit": 0},
+        {"limit": 101},
+        {"threshold": 1.5},
+        {"q": ""},
+        {"searchMode": "all"},
+        {"filters": {"OR": []}},
+    ):
         answer = await post(http, "/v4/search", 400, **{"q": "zebra", **wrong})
         assert answer["success"] is False and answer["error"][0]["path"][0] == next(iter(wrong))
     for tag in ("user", "*", "a b"):
@@ -191,29 +237,55 @@ async def test_what_cannot_be_meant_is_refused_with_400(http: httpx2.AsyncClient
 async def test_rerank_aggregate_and_unknown_fields_are_accepted_without_effect(http: httpx2.AsyncClient):
     await keep(http, "The zebra cache holds forty entries.")
     plain = await search(http, "zebra cache")
-    for more in ({"rerank": True}, {"aggregate": True}, {"onlyMatchingChunks": True, "categoriesFilter": ["x"]}):
+    for more in (
+        {"rerank": True},
+        {"aggregate": True},
+        {"onlyMatchingChunks": True, "categoriesFilter": ["x"]},
+    ):
         assert await search(http, "zebra cache", **more) == plain
 
 
-async def test_session_summaries_and_turns_are_in_no_answer_that_did_not_ask_for_chats(http: httpx2.AsyncClient, engine: Engine):
+async def test_session_summaries_and_turns_are_in_no_answer_that_did_not_ask_for_chats(
+    http: httpx2.AsyncClient, engine: Engine
+):
     core = await engine.core()
     for n in range(20):
-        await turn(core, "s1", scope=TAG, user=f"How is zebra number {n} today?", assistant=f"We decided that zebra {n} is fine.")
+        await turn(
+            core,
+            "s1",
+            scope=TAG,
+            user=f"How is zebra number {n} today?",
+            assistant=f"We decided that zebra {n} is fine.",
+        )
     await core.writer.settle()
     while await core.consolidation.work():
         pass
     for mode in ("memories", "hybrid", "documents"):
         assert await search(http, "zebra", searchMode=mode) == []
     assert (await post(http, "/v4/memories/list", containerTag=TAG))["memoryEntries"] == []
-    assert (await post(http, "/v4/profile", containerTag=TAG, q="zebra", threshold=0))["searchResults"]["results"] == []
+    assert (await post(http, "/v4/profile", containerTag=TAG, q="zebra", threshold=0))["searchResults"][
+        "results"
+    ] == []
 
 
 @settings(max_examples=15)
-@given(words=st.lists(st.sampled_from(["zebra", "walrus", "cache", "queue", "cold", "noon"]), min_size=1, max_size=6))
-async def test_any_question_is_answered_by_similarity_each_thing_once(http: httpx2.AsyncClient, words: list[str]):
-    for text in ("The zebra cache is cold.", "The walrus queue drains at noon.", "Zebra and walrus share a cache."):
+@given(
+    words=st.lists(
+        st.sampled_from(["zebra", "walrus", "cache", "queue", "cold", "noon"]), min_size=1, max_size=6
+    )
+)
+async def test_any_question_is_answered_by_similarity_each_thing_once(
+    http: httpx2.AsyncClient, words: list[str]
+):
+    for text in (
+        "The zebra cache is cold.",
+        "The walrus queue drains at noon.",
+        "Zebra and walrus share a cache.",
+    ):
         await keep(http, text)
     for more in ({}, {"rewriteQuery": True}):
         found = await search(http, " ".join(words), searchMode="hybrid", **more)
         assert len({each["id"] for each in found}) == len(found)
-        assert [each["similarity"] for each in found] == sorted((each["similarity"] for each in found), reverse=True)
+        assert [each["similarity"] for each in found] == sorted(
+            (each["similarity"] for each in found), reverse=True
+        )

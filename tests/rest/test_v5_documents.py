@@ -6,24 +6,41 @@ import httpx2
 import pytest
 from v5_calls import NS, add, call, document, post, said, search
 
-LONG = "# Deploys\n\nDeploys go out on Tuesdays at ten.\n\n" + "The rollback script lives in the ops repository. " * 12
+LONG = (
+    "# Deploys\n\nDeploys go out on Tuesdays at ten.\n\n"
+    + "The rollback script lives in the ops repository. " * 12
+)
 
 
 async def test_a_short_text_is_one_memory_of_its_document(http: httpx2.AsyncClient) -> None:
-    answer = await post(http, "document", content="Alex prefers morning meetings.", id="pref-1", metadata={"source": "slack"})
+    answer = await post(
+        http, "document", content="Alex prefers morning meetings.", id="pref-1", metadata={"source": "slack"}
+    )
     assert answer["status"] == "queued"
     shown = await document(http, "pref-1", "chunks,memories")
-    assert shown["id"] == answer["id"] and shown["content"] == "Alex prefers morning meetings." and shown["metadata"] == {"source": "slack"}
+    assert (
+        shown["id"] == answer["id"]
+        and shown["content"] == "Alex prefers morning meetings."
+        and shown["metadata"] == {"source": "slack"}
+    )
     assert shown["system"].keys() == {"status", "dreamingStatus", "createdAt", "updatedAt"}
-    assert [(each["position"], each["content"]) for each in shown["chunks"]] == [(0, "Alex prefers morning meetings.")]
+    assert [(each["position"], each["content"]) for each in shown["chunks"]] == [
+        (0, "Alex prefers morning meetings.")
+    ]
     (memory,) = shown["memories"]
-    assert memory["memory"] == "Alex prefers morning meetings." and memory["isLatest"] and not memory["isForgotten"]
+    assert (
+        memory["memory"] == "Alex prefers morning meetings."
+        and memory["isLatest"]
+        and not memory["isForgotten"]
+    )
 
 
 async def test_what_is_not_asked_for_is_absent_and_what_is_is_a_list(http: httpx2.AsyncClient) -> None:
     await add(http, "Read me.", id="d", taskType="superrag")
     assert {"chunks", "memories"}.isdisjoint(await document(http, "d"))
-    both = (await http.get(f"/ns/{NS}/document/d", params=[("include", "chunks"), ("include", "memories")])).json()
+    both = (
+        await http.get(f"/ns/{NS}/document/d", params=[("include", "chunks"), ("include", "memories")])
+    ).json()
     assert len(both["chunks"]) == 1 and both["memories"] == []
     await call(http, "GET", f"/ns/{NS}/document/d", 400, params={"include": "everything"})
 
@@ -48,7 +65,9 @@ async def test_a_change_of_content_replaces_it_and_what_was_learned(http: httpx2
     answer = await call(http, "PATCH", f"/ns/{NS}/document/port", json={"content": "The port is 9090."})
     assert answer["id"] == id
     shown = await document(http, "port", "memories")
-    assert [memory["memory"] for memory in shown["memories"]] == ["The port is 9090."] and shown["metadata"] == {"a": 1}
+    assert [memory["memory"] for memory in shown["memories"]] == ["The port is 9090."] and shown[
+        "metadata"
+    ] == {"a": 1}
     assert said(await search(http, "port")) == ["The port is 9090."]
 
 
@@ -60,7 +79,11 @@ async def test_a_change_of_metadata_leaves_the_text(http: httpx2.AsyncClient) ->
 
 
 async def test_a_batch_takes_what_it_can_and_reports_the_rest(http: httpx2.AsyncClient) -> None:
-    documents = [{"content": "One.", "id": "one"}, {"content": "Two."}, {"content": "Three.", "date": "2020-01-01"}]
+    documents = [
+        {"content": "One.", "id": "one"},
+        {"content": "Two."},
+        {"content": "Three.", "date": "2020-01-01"},
+    ]
     answer = await post(http, "document/batch", documents=documents, taskType="superrag")
     assert (answer["count"], answer["failed"]) == (3, 0)
     assert [each.keys() for each in answer["results"]] == [{"id", "status"}] * 3
@@ -83,7 +106,9 @@ async def test_a_batch_takes_what_it_can_and_reports_the_rest(http: httpx2.Async
         {"content": "nul \x00"},
     ],
 )
-async def test_what_does_not_fit_is_refused_with_its_place(http: httpx2.AsyncClient, body: dict[str, object]) -> None:
+async def test_what_does_not_fit_is_refused_with_its_place(
+    http: httpx2.AsyncClient, body: dict[str, object]
+) -> None:
     answer = await call(http, "POST", f"/ns/{NS}/document", 400, json=body)
     assert answer["success"] is False and all(problem["message"] for problem in answer["error"])
 
@@ -125,7 +150,13 @@ async def test_a_document_of_another_namespace_is_not_there(http: httpx2.AsyncCl
 
 
 async def test_an_upload_is_read_and_named_after_its_file(http: httpx2.AsyncClient) -> None:
-    form = {"metadata": '{"team": "ops"}', "date": "2026-01-15", "group": "", "taskType": "memory", "fileType": "text"}
+    form = {
+        "metadata": '{"team": "ops"}',
+        "date": "2026-01-15",
+        "group": "",
+        "taskType": "memory",
+        "fileType": "text",
+    }
     files = {"file": ("notes.md", b"# Notes\n\nThe office is in Vienna.")}
     id = (await call(http, "POST", f"/ns/{NS}/document/file", data=form, files=files))["id"]
     shown = await document(http, id, "memories")
@@ -135,7 +166,9 @@ async def test_an_upload_is_read_and_named_after_its_file(http: httpx2.AsyncClie
 
 
 async def test_an_upload_that_cannot_be_read_is_a_failed_document(http: httpx2.AsyncClient) -> None:
-    answer = await call(http, "POST", f"/ns/{NS}/document/file", files={"file": ("photo.bin", bytes(range(256)))})
+    answer = await call(
+        http, "POST", f"/ns/{NS}/document/file", files={"file": ("photo.bin", bytes(range(256)))}
+    )
     assert answer["status"] == "failed"
     assert (await document(http, answer["id"]))["system"]["status"] == "failed"
 
@@ -147,20 +180,32 @@ async def test_a_file_takes_the_place_of_a_document(http: httpx2.AsyncClient) ->
     shown = await document(http, "tea")
     assert (shown["content"], shown["metadata"]) == ("Tea is at four.", {"new": 1})
     await call(http, "PATCH", path, files={"file": ("tea.txt", b"Tea is at five.")})
-    assert ((await document(http, "tea"))["content"], (await document(http, "tea"))["metadata"]) == ("Tea is at five.", {"new": 1})
-    await call(http, "PATCH", path, data={"metadata": '{"newer": 2}'}, files={"mimeType": (None, "text/plain")})
-    assert ((await document(http, "tea"))["content"], (await document(http, "tea"))["metadata"]) == ("Tea is at five.", {"newer": 2})
+    assert ((await document(http, "tea"))["content"], (await document(http, "tea"))["metadata"]) == (
+        "Tea is at five.",
+        {"new": 1},
+    )
+    await call(
+        http, "PATCH", path, data={"metadata": '{"newer": 2}'}, files={"mimeType": (None, "text/plain")}
+    )
+    assert ((await document(http, "tea"))["content"], (await document(http, "tea"))["metadata"]) == (
+        "Tea is at five.",
+        {"newer": 2},
+    )
 
 
 async def test_a_file_that_cannot_be_read_takes_no_place(http: httpx2.AsyncClient) -> None:
     await add(http, "Tea is at three.", id="tea")
-    answer = await call(http, "POST", f"/ns/{NS}/document/file/tea", 400, files={"file": ("tea.bin", bytes(range(256)))})
+    answer = await call(
+        http, "POST", f"/ns/{NS}/document/file/tea", 400, files={"file": ("tea.bin", bytes(range(256)))}
+    )
     assert "tea.bin" in answer["error"]
     assert (await document(http, "tea"))["content"] == "Tea is at three."
     await call(http, "POST", f"/ns/{NS}/document/file/nope", 404, files={"file": ("t.txt", b"x")})
 
 
-@pytest.mark.parametrize("form", [{"metadata": "no json"}, {"metadata": "[1]"}, {"date": "soon"}, {"unknown": "x"}])
+@pytest.mark.parametrize(
+    "form", [{"metadata": "no json"}, {"metadata": "[1]"}, {"date": "soon"}, {"unknown": "x"}]
+)
 async def test_a_form_that_does_not_fit_is_refused(http: httpx2.AsyncClient, form: dict[str, str]) -> None:
     await call(http, "POST", f"/ns/{NS}/document/file", 400, data=form, files={"file": ("t.txt", b"text")})
 

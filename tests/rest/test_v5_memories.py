@@ -10,20 +10,32 @@ from v5_calls import NS, add, call, document, keep, listed, post, said, search
 async def test_a_memory_is_read_with_its_versions_and_its_document(http: httpx2.AsyncClient) -> None:
     await add(http, "The port is 8080.", id="port", metadata={"team": "ops"})
     first = (await document(http, "port", "memories"))["memories"][0]["id"]
-    second = (await call(http, "PATCH", f"/ns/{NS}/memories/{first}", json={"content": "The port is 9090."}))["id"]
-    third = (await call(http, "PATCH", f"/ns/{NS}/memories/{second}", json={"content": "The port is 7070."}))["id"]
+    second = (await call(http, "PATCH", f"/ns/{NS}/memories/{first}", json={"content": "The port is 9090."}))[
+        "id"
+    ]
+    third = (await call(http, "PATCH", f"/ns/{NS}/memories/{second}", json={"content": "The port is 7070."}))[
+        "id"
+    ]
     plain = await call(http, "GET", f"/ns/{NS}/memories/{second}")
-    assert (plain["memory"], plain["version"], plain["isLatest"]) == ("The port is 9090.", 2, False) and "included" not in plain
+    assert (plain["memory"], plain["version"], plain["isLatest"]) == (
+        "The port is 9090.",
+        2,
+        False,
+    ) and "included" not in plain
     params = {"include": "related,documents"}
     shown = await call(http, "GET", f"/ns/{NS}/memories/{second}", params=params)
     related = shown["included"]["related"]
-    assert [each["id"] for each in related["parents"]] == [first] and [each["id"] for each in related["children"]] == [third]
+    assert [each["id"] for each in related["parents"]] == [first] and [
+        each["id"] for each in related["children"]
+    ] == [third]
     oldest = await call(http, "GET", f"/ns/{NS}/memories/{first}", params=params)
     assert oldest["included"]["document"]["metadata"] == {"team": "ops"}
     assert [each["id"] for each in oldest["included"]["related"]["children"]] == [second, third]
     assert (
         len(
-            (await call(http, "GET", f"/ns/{NS}/memories/{first}", params={**params, "relatedLimit": 1}))["included"]["related"]["children"]
+            (await call(http, "GET", f"/ns/{NS}/memories/{first}", params={**params, "relatedLimit": 1}))[
+                "included"
+            ]["related"]["children"]
         )
         == 1
     )
@@ -60,13 +72,20 @@ async def test_a_query_forgets_what_its_dry_run_lists(http: httpx2.AsyncClient) 
     assert said(await search(http, "old pricing plan river")) == ["Herons stand in the river."]
 
 
-@pytest.mark.parametrize("body", [{"query": "x"}, {"dryRun": True}, {"query": "", "dryRun": True}, {"query": "x", "dryRun": "yes"}])
-async def test_a_query_needs_to_say_whether_it_is_meant(http: httpx2.AsyncClient, body: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "body", [{"query": "x"}, {"dryRun": True}, {"query": "", "dryRun": True}, {"query": "x", "dryRun": "yes"}]
+)
+async def test_a_query_needs_to_say_whether_it_is_meant(
+    http: httpx2.AsyncClient, body: dict[str, object]
+) -> None:
     await call(http, "DELETE", f"/ns/{NS}/memories/semantic", 400, json=body)
 
 
 async def test_memories_are_kept_directly_and_found_at_once(http: httpx2.AsyncClient) -> None:
-    memories = [{"content": "Alex lives in Graz.", "isStatic": True, "metadata": {"a": 1}}, {"content": "Alex is on leave."}]
+    memories = [
+        {"content": "Alex lives in Graz.", "isStatic": True, "metadata": {"a": 1}},
+        {"content": "Alex is on leave."},
+    ]
     made = (await post(http, "memories", 201, memories=memories))["memories"]
     assert [(each["memory"], each["isStatic"], each["metadata"]) for each in made] == [
         ("Alex lives in Graz.", True, {"a": 1}),
@@ -80,14 +99,21 @@ async def test_memories_are_kept_directly_and_found_at_once(http: httpx2.AsyncCl
 async def test_a_new_version_keeps_what_it_does_not_name(http: httpx2.AsyncClient) -> None:
     id = await keep(http, "Alex lives in Graz.", isStatic=True, metadata={"a": 1})
     newer = await call(http, "PATCH", f"/ns/{NS}/memories/{id}", json={"content": "Alex lives in Vienna."})
-    assert (newer["version"], newer["isStatic"], newer["metadata"]) == (2, True, {"a": 1}) and newer["id"] != id
+    assert (newer["version"], newer["isStatic"], newer["metadata"]) == (2, True, {"a": 1}) and newer[
+        "id"
+    ] != id
     await call(http, "PATCH", f"/ns/{NS}/memories/{id}", 400, json={"content": "Alex lives in Linz."})
     gone = await call(http, "PATCH", f"/ns/{NS}/memories/{newer['id']}", json={"forgetAfter": "2020-01-01"})
     assert gone["isForgotten"] is True and await search(http, "Where does Alex live?") == []
 
 
-@pytest.mark.parametrize("body", [{"memories": []}, {"memories": [{"content": ""}]}, {"memories": [{"content": "x", "tags": []}]}, {}])
-async def test_memories_that_do_not_fit_are_refused(http: httpx2.AsyncClient, body: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "body",
+    [{"memories": []}, {"memories": [{"content": ""}]}, {"memories": [{"content": "x", "tags": []}]}, {}],
+)
+async def test_memories_that_do_not_fit_are_refused(
+    http: httpx2.AsyncClient, body: dict[str, object]
+) -> None:
     await call(http, "POST", f"/ns/{NS}/memories", 400, json=body)
 
 
@@ -96,7 +122,11 @@ async def test_a_memory_of_another_namespace_is_not_there(http: httpx2.AsyncClie
     await call(http, "GET", f"/ns/sam/memories/{id}", 404)
     await call(http, "PATCH", f"/ns/sam/memories/{id}", 404, json={"content": "Sam's now."})
     assert (await call(http, "DELETE", "/ns/sam/memories", json={"ids": [id]}))["count"] == 0
-    assert (await call(http, "DELETE", "/ns/sam/memories/semantic", json={"query": "Alex's secret.", "dryRun": False}))["count"] == 0
+    assert (
+        await call(
+            http, "DELETE", "/ns/sam/memories/semantic", json={"query": "Alex's secret.", "dryRun": False}
+        )
+    )["count"] == 0
     assert said(await search(http, "secret")) == ["Alex's secret."]
 
 
@@ -123,16 +153,24 @@ async def test_a_document_in_a_list_brings_what_is_asked_for(http: httpx2.AsyncC
     await add(http, "https://example.org/page")
     (plain,) = (await listed(http, "documents"))["documents"]
     assert "content" not in plain and "memoryCount" not in plain["system"] and plain["url"] is None
-    (whole,) = (await listed(http, "documents", body={"include": {"content": True, "memoryCount": True}}))["documents"]
-    assert whole["content"] == whole["url"] == "https://example.org/page" and whole["system"]["memoryCount"] == 1
+    (whole,) = (await listed(http, "documents", body={"include": {"content": True, "memoryCount": True}}))[
+        "documents"
+    ]
+    assert (
+        whole["content"] == whole["url"] == "https://example.org/page" and whole["system"]["memoryCount"] == 1
+    )
 
 
 async def test_chunks_are_listed_by_their_place(http: httpx2.AsyncClient) -> None:
     text = "\n\n".join(f"# Part {n}\n\n" + f"Sentence {n} says something of its own. " * 40 for n in range(3))
     id = await add(http, text, taskType="superrag", metadata={"lang": "en"})
     found = await listed(http, "chunks", sort="position", order="asc", limit=100)
-    assert [each["position"] for each in found["chunks"]] == list(range(len(found["chunks"]))) and len(found["chunks"]) >= 3
-    assert {each["documentId"] for each in found["chunks"]} == {id} and found["chunks"][0]["metadata"] == {"lang": "en"}
+    assert [each["position"] for each in found["chunks"]] == list(range(len(found["chunks"]))) and len(
+        found["chunks"]
+    ) >= 3
+    assert {each["documentId"] for each in found["chunks"]} == {id} and found["chunks"][0]["metadata"] == {
+        "lang": "en"
+    }
     none = await listed(http, "chunks", body={"filter": {"field": "lang", "operator": "neq", "value": "en"}})
     assert none["chunks"] == [] and none["pagination"]["totalPages"] == 0
     await call(http, "POST", f"/ns/{NS}/list/documents", 400, params={"sort": "position"})
@@ -140,7 +178,9 @@ async def test_chunks_are_listed_by_their_place(http: httpx2.AsyncClient) -> Non
 
 async def test_memories_are_listed_in_their_latest_version(http: httpx2.AsyncClient) -> None:
     id = await keep(http, "The port is 8080.", metadata={"team": "ops"})
-    newer = (await call(http, "PATCH", f"/ns/{NS}/memories/{id}", json={"content": "The port is 9090."}))["id"]
+    newer = (await call(http, "PATCH", f"/ns/{NS}/memories/{id}", json={"content": "The port is 9090."}))[
+        "id"
+    ]
     gone = await keep(http, "The alarm code is 4711.")
     await call(http, "DELETE", f"/ns/{NS}/memories", json={"ids": [gone]})
     assert [each["id"] for each in (await listed(http, "memories"))["memories"]] == [newer]
@@ -156,8 +196,12 @@ async def test_a_list_needs_no_body(http: httpx2.AsyncClient) -> None:
     assert (await listed(http, "documents", ns="sam"))["documents"] == []
 
 
-@pytest.mark.parametrize("query", [{"page": 0}, {"limit": 0}, {"limit": 101}, {"sort": "title"}, {"order": "up"}, {"page": "x"}])
-async def test_pages_that_there_are_not_are_refused(http: httpx2.AsyncClient, query: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "query", [{"page": 0}, {"limit": 0}, {"limit": 101}, {"sort": "title"}, {"order": "up"}, {"page": "x"}]
+)
+async def test_pages_that_there_are_not_are_refused(
+    http: httpx2.AsyncClient, query: dict[str, object]
+) -> None:
     await call(http, "POST", f"/ns/{NS}/list/memories", 400, params=query, json={})
 
 
@@ -168,5 +212,7 @@ async def test_there_are_three_lists(http: httpx2.AsyncClient) -> None:
 async def test_the_memories_of_documents_are_counted(http: httpx2.AsyncClient) -> None:
     one, two = await add(http, "One fact."), await add(http, "No fact.", taskType="superrag")
     elsewhere = await add(http, "Sam's fact.", ns="sam")
-    answer = await call(http, "POST", f"/ns/{NS}/list/documents/memory-counts", json={"ids": [one, two, elsewhere, "nope"]})
+    answer = await call(
+        http, "POST", f"/ns/{NS}/list/documents/memory-counts", json={"ids": [one, two, elsewhere, "nope"]}
+    )
     assert answer == {"counts": [{"id": one, "memoryCount": 1}, {"id": two, "memoryCount": 0}]}

@@ -18,9 +18,13 @@ from scrubjay.http_api.permissions import Leave
 from scrubjay.mcp_server.server import build_server
 
 
-@pytest.mark.parametrize("name", ["user", "*", "two words", "grün", "a/b", "a/b/c", "", "x" * 101, "a\x00", "semi;colon", "100%"])
+@pytest.mark.parametrize(
+    "name", ["user", "*", "two words", "grün", "a/b", "a/b/c", "", "x" * 101, "a\x00", "semi;colon", "100%"]
+)
 @pytest.mark.parametrize("path", ["/search", "/document", "/list/documents", "/profile"])
-async def test_what_no_namespace_may_be_called_is_refused_on_every_route(http: httpx2.AsyncClient, name: str, path: str) -> None:
+async def test_what_no_namespace_may_be_called_is_refused_on_every_route(
+    http: httpx2.AsyncClient, name: str, path: str
+) -> None:
     answer = await http.post(f"/ns/{quote(name, safe='/')}{path}", json={"query": "x", "content": "x"})
     assert answer.status_code == 400, answer.text
     assert "100 letters" in answer.text or "reserved" in answer.text
@@ -37,8 +41,13 @@ async def test_a_slash_is_named_as_what_is_wrong(http: httpx2.AsyncClient, path:
     assert "holds a slash" in (await call(http, "GET", path, 400))["error"]
 
 
-@pytest.mark.parametrize(("method", "path"), [("DELETE", f"/ns/{NS}/search"), ("GET", f"/ns/{NS}/list/documents"), ("PUT", f"/ns/{NS}")])
-async def test_a_method_that_a_route_has_not_is_told(http: httpx2.AsyncClient, method: str, path: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("DELETE", f"/ns/{NS}/search"), ("GET", f"/ns/{NS}/list/documents"), ("PUT", f"/ns/{NS}")],
+)
+async def test_a_method_that_a_route_has_not_is_told(
+    http: httpx2.AsyncClient, method: str, path: str
+) -> None:
     await call(http, method, path, 405)
 
 
@@ -57,9 +66,14 @@ async def test_namespaces_are_listed_newest_first_with_what_is_in_them(http: htt
 async def test_what_is_said_of_a_namespace_is_kept_and_taken_back(http: httpx2.AsyncClient) -> None:
     await call(http, "GET", f"/ns/{NS}", 404)
     changed = await call(http, "PATCH", f"/ns/{NS}", json={"supportingContext": "Alex teaches maths."})
-    assert changed["supportingContext"] == "Alex teaches maths." and changed == await call(http, "GET", f"/ns/{NS}")
+    assert changed["supportingContext"] == "Alex teaches maths." and changed == await call(
+        http, "GET", f"/ns/{NS}"
+    )
     cleared = await call(http, "PATCH", f"/ns/{NS}", json={"supportingContext": None})
-    assert cleared["supportingContext"] is None and cleared["system"]["updatedAt"] >= changed["system"]["updatedAt"]
+    assert (
+        cleared["supportingContext"] is None
+        and cleared["system"]["updatedAt"] >= changed["system"]["updatedAt"]
+    )
     for wrong in ({}, {"supportingContext": "c" * 1_501}, {"name": "x"}):
         await call(http, "PATCH", f"/ns/{NS}", 400, json=wrong)
 
@@ -68,7 +82,12 @@ async def test_a_deleted_namespace_is_gone_with_its_bytes(http: httpx2.AsyncClie
     await add(http, "Swordfish swim in the sea.", id="s")
     await add(http, "Herons stand in the river.", ns="sam")
     answer = await call(http, "DELETE", f"/ns/{NS}")
-    assert answer == {"status": "deleted", "namespace": NS, "deletedDocumentsCount": 1, "deletedMemoriesCount": 1}
+    assert answer == {
+        "status": "deleted",
+        "namespace": NS,
+        "deletedDocumentsCount": 1,
+        "deletedMemoriesCount": 1,
+    }
     await call(http, "GET", f"/ns/{NS}", 404)
     await call(http, "DELETE", f"/ns/{NS}", 404)
     assert [each["namespace"] for each in (await call(http, "GET", "/ns"))["namespaces"]] == ["sam"]
@@ -99,7 +118,11 @@ async def test_what_is_said_of_all_namespaces_is_kept(http: httpx2.AsyncClient) 
     assert await call(http, "GET", "/organization") == {"organizationalContext": None, "namespaceCount": 0}
     await add(http, "Something.")
     changed = await call(http, "PATCH", "/organization", json={"organizationalContext": "We make tea."})
-    assert changed == {"organizationalContext": "We make tea.", "namespaceCount": 1} == await call(http, "GET", "/organization")
+    assert (
+        changed
+        == {"organizationalContext": "We make tea.", "namespaceCount": 1}
+        == await call(http, "GET", "/organization")
+    )
     await call(http, "PATCH", "/organization", 400, json={})
 
 
@@ -119,7 +142,11 @@ async def test_a_profile_has_what_lasts_what_is_recent_and_its_buckets(http: htt
     of_2026 = {"filter": {"field": "year", "operator": "eq", "value": 2026}}
     filtered = (await call(http, "POST", f"/ns/{NS}/profile", json=of_2026))["profile"]
     assert filtered["static"] == [] and len(filtered["dynamic"]) == 1
-    assert (await call(http, "POST", "/ns/nobody/profile"))["profile"] == {"static": [], "dynamic": [], "buckets": {}}
+    assert (await call(http, "POST", "/ns/nobody/profile"))["profile"] == {
+        "static": [],
+        "dynamic": [],
+        "buckets": {},
+    }
 
 
 async def test_a_profile_is_markdown_for_whoever_prefers_it(http: httpx2.AsyncClient) -> None:
@@ -127,7 +154,9 @@ async def test_a_profile_is_markdown_for_whoever_prefers_it(http: httpx2.AsyncCl
     await call(http, "PUT", f"/ns/{NS}/profile/buckets", json={"buckets": {"meals": "When Alex eats"}})
     answer = await http.post(f"/ns/{NS}/profile", headers={"Accept": "text/markdown"})
     assert answer.headers["content-type"].startswith("text/markdown")
-    assert answer.text.startswith(f"# {NS}\n\n## What lasts\n\n- Alex lives in Graz.\n\n## What is recent\n\nNothing yet.\n\n## meals\n\n")
+    assert answer.text.startswith(
+        f"# {NS}\n\n## What lasts\n\n- Alex lives in Graz.\n\n## What is recent\n\nNothing yet.\n\n## meals\n\n"
+    )
     both = await http.post(f"/ns/{NS}/profile", headers={"Accept": "application/json, text/markdown"})
     assert both.headers["content-type"] == "application/json"
 
@@ -140,9 +169,15 @@ async def test_buckets_are_added_described_anew_and_removed(http: httpx2.AsyncCl
         "buckets": {"meals": "When Alex eats lunch", "places": "Where"}
     }
     await keep(http, "Alex eats lunch at noon.")
-    only = (await call(http, "POST", f"/ns/{NS}/profile", json={"buckets": ["meals", "unknown"]}))["profile"]["buckets"]
-    assert [fact["memory"] for fact in only["meals"]] == ["Alex eats lunch at noon."] and set(only) == {"meals"}
-    assert await call(http, "DELETE", path, json={"buckets": ["places", "unknown"]}) == {"buckets": {"meals": "When Alex eats lunch"}}
+    only = (await call(http, "POST", f"/ns/{NS}/profile", json={"buckets": ["meals", "unknown"]}))["profile"][
+        "buckets"
+    ]
+    assert [fact["memory"] for fact in only["meals"]] == ["Alex eats lunch at noon."] and set(only) == {
+        "meals"
+    }
+    assert await call(http, "DELETE", path, json={"buckets": ["places", "unknown"]}) == {
+        "buckets": {"meals": "When Alex eats lunch"}
+    }
     assert await call(http, "GET", "/ns/sam/profile/buckets") == {"buckets": {}}
     for wrong in ({}, {"Upper": "x"}, {"a" * 65: "x"}, {"meals": "x" * 2_001}, {"meals": 5}):
         await call(http, "PUT", path, 400, json={"buckets": wrong})
@@ -157,10 +192,14 @@ def bound(app: ASGIApp, leave: Leave) -> httpx2.AsyncClient:
     async def door(scope: Scope, receive: Receive, send: Send) -> None:
         await app({**scope, "state": {**scope.get("state", {}), "leave": leave}}, receive, send)
 
-    return httpx2.AsyncClient(transport=httpx2.ASGITransport(app=door, raise_app_exceptions=False), base_url="http://127.0.0.1")
+    return httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(app=door, raise_app_exceptions=False), base_url="http://127.0.0.1"
+    )
 
 
-ROUTES: list[tuple[str, str, dict[str, object] | None, bool]] = [  # method, path below a namespace, body, whether it writes
+ROUTES: list[
+    tuple[str, str, dict[str, object] | None, bool]
+] = [  # method, path below a namespace, body, whether it writes
     ("POST", "/document", {"content": "x"}, True),
     ("POST", "/document/batch", {"documents": [{"content": "x"}]}, True),
     ("GET", "/document/d", None, False),
@@ -188,7 +227,12 @@ ROUTES: list[tuple[str, str, dict[str, object] | None, bool]] = [  # method, pat
 
 @pytest.mark.parametrize(("method", "path", "body", "writes"), ROUTES)
 async def test_a_token_of_one_namespace_reaches_no_other(
-    http: httpx2.AsyncClient, engine: Engine, method: str, path: str, body: dict[str, object] | None, writes: bool
+    http: httpx2.AsyncClient,
+    engine: Engine,
+    method: str,
+    path: str,
+    body: dict[str, object] | None,
+    writes: bool,
 ) -> None:
     await add(http, "The secret of Alex.", id="d")
     app = build_app(engine, build_server(engine))
@@ -211,7 +255,9 @@ async def test_a_token_of_one_namespace_lists_itself_alone(http: httpx2.AsyncCli
         await call(sam, "DELETE", "/ns/sam", 403, params={"moveTo": NS})
 
 
-async def test_the_users_own_scope_is_nowhere(http: httpx2.AsyncClient, engine: Engine, clock: Callable[[], object]) -> None:
+async def test_the_users_own_scope_is_nowhere(
+    http: httpx2.AsyncClient, engine: Engine, clock: Callable[[], object]
+) -> None:
     core = await engine.core()
     await core.scope_settings.change("user", lambda held: dataclasses.replace(held, name="me"), core.clock())
     assert (await call(http, "GET", "/ns"))["namespaces"] == []

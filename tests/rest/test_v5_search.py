@@ -8,21 +8,33 @@ import httpx2
 import pytest
 from v5_calls import NS, add, call, keep, post, said, search
 
-GUIDE = "# Guide\n\n" + "\n\n".join(f"Step {n} of the setup needs the key number {n} and some patience." for n in range(30))
+GUIDE = "# Guide\n\n" + "\n\n".join(
+    f"Step {n} of the setup needs the key number {n} and some patience." for n in range(30)
+)
 
 
 async def test_a_fact_and_the_passage_it_is_from_are_one_result(http: httpx2.AsyncClient) -> None:
     await add(http, "Alex prefers morning meetings.", id="pref-1")
     (result,) = await search(http, "when does alex like to meet?")
-    assert result["memory"] == "Alex prefers morning meetings." and "chunk" not in result and "included" not in result
+    assert (
+        result["memory"] == "Alex prefers morning meetings."
+        and "chunk" not in result
+        and "included" not in result
+    )
     assert result.keys() == {"id", "memory", "metadata", "similarity", "isLatest", "isInference", "system"}
-    assert result["isLatest"] is True and result["isInference"] is False and result["system"].keys() == {"createdAt", "updatedAt"}
+    assert (
+        result["isLatest"] is True
+        and result["isInference"] is False
+        and result["system"].keys() == {"createdAt", "updatedAt"}
+    )
 
 
 async def test_each_mode_gives_what_it_says(http: httpx2.AsyncClient) -> None:
     await add(http, "The rollback script is called undo.sh.", taskType="superrag")
     await keep(http, "Rollbacks are announced in the ops channel.")
-    found = {mode: await search(http, "rollback", searchMode=mode) for mode in ("memories", "chunks", "hybrid")}
+    found = {
+        mode: await search(http, "rollback", searchMode=mode) for mode in ("memories", "chunks", "hybrid")
+    }
     assert said(found["memories"]) == ["Rollbacks are announced in the ops channel."]
     assert said(found["chunks"]) == ["The rollback script is called undo.sh."]
     assert sorted(said(found["hybrid"])) == sorted(said(found["memories"]) + said(found["chunks"]))
@@ -47,10 +59,14 @@ async def test_the_default_threshold_is_that_of_version_5(http: httpx2.AsyncClie
     await keep(http, "The heron stands in the river.")
     everything = await post(http, "search", query="quarterly budget", threshold=0.0)
     default = await post(http, "search", query="quarterly budget")
-    assert all(each["similarity"] >= 0.3 for each in default["results"]) and len(default["results"]) <= len(everything["results"])
+    assert all(each["similarity"] >= 0.3 for each in default["results"]) and len(default["results"]) <= len(
+        everything["results"]
+    )
 
 
-async def test_a_limit_is_kept_and_a_document_gives_as_many_passages_as_answer(http: httpx2.AsyncClient) -> None:
+async def test_a_limit_is_kept_and_a_document_gives_as_many_passages_as_answer(
+    http: httpx2.AsyncClient,
+) -> None:
     await add(http, GUIDE, taskType="superrag")
     found = await search(http, "setup key patience", searchMode="chunks", limit=2)
     assert 1 <= len(found) <= 2 and len({each["id"] for each in found}) == len(found)
@@ -67,13 +83,18 @@ async def test_a_filter_lets_through_what_fits(http: httpx2.AsyncClient) -> None
     for mode in ("hybrid", "memories", "chunks"):
         assert await kept({"field": "source", "operator": "eq", "value": "slack"}, mode) == {"Launch plan A."}
     assert await kept({"field": "priority", "operator": "gte", "value": 4}) == {"Launch plan B."}
-    assert await kept({"field": "source", "operator": "neq", "value": "slack"}) == {"Launch plan B.", "Launch plan C."}
+    assert await kept({"field": "source", "operator": "neq", "value": "slack"}) == {
+        "Launch plan B.",
+        "Launch plan C.",
+    }
     both = [
         {"field": "source", "operator": "eq", "value": "SLACK", "caseSensitive": False},
         {"field": "priority", "operator": "lt", "value": 4},
     ]
     assert await kept({"operator": "and", "operands": both}) == {"Launch plan A."}
-    assert await kept({"operator": "or", "operands": [both[0], {"field": "priority", "operator": "gt", "value": 4}]}) == {
+    assert await kept(
+        {"operator": "or", "operands": [both[0], {"field": "priority", "operator": "gt", "value": 4}]}
+    ) == {
         "Launch plan A.",
         "Launch plan B.",
     }
@@ -82,11 +103,15 @@ async def test_a_filter_lets_through_what_fits(http: httpx2.AsyncClient) -> None
 async def test_what_is_asked_for_comes_along(http: httpx2.AsyncClient) -> None:
     await add(http, "The port is 8080.", id="port")
     (fact,) = await search(http, "port", searchMode="memories")
-    newer = await call(http, "PATCH", f"/ns/{NS}/memories/{fact['id']}", json={"content": "The port is 9090."})
+    newer = await call(
+        http, "PATCH", f"/ns/{NS}/memories/{fact['id']}", json={"content": "The port is 9090."}
+    )
     (found,) = await search(http, "port", searchMode="memories", include={"related": True, "documents": True})
     assert found["id"] == newer["id"]
     related = found["included"]["related"]
-    assert [(each["memory"], each["relation"], each["version"]) for each in related["parents"]] == [("The port is 8080.", "updates", 1)]
+    assert [(each["memory"], each["relation"], each["version"]) for each in related["parents"]] == [
+        ("The port is 8080.", "updates", 1)
+    ]
     assert related["children"] == related["siblings"] == []
     (passage,) = await search(http, "port", searchMode="chunks", include={"documents": True})
     assert passage["included"]["document"]["id"] and "related" not in passage["included"]
@@ -94,7 +119,12 @@ async def test_what_is_asked_for_comes_along(http: httpx2.AsyncClient) -> None:
 
 async def test_what_a_filter_shuts_out_does_not_come_in_beside_a_result(http: httpx2.AsyncClient) -> None:
     old = await keep(http, "The port is 8080.", metadata={"team": "red"})
-    await call(http, "PATCH", f"/ns/{NS}/memories/{old}", json={"content": "The port is 9090.", "metadata": {"team": "blue"}})
+    await call(
+        http,
+        "PATCH",
+        f"/ns/{NS}/memories/{old}",
+        json={"content": "The port is 9090.", "metadata": {"team": "blue"}},
+    )
     only_blue = {"field": "team", "operator": "eq", "value": "blue"}
     (found,) = await search(http, "port", filter=only_blue, include={"related": True})
     assert found["memory"] == "The port is 9090." and found["included"]["related"]["parents"] == []
@@ -142,5 +172,13 @@ async def test_what_does_not_fit_is_refused(http: httpx2.AsyncClient, body: dict
 async def test_every_option_is_taken(http: httpx2.AsyncClient) -> None:
     await keep(http, "The rollback script is called undo.sh.")
     for rerank in ("none", "order", "aggregate"):
-        answer = await post(http, "search", query="What is the rollback script called and where is it?", rerank=rerank, rewriteQuery=True)
-        assert answer["searchTime"] >= 0 and said(answer["results"]) == ["The rollback script is called undo.sh."]
+        answer = await post(
+            http,
+            "search",
+            query="What is the rollback script called and where is it?",
+            rerank=rerank,
+            rewriteQuery=True,
+        )
+        assert answer["searchTime"] >= 0 and said(answer["results"]) == [
+            "The rollback script is called undo.sh."
+        ]

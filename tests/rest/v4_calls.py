@@ -16,7 +16,9 @@ async def post(http: httpx2.AsyncClient, path: str, status: int = 200, **body: A
     return answer.json()
 
 
-async def send(http: httpx2.AsyncClient, method: str, path: str, status: int = 200, **body: Any) -> dict[str, Any]:
+async def send(
+    http: httpx2.AsyncClient, method: str, path: str, status: int = 200, **body: Any
+) -> dict[str, Any]:
     """As `post`, by another method; DELETE has a body too, as the clients send it."""
     answer = await http.request(method, path, json=body)
     assert answer.status_code == status, answer.text
@@ -29,7 +31,9 @@ async def keep(http: httpx2.AsyncClient, content: str, tag: str = TAG, **fields:
     return made["memories"][0]["id"]
 
 
-async def search(http: httpx2.AsyncClient, q: str, tag: str | None = TAG, **fields: Any) -> list[dict[str, Any]]:
+async def search(
+    http: httpx2.AsyncClient, q: str, tag: str | None = TAG, **fields: Any
+) -> list[dict[str, Any]]:
     """The results of a search that lets everything through."""
     asked = {"q": q, "threshold": 0, **({} if tag is None else {"containerTag": tag}), **fields}
     return (await post(http, "/v4/search", **asked))["results"]

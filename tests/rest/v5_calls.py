@@ -9,14 +9,18 @@ import httpx2
 NS = "user_alex"
 
 
-async def call(http: httpx2.AsyncClient, method: str, path: str, status: int = 200, **how: Any) -> dict[str, Any]:
+async def call(
+    http: httpx2.AsyncClient, method: str, path: str, status: int = 200, **how: Any
+) -> dict[str, Any]:
     """The answer to a request, which has this status; `how` is what httpx takes."""
     answer = await http.request(method, path, **how)
     assert answer.status_code == status, answer.text
     return answer.json()
 
 
-async def post(http: httpx2.AsyncClient, path: str, status: int = 200, *, ns: str = NS, **body: Any) -> dict[str, Any]:
+async def post(
+    http: httpx2.AsyncClient, path: str, status: int = 200, *, ns: str = NS, **body: Any
+) -> dict[str, Any]:
     """The answer to a POST below a namespace."""
     return await call(http, "POST", f"/ns/{ns}/{path}", status, json=body)
 
@@ -36,12 +40,16 @@ async def document(http: httpx2.AsyncClient, id: str, include: str = "", *, ns: 
     return await call(http, "GET", f"/ns/{ns}/document/{id}", params={"include": include} if include else {})
 
 
-async def search(http: httpx2.AsyncClient, query: str, *, ns: str = NS, **fields: Any) -> list[dict[str, Any]]:
+async def search(
+    http: httpx2.AsyncClient, query: str, *, ns: str = NS, **fields: Any
+) -> list[dict[str, Any]]:
     """The results of a search that lets everything through."""
     return (await post(http, "search", ns=ns, query=query, **{"threshold": 0.0, **fields}))["results"]
 
 
-async def listed(http: httpx2.AsyncClient, kind: str, *, ns: str = NS, body: dict[str, Any] | None = None, **query: Any) -> dict[str, Any]:
+async def listed(
+    http: httpx2.AsyncClient, kind: str, *, ns: str = NS, body: dict[str, Any] | None = None, **query: Any
+) -> dict[str, Any]:
     return await call(http, "POST", f"/ns/{ns}/list/{kind}", params=query, json=body or {})
 
 

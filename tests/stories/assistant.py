@@ -47,10 +47,17 @@ class Assistant:
 
     def __init__(self, user: User, *, cwd: Path | None = None, command: Sequence[str] | None = None) -> None:
         streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        self.process = subprocess.Popen(command or console_command(), env=user.env, cwd=cwd or user.project, **streams)
+        self.process = subprocess.Popen(
+            command or console_command(), env=user.env, cwd=cwd or user.project, **streams
+        )
         self._unread = b""
         self._ids = 0
-        answer = self.ask("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "t", "version": "1"})
+        answer = self.ask(
+            "initialize",
+            protocolVersion="2025-11-25",
+            capabilities={},
+            clientInfo={"name": "t", "version": "1"},
+        )
         assert "result" in answer, answer
         self.about = answer["result"]
         self._say({"method": "notifications/initialized"})
@@ -75,7 +82,10 @@ class Assistant:
 
     def recall(self, query: str, **arguments: Any) -> list[str]:
         """The texts of the hits."""
-        return [hit.get("memory") or hit["chunk"] for hit in self.get("search_memories", query=query, **arguments)["results"]]
+        return [
+            hit.get("memory") or hit["chunk"]
+            for hit in self.get("search_memories", query=query, **arguments)["results"]
+        ]
 
     def leave(self) -> None:
         """Close the pipe's standard input, as a client does that ends, and see it go."""
@@ -97,7 +107,9 @@ class Assistant:
     def _hear(self) -> dict[str, Any]:
         end = time.monotonic() + PATIENCE
         while b"\n" not in self._unread:
-            assert select.select([self.process.stdout], [], [], max(end - time.monotonic(), 0))[0], "the pipe says nothing"
+            assert select.select([self.process.stdout], [], [], max(end - time.monotonic(), 0))[0], (
+                "the pipe says nothing"
+            )
             data = os.read(self.process.stdout.fileno(), 1 << 20)
             assert data, f"the pipe ended with {self.process.wait(PATIENCE)}"
             self._unread += data

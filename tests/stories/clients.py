@@ -24,7 +24,9 @@ from scrubjay.wire.hello import hello_from
 
 PATIENCE = 20.0  # seconds; the bound of every wait
 ECHO_PIPE, ECHO_ENGINE = (str(Path(__file__).parent / name) for name in ("echo_pipe.py", "echo_engine.py"))
-ON_POSIX = pytest.mark.skipif(sys.platform == "win32", reason="the engine of these tests is stopped by POSIX signals")
+ON_POSIX = pytest.mark.skipif(
+    sys.platform == "win32", reason="the engine of these tests is stopped by POSIX signals"
+)
 INITIALIZE = {"method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}}}
 
 
@@ -39,7 +41,9 @@ def until(true: Callable[[], object], what: str) -> None:
 class Client:
     """A coding assistant, as far as a pipe can tell: it owns both ends of the pipe's standard streams."""
 
-    def __init__(self, root: str, *, version: str = "0.1.0", idle: float = 0.5, flags: tuple[str, ...] = (), **env: str) -> None:
+    def __init__(
+        self, root: str, *, version: str = "0.1.0", idle: float = 0.5, flags: tuple[str, ...] = (), **env: str
+    ) -> None:
         command = [sys.executable, ECHO_PIPE, root, version, str(idle), *flags]
         streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         self.process = subprocess.Popen(command, env={**os.environ, **env}, **streams)
@@ -59,7 +63,9 @@ class Client:
     def hear(self) -> dict:
         end = time.monotonic() + PATIENCE
         while b"\n" not in self._unread:
-            assert select.select([self.process.stdout], [], [], end - time.monotonic())[0], "the pipe says nothing"
+            assert select.select([self.process.stdout], [], [], end - time.monotonic())[0], (
+                "the pipe says nothing"
+            )
             data = os.read(self.process.stdout.fileno(), 1 << 20)
             assert data, f"the pipe ended: {self.process.stderr.read().decode()}"
             self._unread += data
@@ -139,4 +145,6 @@ def by_hand(root: str, version: str) -> subprocess.Popen:
 
 
 def command_line(root: str) -> EngineClient:
-    return open_client(open_home(root), hello_from("cli", {}, "/", os.getpid(), version="0.1.0"), {}, start=False)
+    return open_client(
+        open_home(root), hello_from("cli", {}, "/", os.getpid(), version="0.1.0"), {}, start=False
+    )

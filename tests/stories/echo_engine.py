@@ -25,7 +25,11 @@ from scrubjay.wire.hello import Hello
 
 async def answer(method: str, params: dict, version: str) -> dict:
     if method == "initialize":
-        return {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "echo", "version": version}}
+        return {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "serverInfo": {"name": "echo", "version": version},
+        }
     if method == "tools/list":
         return {"tools": [], "pid": os.getpid()}
     arguments = params.get("arguments", {})
@@ -46,7 +50,13 @@ async def main(root: str, version: str, idle: float, flags: set[str], client: He
     home = open_home(root)
     held = lock.take(home.engine_lock)
     life = lifetime.Lifetime(
-        home, held, auto="auto" in flags, idle_seconds=idle, version=version, loopback="loopback" in flags, grace_seconds=10
+        home,
+        held,
+        auto="auto" in flags,
+        idle_seconds=idle,
+        version=version,
+        loopback="loopback" in flags,
+        grace_seconds=10,
     )
     heard = open(os.path.join(root, "heard"), "a", buffering=1)  # noqa: SIM115 - for the life of the process
 
@@ -74,11 +84,20 @@ async def main(root: str, version: str, idle: float, flags: set[str], client: He
                 life.finish("asked")
             if call["method"] == "complain":
                 await connection.write_line(
-                    json.dumps({"id": call["id"], "error": {"message": "There is no such thing.", "kind": "NotFound"}})
+                    json.dumps(
+                        {
+                            "id": call["id"],
+                            "error": {"message": "There is no such thing.", "kind": "NotFound"},
+                        }
+                    )
                 )
                 continue
             await connection.write_line(json.dumps({"id": call["id"], "progress": {"done": 1}}))
-            await connection.write_line(json.dumps({"id": call["id"], "result": {"pid": os.getpid(), "clients": len(life.connections)}}))
+            await connection.write_line(
+                json.dumps(
+                    {"id": call["id"], "result": {"pid": os.getpid(), "clients": len(life.connections)}}
+                )
+            )
 
     async def background() -> None:
         if client is not None:

@@ -19,7 +19,9 @@ if __name__ == "__main__":
     command = [sys.executable, echo_engine.__file__, "serve", version, idle, "auto", *flags]
     client = hello_from("pipe", dict(os.environ), os.getcwd(), os.getpid(), version=version)
     patience = float(os.environ.get("UNREACHABLE", "5"))
-    code = main(root, client, os.environ, in_process="inside" in flags, command=command, unreachable_seconds=patience)
+    code = main(
+        root, client, os.environ, in_process="inside" in flags, command=command, unreachable_seconds=patience
+    )
     if code == MUST_SERVE:
         code = asyncio.run(echo_engine.main(root, version, float(idle), {"auto"}, client)) or 0
     sys.exit(code)

@@ -34,8 +34,20 @@ def interpreter(version: str) -> str:
     mark = folder / "complete"
     if not mark.exists():
         venv.create(folder, clear=True, with_pip=False)  # ours installs into it, which takes half the time
-        command = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
-        done = subprocess.run([*command, "-r", pins], capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            str(python),
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-deps",
+        ]
+        done = subprocess.run(
+            [*command, "-r", pins], capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
+        )
         assert done.returncode == 0, f"pip could not install {pins.name}:\n{done.stderr[-2000:]}"
         mark.touch()
     return str(python)
@@ -48,8 +60,13 @@ class Server:
         self.user = user
         with open(user.folder / "serve.txt", "wb") as told:
             command = [*console_command(), "serve", "--http", "127.0.0.1:0"]
-            self._process = subprocess.Popen(command, env=user.env, cwd=user.project, stdout=told, stderr=told)
-        until(lambda: self._process.poll() is not None or engine_facts(user.home).get("http"), "the engine serves HTTP")
+            self._process = subprocess.Popen(
+                command, env=user.env, cwd=user.project, stdout=told, stderr=told
+            )
+        until(
+            lambda: self._process.poll() is not None or engine_facts(user.home).get("http"),
+            "the engine serves HTTP",
+        )
         assert self._process.poll() is None, (user.folder / "serve.txt").read_text()
         self.url: str = engine_facts(user.home)["http"]
 
@@ -69,13 +86,23 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def stories(script: str) -> list[str]:
     """The names of the stories that a script of `clients/` tells."""
     tree = ast.parse((CLIENTS / script).read_text(encoding="utf-8"))
-    return [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("it_")]
+    return [
+        node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("it_")
+    ]
 
 
 def told(command: Sequence[str], url: str, **more: str) -> dict[str, str | None]:
     """How each story of a script ended: None, or what went wrong. `more` are variables of its environment."""
-    env = {"PATH": os.environ["PATH"], "SUPERMEMORY_BASE_URL": url, "SUPERMEMORY_LOCAL_URL": url, "SUPERMEMORY_API_KEY": KEY, **more}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=TELLING_SECONDS, check=False)
+    env = {
+        "PATH": os.environ["PATH"],
+        "SUPERMEMORY_BASE_URL": url,
+        "SUPERMEMORY_LOCAL_URL": url,
+        "SUPERMEMORY_API_KEY": KEY,
+        **more,
+    }
+    done = subprocess.run(
+        command, env=env, capture_output=True, text=True, timeout=TELLING_SECONDS, check=False
+    )
     assert done.returncode == 0, done.stderr
     endings: dict[str, str | None] = json.loads(done.stdout)
     return endings

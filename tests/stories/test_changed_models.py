@@ -11,13 +11,20 @@ from safetensors.numpy import load_file, save_file
 
 from scrubjay.encoders.bundled import bundled_folder
 
-SMALLER = {"hidden_size": (384, 64), "intermediate_size": (1536, 128), "num_attention_heads": (12, 4), "num_hidden_layers": (6, 1)}
+SMALLER = {
+    "hidden_size": (384, 64),
+    "intermediate_size": (1536, 128),
+    "num_attention_heads": (12, 4),
+    "num_hidden_layers": (6, 1),
+}
 
 
 def small_model(folder: Path) -> Path:
     """A real model of one layer and 64 dimensions, cut out of the bundled one; it finds little, but the same every time."""
     whole = bundled_folder(folder.parent / "verdicts.json")
-    shutil.copytree(whole, folder, ignore=shutil.ignore_patterns("*.safetensors", "README.md", "data_config.json"))
+    shutil.copytree(
+        whole, folder, ignore=shutil.ignore_patterns("*.safetensors", "README.md", "data_config.json")
+    )
     sizes = dict(SMALLER.values())
     cut = {
         name: tensor[tuple(slice(sizes.get(width, width)) for width in tensor.shape)].copy()
@@ -41,7 +48,9 @@ def test_a_missing_model_leaves_words_and_is_named_where_people_and_models_look(
     client.get("record_turn", session_id="s", user="The zebra is called Marty.")
     found = client.get("search_memories", query="zebra")
     assert found["results"][0]["memory"] == "The zebra is called Marty."
-    sentence = f"The model folder {gone} does not exist. Set it with `scrubjay config model <hub id or folder>`."
+    sentence = (
+        f"The model folder {gone} does not exist. Set it with `scrubjay config model <hub id or folder>`."
+    )
     assert found["degraded"].startswith(sentence) and "words alone" in found["degraded"]
     assert sentence in client.call("search_memories", query="zebra")["content"][0]["text"]
     assert sentence in user.gets("status")
@@ -55,14 +64,20 @@ def test_a_missing_model_leaves_words_and_is_named_where_people_and_models_look(
 def test_another_model_is_noticed_words_answer_and_reindex_embeds_anew(user, opens):
     client = opens()
     for number in range(5):
-        client.get("record_turn", session_id="s", turn=number, user=f"The zebra number {number} is called Marty.")
+        client.get(
+            "record_turn", session_id="s", turn=number, user=f"The zebra number {number} is called Marty."
+        )
     until(lambda: embedded(user), "everything is embedded")
     user.gets("config", "model", str(small_model(user.folder / "small")))
     client.leave()
     until(lambda: not engines(user.home.root), "the engine with the old model ended")
     client = opens()
     found = client.get("search_memories", query="zebra")
-    assert len(found["results"]) == 5 and "made by another model" in found["degraded"] and "`scrubjay reindex`" in found["degraded"]
+    assert (
+        len(found["results"]) == 5
+        and "made by another model" in found["degraded"]
+        and "`scrubjay reindex`" in found["degraded"]
+    )
     assert "made by another model" in user.gets("status")
     assert user.gets("reindex").endswith("indexed and embedded anew.\n")
     found = client.get("search_memories", query="zebra")
@@ -70,7 +85,10 @@ def test_another_model_is_noticed_words_answer_and_reindex_embeds_anew(user, ope
     assert "meaning and words are searched" in user.gets("status") and embedded(user)
     weights = user.folder / "small" / "model.safetensors"
     tensors = load_file(weights)
-    save_file({name: tensor * 1.5 if name.endswith("query.weight") else tensor for name, tensor in tensors.items()}, weights)
+    save_file(
+        {name: tensor * 1.5 if name.endswith("query.weight") else tensor for name, tensor in tensors.items()},
+        weights,
+    )
     client.leave()
     until(lambda: not engines(user.home.root), "the engine with the untouched model ended")
     found = opens().get("search_memories", query="zebra")  # the same folder, and other weights in it

@@ -15,8 +15,21 @@ from scrubjay.cli.installation import console_command
 
 def test_the_demo_records_recalls_and_leaves_nothing(tmp_path_factory: pytest.TempPathFactory) -> None:
     tmp_path = tmp_path_factory.mktemp("d")  # short, so that the socket lies in the demo's home
-    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TMPDIR": str(tmp_path), "SCRUBJAY_HOME": str(tmp_path / "mine")}
-    done = subprocess.run([*console_command(), "demo"], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    env = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "TMPDIR": str(tmp_path),
+        "SCRUBJAY_HOME": str(tmp_path / "mine"),
+    }
+    done = subprocess.run(
+        [*console_command(), "demo"],
+        env=env,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, "")
     page = " ".join(done.stdout.split())
     assert f"{len(TURNS)} turns wait on disk" in page
@@ -25,11 +38,19 @@ def test_the_demo_records_recalls_and_leaves_nothing(tmp_path_factory: pytest.Te
         "a retry after a timeout becomes a second picture",
         "`PART_TTL` in uploads/config.py is 48 hours",
     )
-    places = [place for question, answer in zip(QUESTIONS, answers, strict=True) for place in (page.index(question), page.index(answer))]
+    places = [
+        place
+        for question, answer in zip(QUESTIONS, answers, strict=True)
+        for place in (page.index(question), page.index(answer))
+    ]
     assert places == sorted(places), "each answer stands below its question"
     assert len(re.findall(r"^   > turn ", done.stdout, re.MULTILINE)) == len(QUESTIONS)
-    assert len(re.findall(r"^     turn ", done.stdout, re.MULTILINE)) == 5  # two neighbours each, and the first turn has but one
+    assert (
+        len(re.findall(r"^     turn ", done.stdout, re.MULTILINE)) == 5
+    )  # two neighbours each, and the first turn has but one
     assert len(done.stdout.splitlines()) <= 50
     assert not list(tmp_path.iterdir()), "neither the demo's home nor the user's"
-    left = [each for each in psutil.process_iter(["cwd"]) if (each.info["cwd"] or "").startswith(str(tmp_path))]
+    left = [
+        each for each in psutil.process_iter(["cwd"]) if (each.info["cwd"] or "").startswith(str(tmp_path))
+    ]
     assert not psutil.wait_procs(left, timeout=10)[1], "the engine let its lock go, and its process ends"

@@ -25,7 +25,10 @@ def test_the_five_lines_of_the_readme_work(server: Server):
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, dict[str, str]]]:
     """An engine with tokens, and two of their keys."""
     user = make_user(tmp_path_factory.mktemp("k"))
-    made = {"BOUND": user.types("token", "add", "--tag", "mine"), "READER": user.types("token", "add", "--read-only")}
+    made = {
+        "BOUND": user.types("token", "add", "--tag", "mine"),
+        "READER": user.types("token", "add", "--read-only"),
+    }
     keys = {name: re.findall(r"sm_[\w-]+", done.stdout)[0] for name, done in made.items()}
     serving = Server(user)
     yield serving, keys
@@ -33,7 +36,9 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, 
 
 
 @pytest.mark.parametrize("version", ["3.62.0", "5.0.1"])
-def test_keys_are_refused_with_the_clients_own_exceptions(guarded: tuple[Server, dict[str, str]], version: str):
+def test_keys_are_refused_with_the_clients_own_exceptions(
+    guarded: tuple[Server, dict[str, str]], version: str
+):
     serving, keys = guarded
     endings = told([interpreter(version), str(CLIENTS / "keys.py")], serving.url, **keys)
     assert endings == dict.fromkeys(stories("keys.py"))

@@ -12,7 +12,11 @@ SCRIPTS = ("python_3_documents.py", "python_3_memories.py")
 @pytest.fixture(scope="module")
 def endings(server: Server) -> dict[str, str | None]:
     python = interpreter("3.62.0")
-    return {name: end for script in SCRIPTS for name, end in told([python, str(CLIENTS / script)], server.url).items()}
+    return {
+        name: end
+        for script in SCRIPTS
+        for name, end in told([python, str(CLIENTS / script)], server.url).items()
+    }
 
 
 @pytest.mark.parametrize("story", [name for script in SCRIPTS for name in stories(script)])

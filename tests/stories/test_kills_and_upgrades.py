@@ -45,11 +45,16 @@ def test_two_hundred_turns_from_four_clients_survive_engines_that_are_killed_mea
     def record(client: Assistant, session: str, numbered: bool) -> None:
         for turn in range(50):
             named = {"turn": turn} if numbered else {}
-            while client.call("record_turn", session_id=session, user=f"{session} says {turn}", **named).get("isError"):
+            while client.call("record_turn", session_id=session, user=f"{session} says {turn}", **named).get(
+                "isError"
+            ):
                 pass  # it may or may not have been kept: saying it again is safe
             acknowledged.release()
 
-    threads = [threading.Thread(target=record, args=(client, f"s{number}", number % 2 == 0)) for number, client in enumerate(clients)]
+    threads = [
+        threading.Thread(target=record, args=(client, f"s{number}", number % 2 == 0))
+        for number, client in enumerate(clients)
+    ]
     for thread in threads:
         thread.start()
     killed = set()
@@ -69,7 +74,11 @@ def test_two_hundred_turns_from_four_clients_survive_engines_that_are_killed_mea
 
 def test_clients_of_three_versions_live_together_on_the_newest_engine(user, opens):
     def version(of: Assistant) -> str:
-        return json.loads(user.gets("status", "--json"))["engine"]["version"] if of.recall("anything") is not None else ""
+        return (
+            json.loads(user.gets("status", "--json"))["engine"]["version"]
+            if of.recall("anything") is not None
+            else ""
+        )
 
     older = opens(command=[sys.executable, ANOTHER, "0.0.9"])
     assert older.about["serverInfo"]["version"] == "0.0.9"
@@ -79,7 +88,10 @@ def test_clients_of_three_versions_live_together_on_the_newest_engine(user, open
     newer = opens(command=[sys.executable, ANOTHER, "99.0.0"])
     newer.get("record_turn", session_id="s", user="The zebra of the newer client.")
     for client in (older, present, newer):
-        assert sorted(client.recall("zebra client")) == ["The zebra of the newer client.", "The zebra of the older client."]
+        assert sorted(client.recall("zebra client")) == [
+            "The zebra of the newer client.",
+            "The zebra of the older client.",
+        ]
         assert version(client) == "99.0.0"
     assert len(engines(user.home.root)) == 1
     assert turns_by_session(user) == {"s": [0, 1]}

@@ -25,10 +25,18 @@ def test_a_decision_of_one_session_is_found_in_another_with_its_neighbours(user,
     user.says("How do I centre a div?", "With flexbox, on the parent.", session="monday", turn=0)
     assert not engines(user.home.root)
     other = opens()
-    found = other.get("search_memories", query="why did we choose gRPC for the atlas service?", top_k=1, prev_turns=1, next_turns=1)
+    found = other.get(
+        "search_memories",
+        query="why did we choose gRPC for the atlas service?",
+        top_k=1,
+        prev_turns=1,
+        next_turns=1,
+    )
     (hit,) = found["results"]
     assert "Decision: the atlas service moves to gRPC" in hit["memory"]
-    assert (hit["session_id"], hit["turn"], hit["source"]) == ("tuesday", 2, "hook:stop") and hit["scope"].startswith("repo_sparrow__")
+    assert (hit["session_id"], hit["turn"], hit["source"]) == ("tuesday", 2, "hook:stop") and hit[
+        "scope"
+    ].startswith("repo_sparrow__")
     assert [(near["turn"], near["reason"]) for near in found["related"]] == [(1, "window"), (3, "window")]
     assert "pool connections" in found["related"][0]["memory"] and "degraded" not in found
     whole = other.ask("resources/read", uri=f"scrubjay://turn/{hit['id']}")["result"]["contents"][0]["text"]
@@ -38,10 +46,16 @@ def test_a_decision_of_one_session_is_found_in_another_with_its_neighbours(user,
 
 def test_turns_captured_without_an_engine_are_there_once_and_in_order(user, opens):
     for number in range(12):
-        user.says(f"Question number {number} about the atlas", f"Answer number {number}", session="s", turn=number)
-    user.says("Question number 11 about the atlas", "Answer number 11", session="s", turn=11)  # a hook that the host fires again
+        user.says(
+            f"Question number {number} about the atlas", f"Answer number {number}", session="s", turn=number
+        )
+    user.says(
+        "Question number 11 about the atlas", "Answer number 11", session="s", turn=11
+    )  # a hook that the host fires again
     assert len(spool.pending(user.home)) >= 12 and not engines(user.home.root)
-    hits = opens().get("search_memories", query="question about the atlas", session_id="s", top_k=100)["results"]
+    hits = opens().get("search_memories", query="question about the atlas", session_id="s", top_k=100)[
+        "results"
+    ]
     said = {hit["turn"]: hit["memory"] for hit in hits}
     assert len(hits) == 12 and sorted(said) == list(range(12))
     assert all(text.count(f"number {number}") == 2 for number, text in said.items())
@@ -65,16 +79,37 @@ def test_a_scope_never_leaks_into_another(user, opens):
     alpha.get("record_turn", session_id="shared", user="The launch code of the zebra is 4711.")
     alpha.get("add_memory", content="The zebra's launch code is kept in the vault.")
     alpha.get("add_document", content="# Zebra\n\nThe launch code is 4711.\n", custom_id="codes")
-    for arguments in ({}, {"session_id": "shared"}, {"scope": "user"}, {"search_mode": "hybrid"}, {"search_mode": "documents"}):
+    for arguments in (
+        {},
+        {"session_id": "shared"},
+        {"scope": "user"},
+        {"search_mode": "hybrid"},
+        {"search_mode": "documents"},
+    ):
         assert beta.recall("launch code of the zebra", **arguments) == []
     assert beta.get("search_documents", query="zebra launch code")["results"] == []
-    assert "No document here" in beta.call("search_documents", query="zebra", doc_id="codes")["content"][0]["text"]
+    assert (
+        "No document here"
+        in beta.call("search_documents", query="zebra", doc_id="codes")["content"][0]["text"]
+    )
     assert beta.get("record_turn", session_id="shared", user="A session of the same name.")["turn"] == 0
-    assert beta.get("search_memories", query="session of the same name", top_k=1, prev_turns=20, next_turns=20)["related"] == []
+    assert (
+        beta.get("search_memories", query="session of the same name", top_k=1, prev_turns=20, next_turns=20)[
+            "related"
+        ]
+        == []
+    )
     assert len(alpha.recall("launch code of the zebra", search_mode="hybrid")) == 3
-    assert len(beta.recall("launch code of the zebra", scope="*", search_mode="hybrid")) >= 3  # asked for by name
+    assert (
+        len(beta.recall("launch code of the zebra", scope="*", search_mode="hybrid")) >= 3
+    )  # asked for by name
 
 
 def repository(folder: Path) -> Path:
-    subprocess.run(["git", "init", "-q", str(folder)], check=True, env={"PATH": os.environ["PATH"], "HOME": str(folder.parent)}, timeout=20)
+    subprocess.run(
+        ["git", "init", "-q", str(folder)],
+        check=True,
+        env={"PATH": os.environ["PATH"], "HOME": str(folder.parent)},
+        timeout=20,
+    )
     return folder

@@ -75,7 +75,10 @@ def test_a_client_whose_parent_dies_leaves_no_pipe(root):
         pipe = psutil.Process(int(parent.stdout.readline()))
         until(lambda: engines(root), "an engine")
         parent.kill()
-    until(lambda: not pipe.is_running() or pipe.status() == psutil.STATUS_ZOMBIE, "the pipe ended, though its input is open")
+    until(
+        lambda: not pipe.is_running() or pipe.status() == psutil.STATUS_ZOMBIE,
+        "the pipe ended, though its input is open",
+    )
     for fd in (*ends_of_input, *ends_of_output):
         os.close(fd)
 

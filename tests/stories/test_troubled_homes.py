@@ -23,7 +23,14 @@ BALLAST = "ballast"
 
 
 def test_a_broken_spool_file_is_set_aside_with_its_reason_and_stops_nothing(user, opens):
-    envelope = {"v": 1, "id": "text-0001", "kind": "turn", "at": "2026-03-01", "scope": "user", "source": "hook:stop"}
+    envelope = {
+        "v": 1,
+        "id": "text-0001",
+        "kind": "turn",
+        "at": "2026-03-01",
+        "scope": "user",
+        "source": "hook:stop",
+    }
     broken = {
         "00000000000000000001-cut.json": b'{"v": 1, "id": "cut',
         "00000000000000000002-nul.json": bytes(4096),
@@ -59,7 +66,9 @@ def test_a_newest_manifest_without_bytes_costs_nothing_that_was_acknowledged(use
     for engine in engines(user.home.root):
         engine.kill()
     until(lambda: not engines(user.home.root), "the power went")
-    shutil.move(kept, left)  # as if it went just before the sync: the log still has the turn, the table's last version is empty
+    shutil.move(
+        kept, left
+    )  # as if it went just before the sync: the log still has the turn, the table's last version is empty
     for table in Path(user.home.data).glob("*.lance"):
         newest = min((table / "_versions").glob("*.manifest"))
         newest.write_bytes(b"")
@@ -76,7 +85,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     mount = shutil.which("mount")
     if sys.platform != "linux" or mount is None:
         pytest.skip("only Linux lets a test have a small disk of its own")
-    made = subprocess.run([mount, "-t", "tmpfs", "-o", "size=6m", "tmpfs", folder], capture_output=True, timeout=20, check=False)
+    made = subprocess.run(
+        [mount, "-t", "tmpfs", "-o", "size=6m", "tmpfs", folder], capture_output=True, timeout=20, check=False
+    )
     if made.returncode:
         pytest.skip(f"this user may not mount a small disk: {made.stderr.decode().strip()}")
     yield folder
@@ -94,11 +105,19 @@ def test_a_full_disk_refuses_writes_answers_searches_and_recovers(small_disk, op
     assert refused["isError"]
     assert "cannot be written: No space left on device. Make room" in refused["content"][0]["text"]
     answer = client.call("search_memories", query="zebra")
-    assert "Marty" in answer["content"][0]["text"] or "No space left on device" in answer["content"][0]["text"]
+    assert (
+        "Marty" in answer["content"][0]["text"] or "No space left on device" in answer["content"][0]["text"]
+    )
     (small_disk / BALLAST).unlink()
     assert client.get("add_memory", content="The lion is called Alex.")["action"] == "stored"
-    assert sorted(client.recall("what is it called?")) == ["The lion is called Alex.", "The zebra is called Marty."]
-    until(lambda: not json.loads(user.gets("status", "--json"))["engine"]["records"]["waiting_for_vector"], "all is embedded")
+    assert sorted(client.recall("what is it called?")) == [
+        "The lion is called Alex.",
+        "The zebra is called Marty.",
+    ]
+    until(
+        lambda: not json.loads(user.gets("status", "--json"))["engine"]["records"]["waiting_for_vector"],
+        "all is embedded",
+    )
     assert spool.pending(user.home) == []
     client.leave()
     until(lambda: not engines(user.home.root), "the engine ended")
@@ -138,21 +157,35 @@ def stranger() -> Iterator[tuple[User, list[str]]]:
 
 def run(prefix: list[str], user: User, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     command = [*prefix, *console_command(), *words]
-    return subprocess.run(command, env=user.env, cwd=user.project, input=stdin, capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run(
+        command,
+        env=user.env,
+        cwd=user.project,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
 
 
 def test_a_home_without_rights_is_refused_with_what_to_do_and_the_host_is_not_disturbed(stranger):
     user, prefix = stranger
-    sentence = (
-        f"The home folder {user.home.root} cannot be used: Permission denied. Set SCRUBJAY_HOME to a folder that you own on a local disk."
-    )
+    sentence = f"The home folder {user.home.root} cannot be used: Permission denied. Set SCRUBJAY_HOME to a folder that you own on a local disk."
     for words in (("status",), ("search", "zebra"), ("--in-process",)):
         done = run(prefix, user, *words)
         assert (done.returncode, done.stdout) == (1, "") and sentence in done.stderr, words
     ask = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}})
     answer = json.loads(run(prefix, user, stdin=f"{ask}\n").stdout)
     assert answer["id"] == 1 and answer["error"]["message"] == sentence
-    prompt = json.dumps({"session_id": "s", "prompt": "What is the zebra called?", "hook_event_name": "UserPromptSubmit", "cwd": "/"})
+    prompt = json.dumps(
+        {
+            "session_id": "s",
+            "prompt": "What is the zebra called?",
+            "hook_event_name": "UserPromptSubmit",
+            "cwd": "/",
+        }
+    )
     hook = run(prefix, user, "hook", "user-prompt-submit", stdin=prompt)
     assert (hook.returncode, hook.stdout.strip()) == (0, "{}")
 

@@ -23,9 +23,13 @@ def backup(place: Place, options: argparse.Namespace) -> int:
     """Have the engine copy its home into a new folder."""
     folder = _absolute(place, options.folder)
     with call_engine(place) as engine, Progress("copying") as progress:
-        made = engine.call("backup", {"path": folder}, lambda step: progress.show(step["done"], step["total"]))
+        made = engine.call(
+            "backup", {"path": folder}, lambda step: progress.show(step["done"], step["total"])
+        )
     held = f"{plural(made['turns'], 'turn')}, {plural(made['memories'], 'fact')}, {plural(made['documents'], 'document')}"
-    print(f"{held} and their index are in {folder} ({plural(made['files'], 'file')}, {size(made['bytes'])}), copied and checked.")
+    print(
+        f"{held} and their index are in {folder} ({plural(made['files'], 'file')}, {size(made['bytes'])}), copied and checked."
+    )
     return 0
 
 
@@ -37,7 +41,9 @@ def restore(place: Place, options: argparse.Namespace) -> int:
     folder = _absolute(place, options.folder)
     facts = backups.read_manifest(folder)
     if facts["schema_version"] > SCHEMA_VERSION:
-        raise InputError(f"{folder} was made by a newer Scrubjay ({facts['scrubjay']}). Upgrade Scrubjay; nothing was changed.")
+        raise InputError(
+            f"{folder} was made by a newer Scrubjay ({facts['scrubjay']}). Upgrade Scrubjay; nothing was changed."
+        )
     home = Home(os.path.realpath(place.home.root))
     with ExitStack() as stack:
         stack.enter_context(_alone(home))
@@ -73,7 +79,9 @@ def _alone(home: Home) -> FileLock:
     try:
         return take(home.engine_lock)
     except EngineError as error:
-        raise EngineError(f"An engine serves {home.root}. Close the clients, end it with `scrubjay stop`, and repeat this.") from error
+        raise EngineError(
+            f"An engine serves {home.root}. Close the clients, end it with `scrubjay stop`, and repeat this."
+        ) from error
 
 
 def _absolute(place: Place, named: str) -> str:
@@ -86,7 +94,9 @@ def _backup_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _restore_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", metavar="FOLDER", help="what `scrubjay backup` made")
-    parser.add_argument("--replace", action="store_true", help="although the home holds something; that is kept beside it")
+    parser.add_argument(
+        "--replace", action="store_true", help="although the home holds something; that is kept beside it"
+    )
 
 
 COMMANDS = (

@@ -68,7 +68,12 @@ def home(place: Place) -> Iterator[Finding]:
     yield Finding(OK, "home", f"{root} is yours, {rights}, and its filesystem has locks and hard links.")
     if free < LITTLE_SPACE:
         verdict = PROBLEM if free < NO_SPACE else NOTE
-        yield Finding(verdict, "space", f"{size(free)} are free there.", "Make room, or move the home with SCRUBJAY_HOME.")
+        yield Finding(
+            verdict,
+            "space",
+            f"{size(free)} are free there.",
+            "Make room, or move the home with SCRUBJAY_HOME.",
+        )
     else:
         yield Finding(OK, "space", f"{size(free)} are free there.")
 
@@ -77,9 +82,16 @@ def settings(place: Place) -> Iterator[Finding]:
     """config.toml, and whether it lets anything be captured."""
     found = load(place.home.config)
     if found.paused:
-        yield Finding(NOTE, "settings", "Capture is paused: hooks record nothing.", "`scrubjay resume` ends the pause.")
+        yield Finding(
+            NOTE, "settings", "Capture is paused: hooks record nothing.", "`scrubjay resume` ends the pause."
+        )
     elif found.capture == "off":
-        yield Finding(NOTE, "settings", "Capture is off: hooks record nothing.", "`scrubjay config capture all` turns it on.")
+        yield Finding(
+            NOTE,
+            "settings",
+            "Capture is off: hooks record nothing.",
+            "`scrubjay config capture all` turns it on.",
+        )
     else:
         excluded = f", {plural(len(found.excluded), 'folder')} excluded" if found.excluded else ""
         yield Finding(OK, "settings", f"capture = {found.capture}{excluded}, model = {found.model}.")
@@ -95,7 +107,9 @@ def model(place: Place) -> Iterator[Finding]:
         with suppress(FileNotFoundError):
             remembered.unlink()  # a file altered without a trace would pass by the remembered digest
     folder = find(name, remembered)
-    proof = "its weights are the published ones, bit for bit" if name == BUNDLED else f"it lies in {folder.path}"
+    proof = (
+        "its weights are the published ones, bit for bit" if name == BUNDLED else f"it lies in {folder.path}"
+    )
     yield Finding(OK, "model", f"{folder.reference} is here, and {proof}.")
 
 
@@ -106,9 +120,19 @@ def store(facts: dict[str, Any]) -> Iterator[Finding]:
         yield Finding(PROBLEM, "meaning", facts["trouble"])
     if upkeep["failures"]:
         advice = "The log names the reason; `scrubjay stop` and the next start try again."
-        yield Finding(PROBLEM, "upkeep", f"{plural(upkeep['failures'], 'compaction')} failed since the engine started.", advice)
+        yield Finding(
+            PROBLEM,
+            "upkeep",
+            f"{plural(upkeep['failures'], 'compaction')} failed since the engine started.",
+            advice,
+        )
     if upkeep["fragments"] > MANY_FRAGMENTS:
-        yield Finding(NOTE, "upkeep", f"A table is in {upkeep['fragments']:,} fragments.", "Upkeep folds them while the engine rests.")
+        yield Finding(
+            NOTE,
+            "upkeep",
+            f"A table is in {upkeep['fragments']:,} fragments.",
+            "Upkeep folds them while the engine rests.",
+        )
     if disk["bytes"] > disk["limit"]:
         says = f"The home has {size(disk['bytes'])}, more than the {size(disk['limit'])} of disk_limit_gb. Nothing is deleted for that."
         advice = "Raise it with `scrubjay config disk_limit_gb N`, or delete with `scrubjay forget --purge`."
@@ -117,7 +141,9 @@ def store(facts: dict[str, Any]) -> Iterator[Finding]:
         yield Finding(NOTE, "repair", repair)
     records = f"{plural(held['turns'], 'turn')}, {plural(held['memories'], 'fact')}, {plural(held['documents'], 'document')}"
     behind = f"{held['waiting_for_vector']:,} without a vector yet, {facts['unindexed']:,} not folded into the word index yet"
-    yield Finding(OK, "store", f"{records}; {plural(held['passages'], 'passage')} ({behind}), {size(disk['bytes'])}.")
+    yield Finding(
+        OK, "store", f"{records}; {plural(held['passages'], 'passage')} ({behind}), {size(disk['bytes'])}."
+    )
 
 
 def http(place: Place) -> Iterator[Finding]:
@@ -133,12 +159,18 @@ def http(place: Place) -> Iterator[Finding]:
         connection.request("GET", "/openapi.json")
         status = connection.getresponse().status
     except (OSError, HTTPException) as error:
-        yield Finding(PROBLEM, "http", f"{url} does not answer: {error}.", "Start `scrubjay serve --http` again.")
+        yield Finding(
+            PROBLEM, "http", f"{url} does not answer: {error}.", "Start `scrubjay serve --http` again."
+        )
         return
     finally:
         connection.close()
     keys = {HTTPStatus.OK: "any key opens", HTTPStatus.UNAUTHORIZED: "a key is needed (`scrubjay token`)"}
-    yield Finding(OK, "http", f"{url} answers, and {keys.get(HTTPStatus(status), f'says {status}')}; MCP is at {url}/mcp.")
+    yield Finding(
+        OK,
+        "http",
+        f"{url} answers, and {keys.get(HTTPStatus(status), f'says {status}')}; MCP is at {url}/mcp.",
+    )
 
 
 def waiting(place: Place) -> Iterator[Finding]:
@@ -146,8 +178,15 @@ def waiting(place: Place) -> Iterator[Finding]:
     left = inbox(place.home)
     if left.set_aside:
         where = place.home.spool_broken
-        advice = f"Look at {where}: move a file to {place.home.spool_new} to have it tried again, or delete it."
-        yield Finding(PROBLEM, "spool", f"{plural(left.set_aside, 'write')} set aside, the last: {left.reasons[-1]}", advice)
+        advice = (
+            f"Look at {where}: move a file to {place.home.spool_new} to have it tried again, or delete it."
+        )
+        yield Finding(
+            PROBLEM,
+            "spool",
+            f"{plural(left.set_aside, 'write')} set aside, the last: {left.reasons[-1]}",
+            advice,
+        )
     if left.oldest_seconds > SLOW_SPOOL_S:
         says = f"{plural(left.waiting, 'write')} waiting, the oldest for {span(left.oldest_seconds)}."
         yield Finding(PROBLEM, "spool", says, f"No engine takes them; the reason is in {place.home.log}.")
@@ -158,21 +197,30 @@ def waiting(place: Place) -> Iterator[Finding]:
 def registered(place: Place, clients: Clients) -> Iterator[Finding]:
     """Which clients know us, and what they lack."""
     for file in clients.unreadable:
-        yield Finding(NOTE, "clients", f"{file} is not JSON that can be read, so what it registers is not known.")
+        yield Finding(
+            NOTE, "clients", f"{file} is not JSON that can be read, so what it registers is not known."
+        )
     for server in clients.servers:
         yield from _server(place, server, hooked=bool(clients.hooks))
     for hooks in clients.hooks:
         yield from _hooks(hooks)
     if len(clients.hooks) > 1:
         files = " and ".join(hooks.file for hooks in clients.hooks)
-        yield Finding(NOTE, "hooks", f"The hooks are in {files}: every turn is handed in twice and stored once.")
+        yield Finding(
+            NOTE, "hooks", f"The hooks are in {files}: every turn is handed in twice and stored once."
+        )
     here = " ".join(console_command())
     if clients.hooks and not any(server.client == CLAUDE_CODE for server in clients.servers):
         advice = f"`claude mcp add --scope user scrubjay -- {here}` adds it."
-        yield Finding(NOTE, "clients", "Claude Code hands in its turns, but lacks the server to recall them.", advice)
+        yield Finding(
+            NOTE, "clients", "Claude Code hands in its turns, but lacks the server to recall them.", advice
+        )
     elif not clients.servers:
         yield Finding(
-            NOTE, "clients", "No client that is known here has the server.", f"Register the command {here}; the README shows how."
+            NOTE,
+            "clients",
+            "No client that is known here has the server.",
+            f"Register the command {here}; the README shows how.",
         )
 
 
@@ -187,23 +235,45 @@ def _server(place: Place, server: Server, *, hooked: bool) -> Iterator[Finding]:
         advice = f"Put {console_command()[0]} there: Claude Desktop searches few folders."
         yield Finding(NOTE, "clients", f"{named} starts {server.command} without its folder.", advice)
     elif server.client != CLAUDE_CODE:
-        yield Finding(OK, "clients", f"{named} has the server. Scrubjay has no hooks for it: it recalls, and records what it is told to.")
+        yield Finding(
+            OK,
+            "clients",
+            f"{named} has the server. Scrubjay has no hooks for it: it recalls, and records what it is told to.",
+        )
     elif not hooked:
         advice = "`scrubjay hooks add` lets it."
-        yield Finding(NOTE, "clients", f"{named} has the server, but lacks the hooks: its turns are not captured.", advice)
+        yield Finding(
+            NOTE,
+            "clients",
+            f"{named} has the server, but lacks the hooks: its turns are not captured.",
+            advice,
+        )
     else:
         yield Finding(OK, "clients", f"{named} has the server and the hooks.")
 
 
 def _hooks(hooks: Hooks) -> Iterator[Finding]:
-    advice = "`scrubjay hooks add` puts them right" + ("." if hooks.file.endswith("settings.json") else f" (--settings {hooks.file}).")
-    words = [[handler["command"], *handler.get("args", [])] for handlers in hooks.handlers.values() for handler in handlers]
+    advice = "`scrubjay hooks add` puts them right" + (
+        "." if hooks.file.endswith("settings.json") else f" (--settings {hooks.file})."
+    )
+    words = [
+        [handler["command"], *handler.get("args", [])]
+        for handlers in hooks.handlers.values()
+        for handler in handlers
+    ]
     gone = [word for line in words for word in line if os.path.isabs(word) and not os.path.exists(word)]
     lacking = [event for event in SCRIPTS if event not in hooks.handlers]
     if hooks.disabled:
-        yield Finding(PROBLEM, "hooks", f"disableAllHooks in {hooks.file} keeps every hook from running.", "Take it out of that file.")
+        yield Finding(
+            PROBLEM,
+            "hooks",
+            f"disableAllHooks in {hooks.file} keeps every hook from running.",
+            "Take it out of that file.",
+        )
     elif gone:
-        yield Finding(PROBLEM, "hooks", f"The hooks in {hooks.file} call {gone[0]}, which is not there.", advice)
+        yield Finding(
+            PROBLEM, "hooks", f"The hooks in {hooks.file} call {gone[0]}, which is not there.", advice
+        )
     elif lacking:
         yield Finding(PROBLEM, "hooks", f"{hooks.file} lacks the hook for {', '.join(lacking)}.", advice)
     else:

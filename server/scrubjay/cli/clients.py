@@ -50,8 +50,13 @@ def look(env: Mapping[str, str], cwd: str) -> Clients:
             if is_our_server(entry) or (name == "scrubjay" and isinstance(entry.get("command"), str)):
                 variables = entry.get("env")
                 home = variables.get("SCRUBJAY_HOME") if isinstance(variables, dict) else None
-                found.servers.append(Server(client, file, entry["command"], home if isinstance(home, str) else None))
-    for file in (settings_file(env), *(os.path.join(cwd, ".claude", name) for name in ("settings.json", "settings.local.json"))):
+                found.servers.append(
+                    Server(client, file, entry["command"], home if isinstance(home, str) else None)
+                )
+    for file in (
+        settings_file(env),
+        *(os.path.join(cwd, ".claude", name) for name in ("settings.json", "settings.local.json")),
+    ):
         settings = _object(file, found.unreadable)
         if handlers := ours(settings):
             found.hooks.append(Hooks(file, handlers, settings.get("disableAllHooks") is True))
@@ -60,7 +65,10 @@ def look(env: Mapping[str, str], cwd: str) -> Clients:
 
 def _server_files(env: Mapping[str, str], cwd: str) -> Iterator[tuple[str, str]]:
     user = os.path.expanduser("~")
-    yield CLAUDE_CODE, os.path.join(config_folder(env) if env.get("CLAUDE_CONFIG_DIR") else user, ".claude.json")
+    yield (
+        CLAUDE_CODE,
+        os.path.join(config_folder(env) if env.get("CLAUDE_CONFIG_DIR") else user, ".claude.json"),
+    )
     yield CLAUDE_CODE, os.path.join(cwd, ".mcp.json")
     yield CLAUDE_DESKTOP, os.path.join(_desktop_folder(env, user), "claude_desktop_config.json")
     yield CURSOR, os.path.join(user, ".cursor", "mcp.json")

@@ -88,7 +88,11 @@ def engine_runs(home: Home) -> bool:
 def scope_arguments(parser: argparse.ArgumentParser) -> None:
     """The two ways to look elsewhere than in the project of the working directory."""
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--scope", metavar="NAME", help="look in this scope instead of this folder's project (`scrubjay scopes`)")
+    where.add_argument(
+        "--scope",
+        metavar="NAME",
+        help="look in this scope instead of this folder's project (`scrubjay scopes`)",
+    )
     where.add_argument("--all", action="store_true", help="look in every project")
 
 

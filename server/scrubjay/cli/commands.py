@@ -10,7 +10,21 @@ import sys
 from collections.abc import Mapping
 
 from scrubjay import VERSION
-from scrubjay.cli import backup, config, demo, doctor, exchange, hooks, index, looking, running, scopes, status, tokens, writing
+from scrubjay.cli import (
+    backup,
+    config,
+    demo,
+    doctor,
+    exchange,
+    hooks,
+    index,
+    looking,
+    running,
+    scopes,
+    status,
+    tokens,
+    writing,
+)
 from scrubjay.cli.command import Command, Place
 from scrubjay.errors import ScrubjayError
 from scrubjay.home.paths import default_root
@@ -70,7 +84,9 @@ class _Parser(argparse.ArgumentParser):
             lines.append(f"{title}:")
             lines += [f"  {command.name:<14} {command.says}" for command in commands]
             lines.append("")
-        lines.append("Also: `scrubjay stdio` (the pipe, for MCP clients), `scrubjay hook NAME` (for hosts), `scrubjay --version`.")
+        lines.append(
+            "Also: `scrubjay stdio` (the pipe, for MCP clients), `scrubjay hook NAME` (for hosts), `scrubjay --version`."
+        )
         return "\n".join(lines) + "\n"
 
 

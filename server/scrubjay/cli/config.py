@@ -56,7 +56,9 @@ def typed(value: Any) -> str:
 def pause(place: Place, options: argparse.Namespace) -> int:
     """Let capture rest."""
     _change(place, "paused", "true")
-    print("Capture is paused: hooks record nothing until `scrubjay resume`. What is remembered can still be recalled.")
+    print(
+        "Capture is paused: hooks record nothing until `scrubjay resume`. What is remembered can still be recalled."
+    )
     return 0
 
 
@@ -64,9 +66,13 @@ def resume(place: Place, options: argparse.Namespace) -> int:
     """End a pause."""
     settings = _change(place, "paused", "false")
     if settings.capture == "off":
-        print("The pause is over, but hooks record nothing all the same: `scrubjay config capture all` turns capture on.")
+        print(
+            "The pause is over, but hooks record nothing all the same: `scrubjay config capture all` turns capture on."
+        )
     else:
-        print("Capture goes on: hooks record every new turn. What was said during the pause is not fetched afterwards.")
+        print(
+            "Capture goes on: hooks record every new turn. What was said during the pause is not fetched afterwards."
+        )
     return 0
 
 
@@ -75,7 +81,9 @@ def exclude(place: Place, options: argparse.Namespace) -> int:
     folder, excluded = _folder(place, options.folder), load(place.home.config).excluded
     if folder not in excluded:
         _change(place, "excluded", _listed((*excluded, folder)))
-    print(f"Sessions in {folder} are not captured any more. What was captured before stays; `scrubjay forget` hides it.")
+    print(
+        f"Sessions in {folder} are not captured any more. What was captured before stays; `scrubjay forget` hides it."
+    )
     return 0
 
 
@@ -84,7 +92,11 @@ def include(place: Place, options: argparse.Namespace) -> int:
     folder, excluded = _folder(place, options.folder), load(place.home.config).excluded
     if folder not in excluded:
         above = [one for one in excluded if folder.startswith(one.rstrip(os.sep) + os.sep)]
-        hint = f"It lies in {above[0]}, which is; include that." if above else f"Excluded are: {typed(excluded)}."
+        hint = (
+            f"It lies in {above[0]}, which is; include that."
+            if above
+            else f"Excluded are: {typed(excluded)}."
+        )
         raise InputError(f"{folder} is not excluded by itself. {hint}")
     _change(place, "excluded", _listed(tuple(one for one in excluded if one != folder)))
     print(f"Sessions in {folder} are captured again.")
@@ -101,9 +113,14 @@ def _change(place: Place, key: str, value: str) -> Settings:
         if engine is not None:
             with engine:
                 if key in engine.call("reload", {})["restart"]:
-                    print(f"The running engine keeps the old {key}; `scrubjay stop` ends it, and the next one follows.", file=sys.stderr)
+                    print(
+                        f"The running engine keeps the old {key}; `scrubjay stop` ends it, and the next one follows.",
+                        file=sys.stderr,
+                    )
     except EngineError as error:
-        print(f"scrubjay: the setting is written, but the running engine was not told: {error}", file=sys.stderr)
+        print(
+            f"scrubjay: the setting is written, but the running engine was not told: {error}", file=sys.stderr
+        )
     return settings
 
 
@@ -116,7 +133,9 @@ def _look_for(place: Place, model: str) -> None:
     except EncoderError as error:
         print(f"scrubjay: {error}", file=sys.stderr)
     else:
-        print("Memories that another model embedded are found by words alone until `scrubjay reindex` has embedded them anew.")
+        print(
+            "Memories that another model embedded are found by words alone until `scrubjay reindex` has embedded them anew."
+        )
 
 
 def _folder(place: Place, folder: str) -> str:
@@ -128,12 +147,16 @@ def _listed(folders: tuple[str, ...]) -> str:
 
 
 def _config_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("key", nargs="?", metavar="KEY", help="the setting to show or to change; all are listed without it")
+    parser.add_argument(
+        "key", nargs="?", metavar="KEY", help="the setting to show or to change; all are listed without it"
+    )
     parser.add_argument("value", nargs="*", metavar="VALUE", help="its new value")
 
 
 def _folder_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", nargs="?", default=".", metavar="FOLDER", help="the folder, with all below it (this one)")
+    parser.add_argument(
+        "folder", nargs="?", default=".", metavar="FOLDER", help="the folder, with all below it (this one)"
+    )
 
 
 COMMANDS = (

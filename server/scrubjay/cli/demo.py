@@ -37,7 +37,11 @@ def demo(place: Place, options: argparse.Namespace) -> int:
     os.makedirs(os.path.join(project, ".git"))
     with open(os.path.join(project, ".git", "HEAD"), "w", encoding="ascii") as head:
         head.write("ref: refs/heads/main\n")  # all it takes to be a project: git itself is not needed
-    env = {name: value for name, value in place.env.items() if not name.startswith(("SCRUBJAY_", "CLAUDE_", "CURSOR_"))}
+    env = {
+        name: value
+        for name, value in place.env.items()
+        if not name.startswith(("SCRUBJAY_", "CLAUDE_", "CURSOR_"))
+    }
     env |= {"SCRUBJAY_HOME": home, "CLAUDE_PROJECT_DIR": project}
     print(f"A home of its own for this demo: {home}\n")
     keep = options.keep
@@ -51,23 +55,41 @@ def demo(place: Place, options: argparse.Namespace) -> int:
     finally:
         _end(Place(env, project, home, place.pid), None if keep else folder)
     if keep:
-        print(f"The engine has ended; the demo's home stays. Look at it: SCRUBJAY_HOME={home} scrubjay list --all")
+        print(
+            f"The engine has ended; the demo's home stays. Look at it: SCRUBJAY_HOME={home} scrubjay list --all"
+        )
     else:
-        print(f"The engine has ended and the demo's home is deleted; all of it took {time.perf_counter() - started:.1f} s.")
-    print("To have this in your own sessions: `scrubjay hooks add`, then register the server with your client (see the README).")
+        print(
+            f"The engine has ended and the demo's home is deleted; all of it took {time.perf_counter() - started:.1f} s."
+        )
+    print(
+        "To have this in your own sessions: `scrubjay hooks add`, then register the server with your client (see the README)."
+    )
     return 0 if found == len(QUESTIONS) else 1
 
 
 def _record(env: Mapping[str, str], project: str) -> None:
     """The session, turn by turn, each hook a process of its own that reads its event from standard input."""
     session = str(uuid.uuid4())
-    print(f"1. A session about a gallery is said to the hooks, {len(TURNS)} turns, just as Claude Code does it.")
+    print(
+        f"1. A session about a gallery is said to the hooks, {len(TURNS)} turns, just as Claude Code does it."
+    )
     prompts, stops = [], []
     for user, assistant in TURNS:
         event = {"session_id": session, "prompt_id": str(uuid.uuid4()), "cwd": project}
         prompts.append(_hook("UserPromptSubmit", {**event, "prompt": user}, env, project))
-        stops.append(_hook("Stop", {**event, "last_assistant_message": assistant, "stop_hook_active": False}, env, project))
-    took = [f"{name} {statistics.median(times) * 1000:.0f} ms" for name, times in (("UserPromptSubmit", prompts), ("Stop", stops))]
+        stops.append(
+            _hook(
+                "Stop",
+                {**event, "last_assistant_message": assistant, "stop_hook_active": False},
+                env,
+                project,
+            )
+        )
+    took = [
+        f"{name} {statistics.median(times) * 1000:.0f} ms"
+        for name, times in (("UserPromptSubmit", prompts), ("Stop", stops))
+    ]
     print(f"   A whole hook process took, in the middle: {', '.join(took)}.")
 
 
@@ -78,7 +100,9 @@ def _hook(event: str, payload: dict[str, Any], env: Mapping[str, str], cwd: str)
     done = subprocess.run(hook_command(event), input=told, env=env, cwd=cwd, capture_output=True, check=False)
     took = time.perf_counter() - started
     if done.returncode or done.stdout.strip() != b"{}":
-        raise EngineError(f"The hook for {event} ended with {done.returncode} and said {done.stdout[:200]!r}. Install scrubjay again.")
+        raise EngineError(
+            f"The hook for {event} ended with {done.returncode} and said {done.stdout[:200]!r}. Install scrubjay again."
+        )
     return took
 
 
@@ -90,12 +114,18 @@ def _recall(env: Mapping[str, str], project: str) -> int:
     with StdioServer(command, env, project) as server:
         server.initialize("scrubjay-demo", "1")
         tools = server.request("tools/list", {})["tools"]
-        print(f"   initialize and tools/list ({len(tools)} tools) were answered after {_ms(started)}; the engine had to start.\n")
+        print(
+            f"   initialize and tools/list ({len(tools)} tools) were answered after {_ms(started)}; the engine had to start.\n"
+        )
         print("3. It asks three questions, each for the best turn and its two neighbours.\n")
         for question in QUESTIONS:
             asked = time.perf_counter()
-            answer = server.call("search_memories", {"query": question, "top_k": 1, "prev_turns": 1, "next_turns": 1})
-            first = " (the engine was still loading its model and its store)" if question is QUESTIONS[0] else ""
+            answer = server.call(
+                "search_memories", {"query": question, "top_k": 1, "prev_turns": 1, "next_turns": 1}
+            )
+            first = (
+                " (the engine was still loading its model and its store)" if question is QUESTIONS[0] else ""
+            )
             print(f'   "{question}"   {_ms(asked)}{first}')
             _show(answer)
             found += bool(answer["results"])
@@ -111,7 +141,16 @@ def _show(answer: dict[str, Any]) -> None:
         mark = f"{'> ' if turn['id'] in hits else '  '}turn {turn['turn']}  "
         most = HIT_LINES if turn["id"] in hits else NEIGHBOUR_LINES
         text = turn["memory"].replace("\n\nassistant: ", " -- ").removeprefix("user: ")
-        print(textwrap.fill(text, WIDTH, initial_indent=f"   {mark}", subsequent_indent=" " * 13, max_lines=most, placeholder=" ..."))
+        print(
+            textwrap.fill(
+                text,
+                WIDTH,
+                initial_indent=f"   {mark}",
+                subsequent_indent=" " * 13,
+                max_lines=most,
+                placeholder=" ...",
+            )
+        )
     print()
 
 
@@ -131,10 +170,17 @@ def _ms(since: float) -> str:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--keep", action="store_true", help="leave the demo's home, to look at it with the other commands")
+    parser.add_argument(
+        "--keep", action="store_true", help="leave the demo's home, to look at it with the other commands"
+    )
 
 
-DEMO = Command("demo", "See it work: a recorded session, three questions, their answers. Touches nothing of yours.", demo, _arguments)
+DEMO = Command(
+    "demo",
+    "See it work: a recorded session, three questions, their answers. Touches nothing of yours.",
+    demo,
+    _arguments,
+)
 
 
 TURNS: tuple[tuple[str, str], ...] = (
@@ -188,7 +234,9 @@ class StdioServer:
     """A running server; use it as a context manager, which ends it as a host does, by closing its standard input."""
 
     def __init__(self, command: list[str], env: Mapping[str, str], cwd: str) -> None:
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(env), cwd=cwd)
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(env), cwd=cwd
+        )
         self._ids = itertools.count(1)
 
     def __enter__(self) -> StdioServer:
@@ -207,7 +255,9 @@ class StdioServer:
     def initialize(self, name: str, version: str) -> dict[str, Any]:
         """Introduce the client `name`; what the server says of itself."""
         client = {"name": name, "version": version}
-        answer = self.request("initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client})
+        answer = self.request(
+            "initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client}
+        )
         self._send({"method": "notifications/initialized"})
         return answer
 

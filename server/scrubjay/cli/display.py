@@ -93,7 +93,9 @@ class Progress:
         """Say that `done` of `total` are done."""
         if self._bar:
             filled = WIDTH * done // max(total, 1)
-            self._stream.write(f"\r{self._label} [{'#' * filled}{'.' * (WIDTH - filled)}] {done:,} of {total:,}")
+            self._stream.write(
+                f"\r{self._label} [{'#' * filled}{'.' * (WIDTH - filled)}] {done:,} of {total:,}"
+            )
         elif time.monotonic() - self._last >= PLAIN_SECONDS:
             self._last = time.monotonic()
             self._stream.write(f"{self._label}: {done:,} of {total:,}\n")

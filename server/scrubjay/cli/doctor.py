@@ -15,7 +15,20 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from scrubjay.cli.checks import NOTE, OK, PROBLEM, Finding, home, http, installation, model, registered, settings, store, waiting
+from scrubjay.cli.checks import (
+    NOTE,
+    OK,
+    PROBLEM,
+    Finding,
+    home,
+    http,
+    installation,
+    model,
+    registered,
+    settings,
+    store,
+    waiting,
+)
 from scrubjay.cli.clients import Clients, look
 from scrubjay.cli.command import Command, Place, call_engine
 from scrubjay.cli.installation import hook_command
@@ -39,7 +52,11 @@ def doctor(place: Place, options: argparse.Namespace) -> int:
         findings.append(finding)
     problems = sum(finding.verdict == PROBLEM for finding in findings)
     print()
-    print("Everything works." if not problems else f"{problems} of {len(findings)} findings need you; each says what to do.")
+    print(
+        "Everything works."
+        if not problems
+        else f"{problems} of {len(findings)} findings need you; each says what to do."
+    )
     return 1 if problems else 0
 
 
@@ -75,7 +92,9 @@ def _with_engine(place: Place, clients: Clients) -> Iterator[Finding]:
     yield from guarded("round trip", lambda place: round_trip(place, clients), place)
 
 
-DOCTOR = Command("doctor", "Check everything, from the installation to a turn's whole way, and say what to do.", doctor)
+DOCTOR = Command(
+    "doctor", "Check everything, from the installation to a turn's whole way, and say what to do.", doctor
+)
 
 
 SCOPE = "scrubjay-doctor"
@@ -93,7 +112,12 @@ def round_trip(place: Place, clients: Clients) -> Iterator[Finding]:
         yield Finding(NOTE, "round trip", "Not made, because capture is switched off.")
         return
     if any(capture.is_excluded(policy, os.path.realpath(folder)) for folder in (place.cwd, place.root)):
-        yield Finding(NOTE, "round trip", "Not made here, because this folder is excluded.", "Run the doctor in another folder.")
+        yield Finding(
+            NOTE,
+            "round trip",
+            "Not made here, because this folder is excluded.",
+            "Run the doctor in another folder.",
+        )
         return
     session = f"doctor-{secrets.token_hex(6)}"
     question = f"Which port did we choose for the health check of {session}?"
@@ -101,8 +125,18 @@ def round_trip(place: Place, clients: Clients) -> Iterator[Finding]:
     answer += " This sentence makes the answer long enough." * (policy.min_length // 40)
     try:
         took = [
-            _hook(place, clients, "UserPromptSubmit", {"session_id": session, "prompt_id": session, "prompt": question}),
-            _hook(place, clients, "Stop", {"session_id": session, "prompt_id": session, "last_assistant_message": answer}),
+            _hook(
+                place,
+                clients,
+                "UserPromptSubmit",
+                {"session_id": session, "prompt_id": session, "prompt": question},
+            ),
+            _hook(
+                place,
+                clients,
+                "Stop",
+                {"session_id": session, "prompt_id": session, "last_assistant_message": answer},
+            ),
         ]
         yield _recalled(place, session, question, took)
     finally:
@@ -118,7 +152,12 @@ def _recalled(place: Place, session: str, question: str, took: list[float]) -> F
             engine.call("forget", {"id": hit["id"], "reason": "said by scrubjay doctor"})
     if not hits:
         advice = f"The reason may be in {os.path.join(place.home.log, 'hooks.log')}."
-        return Finding(PROBLEM, "round trip", "A turn was handed to the hooks, and the engine does not recall it.", advice)
+        return Finding(
+            PROBLEM,
+            "round trip",
+            "A turn was handed to the hooks, and the engine does not recall it.",
+            advice,
+        )
     hooks = " and ".join(f"{seconds * 1000:.0f}" for seconds in took)
     says = f"A turn went through both hooks ({hooks} ms) and was recalled ({waited * 1000:.0f} ms); it is forgotten again."
     return Finding(OK, "round trip", says)
@@ -127,18 +166,34 @@ def _recalled(place: Place, session: str, question: str, took: list[float]) -> F
 def _hook(place: Place, clients: Clients, event: str, payload: dict[str, Any]) -> float:
     """Run a hook on an event; the seconds it took."""
     command = _registered(clients, event) or hook_command(event)
-    env = {name: value for name, value in place.env.items() if name not in ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR")}
+    env = {
+        name: value
+        for name, value in place.env.items()
+        if name not in ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR")
+    }
     env |= {"SCRUBJAY_HOME": place.root, "SCRUBJAY_SCOPE": SCOPE}
     told = json.dumps({**payload, "hook_event_name": event, "cwd": place.cwd}).encode()
     started = time.perf_counter()
     try:
-        done = subprocess.run(command, input=told, env=env, cwd=place.cwd, capture_output=True, timeout=HOOK_SECONDS, check=False)
+        done = subprocess.run(
+            command,
+            input=told,
+            env=env,
+            cwd=place.cwd,
+            capture_output=True,
+            timeout=HOOK_SECONDS,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         reason = error.strerror if isinstance(error, OSError) else f"no answer within {HOOK_SECONDS:g} s"
-        raise EngineError(f"The hook for {event} cannot be run: {' '.join(command)}: {reason}. `scrubjay hooks add` renews it.") from error
+        raise EngineError(
+            f"The hook for {event} cannot be run: {' '.join(command)}: {reason}. `scrubjay hooks add` renews it."
+        ) from error
     if done.returncode != 0 or not done.stdout.strip().startswith(b"{"):
         said = (done.stderr or done.stdout).decode(errors="replace").strip()[-200:]
-        raise EngineError(f"The hook for {event} ended with {done.returncode} and said {said!r}. Install scrubjay again.")
+        raise EngineError(
+            f"The hook for {event} ended with {done.returncode} and said {said!r}. Install scrubjay again."
+        )
     return time.perf_counter() - started
 
 

@@ -72,7 +72,9 @@ def _tell_imported(done: dict[str, Any]) -> int:
         )
     if not done["different"]:
         return 0
-    print(f"{plural(done['different'], 'record')} not imported, because here they have other contents; what is here stays as it is:")
+    print(
+        f"{plural(done['different'], 'record')} not imported, because here they have other contents; what is here stays as it is:"
+    )
     for each in done.get("differing", [])[:SHOWN]:
         print(f"  {each['id']}: {', '.join(each['fields'])}")
     if done["different"] > SHOWN:
@@ -96,8 +98,12 @@ def _absolute(place: Place, named: str) -> str:
 
 
 def _export_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="where to; - or nothing is standard output")
-    parser.add_argument("--scope", metavar="NAME", help="only this scope instead of everything (`scrubjay scopes`)")
+    parser.add_argument(
+        "file", nargs="?", default="-", metavar="FILE", help="where to; - or nothing is standard output"
+    )
+    parser.add_argument(
+        "--scope", metavar="NAME", help="only this scope instead of everything (`scrubjay scopes`)"
+    )
 
 
 def _import_arguments(parser: argparse.ArgumentParser) -> None:
@@ -105,6 +111,11 @@ def _import_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 COMMANDS = (
-    Command("export", "Write everything recorded as lines of JSON, for another machine or another tool.", export, _export_arguments),
+    Command(
+        "export",
+        "Write everything recorded as lines of JSON, for another machine or another tool.",
+        export,
+        _export_arguments,
+    ),
     Command("import", "Take in an export; what is here already stays as it is.", import_, _import_arguments),
 )

@@ -23,15 +23,23 @@ def hooks(place: Place, options: argparse.Namespace) -> int:
     if options.action == "show":
         print(json.dumps({"hooks": {event: [entry] for event, entry in hook_entries().items()}}, indent=2))
         return 0
-    path = os.path.abspath(os.path.join(place.cwd, os.path.expanduser(options.settings or settings_file(place.env))))
+    path = os.path.abspath(
+        os.path.join(place.cwd, os.path.expanduser(options.settings or settings_file(place.env)))
+    )
     if options.action == "remove":
         done = remove(place.home, path)
-        print(f"The hooks are out of {path}." if done else f"There are no hooks of Scrubjay in {path}; it was not touched.")
+        print(
+            f"The hooks are out of {path}."
+            if done
+            else f"There are no hooks of Scrubjay in {path}; it was not touched."
+        )
         return 0
     if not add(place.home, path):
         print(f"The hooks are in {path} already.")
         return 0
-    print(f"The hooks are in {path}. Claude Code captures every turn from its next session on; `scrubjay hooks remove` undoes this.")
+    print(
+        f"The hooks are in {path}. Claude Code captures every turn from its next session on; `scrubjay hooks remove` undoes this."
+    )
     if place.env.get("SCRUBJAY_HOME"):
         print(
             f'SCRUBJAY_HOME is set here. Let the host know it too, or its hooks write elsewhere: "env": {{"SCRUBJAY_HOME": '
@@ -52,11 +60,26 @@ def settings_file(env: Mapping[str, str]) -> str:
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     actions = ["show", "add", "remove"]
-    parser.add_argument("action", choices=actions, help="show: print the JSON for doing it by hand; add, remove: change the file")
-    parser.add_argument("--settings", metavar="FILE", help="another file than settings.json in ~/.claude (or CLAUDE_CONFIG_DIR)")
+    parser.add_argument(
+        "action",
+        choices=actions,
+        help="show: print the JSON for doing it by hand; add, remove: change the file",
+    )
+    parser.add_argument(
+        "--settings",
+        metavar="FILE",
+        help="another file than settings.json in ~/.claude (or CLAUDE_CONFIG_DIR)",
+    )
 
 
-COMMANDS = (Command("hooks", "Let Claude Code hand in every turn: add its hooks, show them, or remove them.", hooks, _arguments),)
+COMMANDS = (
+    Command(
+        "hooks",
+        "Let Claude Code hand in every turn: add its hooks, show them, or remove them.",
+        hooks,
+        _arguments,
+    ),
+)
 
 
 def add(home: Home, path: str) -> bool:
@@ -78,7 +101,11 @@ def add(home: Home, path: str) -> bool:
         events.setdefault(event, []).append(entry)
     after = _dumped(settings, like=before)
     # The note first: should we die between the two, a digest that fits nothing only costs the byte identity.
-    _note(home, path, {"before": None if before is None else base64.b64encode(before).decode(), "after": _digest(after)})
+    _note(
+        home,
+        path,
+        {"before": None if before is None else base64.b64encode(before).decode(), "after": _digest(after)},
+    )
     _replace(path, after, expected=now)
     return True
 
@@ -170,8 +197,12 @@ def _dumped(settings: dict[str, Any], like: bytes | None) -> bytes:
     text = "{}\n" if like is None else like.decode("utf-8-sig")
     indent = re.search(r"\n([ \t]+)\S", text)
     compact = like is not None and "\n" not in text.strip() and text.strip() != "{}"
-    escaped = text.isascii() or re.search(r"\\u[dD][89a-fA-F]", text)  # half a surrogate pair can only be escaped
-    out = json.dumps(settings, indent=None if compact else indent[1] if indent else 2, ensure_ascii=bool(escaped))
+    escaped = text.isascii() or re.search(
+        r"\\u[dD][89a-fA-F]", text
+    )  # half a surrogate pair can only be escaped
+    out = json.dumps(
+        settings, indent=None if compact else indent[1] if indent else 2, ensure_ascii=bool(escaped)
+    )
     out = out.replace("\n", "\r\n" if "\r\n" in text else "\n") + text[len(text.rstrip()) :]
     return (b"\xef\xbb\xbf" if like and like.startswith(b"\xef\xbb\xbf") else b"") + out.encode()
 
@@ -186,7 +217,9 @@ def _read(path: str) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise HomeError(f"{path} cannot be read: {error.strerror}. Name another file with --settings.") from error
+        raise HomeError(
+            f"{path} cannot be read: {error.strerror}. Name another file with --settings."
+        ) from error
 
 
 def _replace(path: str, content: bytes | None, *, expected: bytes | None) -> None:
@@ -211,7 +244,9 @@ def _replace(path: str, content: bytes | None, *, expected: bytes | None) -> Non
             if os.path.exists(draft):
                 os.unlink(draft)
     except OSError as error:
-        raise HomeError(f"{path} cannot be written: {error.strerror}. It was not touched; name another file with --settings.") from error
+        raise HomeError(
+            f"{path} cannot be written: {error.strerror}. It was not touched; name another file with --settings."
+        ) from error
 
 
 def _notes(home: Home) -> dict[str, Any]:

@@ -38,7 +38,11 @@ def inbox(home: Home) -> Inbox:
         set_aside=len(aside),
         turns_set_aside=sum(map(_from_hook, aside)),
         reasons=[_reason(path) for path in aside[-REASONS:]],
-        unanswered=sum(_unanswered(session.path) for session in os.scandir(home.prompts) if session.is_dir(follow_symlinks=False)),
+        unanswered=sum(
+            _unanswered(session.path)
+            for session in os.scandir(home.prompts)
+            if session.is_dir(follow_symlinks=False)
+        ),
     )
 
 

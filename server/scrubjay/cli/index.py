@@ -42,7 +42,9 @@ def index(place: Place, options: argparse.Namespace) -> int:
 
 def _index(engine: EngineClient, paths: Sequence[str], again: bool) -> dict[str, Any]:
     with Progress("indexing") as progress:
-        return engine.call("index", {"paths": list(paths), "again": again}, lambda at: progress.show(at["done"], at["total"]))
+        return engine.call(
+            "index", {"paths": list(paths), "again": again}, lambda at: progress.show(at["done"], at["total"])
+        )
 
 
 def _tell(done: dict[str, Any], *, quiet: bool = False) -> None:
@@ -52,11 +54,16 @@ def _tell(done: dict[str, Any], *, quiet: bool = False) -> None:
     if quiet and not any(counts.values()) and not failed:
         return
     said = [f"{count:,} {name}" for name, count in counts.items() if count]
-    print(f"{', '.join(said) or 'Nothing new'}; {plural(done['unchanged'], 'document')} unchanged.", flush=True)
+    print(
+        f"{', '.join(said) or 'Nothing new'}; {plural(done['unchanged'], 'document')} unchanged.", flush=True
+    )
     for each in failed[:SHOWN]:
         print(f"not read: {each['reason']}", file=sys.stderr)
     if len(failed) > SHOWN:
-        print(f"{len(failed) - SHOWN:,} more could not be read; `scrubjay documents --failed` lists them.", file=sys.stderr)
+        print(
+            f"{len(failed) - SHOWN:,} more could not be read; `scrubjay documents --failed` lists them.",
+            file=sys.stderr,
+        )
 
 
 def _from_standard_input(place: Place, options: argparse.Namespace) -> int:
@@ -68,11 +75,18 @@ def _from_standard_input(place: Place, options: argparse.Namespace) -> int:
     from scrubjay.reading import read
 
     found = read(data, options.title or "standard input")
-    text = {"content": found.text, "type": found.kind, "title": options.title or found.title, "metadata": found.metadata}
+    text = {
+        "content": found.text,
+        "type": found.kind,
+        "title": options.title or found.title,
+        "metadata": found.metadata,
+    }
     if options.title:
         text["custom_id"] = f"stdin:{options.title}"[:200]  # the same title again replaces it
     with call_engine(place, scope=options.scope) as engine:
-        added = engine.call("add_document", {name: value for name, value in text.items() if value is not None})
+        added = engine.call(
+            "add_document", {name: value for name, value in text.items() if value is not None}
+        )
     print(f"Document {added['id']}: {plural(added['chunks'], 'chunk')}.")
     return 0
 
@@ -88,7 +102,11 @@ def _absolute(place: Place, named: Sequence[str]) -> list[str]:
         if name == "-":
             raise InputError("`-` (standard input) cannot be mixed with paths; index it by itself.")
         path = os.path.normpath(os.path.join(place.cwd, os.path.expanduser(name)))
-        matches = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) and not os.path.lexists(path) else [path]
+        matches = (
+            sorted(glob.glob(path, recursive=True))
+            if glob.has_magic(path) and not os.path.lexists(path)
+            else [path]
+        )
         if not matches:
             raise InputError(f"{name!r} matches no file.")
         found += matches
@@ -99,14 +117,20 @@ def documents(place: Place, options: argparse.Namespace) -> int:
     """One line per document, the latest first."""
     with call_engine(place) as engine:
         scope = chosen_scope(options) or engine.call("status", {})["scope"]
-        listed = engine.call("documents", {"last": 100_000 if options.failed else options.last, "scope": scope})
+        listed = engine.call(
+            "documents", {"last": 100_000 if options.failed else options.last, "scope": scope}
+        )
     if options.failed:
         listed = [each for each in listed if each["status"] == "failed"]
     if options.json:
         print(json.dumps(listed, indent=1, ensure_ascii=False))
         return 0
     if not listed:
-        print("No document failed." if options.failed else "There are no documents here yet. `scrubjay index PATH` adds some.")
+        print(
+            "No document failed."
+            if options.failed
+            else "There are no documents here yet. `scrubjay index PATH` adds some."
+        )
     for each in listed:
         print(_row(each))
     return 0
@@ -121,29 +145,47 @@ def _row(each: dict[str, Any]) -> str:
 
 def _index_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "paths", nargs="+", metavar="PATH", help="a file, a folder, a pattern such as 'docs/**/*.md', or - for standard input"
+        "paths",
+        nargs="+",
+        metavar="PATH",
+        help="a file, a folder, a pattern such as 'docs/**/*.md', or - for standard input",
     )
     parser.add_argument("--watch", action="store_true", help="go on, and follow every change until Ctrl-C")
-    parser.add_argument("--again", action="store_true", help="read every file anew, also those that did not change")
-    parser.add_argument("--title", metavar="TITLE", help="the title of what comes from standard input; the same title replaces it")
+    parser.add_argument(
+        "--again", action="store_true", help="read every file anew, also those that did not change"
+    )
+    parser.add_argument(
+        "--title",
+        metavar="TITLE",
+        help="the title of what comes from standard input; the same title replaces it",
+    )
     parser.add_argument("--scope", metavar="NAME", help="add to this scope instead of this folder's project")
 
 
 def _documents_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--last", type=int, default=20, metavar="N", help="how many (20)")
-    parser.add_argument("--failed", action="store_true", help="only those that could not be read, with the reason")
+    parser.add_argument(
+        "--failed", action="store_true", help="only those that could not be read, with the reason"
+    )
     scope_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print what the engine answers, as JSON")
 
 
 COMMANDS = (
-    Command("index", "Make files, folders or standard input searchable, and keep them up to date.", index, _index_arguments),
+    Command(
+        "index",
+        "Make files, folders or standard input searchable, and keep them up to date.",
+        index,
+        _index_arguments,
+    ),
     Command("documents", "List documents and how far each is.", documents, _documents_arguments),
 )
 
 
 LISTENS_MS = 500  # after which the first word comes, and how long Ctrl-C waits at most
-QUIET_MS = 400  # after the last change of a burst: an editor writes a file in several steps, git hundreds at once
+QUIET_MS = (
+    400  # after the last change of a burst: an editor writes a file in several steps, git hundreds at once
+)
 
 
 def changes(paths: Sequence[str]) -> Iterator[None]:
@@ -151,7 +193,12 @@ def changes(paths: Sequence[str]) -> Iterator[None]:
     folders = {path if os.path.isdir(path) else os.path.dirname(path) for path in paths}
     listens = False
     heard = watch(
-        *folders, watch_filter=DefaultFilter(), step=QUIET_MS, debounce=10 * QUIET_MS, rust_timeout=LISTENS_MS, yield_on_timeout=True
+        *folders,
+        watch_filter=DefaultFilter(),
+        step=QUIET_MS,
+        debounce=10 * QUIET_MS,
+        rust_timeout=LISTENS_MS,
+        yield_on_timeout=True,
     )
     for changed in heard:
         if changed or not listens:

@@ -12,7 +12,11 @@ from typing import Any
 
 from scrubjay.errors import HomeError
 
-SCRIPTS = {"SessionStart": "session_start.py", "UserPromptSubmit": "user_prompt_submit.py", "Stop": "stop.py"}  # event -> its script
+SCRIPTS = {
+    "SessionStart": "session_start.py",
+    "UserPromptSubmit": "user_prompt_submit.py",
+    "Stop": "stop.py",
+}  # event -> its script
 TIMEOUT = 10  # seconds; the scripts give up by themselves long before
 
 
@@ -50,13 +54,19 @@ def hook_entries() -> dict[str, dict[str, Any]]:
     entries = {}
     for event in SCRIPTS:
         command, *arguments = hook_command(event)
-        entries[event] = {"hooks": [{"type": "command", "command": command, "args": arguments, "timeout": TIMEOUT}]}
+        entries[event] = {
+            "hooks": [{"type": "command", "command": command, "args": arguments, "timeout": TIMEOUT}]
+        }
     return entries
 
 
 def is_our_hook(handler: Any) -> bool:
     """Whether a host's handler is ours, of this or of another installation: the console command's, or one of our scripts."""
-    if not isinstance(handler, dict) or handler.get("type", "command") != "command" or not isinstance(handler.get("command"), str):
+    if (
+        not isinstance(handler, dict)
+        or handler.get("type", "command") != "command"
+        or not isinstance(handler.get("command"), str)
+    ):
         return False
     arguments = _texts(handler.get("args"))
     if _base(handler["command"]) == "scrubjay" and arguments[:1] == ["hook"]:
@@ -68,7 +78,9 @@ def is_our_server(server: Any) -> bool:
     """Whether an entry of a client's `mcpServers` starts scrubjay, directly or through a runner such as uvx."""
     if not isinstance(server, dict) or not isinstance(server.get("command"), str):
         return False
-    named = (one for one in _texts(server.get("args")) if one.partition("@")[0].partition("==")[0] == "scrubjay")
+    named = (
+        one for one in _texts(server.get("args")) if one.partition("@")[0].partition("==")[0] == "scrubjay"
+    )
     return _base(server["command"]) == "scrubjay" or any(named)
 
 

@@ -28,7 +28,10 @@ def list_last(place: Place, options: argparse.Namespace) -> int:
         return 0
     if not hits:
         where = "anywhere" if scope == "*" else f"in {scope}"
-        print(f"Nothing is recorded {where} yet." + ("" if scope == "*" else " `scrubjay list --all` looks in every project."))
+        print(
+            f"Nothing is recorded {where} yet."
+            + ("" if scope == "*" else " `scrubjay list --all` looks in every project.")
+        )
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
     for hit in hits:
         print(_row(hit, width))
@@ -36,7 +39,13 @@ def list_last(place: Place, options: argparse.Namespace) -> int:
 
 
 def _row(hit: dict[str, Any], width: int) -> str:
-    turn = "document" if hit["src"] == "chunk" else "fact" if hit["src"] == "memory" else f"{hit['session_id'][:12]}/{hit['turn']}"
+    turn = (
+        "document"
+        if hit["src"] == "chunk"
+        else "fact"
+        if hit["src"] == "memory"
+        else f"{hit['session_id'][:12]}/{hit['turn']}"
+    )
     head = f"{local(hit['date']):%Y-%m-%d %H:%M}  {turn:<16}  {project(hit['scope'])[:16]:<16}  "
     room = max(width - len(head) - len(hit["id"]) - 2, 20)
     text = hit.get("title") or hit.get("memory") or hit.get("chunk") or ""
@@ -71,7 +80,10 @@ def search(place: Place, options: argparse.Namespace) -> int:
         "include_turns": False if options.facts else None,
         "search_mode": options.mode,
         "as_of": options.as_of,
-        "include": {name: True for name in ("explain", "related_memories", "forgotten") if getattr(options, name)} or None,
+        "include": {
+            name: True for name in ("explain", "related_memories", "forgotten") if getattr(options, name)
+        }
+        or None,
     }
     with call_engine(place) as engine:
         found = engine.call("search", {name: value for name, value in asked.items() if value is not None})
@@ -95,9 +107,13 @@ def profile(place: Place, options: argparse.Namespace) -> int:
     width = min(shutil.get_terminal_size().columns, 110) if sys.stdout.isatty() else PIPED_WIDTH
     for title, hits in (("Lasting", known["static"]), ("Recent", known["recent"])):
         for at, hit in enumerate(hits):
-            print(f"{title + ':' if at == 0 else '':<9}{local(hit['date']):%Y-%m-%d}  {first_line(hit['memory'], width - 21)}")
+            print(
+                f"{title + ':' if at == 0 else '':<9}{local(hit['date']):%Y-%m-%d}  {first_line(hit['memory'], width - 21)}"
+            )
     shown = len(known["static"]) + len(known["recent"])
-    print(f"{shown} of {known['total']} facts known in {project(known['scope'])}, about {plural(known['spent'], 'token')}.")
+    print(
+        f"{shown} of {known['total']} facts known in {project(known['scope'])}, about {plural(known['spent'], 'token')}."
+    )
     return 0
 
 
@@ -120,19 +136,48 @@ def _list_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _search_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="+", metavar="QUERY", help="what to recall, in plain words")
-    parser.add_argument("--top", type=int, metavar="N", help="this many hits, instead of as many as fit the budget")
-    parser.add_argument("--tokens", type=int, metavar="N", help="budget for what comes back (1500 without --top, --prev, --next)")
+    parser.add_argument(
+        "--top", type=int, metavar="N", help="this many hits, instead of as many as fit the budget"
+    )
+    parser.add_argument(
+        "--tokens",
+        type=int,
+        metavar="N",
+        help="budget for what comes back (1500 without --top, --prev, --next)",
+    )
     parser.add_argument("--prev", type=int, metavar="N", help="bring along N turns before each hit")
     parser.add_argument("--next", type=int, metavar="N", help="bring along N turns after each hit")
     parser.add_argument("--since", metavar="DATE", help="only from this date or time on, such as 2026-03-01")
     parser.add_argument("--until", metavar="DATE", help="only before this date or time")
-    parser.add_argument("--tag", action="append", metavar="TAG", help="only what has this tag; may be repeated, all are needed")
+    parser.add_argument(
+        "--tag",
+        action="append",
+        metavar="TAG",
+        help="only what has this tag; may be repeated, all are needed",
+    )
     parser.add_argument("--facts", action="store_true", help="only facts that were added, no recorded turns")
-    parser.add_argument("--mode", choices=["memories", "hybrid", "documents"], help="facts and turns (so without it), all, or documents")
-    parser.add_argument("--as-of", metavar="DATE", help="what was known at this date or time: the versions of then, nothing newer")
-    parser.add_argument("--history", dest="related_memories", action="store_true", help="show with each fact its older and newer versions")
+    parser.add_argument(
+        "--mode",
+        choices=["memories", "hybrid", "documents"],
+        help="facts and turns (so without it), all, or documents",
+    )
+    parser.add_argument(
+        "--as-of",
+        metavar="DATE",
+        help="what was known at this date or time: the versions of then, nothing newer",
+    )
+    parser.add_argument(
+        "--history",
+        dest="related_memories",
+        action="store_true",
+        help="show with each fact its older and newer versions",
+    )
     parser.add_argument("--forgotten", action="store_true", help="also what was forgotten or has expired")
-    parser.add_argument("--explain", action="store_true", help="say of each hit how it was found and what its score is made of")
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="say of each hit how it was found and what its score is made of",
+    )
     scope_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print what the engine answers, as JSON")
 
@@ -140,7 +185,9 @@ def _search_arguments(parser: argparse.ArgumentParser) -> None:
 COMMANDS = (
     Command("search", "Recall what earlier sessions said about something.", search, _search_arguments),
     Command("list", "Show what was recorded last, newest first.", list_last, _list_arguments),
-    Command("show", "Show one turn, fact or document in full, with its dates and versions.", show, _show_arguments),
+    Command(
+        "show", "Show one turn, fact or document in full, with its dates and versions.", show, _show_arguments
+    ),
     Command("profile", "Show the lasting and the newest facts of this project.", profile, _profile_arguments),
 )
 
@@ -158,7 +205,19 @@ _DATES = {
 }
 _TEXTS = ("user", "assistant", "text", "content", "summary")
 _LISTS = ("tags", "tools", "files")
-_PLAIN = ("title", "type", "path", "custom_id", "status", "error", "session_id", "prompt_id", "host", "source", "forget_reason")
+_PLAIN = (
+    "title",
+    "type",
+    "path",
+    "custom_id",
+    "status",
+    "error",
+    "session_id",
+    "prompt_id",
+    "host",
+    "source",
+    "forget_reason",
+)
 
 
 def lines_in_full(found: Mapping[str, Any]) -> Iterator[str]:
@@ -168,7 +227,10 @@ def lines_in_full(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name + ':':<18}{text}"
     for title, links in _links(found):
         yield f"{title}:"
-        yield from (f"  {hit['id']}  {local(hit['date']):%Y-%m-%d}  {how}{first_line(_said(hit), WIDTH)}" for how, hit in links)
+        yield from (
+            f"  {hit['id']}  {local(hit['date']):%Y-%m-%d}  {how}{first_line(_said(hit), WIDTH)}"
+            for how, hit in links
+        )
     for name in _TEXTS:
         if record.get(name):
             yield f"\n--- {record.get('role') or name if name == 'text' else name}"
@@ -180,7 +242,10 @@ def _facts(found: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[tupl
     yield "scope", record["scope"]
     if found["kind"] == "memory":
         newer = f"; the newest is {found['newest']}" if "newest" in found else ""
-        yield "version", f"{record['version']} of {record['root_id']}{'' if record['is_latest'] else ', replaced'}{newer}"
+        yield (
+            "version",
+            f"{record['version']} of {record['root_id']}{'' if record['is_latest'] else ', replaced'}{newer}",
+        )
     for name in _PLAIN:
         if record.get(name) not in (None, ""):
             yield name.replace("_", " "), str(record[name])
@@ -190,14 +255,20 @@ def _facts(found: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[tupl
         if record.get(name):
             yield says, f"{local(record[name]):%Y-%m-%d %H:%M:%S}"
     yield "recalled", _recalled(record)
-    yield "importance", f"{record['importance_score']:g} of 10, in {record['partition_id']}{', lasting' if record.get('is_static') else ''}"
+    yield (
+        "importance",
+        f"{record['importance_score']:g} of 10, in {record['partition_id']}{', lasting' if record.get('is_static') else ''}",
+    )
     for name in _LISTS:
         if record.get(name):
             yield name, ", ".join(record[name])
     for name, value in record.get("metadata", {}).items():
         yield f"  {name}", str(value)
     waiting = found["waiting_for_vector"]
-    yield "searchable", plural(found["passages"], "passage") + (f", {waiting:,} not embedded yet" if waiting else "")
+    yield (
+        "searchable",
+        plural(found["passages"], "passage") + (f", {waiting:,} not embedded yet" if waiting else ""),
+    )
 
 
 def _recalled(record: Mapping[str, Any]) -> str:
@@ -211,7 +282,13 @@ def _links(found: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[tuple[str, 
     if found.get("parents"):
         yield f"It {relation}", [("", hit) for hit in found["parents"]]
     if found.get("children"):
-        yield "Of it came", [(f"{how}: ", hit) for how, hit in zip(found.get("relations", ()), found["children"], strict=True)]
+        yield (
+            "Of it came",
+            [
+                (f"{how}: ", hit)
+                for how, hit in zip(found.get("relations", ()), found["children"], strict=True)
+            ],
+        )
 
 
 def _said(hit: Mapping[str, Any]) -> str:
@@ -253,7 +330,10 @@ def _sessions(hits: list[dict[str, Any]], ranks: dict[str, int]) -> list[list[di
     def session(hit: dict[str, Any]) -> tuple[str, str]:
         return hit["scope"], hit["session_id"]
 
-    turns = sorted((hit for hit in hits if hit["src"] == "turn"), key=lambda hit: (*session(hit), hit["date"], hit["turn"]))
+    turns = sorted(
+        (hit for hit in hits if hit["src"] == "turn"),
+        key=lambda hit: (*session(hit), hit["date"], hit["turn"]),
+    )
     groups = [list(members) for _, members in groupby(turns, key=session)]
     return sorted(groups, key=lambda members: min(ranks.get(hit["id"], AFTER_ALL_HITS) for hit in members))
 
@@ -277,7 +357,9 @@ def _standing(hit: dict[str, Any]) -> str:
     """What has become of it, where it is more than an old text."""
     replaced = f", version {hit['version']}, replaced since" if hit.get("is_latest") is False else ""
     reason = f" ({hit['forget_reason']})" if "forget_reason" in hit else ""
-    return replaced + (f", forgotten {local(hit['forgotten_at']):%Y-%m-%d}{reason}" if "forgotten_at" in hit else "")
+    return replaced + (
+        f", forgotten {local(hit['forgotten_at']):%Y-%m-%d}{reason}" if "forgotten_at" in hit else ""
+    )
 
 
 def _origin(hit: dict[str, Any]) -> str:
@@ -285,7 +367,10 @@ def _origin(hit: dict[str, Any]) -> str:
     if hit.get("title"):
         words.append(hit["title"])
     if hit.get("session_id"):
-        words.append(f"from session {hit['session_id']}" + (f" turn {hit['turn']}" if hit.get("turn") is not None else ""))
+        words.append(
+            f"from session {hit['session_id']}"
+            + (f" turn {hit['turn']}" if hit.get("turn") is not None else "")
+        )
     return "  ".join([*words, *(f"#{tag}" for tag in hit.get("tags", ()))])
 
 
@@ -297,7 +382,9 @@ def reasons(explain: dict[str, Any], score: float) -> Iterator[str]:
     relevance = explain["score_parts"]["relevance"]["value"]
     sure = f"evidence {explain['evidence']:.2f}, so a chance of {explain['chance']:.2f} for the best"
     yield f"judged  {sure}; relevance {relevance:.3f}{_kept(*explain['bounds'])}"
-    weighed = " + ".join(f"{part['weight']:g} * {name} {part['value']:.3f}" for name, part in explain["score_parts"].items())
+    weighed = " + ".join(
+        f"{part['weight']:g} * {name} {part['value']:.3f}" for name, part in explain["score_parts"].items()
+    )
     yield f"weighed ({weighed}) / {sum(part['weight'] for part in explain['score_parts'].values()):g} = {score:.3f}"
 
 

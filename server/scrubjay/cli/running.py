@@ -29,20 +29,30 @@ def _conditions(options: argparse.Namespace) -> Conditions | None:
     Raises:
         InputError: an option makes no sense, or needs --http.
     """
-    given = [name for name in ("token", "token_file", "allow_host", "cors", "rate_limit") if getattr(options, name) not in (None, [])]
+    given = [
+        name
+        for name in ("token", "token_file", "allow_host", "cors", "rate_limit")
+        if getattr(options, name) not in (None, [])
+    ]
     if options.http is None:
         if given:
-            raise InputError(f"--{given[0].replace('_', '-')} is about HTTP; say with --http 127.0.0.1:6767 where to serve it.")
+            raise InputError(
+                f"--{given[0].replace('_', '-')} is about HTTP; say with --http 127.0.0.1:6767 where to serve it."
+            )
         return None
     from scrubjay.http_api import conditions, tokens
     from scrubjay.http_api.conditions import PER_SECOND, Conditions, parse_address
 
     key = options.token if options.token_file is None else _first_line(options.token_file)
     if options.rate_limit is not None and not 0 <= options.rate_limit <= 1_000_000:
-        raise InputError(f"--rate-limit {options.rate_limit:g}: must be from 0 (no limit) to 1,000,000 requests a second.")
+        raise InputError(
+            f"--rate-limit {options.rate_limit:g}: must be from 0 (no limit) to 1,000,000 requests a second."
+        )
     return Conditions(
         parse_address(options.http),
-        None if key is None else tokens.given(key, "--token" if options.token_file is None else options.token_file),
+        None
+        if key is None
+        else tokens.given(key, "--token" if options.token_file is None else options.token_file),
         tuple(conditions.parse_name(name) for name in options.allow_host),
         tuple(conditions.parse_origin(origin) for origin in options.cors),
         PER_SECOND if options.rate_limit is None else options.rate_limit,
@@ -54,7 +64,9 @@ def _first_line(path: str) -> str:
         with open(os.path.expanduser(path), encoding="utf-8") as file:
             return file.readline(10_000).strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--token-file {path}: cannot be read ({getattr(error, 'strerror', None) or 'no text'}).") from None
+        raise InputError(
+            f"--token-file {path}: cannot be read ({getattr(error, 'strerror', None) or 'no text'})."
+        ) from None
 
 
 def stop(place: Place, options: argparse.Namespace) -> int:
@@ -62,7 +74,9 @@ def stop(place: Place, options: argparse.Namespace) -> int:
     if not finish(place):
         print("No engine runs.")
     else:
-        print("The engine has ended; what was acknowledged is stored or waits in the spool. A client starts the next one when it needs it.")
+        print(
+            "The engine has ended; what was acknowledged is stored or waits in the spool. A client starts the next one when it needs it."
+        )
     return 0
 
 
@@ -82,7 +96,9 @@ def finish(place: Place) -> bool:
     note("waiting for the engine to finish ...")
     with FileLock(place.home.engine_lock) as lock:
         if not lock.acquire(STOP_SECONDS) and engine_runs(place.home):
-            raise EngineError(f"The engine still answers requests after {STOP_SECONDS:g} seconds. Try again when its clients are at rest.")
+            raise EngineError(
+                f"The engine still answers requests after {STOP_SECONDS:g} seconds. Try again when its clients are at rest."
+            )
     return True
 
 
@@ -94,7 +110,9 @@ def reindex(place: Place, options: argparse.Namespace) -> int:
             waits_for_restart = engine.call("reload", {})["restart"]
             by_hand = not engine.engine.get("auto")
         if waits_for_restart and by_hand:
-            raise EngineError("The running engine was started by hand and has the old model. End it, start it again, and repeat.")
+            raise EngineError(
+                "The running engine was started by hand and has the old model. End it, start it again, and repeat."
+            )
         if waits_for_restart:
             note(f"the engine is started anew, because it has the old {', '.join(waits_for_restart)}")
             finish(place)
@@ -112,38 +130,73 @@ def pull(place: Place, options: argparse.Namespace) -> int:
 
     named = parse_id(options.model)
     if named is None:
-        raise InputError(f"{options.model!r} is no model id; give one such as BAAI/bge-small-en-v1.5, or with a revision after @.")
+        raise InputError(
+            f"{options.model!r} is no model id; give one such as BAAI/bge-small-en-v1.5, or with a revision after @."
+        )
     pulled = download(*named)
-    print(f"{options.model} is in {pulled.folder}.\nUse it with: scrubjay config model {named[0]}@{pulled.commit}\nThen: scrubjay reindex")
+    print(
+        f"{options.model} is in {pulled.folder}.\nUse it with: scrubjay config model {named[0]}@{pulled.commit}\nThen: scrubjay reindex"
+    )
     return 0
 
 
 def _serve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--auto", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--http", metavar="HOST:PORT", help="also answer HTTP here, for instance 127.0.0.1:6767")
+    parser.add_argument(
+        "--http", metavar="HOST:PORT", help="also answer HTTP here, for instance 127.0.0.1:6767"
+    )
     key = parser.add_mutually_exclusive_group()
     key.add_argument(
-        "--token-file", metavar="PATH", help="let in whoever has the key in this file's first line (`scrubjay token` makes more)"
+        "--token-file",
+        metavar="PATH",
+        help="let in whoever has the key in this file's first line (`scrubjay token` makes more)",
     )
     key.add_argument(
-        "--token", metavar="KEY", help="the same with the key itself, which every user of the machine can see in its list of processes"
-    )
-    parser.add_argument("--allow-host", metavar="NAME", action="append", default=[], help="also answer under this name, as behind a proxy")
-    parser.add_argument(
-        "--cors", metavar="ORIGIN", action="append", default=[], help="let pages of this origin ask, such as https://app.example.com"
+        "--token",
+        metavar="KEY",
+        help="the same with the key itself, which every user of the machine can see in its list of processes",
     )
     parser.add_argument(
-        "--rate-limit", metavar="N", type=float, help="requests a second that one caller may make; 500 if you say nothing, 0 for any"
+        "--allow-host",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="also answer under this name, as behind a proxy",
+    )
+    parser.add_argument(
+        "--cors",
+        metavar="ORIGIN",
+        action="append",
+        default=[],
+        help="let pages of this origin ask, such as https://app.example.com",
+    )
+    parser.add_argument(
+        "--rate-limit",
+        metavar="N",
+        type=float,
+        help="requests a second that one caller may make; 500 if you say nothing, 0 for any",
     )
 
 
 def _pull_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL_ID", help="organisation/name on the Hugging Face hub, @revision if you like")
+    parser.add_argument(
+        "model", metavar="MODEL_ID", help="organisation/name on the Hugging Face hub, @revision if you like"
+    )
 
 
 COMMANDS = (
-    Command("serve", "Run the engine in this terminal; clients start one by themselves, so you rarely need this.", serve, _serve_arguments),
+    Command(
+        "serve",
+        "Run the engine in this terminal; clients start one by themselves, so you rarely need this.",
+        serve,
+        _serve_arguments,
+    ),
     Command("stop", "End the engine; the next client starts another.", stop),
     Command("reindex", "Build the search index anew, for instance after a change of the model.", reindex),
-    Command("pull", "Download another embedding model; the only command that uses the network.", pull, _pull_arguments),
+    Command(
+        "pull",
+        "Download another embedding model; the only command that uses the network.",
+        pull,
+        _pull_arguments,
+    ),
 )

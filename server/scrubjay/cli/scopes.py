@@ -33,9 +33,13 @@ def _list(place: Place) -> int:
             print(f"    merged into {entry['merged_into']}")
             continue
         held = counts.get(name, NOTHING)
-        print(f"    {plural(held['turns'], 'turn')}, {plural(held['memories'], 'fact')}, {plural(held['documents'], 'document')}")
+        print(
+            f"    {plural(held['turns'], 'turn')}, {plural(held['memories'], 'fact')}, {plural(held['documents'], 'document')}"
+        )
         if name == book.USER_SCOPE:
-            print("    what is true of you in every project; also what was said outside of any git repository")
+            print(
+                "    what is true of you in every project; also what was said outside of any git repository"
+            )
         for where in (*entry["origins"], *entry["paths"]):
             print(f"    {where}")
     return 0
@@ -45,12 +49,19 @@ def _merge(place: Place, old: str, new: str) -> int:
     book.merge(place.home, old, new)
     with call_engine(place) as engine:
         moved = engine.call("merge_scopes", {"old": old, "new": new})["moved"]
-    print(f"{plural(moved, 'record')} moved; {old} is {new} from now on. A client that is connected notices when it connects anew.")
+    print(
+        f"{plural(moved, 'record')} moved; {old} is {new} from now on. A client that is connected notices when it connects anew."
+    )
     return 0
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", nargs="?", choices=["merge"], help="let the name OLD mean the scope NEW, and move its records there")
+    parser.add_argument(
+        "action",
+        nargs="?",
+        choices=["merge"],
+        help="let the name OLD mean the scope NEW, and move its records there",
+    )
     parser.add_argument("old", nargs="?", metavar="OLD", help="the scope that goes")
     parser.add_argument("new", nargs="?", metavar="NEW", help="the scope that stays")
 

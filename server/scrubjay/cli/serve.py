@@ -44,7 +44,9 @@ ARENAS = 2  # of glibc: with one a thread 20,000 chunks peak at 836 MB, with two
 _M_ARENA_MAX = -8  # malloc.h
 
 
-Carry = Callable[[Callable[[], None]], object]  # starts to carry a client's lines, and calls its argument when that client left
+Carry = Callable[
+    [Callable[[], None]], object
+]  # starts to carry a client's lines, and calls its argument when that client left
 
 
 def serve(root: str, *, auto: bool, client: Carry | None = None, http: Conditions | None = None) -> int:
@@ -68,7 +70,10 @@ def serve(root: str, *, auto: bool, client: Carry | None = None, http: Condition
         if http is not None:
             http, listening = http.bound()
         if by_hand:
-            print(f"Scrubjay serves {home.root}; Ctrl-C ends it. It logs to {os.path.join(home.log, 'engine.log')}.", file=sys.stderr)
+            print(
+                f"Scrubjay serves {home.root}; Ctrl-C ends it. It logs to {os.path.join(home.log, 'engine.log')}.",
+                file=sys.stderr,
+            )
         os.chdir(home.root)
         os.umask(0o077)
         stay_small()
@@ -102,7 +107,12 @@ def _take_over(home: Home) -> FileLock:
 
 
 async def _serve(
-    home: Home, lock: FileLock, auto: bool, client: Carry | None, http: Conditions | None, listening: socket.socket | None
+    home: Home,
+    lock: FileLock,
+    auto: bool,
+    client: Carry | None,
+    http: Conditions | None,
+    listening: socket.socket | None,
 ) -> None:
     from scrubjay.engine import control
     from scrubjay.engine.engine import Engine
@@ -162,7 +172,9 @@ def _http(
 class _Discreet(logging.Formatter):
     """Formats an exception by its type and place; its message may quote what somebody said."""
 
-    def formatException(self, ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]) -> str:
+    def formatException(
+        self, ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+    ) -> str:
         return "".join(traceback.format_tb(ei[2])) + (ei[0].__name__ if ei[0] else "")
 
 
@@ -182,7 +194,9 @@ def _log_to_file(home: Home, *, also_here: bool) -> None:
         logging.getLogger(name).setLevel(logging.ERROR)  # their warnings quote what clients sent
     logging.captureWarnings(True)
     logging.raiseExceptions = False  # a full disk must not make every log line a traceback on stderr
-    sys.excepthook = lambda kind, error, trace: logging.getLogger("scrubjay.engine").critical("stopped", exc_info=(kind, error, trace))
+    sys.excepthook = lambda kind, error, trace: logging.getLogger("scrubjay.engine").critical(
+        "stopped", exc_info=(kind, error, trace)
+    )
 
 
 USAGE = "usage: scrubjay [stdio] [--scope NAME] [--in-process]"
@@ -208,7 +222,10 @@ def stdio(arguments: list[str], env: Mapping[str, str]) -> int:
     if scope:
         hello = hello.but(scope=scope)
     if hello.scope and not is_scope(hello.scope):
-        print(f"scrubjay: scope = {hello.scope[:80]!r}: must be 1 to 100 letters, digits or . _ : -", file=sys.stderr)
+        print(
+            f"scrubjay: scope = {hello.scope[:80]!r}: must be 1 to 100 letters, digits or . _ : -",
+            file=sys.stderr,
+        )
         return 2
     try:
         verdict = pipe.main(root, hello, env, in_process=in_process)

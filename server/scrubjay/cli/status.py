@@ -42,7 +42,11 @@ def status(place: Place, options: argparse.Namespace) -> int:
             "received": received(engine, left),
             "inbox": left._asdict(),
         }
-        print(json.dumps({**facts, "engine": engine, "trouble": trouble or unreadable}, indent=1, ensure_ascii=False))
+        print(
+            json.dumps(
+                {**facts, "engine": engine, "trouble": trouble or unreadable}, indent=1, ensure_ascii=False
+            )
+        )
         return 0
     for line in headline(engine, trouble, left):
         print(line)
@@ -74,7 +78,9 @@ def headline(engine: dict[str, Any] | None, trouble: str | None, left: Inbox) ->
     """The answer to the first question, and what keeps it from being complete."""
     total = received(engine, left)
     if total is None and (engine or trouble):
-        lines = [f"The engine {'runs but cannot work' if engine else 'does not answer'}, so turns cannot be counted; the reason is below."]
+        lines = [
+            f"The engine {'runs but cannot work' if engine else 'does not answer'}, so turns cannot be counted; the reason is below."
+        ]
     elif total is None:
         lines = ["No engine runs, so turns cannot be counted now (`scrubjay status --start` does)."]
         if not (left.waiting or left.set_aside):
@@ -87,7 +93,9 @@ def headline(engine: dict[str, Any] | None, trouble: str | None, left: Inbox) ->
     if left.turns_set_aside:
         lines.append(f"  {plural(left.turns_set_aside, 'turn')} set aside as unreadable; the reason is below")
     if left.unanswered:
-        lines.append(f"  {plural(left.unanswered, 'prompt')} without an answer yet: being answered now, or interrupted")
+        lines.append(
+            f"  {plural(left.unanswered, 'prompt')} without an answer yet: being answered now, or interrupted"
+        )
     return lines
 
 
@@ -98,9 +106,16 @@ def _engine(engine: dict[str, Any] | None, trouble: str | None) -> list[Line]:
         return [("engine", "none runs; any client starts one")]
     since = local(engine["started_at"])
     age = span((datetime.now(UTC) - since).total_seconds())
-    doing = {"loading": "loading", "failed": "cannot work"}.get(engine["state"]) or ("working" if engine["busy"] else "idle")
+    doing = {"loading": "loading", "failed": "cannot work"}.get(engine["state"]) or (
+        "working" if engine["busy"] else "idle"
+    )
     how = "" if engine["auto"] else ", started by hand"
-    lines = [("engine", f"pid {engine['pid']}, version {engine['version']}, since {since:%Y-%m-%d %H:%M} ({age}){how}, {doing}")]
+    lines = [
+        (
+            "engine",
+            f"pid {engine['pid']}, version {engine['version']}, since {since:%Y-%m-%d %H:%M} ({age}){how}, {doing}",
+        )
+    ]
     if engine["failure"]:
         lines.append(("", engine["failure"]))
     if "trouble" in engine:
@@ -116,9 +131,14 @@ def _records(engine: dict[str, Any] | None) -> list[Line]:
     if engine is None or "records" not in engine:
         return []
     held, disk = engine["records"], engine["disk"]
-    waiting = f", {held['waiting_for_vector']:,} of them not embedded yet" if held["waiting_for_vector"] else ""
+    waiting = (
+        f", {held['waiting_for_vector']:,} of them not embedded yet" if held["waiting_for_vector"] else ""
+    )
     lines = [
-        ("stored", f"{plural(held['turns'], 'turn')}, {plural(held['memories'], 'fact')}, {plural(held['documents'], 'document')}"),
+        (
+            "stored",
+            f"{plural(held['turns'], 'turn')}, {plural(held['memories'], 'fact')}, {plural(held['documents'], 'document')}",
+        ),
         ("index", f"{plural(held['passages'], 'passage')}{waiting}"),
         ("disk", f"{size(disk['bytes'])} of at most {size(disk['limit'])}"),
     ]
@@ -126,7 +146,12 @@ def _records(engine: dict[str, Any] | None) -> list[Line]:
         who = "this engine" if shared["here"] else shared["maintainer"] or "nobody at the moment"
         lines.insert(0, ("store", f"{shared['at']}, maintained by {who}"))
     if disk["bytes"] > disk["limit"]:
-        lines.append(("", "TOO MUCH: `scrubjay config disk_limit_gb N` raises the limit, `scrubjay forget --purge` deletes for good"))
+        lines.append(
+            (
+                "",
+                "TOO MUCH: `scrubjay config disk_limit_gb N` raises the limit, `scrubjay forget --purge` deletes for good",
+            )
+        )
     if engine["peak_rss"]:
         lines.append(("memory", f"{size(engine['peak_rss'])} at most so far"))
     lines += [("repaired", repair) for repair in engine["repairs"]]
@@ -150,7 +175,9 @@ def _capture(settings: Settings | None, unreadable: str | None) -> list[Line]:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--start", action="store_true", help="start the engine if none runs, to count what is stored")
+    parser.add_argument(
+        "--start", action="store_true", help="start the engine if none runs, to count what is stored"
+    )
     parser.add_argument("--json", action="store_true", help="print the raw facts as JSON")
 
 

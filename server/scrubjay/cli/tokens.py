@@ -23,14 +23,21 @@ def token(place: Place, options: argparse.Namespace) -> int:
         tokens.remove(place.home, options.which)
         print(f"The key of {options.which} opens nothing any more.")
         if not tokens.load(place.home):
-            print("No token is left: on this machine every key opens again, and other addresses refuse to be served.")
+            print(
+                "No token is left: on this machine every key opens again, and other addresses refuse to be served."
+            )
         return 0
     return _list(place)
 
 
 def _add(place: Place, options: argparse.Namespace) -> int:
-    made, key = tokens.add(place.home, datetime.now(UTC), name=options.name, tag=options.tag, read_only=options.read_only)
-    print(f"Token {made.name} {_may(made)}. Its key is shown this once; from now on HTTP needs one:", file=sys.stderr)
+    made, key = tokens.add(
+        place.home, datetime.now(UTC), name=options.name, tag=options.tag, read_only=options.read_only
+    )
+    print(
+        f"Token {made.name} {_may(made)}. Its key is shown this once; from now on HTTP needs one:",
+        file=sys.stderr,
+    )
     print(key)  # alone on stdout, for KEY=$(scrubjay token add)
     return 0
 
@@ -40,7 +47,9 @@ def _list(place: Place) -> int:
     for each in known:
         print(f"{each.name:<20} {each.created_at[:10]}  {_may(each)}")
     if not known:
-        print("There is no token: over HTTP every key opens on this machine, and other addresses refuse to be served.")
+        print(
+            "There is no token: over HTTP every key opens on this machine, and other addresses refuse to be served."
+        )
     return 0
 
 
@@ -50,7 +59,13 @@ def _may(each: tokens.Token) -> str:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", nargs="?", choices=["add", "list", "remove"], default="list", help="`list` if you say nothing")
+    parser.add_argument(
+        "action",
+        nargs="?",
+        choices=["add", "list", "remove"],
+        default="list",
+        help="`list` if you say nothing",
+    )
     parser.add_argument("which", nargs="?", metavar="NAME", help="the token to remove")
     parser.add_argument("--name", help="what to call the new token")
     parser.add_argument("--tag", help="let it reach this container tag (namespace, scope) alone")

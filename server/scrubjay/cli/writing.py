@@ -26,7 +26,9 @@ def add(place: Place, options: argparse.Namespace) -> int:
     """Keep a fact; a lone `-` reads it from standard input."""
     text = sys.stdin.read().strip() if options.text == ["-"] else " ".join(options.text)
     if not text.strip():
-        raise InputError("There is nothing to keep: the text is empty. Give some words, or `-` and the text on standard input.")
+        raise InputError(
+            "There is nothing to keep: the text is empty. Give some words, or `-` and the text on standard input."
+        )
     asked = {"content": text} | ({"tags": options.tag} if options.tag else {})
     asked |= {} if options.importance is None else {"importance": options.importance}
     asked |= {name: ids for name in ("updates", "extends", "derives") if (ids := getattr(options, name))}
@@ -38,7 +40,9 @@ def add(place: Place, options: argparse.Namespace) -> int:
     for like in done.get("similar", []):
         print(f"{LIKE[like['reason']]} {like['id']}: {first_line(like['memory'], 100)}")
     if done["redacted"]:
-        print(f"{plural(done['redacted'], 'secret')} in it {'was' if done['redacted'] == 1 else 'were'} replaced before it was stored.")
+        print(
+            f"{plural(done['redacted'], 'secret')} in it {'was' if done['redacted'] == 1 else 'were'} replaced before it was stored."
+        )
     return 0
 
 
@@ -47,7 +51,9 @@ def forget(place: Place, options: argparse.Namespace) -> int:
     targets: list[dict[str, Any]] = [{"id": id} for id in options.id]
     targets += [{name: getattr(options, name)} for name in ("content", "query") if getattr(options, name)]
     if not targets:
-        raise InputError("Nothing is named. Give an ID, --content with the exact words of a fact, or --query with what it is about.")
+        raise InputError(
+            "Nothing is named. Give an ID, --content with the exact words of a fact, or --query with what it is about."
+        )
     rest = {"scope": options.scope, "reason": options.reason, "purge": options.purge or None}
     rest = {name: value for name, value in rest.items() if value is not None}
     with call_engine(place) as engine:
@@ -56,8 +62,14 @@ def forget(place: Place, options: argparse.Namespace) -> int:
             if "query" in target or options.dry_run or options.purge:
                 found = engine.call("forget", asked | {"dry_run": True}).get("candidates", [])
                 for hit in found:
-                    print(f"{hit['id']}  {local(hit['date']):%Y-%m-%d}  {first_line(hit.get('memory') or hit.get('chunk') or '', 100)}")
-                if options.dry_run or not found or not (options.yes or _agreed(len(found), purge=options.purge)):
+                    print(
+                        f"{hit['id']}  {local(hit['date']):%Y-%m-%d}  {first_line(hit.get('memory') or hit.get('chunk') or '', 100)}"
+                    )
+                if (
+                    options.dry_run
+                    or not found
+                    or not (options.yes or _agreed(len(found), purge=options.purge))
+                ):
                     print("Nothing was forgotten.")
                     continue
             _print_forgotten(engine.call("forget", asked), next(iter(target.values())))
@@ -67,7 +79,9 @@ def forget(place: Place, options: argparse.Namespace) -> int:
 def _agreed(count: int, *, purge: bool) -> bool:
     """Whether the person says yes; a program that types nothing says no."""
     if not sys.stdin.isatty():
-        raise InputError("Nobody can be asked here. Look at what is listed, then repeat the command with --yes.")
+        raise InputError(
+            "Nobody can be asked here. Look at what is listed, then repeat the command with --yes."
+        )
     what = "Delete for good, with older versions" if purge else "Forget"
     return input(f"{what}: {plural(count, 'record')}? [y/N] ").strip().lower() in ("y", "yes")
 
@@ -76,7 +90,9 @@ def _print_forgotten(done: dict[str, Any], name: str) -> None:
     if done.get("purged"):
         print(f"{plural(done['purged'], 'record')} deleted from the disk for good.")
     elif done["forgotten"]:
-        print(f"{', '.join(done['ids'])}: forgotten, no search finds it any more. `scrubjay restore` brings it back.")
+        print(
+            f"{', '.join(done['ids'])}: forgotten, no search finds it any more. `scrubjay restore` brings it back."
+        )
     else:
         print(f"{name} was forgotten before.")
 
@@ -85,29 +101,63 @@ def restore(place: Place, options: argparse.Namespace) -> int:
     """Bring back a forgotten record."""
     with call_engine(place) as engine:
         done = engine.call("restore", {"id": options.id})
-    print(f"{options.id} is back: searches find it again." if done["restored"] else f"{options.id} is not forgotten; nothing changed.")
+    print(
+        f"{options.id} is back: searches find it again."
+        if done["restored"]
+        else f"{options.id} is not forgotten; nothing changed."
+    )
     return 0
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", nargs="+", metavar="TEXT", help="the fact, in a sentence that stands by itself; - reads standard input")
+    parser.add_argument(
+        "text",
+        nargs="+",
+        metavar="TEXT",
+        help="the fact, in a sentence that stands by itself; - reads standard input",
+    )
     parser.add_argument("--tag", action="append", metavar="TAG", help="a tag to find it by; may be repeated")
     parser.add_argument("--importance", type=float, metavar="N", help="0 to 10 (5)")
     link = parser.add_mutually_exclusive_group()
-    link.add_argument("--updates", action="append", metavar="ID", help="the fact that this one takes the place of")
+    link.add_argument(
+        "--updates", action="append", metavar="ID", help="the fact that this one takes the place of"
+    )
     link.add_argument("--extends", action="append", metavar="ID", help="a fact that this one adds to")
-    link.add_argument("--derives", action="append", metavar="ID", help="a fact, turn or document that this one was concluded from")
+    link.add_argument(
+        "--derives",
+        action="append",
+        metavar="ID",
+        help="a fact, turn or document that this one was concluded from",
+    )
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--user", action="store_true", help="true of you in every project, not only in this one")
-    where.add_argument("--scope", metavar="NAME", help="keep it in this scope instead of this folder's project")
+    where.add_argument(
+        "--user", action="store_true", help="true of you in every project, not only in this one"
+    )
+    where.add_argument(
+        "--scope", metavar="NAME", help="keep it in this scope instead of this folder's project"
+    )
 
 
 def _forget_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", nargs="*", metavar="ID", help="an id that `scrubjay list` or `scrubjay search` shows")
-    parser.add_argument("--content", metavar="TEXT", help="the exact words of a fact of this project, instead of its id")
-    parser.add_argument("--query", metavar="TEXT", help="what the facts and turns are about; they are listed, and you are asked")
-    parser.add_argument("--scope", metavar="NAME", help="where --content and --query look instead of this folder's project")
-    parser.add_argument("--purge", action="store_true", help="delete from the disk, older versions too: nothing brings it back")
+    parser.add_argument(
+        "id", nargs="*", metavar="ID", help="an id that `scrubjay list` or `scrubjay search` shows"
+    )
+    parser.add_argument(
+        "--content", metavar="TEXT", help="the exact words of a fact of this project, instead of its id"
+    )
+    parser.add_argument(
+        "--query",
+        metavar="TEXT",
+        help="what the facts and turns are about; they are listed, and you are asked",
+    )
+    parser.add_argument(
+        "--scope", metavar="NAME", help="where --content and --query look instead of this folder's project"
+    )
+    parser.add_argument(
+        "--purge",
+        action="store_true",
+        help="delete from the disk, older versions too: nothing brings it back",
+    )
     parser.add_argument("--dry-run", action="store_true", help="only list what would be forgotten")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument("--reason", metavar="TEXT", help="why; kept beside it")

@@ -11,4 +11,14 @@ from scrubjay.encoders.opening import open_encoder
 from scrubjay.encoders.protocol import DRIFT_LIMIT, Encoder, Space, TokenEncoder, canary_vectors, drift
 from scrubjay.encoders.worker import EmbeddingWorker
 
-__all__ = ["BUNDLED", "DRIFT_LIMIT", "EmbeddingWorker", "Encoder", "Space", "TokenEncoder", "canary_vectors", "drift", "open_encoder"]
+__all__ = [
+    "BUNDLED",
+    "DRIFT_LIMIT",
+    "EmbeddingWorker",
+    "Encoder",
+    "Space",
+    "TokenEncoder",
+    "canary_vectors",
+    "drift",
+    "open_encoder",
+]

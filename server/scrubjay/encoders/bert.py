@@ -27,7 +27,11 @@ _GELU_BLOCK = 16_384  # numbers; three scratch arrays of that size stay in a cor
 _SCORES_BLOCK = 65_536  # numbers; heads are taken together while their attention scores stay below it
 _SMALL_PRODUCT = 1_000_000  # multiplications; up to here OpenBLAS has kernels that skip packing the matrices
 _FEW_TOKENS = 32  # beyond, packing pays for itself on some processors
-_EMBEDDINGS = ("embeddings.word_embeddings.weight", "embeddings.position_embeddings.weight", "embeddings.token_type_embeddings.weight")
+_EMBEDDINGS = (
+    "embeddings.word_embeddings.weight",
+    "embeddings.position_embeddings.weight",
+    "embeddings.token_type_embeddings.weight",
+)
 _LINEAR = {
     "query": "attention.self.query",
     "key": "attention.self.key",
@@ -62,7 +66,11 @@ def why_not(config: dict[str, Any], weights: Path) -> str | None:
     for key in _SIZES:
         if not isinstance(config.get(key), int):
             return f"its {key} is not stated"
-    if config.get("position_embedding_type", "absolute") != "absolute" or config.get("is_decoder") or config.get("add_cross_attention"):
+    if (
+        config.get("position_embedding_type", "absolute") != "absolute"
+        or config.get("is_decoder")
+        or config.get("add_cross_attention")
+    ):
         return "its attention is not BERT's"
     if not weights.is_file():
         return f"it has no {weights.name}"
@@ -96,7 +104,10 @@ class Bert:
         self._embedding_norm = _affine(held, "embeddings.LayerNorm", column=True)
         self._layers = [
             {short: _affine(held, f"encoder.layer.{layer}.{name}") for short, name in _LINEAR.items()}
-            | {short: _affine(held, f"encoder.layer.{layer}.{name}", column=True) for short, name in _NORMS.items()}
+            | {
+                short: _affine(held, f"encoder.layer.{layer}.{name}", column=True)
+                for short, name in _NORMS.items()
+            }
             for layer in range(config["num_hidden_layers"])
         ]
 
@@ -128,7 +139,9 @@ class Bert:
 
     def _embed(self, texts: Sequence[Sequence[int]], lengths: list[int]) -> Array:
         rows = self._words[np.concatenate(texts)].astype(np.float32, copy=False)
-        let_go(self._words)  # every row read makes 16 pages resident: 35 MB of the table after a while, for 50 microseconds a forward
+        let_go(
+            self._words
+        )  # every row read makes 16 pages resident: 35 MB of the table after a while, for 50 microseconds a forward
         rows += self._positions[np.concatenate([np.arange(length) for length in lengths])]
         rows += self._types[0]
         x = np.ascontiguousarray(rows.T)
@@ -221,11 +234,28 @@ def _bare(name: str) -> str:
 
 def _names(layers: int) -> list[str]:
     """The names of all tensors that the forward reads."""
-    stages = [f"encoder.layer.{layer}.{name}" for layer in range(layers) for name in (*_LINEAR.values(), *_NORMS.values())]
-    return [*_EMBEDDINGS, *(f"{stage}.{part}" for stage in ["embeddings.LayerNorm", *stages] for part in ("weight", "bias"))]
+    stages = [
+        f"encoder.layer.{layer}.{name}"
+        for layer in range(layers)
+        for name in (*_LINEAR.values(), *_NORMS.values())
+    ]
+    return [
+        *_EMBEDDINGS,
+        *(f"{stage}.{part}" for stage in ["embeddings.LayerNorm", *stages] for part in ("weight", "bias")),
+    ]
 
 
-_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U8": "u1", "BOOL": "?"}
+_DTYPES = {
+    "F64": "<f8",
+    "F32": "<f4",
+    "F16": "<f2",
+    "I64": "<i8",
+    "I32": "<i4",
+    "I16": "<i2",
+    "I8": "i1",
+    "U8": "u1",
+    "BOOL": "?",
+}
 
 
 def header(file: Path) -> tuple[dict[str, dict[str, Any]], int]:

@@ -26,7 +26,15 @@ _LEGACY_POOLING = {
     "pooling_mode_weightedmean_tokens": "weightedmean",
     "pooling_mode_lasttoken": "lasttoken",
 }
-_TOKENIZER_FILES = ("tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "added_tokens.json", "*.model", "*.spm")
+_TOKENIZER_FILES = (
+    "tokenizer*",
+    "vocab*",
+    "merges.txt",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "*.model",
+    "*.spm",
+)
 _UNREADABLE = "The model file {} cannot be read: {}. Fetch the model again with `scrubjay pull`."
 _WIDTH_KEYS = ("hidden_size", "d_model", "n_embd", "dim", "embedding_size")
 
@@ -86,11 +94,17 @@ def read_folder(path: Path, reference: str) -> ModelFolder:
         )
     try:
         modules = tuple(
-            Module(entry["type"].rpartition(".")[2], path / entry["path"], _json(path / entry["path"] / "config.json"))
+            Module(
+                entry["type"].rpartition(".")[2],
+                path / entry["path"],
+                _json(path / entry["path"] / "config.json"),
+            )
             for entry in _json(path / "modules.json", [])
         )
     except (KeyError, TypeError) as error:
-        raise EncoderError(_UNREADABLE.format(path / "modules.json", "an entry has no type or path")) from error
+        raise EncoderError(
+            _UNREADABLE.format(path / "modules.json", "an entry has no type or path")
+        ) from error
     root = modules[0].path if modules else path
     config, transformer = _json(root / "config.json"), _json(root / "sentence_bert_config.json")
     return ModelFolder(
@@ -142,7 +156,11 @@ def space_of(folder: ModelFolder, prompts: Prompts, dim: int, verdicts: Path) ->
 def _digest(folder: ModelFolder, files, verdicts: Path) -> str:
     try:
         return combined(
-            {file.relative_to(folder.path).as_posix(): sha256(file, verdicts) for file in files if file.is_file()}
+            {
+                file.relative_to(folder.path).as_posix(): sha256(file, verdicts)
+                for file in files
+                if file.is_file()
+            }
         )
     except OSError as error:
         raise EncoderError(
@@ -151,14 +169,22 @@ def _digest(folder: ModelFolder, files, verdicts: Path) -> str:
 
 
 def _pooling_mode(settings: dict[str, Any]) -> str:
-    mode = settings.get("pooling_mode") or [name for key, name in _LEGACY_POOLING.items() if settings.get(key)] or "mean"
+    mode = (
+        settings.get("pooling_mode")
+        or [name for key, name in _LEGACY_POOLING.items() if settings.get(key)]
+        or "mean"
+    )
     return mode if isinstance(mode, str) else "+".join(mode)
 
 
-def _max_seq_length(config: dict[str, Any], transformer: dict[str, Any], tokenizer: dict[str, Any]) -> int | None:
+def _max_seq_length(
+    config: dict[str, Any], transformer: dict[str, Any], tokenizer: dict[str, Any]
+) -> int | None:
     """As sentence-transformers resolves it: the stated limit, else the tokenizer's, never beyond the positions there are."""
     stated = transformer.get("max_seq_length") or tokenizer.get("model_max_length")
-    limits = [int(limit) for limit in (stated, config.get("max_position_embeddings")) if limit and 0 < limit < 10**9]
+    limits = [
+        int(limit) for limit in (stated, config.get("max_position_embeddings")) if limit and 0 < limit < 10**9
+    ]
     return min(limits, default=None)
 
 
@@ -234,8 +260,14 @@ _ENGLISH_SEARCH = "Represent this sentence for searching relevant passages: "
 # sentence-transformers adds none. Prefixes as stated in the cards of the named models.
 _FAMILIES: tuple[tuple[re.Pattern[str], Prompts], ...] = (
     (re.compile(r"\bbge-(small|base|large)-en(-v1\.5)?\b"), Prompts(query=_ENGLISH_SEARCH)),
-    (re.compile(r"\b(multilingual-)?e5-(small|base|large)(-v2)?\b(?!-instruct)"), Prompts(query="query: ", document="passage: ")),
-    (re.compile(r"\bsnowflake-arctic-embed-(xs|s|m|l|m-long|m-v1\.5)\b(?!-v2)"), Prompts(query=_ENGLISH_SEARCH)),
+    (
+        re.compile(r"\b(multilingual-)?e5-(small|base|large)(-v2)?\b(?!-instruct)"),
+        Prompts(query="query: ", document="passage: "),
+    ),
+    (
+        re.compile(r"\bsnowflake-arctic-embed-(xs|s|m|l|m-long|m-v1\.5)\b(?!-v2)"),
+        Prompts(query=_ENGLISH_SEARCH),
+    ),
 )
 _DOCUMENT_NAMES = ("document", "passage", "corpus")
 
@@ -255,4 +287,7 @@ def effective_prompts(reference: str, own: Prompts, query: str | None, document:
     usual = own
     if own == Prompts():
         usual = next((prompts for pattern, prompts in _FAMILIES if pattern.search(reference.lower())), own)
-    return Prompts(query=usual.query if query is None else query, document=usual.document if document is None else document)
+    return Prompts(
+        query=usual.query if query is None else query,
+        document=usual.document if document is None else document,
+    )

@@ -47,17 +47,37 @@ def cached_folder(model_id: str, revision: str | None) -> Path:
     name = f"{model_id}@{revision}" if revision else model_id
     # Not snapshot_download, even offline: it refuses a snapshot that lacks any file of the repository, needed or not.
     try:
-        found = [try_to_load_from_cache(model_id, file, revision=revision) for file in ("modules.json", "config.json")]
+        found = [
+            try_to_load_from_cache(model_id, file, revision=revision)
+            for file in ("modules.json", "config.json")
+        ]
     except ValueError as error:
-        raise EncoderError(f"{model_id!r} cannot be the id of a model: {error} Write it as on its page, organisation/name.") from error
+        raise EncoderError(
+            f"{model_id!r} cannot be the id of a model: {error} Write it as on its page, organisation/name."
+        ) from error
     for file in found:
         if isinstance(file, str):
             return Path(file).parent
-    raise EncoderError(f"The model {name} is not on this disk, and Scrubjay downloads nothing by itself. Run `scrubjay pull {name}` first.")
+    raise EncoderError(
+        f"The model {name} is not on this disk, and Scrubjay downloads nothing by itself. Run `scrubjay pull {name}` first."
+    )
 
 
 # Exports for other runtimes and pictures, often several times the size of the weights; and code, which is never run.
-_SKIPPED = ("onnx/*", "openvino/*", "*.onnx", "*.h5", "*.ot", "*.msgpack", "*.gguf", "*.tflite", "*.mlmodel", "*.png", "*.jpg", "*.py")
+_SKIPPED = (
+    "onnx/*",
+    "openvino/*",
+    "*.onnx",
+    "*.h5",
+    "*.ot",
+    "*.msgpack",
+    "*.gguf",
+    "*.tflite",
+    "*.mlmodel",
+    "*.png",
+    "*.jpg",
+    "*.py",
+)
 _PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 
 
@@ -78,21 +98,34 @@ def pull(model_id: str, revision: str | None = None) -> Pulled:
         EncoderError: there is no such model or revision, no access, no network, or no space on the disk.
     """
     from huggingface_hub import HfApi, constants, snapshot_download
-    from huggingface_hub.errors import GatedRepoError, HTTPError, RepositoryNotFoundError, RevisionNotFoundError
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HTTPError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
 
     name = f"{model_id}@{revision}" if revision else model_id
     if constants.HF_HUB_OFFLINE:
-        raise EncoderError(f"The model {name} was not downloaded: HF_HUB_OFFLINE forbids connections here. Unset it and repeat.")
+        raise EncoderError(
+            f"The model {name} was not downloaded: HF_HUB_OFFLINE forbids connections here. Unset it and repeat."
+        )
     try:
         facts = HfApi().model_info(model_id, revision=revision)
         safe = any(file.rfilename.endswith(".safetensors") for file in facts.siblings or ())
-        folder = Path(snapshot_download(model_id, revision=revision, ignore_patterns=[*_SKIPPED, *(_PICKLED if safe else ())]))
+        folder = Path(
+            snapshot_download(
+                model_id, revision=revision, ignore_patterns=[*_SKIPPED, *(_PICKLED if safe else ())]
+            )
+        )
     except GatedRepoError as error:
         raise EncoderError(
             f"The model {model_id} is gated: accept its terms on its page, log in with `hf auth login`, and repeat."
         ) from error
     except RevisionNotFoundError as error:
-        raise EncoderError(f"The model {model_id} has no revision {revision!r}. Name a branch, a tag or a commit of it.") from error
+        raise EncoderError(
+            f"The model {model_id} has no revision {revision!r}. Name a branch, a tag or a commit of it."
+        ) from error
     except RepositoryNotFoundError as error:
         raise EncoderError(
             f"There is no model {model_id!r} on the hub, or it is private. Check the spelling (organisation/name), "

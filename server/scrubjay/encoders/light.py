@@ -25,11 +25,13 @@ UNREAD = 0.3
 """Share of a question's letters that are unknown, above which it has no meaning to the model: what is left of it is noise. Of 30 Chinese
 questions to 30 facts 26 found theirs first with the vector of all-MiniLM-L6-v2 and 30 without it."""
 
-_PLAIN_SETTINGS = {"transformer_task": "feature-extraction", "do_lower_case": False, "module_output_name": "token_embeddings"}
+_PLAIN_SETTINGS = {
+    "transformer_task": "feature-extraction",
+    "do_lower_case": False,
+    "module_output_name": "token_embeddings",
+}
 _FREE_SETTINGS = {"max_seq_length"}
-_DAMAGED = (
-    "The model file {} cannot be read: {}. Fetch the model again with `scrubjay pull`, or reinstall Scrubjay if it is the bundled one."
-)
+_DAMAGED = "The model file {} cannot be read: {}. Fetch the model again with `scrubjay pull`, or reinstall Scrubjay if it is the bundled one."
 _TEXT_ONLY = {"text": {"method": "forward", "method_output_name": "last_hidden_state"}}
 
 
@@ -42,7 +44,11 @@ def why_not_light(folder: ModelFolder) -> str | None:
         return f"its pooling is {folder.pooling}"
     settings = {**_PLAIN_SETTINGS, "modality_config": _TEXT_ONLY, **folder.transformer}
     expected = {**_PLAIN_SETTINGS, "modality_config": _TEXT_ONLY}
-    odd = [key for key, value in settings.items() if key not in _FREE_SETTINGS and value and value != expected.get(key)]
+    odd = [
+        key
+        for key, value in settings.items()
+        if key not in _FREE_SETTINGS and value and value != expected.get(key)
+    ]
     if odd:
         return f"it sets {', '.join(sorted(odd))}"
     root = folder.modules[0].path
@@ -58,7 +64,9 @@ class LightEncoder:
         EncoderError: the tokenizer or the weights are damaged.
     """
 
-    parallel = True  # a forward allocates what it writes to, and this tokenizer is asked for nothing that changes it
+    parallel = (
+        True  # a forward allocates what it writes to, and this tokenizer is asked for nothing that changes it
+    )
 
     def __init__(self, folder: ModelFolder, space: Space) -> None:
         self.space = space
@@ -107,9 +115,15 @@ class LightEncoder:
     def _unread(self, text: str) -> float:
         """The share of the text's letters in tokens that the vocabulary does not have, in [0, 1]."""
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
-        unknown = [span for id, span in zip(encoding.ids, encoding.offsets, strict=True) if id == self._unknown]
+        unknown = [
+            span for id, span in zip(encoding.ids, encoding.offsets, strict=True) if id == self._unknown
+        ]
         letters = sum(map(str.isalpha, text))
-        return sum(str.isalpha(char) for start, end in unknown for char in text[start:end]) / letters if letters else 0.0
+        return (
+            sum(str.isalpha(char) for start, end in unknown for char in text[start:end]) / letters
+            if letters
+            else 0.0
+        )
 
     def _vectors(self, prompt: str, texts: Sequence[str]) -> NDArray[np.float32]:
         vectors = np.empty((len(texts), self.space.dim), np.float32)
@@ -122,7 +136,9 @@ class LightEncoder:
         pooled = states[:, 0] if self.space.pooling == "cls" else states.sum(axis=1)
         return pooled / np.linalg.norm(pooled)
 
-    def _read(self, prompt: str, texts: Sequence[str]) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
+    def _read(
+        self, prompt: str, texts: Sequence[str]
+    ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
         """For each text in turn the last hidden states of its tokens, shape (hidden size, tokens), and which of them say something."""
         read = [self._tokenizer.encode(prompt + text) for text in texts]
         for encoding, states in zip(read, self._token_states([each.ids for each in read]), strict=True):
@@ -138,7 +154,10 @@ class LightEncoder:
 def _telling(encoding: Encoding, start: int) -> NDArray[np.bool_]:
     """Which tokens say something: none that is special, or of a prompt that ends at the character `start`."""
     tokens = zip(encoding.tokens, encoding.special_tokens_mask, encoding.offsets, strict=True)
-    return np.array([not special and begin >= start and says_something(token) for token, special, (begin, _) in tokens], dtype=bool)
+    return np.array(
+        [not special and begin >= start and says_something(token) for token, special, (begin, _) in tokens],
+        dtype=bool,
+    )
 
 
 def _batches(texts: Sequence[Sequence[int]]) -> Iterator[list[Sequence[int]]]:

@@ -15,7 +15,13 @@ from scrubjay.errors import EncoderError
 log = logging.getLogger("scrubjay.encoders")
 
 
-def open_encoder(model: str = BUNDLED, *, query_prompt: str | None = None, document_prompt: str | None = None, verdicts: Path) -> Encoder:
+def open_encoder(
+    model: str = BUNDLED,
+    *,
+    query_prompt: str | None = None,
+    document_prompt: str | None = None,
+    verdicts: Path,
+) -> Encoder:
     """The encoder of a model on this disk; never opens a connection.
 
     Args:
@@ -54,7 +60,9 @@ def find(model: str, verdicts: Path) -> ModelFolder:
     path = Path(model).expanduser()
     if path.is_absolute():
         if not path.is_dir():
-            raise EncoderError(f"The model folder {path} does not exist. Set it with `scrubjay config model <hub id or folder>`.")
+            raise EncoderError(
+                f"The model folder {path} does not exist. Set it with `scrubjay config model <hub id or folder>`."
+            )
         return read_folder(path, path.name)
     named = hub.parse_id(model)
     if named is None:

@@ -68,13 +68,17 @@ class Space(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    model: str = Field(min_length=1, description="`bundled`, a hub id with its commit, or the name of a folder; never a path")
+    model: str = Field(
+        min_length=1, description="`bundled`, a hub id with its commit, or the name of a folder; never a path"
+    )
     weights: str = Field(description="SHA-256 over the weight files and the settings that shape the forward")
     tokenizer: str = Field(description="SHA-256 over the tokenizer's files")
     dim: int = Field(ge=1)
     pooling: str = Field(description="how token vectors become one: mean, cls, ...")
     normalised: bool = True
-    max_seq_length: int | None = Field(ge=1, description="tokens; what lies beyond is not read; None: no limit")
+    max_seq_length: int | None = Field(
+        ge=1, description="tokens; what lies beyond is not read; None: no limit"
+    )
     query_prompt: str = ""
     document_prompt: str = ""
     precision: Literal["fp32", "int8"] = "fp32"
@@ -91,7 +95,10 @@ CANARY_DOCUMENTS = (
     "The staging database listens on port 5433.",
     "Überprüft: `parse_args(argv[1:])` → naïve café №7, £3.50; see /etc/hosts, 東京 & “quotes” — done?!",
     # Longer than any usual limit of 128 to 512 tokens: a changed maximal length shows in this text only.
-    " ".join(f"On day {day} the jay hid {day % 7 + 2} acorns under stone {day * 13 % 97} and ate them later." for day in range(1, 61)),
+    " ".join(
+        f"On day {day} the jay hid {day % 7 + 2} acorns under stone {day * 13 % 97} and ate them later."
+        for day in range(1, 61)
+    ),
 )
 
 

@@ -44,7 +44,9 @@ class SentenceTransformerEncoder:
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """The vector of one question: shape (dim,), of length 1."""
         prompt = self.space.query_prompt
-        return self._model.encode_query(text, prompt=prompt, normalize_embeddings=True, show_progress_bar=False)
+        return self._model.encode_query(
+            text, prompt=prompt, normalize_embeddings=True, show_progress_bar=False
+        )
 
     @cached_property
     def _model(self) -> SentenceTransformer:
@@ -73,7 +75,9 @@ def load(folder: ModelFolder) -> SentenceTransformer:
     # A short question took 18 ms with one thread and 102 ms with two while the machine was busy.
     torch.set_num_threads(1)
     try:
-        return SentenceTransformer(str(folder.path), device="cpu", local_files_only=True, trust_remote_code=False, model_kwargs=kinds)
+        return SentenceTransformer(
+            str(folder.path), device="cpu", local_files_only=True, trust_remote_code=False, model_kwargs=kinds
+        )
     except (OSError, ValueError, KeyError, ImportError, AttributeError, RuntimeError) as error:
         raise EncoderError(
             f"The model {folder.reference} in {folder.path} cannot be loaded: {error}. "

@@ -22,7 +22,9 @@ from scrubjay.text.terms import STOP
 BITS = 128
 _SEED = 0
 _WORDS = BITS // 64
-_UNKNOWN = frozenset({"[UNK]", "<unk>"})  # what a tokenizer puts for letters it does not know: all of them look alike
+_UNKNOWN = frozenset(
+    {"[UNK]", "<unk>"}
+)  # what a tokenizer puts for letters it does not know: all of them look alike
 UNRELATED = 0.0  # the cosine of a passage that has no token to be matched
 
 Bits = NDArray[np.uint64]  # (tokens, BITS / 64)

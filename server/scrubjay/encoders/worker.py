@@ -79,7 +79,9 @@ class EmbeddingWorker:
         self._state, self._reason = "loading", None
         self._settled.clear()
         # A daemon, so that a process that ends does not wait for a model of gigabytes to finish loading.
-        threading.Thread(target=self._live, args=(asyncio.get_running_loop(),), name="scrubjay-encoder", daemon=True).start()
+        threading.Thread(
+            target=self._live, args=(asyncio.get_running_loop(),), name="scrubjay-encoder", daemon=True
+        ).start()
 
     async def ready(self) -> Encoder:
         """The encoder, as soon as it has made its first vector; starts it when nobody has.
@@ -140,12 +142,17 @@ class EmbeddingWorker:
                 codes[place] = code
         return Embedded(vectors, tuple(codes))
 
-    async def _made(self, embed: Callable[[Any, Sequence[str]], T], texts: Sequence[str], soon: bool) -> AsyncIterator[tuple[list[int], T]]:
+    async def _made(
+        self, embed: Callable[[Any, Sequence[str]], T], texts: Sequence[str], soon: bool
+    ) -> AsyncIterator[tuple[list[int], T]]:
         """What is made of each piece of the texts, with the places of these.
 
         One piece is asked for after another; `soon`, all at once, because whatever else waits would slip in between.
         """
-        asked = ((piece, self._ask(_DOCUMENTS, _on([texts[place] for place in piece], embed))) for piece in _pieces(texts))
+        asked = (
+            (piece, self._ask(_DOCUMENTS, _on([texts[place] for place in piece], embed)))
+            for piece in _pieces(texts)
+        )
         if soon:
             pieces, asking = zip(*asked, strict=True) if texts else ((), ())
             for piece, made in zip(pieces, await asyncio.gather(*asking), strict=True):
@@ -183,14 +190,18 @@ class EmbeddingWorker:
                 encoder.embed_query("ready")
                 parallel = encoder.parallel
             except Exception as error:  # the edge of the thread: whatever a runtime raises becomes the reason
-                loop.call_soon_threadsafe(self._settle, None, _sentence("The model could not be loaded", error))
+                loop.call_soon_threadsafe(
+                    self._settle, None, _sentence("The model could not be loaded", error)
+                )
                 return
             loop.call_soon_threadsafe(self._settle, encoder, None)
         except RuntimeError:
             log.debug("The event loop ended before the model was loaded.")
             return
         if parallel:
-            threading.Thread(target=self._work, args=(encoder, self._asked, loop), name="scrubjay-questions", daemon=True).start()
+            threading.Thread(
+                target=self._work, args=(encoder, self._asked, loop), name="scrubjay-questions", daemon=True
+            ).start()
         self._work(encoder, self._jobs, loop)
 
     def _work(self, encoder: Encoder, jobs: _Jobs, loop: asyncio.AbstractEventLoop) -> None:
@@ -206,7 +217,9 @@ class EmbeddingWorker:
             return
         try:
             made = job.run(encoder)
-        except Exception as error:  # the edge of the thread: one text that breaks a runtime must not end the others
+        except (
+            Exception
+        ) as error:  # the edge of the thread: one text that breaks a runtime must not end the others
             loop.call_soon_threadsafe(_fail, job.answer, _sentence("A text could not be embedded", error))
         else:
             loop.call_soon_threadsafe(_answer, job.answer, made)
@@ -222,7 +235,11 @@ def _on(batch: Sequence[str], embed: Callable[[Any, Sequence[str]], T]) -> Calla
 
 
 def _asked(encoder: Encoder, text: str) -> Asked:
-    return encoder.embed_question(text) if isinstance(encoder, TokenEncoder) else Asked(encoder.embed_query(text))
+    return (
+        encoder.embed_question(text)
+        if isinstance(encoder, TokenEncoder)
+        else Asked(encoder.embed_query(text))
+    )
 
 
 def _vectors(encoder: Encoder, batch: Sequence[str]) -> Vectors:

@@ -19,7 +19,15 @@ from scrubjay.engine.process.connection import Connection
 from scrubjay.errors import InputError, ScrubjayError
 from scrubjay.home.scopes import EVERY_SCOPE
 from scrubjay.models.envelopes import envelope
-from scrubjay.models.requests import AddMemory, AskProfile, DocumentText, Forget, Restore, SearchMemories, parse
+from scrubjay.models.requests import (
+    AddMemory,
+    AskProfile,
+    DocumentText,
+    Forget,
+    Restore,
+    SearchMemories,
+    parse,
+)
 
 log = logging.getLogger("scrubjay.engine.control")
 
@@ -40,7 +48,9 @@ async def serve_hook(engine: Engine, connection: Connection) -> None:
                 await core.writer.drain()
                 core.completion.reconcile(event)
             case "profile":
-                await connection.write_line(json.dumps({"text": await core.opening(event, engine.scope_of(connection.hello))}))
+                await connection.write_line(
+                    json.dumps({"text": await core.opening(event, engine.scope_of(connection.hello))})
+                )
             case "inject":
                 text = await core.injection(event, engine.scope_of(connection.hello))
                 await connection.write_line(json.dumps({"text": text}))
@@ -64,14 +74,22 @@ async def serve_cli(engine: Engine, finish: Finish, connection: Connection) -> N
                 answer: dict[str, Any] = {"result": {}}
             elif name in METHODS:
                 work = METHODS[name](engine, scope, call.get("params") or {}, progress)
-                answer = {"result": await (_while_there(connection, work) if name in _INTERRUPTIBLE else work)}
+                answer = {
+                    "result": await (_while_there(connection, work) if name in _INTERRUPTIBLE else work)
+                }
             else:
-                answer = {"error": {"message": f"This engine knows no method {name!r}. It may be older than your command line."}}
+                answer = {
+                    "error": {
+                        "message": f"This engine knows no method {name!r}. It may be older than your command line."
+                    }
+                }
         except (ScrubjayError, OSError) as error:
             answer = {"error": {"message": str(error), "kind": type(error).__name__}}
         except _Left:
             return
-        except Exception as error:  # the outermost edge: who typed the command gets a sentence, and the connection stays
+        except (
+            Exception
+        ) as error:  # the outermost edge: who typed the command gets a sentence, and the connection stays
             answer = {"error": {"message": engine.unforeseen(str(name), error)}}
         finally:
             connection.end(key)
@@ -117,7 +135,9 @@ async def _status(engine: Engine, scope: str, params: dict[str, Any], progress: 
 
 async def _scopes(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
     """How many turns, memories and documents each scope holds."""
-    from scrubjay.engine.verbs import scopes  # LanceDB comes with it, and an engine answers its first client before that
+    from scrubjay.engine.verbs import (
+        scopes,
+    )  # LanceDB comes with it, and an engine answers its first client before that
 
     return await scopes.counts(await engine.core())
 
@@ -136,7 +156,9 @@ async def _search(engine: Engine, scope: str, params: dict[str, Any], progress: 
 
 async def _add(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
     request = parse(AddMemory, params)
-    made = envelope("memory", request, id=uuid4().hex, scope=request.scope or scope, source="cli", at=engine.clock())
+    made = envelope(
+        "memory", request, id=uuid4().hex, scope=request.scope or scope, source="cli", at=engine.clock()
+    )
     return (await (await engine.core()).write(made)).wire()
 
 
@@ -171,7 +193,11 @@ async def _merge_scopes(engine: Engine, scope: str, params: dict[str, Any], prog
 async def _index(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
     """Bring the documents of files and folders up to date: {paths, scope?, again?}, paths absolute."""
     paths = params.get("paths")
-    if not isinstance(paths, list) or not paths or not all(isinstance(path, str) and os.path.isabs(path) for path in paths):
+    if (
+        not isinstance(paths, list)
+        or not paths
+        or not all(isinstance(path, str) and os.path.isabs(path) for path in paths)
+    ):
         raise InputError("paths must be a list of absolute paths of files and folders.")
 
     async def report(done: int, total: int, path: str) -> None:
@@ -179,12 +205,18 @@ async def _index(engine: Engine, scope: str, params: dict[str, Any], progress: R
 
     core = await engine.core()
     again = params.get("again") is True
-    return (await core.ingesting.run(paths, scope=params.get("scope") or scope, source="cli", report=report, again=again)).wire()
+    return (
+        await core.ingesting.run(
+            paths, scope=params.get("scope") or scope, source="cli", report=report, again=again
+        )
+    ).wire()
 
 
 async def _add_document(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
     request = parse(DocumentText, params)
-    stamped = partial(envelope, "document", request, id=uuid4().hex, scope=scope, source="cli", at=engine.clock())
+    stamped = partial(
+        envelope, "document", request, id=uuid4().hex, scope=scope, source="cli", at=engine.clock()
+    )
     return (await (await engine.core()).write(await asyncio.to_thread(stamped))).wire()
 
 
@@ -226,7 +258,9 @@ def _path(params: dict[str, Any]) -> str:
     return path
 
 
-_INTERRUPTIBLE = frozenset({"index", "export", "import"})  # what ends with its caller; a reindex that has begun is better finished
+_INTERRUPTIBLE = frozenset(
+    {"index", "export", "import"}
+)  # what ends with its caller; a reindex that has begun is better finished
 METHODS: dict[str, Method] = {
     "show": _show,
     "export": _export,

@@ -39,7 +39,16 @@ from scrubjay.models.envelopes import Envelope
 from scrubjay.models.filters import Filter
 from scrubjay.models.records import AnyRecord
 from scrubjay.models.requests import Forget, SearchDocuments, SearchMemories
-from scrubjay.models.results import DocumentHits, Forgotten, Hit, ListedDocument, MemoryAdded, MemoryHits, Profile, Result
+from scrubjay.models.results import (
+    DocumentHits,
+    Forgotten,
+    Hit,
+    ListedDocument,
+    MemoryAdded,
+    MemoryHits,
+    Profile,
+    Result,
+)
 from scrubjay.search.details import Detail, detail
 from scrubjay.search.document_search import search_documents
 from scrubjay.search.hits import shown
@@ -63,7 +72,14 @@ Progress = Callable[[int, int], None]  # done, total
 class Core:
     """Everything one engine does with its home. Open with `open_core`; lives until `close`."""
 
-    def __init__(self, home: Home, store: Store, worker: EmbeddingWorker, settings: Settings, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        home: Home,
+        store: Store,
+        worker: EmbeddingWorker,
+        settings: Settings,
+        clock: Callable[[], datetime],
+    ) -> None:
         self.home, self.store, self.clock, self.settings, self._worker = home, store, clock, settings, worker
         self.scope_settings = ScopeBook(home)
         self.partitions = PartitionBook(home)
@@ -109,7 +125,9 @@ class Core:
 
     async def write(self, envelope: Envelope) -> Result:
         """Take one write; it is durable when this returns. To a fact is said which known ones are like it."""
-        return await (self._add_memory(envelope) if envelope.kind == "memory" else self.writer.write(envelope))
+        return await (
+            self._add_memory(envelope) if envelope.kind == "memory" else self.writer.write(envelope)
+        )
 
     async def _add_memory(self, made: Envelope) -> MemoryAdded:
         looking = asyncio.create_task(near(self.store, made, self.indexer.embed_soon))
@@ -119,7 +137,10 @@ class Core:
                 return added
             try:
                 return await with_similar(self.store, added, made, await looking)
-            except (OSError, RuntimeError) as error:  # the fact is durable, and a look-up that failed must not say otherwise
+            except (
+                OSError,
+                RuntimeError,
+            ) as error:  # the fact is durable, and a look-up that failed must not say otherwise
                 log.warning("similar facts were not looked for: %s", reason(error))
                 return added
         finally:
@@ -138,18 +159,30 @@ class Core:
             InputError: it would; nothing was deleted.
         """
         if self._working:
-            raise InputError("The index is being built anew, which would keep what is deleted. Purge when `scrubjay reindex` is done.")
+            raise InputError(
+                "The index is being built anew, which would keep what is deleted. Purge when `scrubjay reindex` is done."
+            )
         if self.backup.working or self.exchanging.working:
-            raise InputError("An export, import or backup runs, which would keep what is deleted. Purge when it is done.")
+            raise InputError(
+                "An export, import or backup runs, which would keep what is deleted. Purge when it is done."
+            )
 
-    async def profile(self, scope: str | tuple[str, ...], max_tokens: int = TOKENS, filter: Filter | None = None) -> Profile:
+    async def profile(
+        self, scope: str | tuple[str, ...], max_tokens: int = TOKENS, filter: Filter | None = None
+    ) -> Profile:
         """What to know of the user and a scope, or of just these scopes, before anything is asked."""
         await self.writer.drain()
         await self.store.flush()
         return await profile(self.store, scope, self.clock(), max_tokens=max_tokens, filter=filter)
 
     async def search_memories(
-        self, request: SearchMemories, scope: str | tuple[str, ...], *, tied: bool = True, apart: bool = False, least_score: float = 0.0
+        self,
+        request: SearchMemories,
+        scope: str | tuple[str, ...],
+        *,
+        tied: bool = True,
+        apart: bool = False,
+        least_score: float = 0.0,
     ) -> MemoryHits:
         """Recall; what it gives back counts as accessed. `scope` is the caller's project, or all that a caller without one may see.
 
@@ -159,15 +192,23 @@ class Core:
         self.access.note([hit.id for hit in hits.results])
         return hits
 
-    async def _found(self, request: SearchMemories, scope: str | tuple[str, ...], **manner: Any) -> MemoryHits:
+    async def _found(
+        self, request: SearchMemories, scope: str | tuple[str, ...], **manner: Any
+    ) -> MemoryHits:
         return await self._timed(
-            lambda: search_memories(self.store, request, scope=scope, now=self.clock(), embed=self.indexer.embed_query, **manner)
+            lambda: search_memories(
+                self.store, request, scope=scope, now=self.clock(), embed=self.indexer.embed_query, **manner
+            )
         )
 
-    async def search_documents(self, request: SearchDocuments, scope: str | tuple[str, ...], *, room: int | None = None) -> DocumentHits:
+    async def search_documents(
+        self, request: SearchDocuments, scope: str | tuple[str, ...], *, room: int | None = None
+    ) -> DocumentHits:
         """Passages of documents; `scope` as for `search_memories`, `room` as for `scrubjay.search.document_search`."""
         return await self._timed(
-            lambda: search_documents(self.store, request, scope=scope, now=self.clock(), embed=self.indexer.embed_query, room=room)
+            lambda: search_documents(
+                self.store, request, scope=scope, now=self.clock(), embed=self.indexer.embed_query, room=room
+            )
         )
 
     async def _timed(self, search: Callable[[], Coroutine[Any, Any, H]]) -> H:
@@ -275,7 +316,9 @@ class Core:
         self.completion.consider(envelope)
 
 
-async def open_core(home: Home, settings: Settings, clock: Callable[[], datetime], open_model: OpenModel = open_encoder) -> Core:
+async def open_core(
+    home: Home, settings: Settings, clock: Callable[[], datetime], open_model: OpenModel = open_encoder
+) -> Core:
     """Open the store of a home and start the engine's background work.
 
     Raises:
@@ -284,7 +327,12 @@ async def open_core(home: Home, settings: Settings, clock: Callable[[], datetime
 
     def model() -> Encoder:
         verdicts = Path(home.models)
-        return open_model(settings.model, query_prompt=settings.query_prompt, document_prompt=settings.document_prompt, verdicts=verdicts)
+        return open_model(
+            settings.model,
+            query_prompt=settings.query_prompt,
+            document_prompt=settings.document_prompt,
+            verdicts=verdicts,
+        )
 
     await asyncio.to_thread(backups.clear, home)
     worker = EmbeddingWorker(model)

@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("scrubjay.engine")
 
-_AT_START = ("store", "model", "query_prompt", "document_prompt", "idle_minutes")  # settings that are read once
+_AT_START = (
+    "store",
+    "model",
+    "query_prompt",
+    "document_prompt",
+    "idle_minutes",
+)  # settings that are read once
 
 
 def utc_now() -> datetime:
@@ -42,7 +48,12 @@ class Engine:
     """
 
     def __init__(
-        self, home: Home, *, clock: Callable[[], datetime] = utc_now, open_model: OpenModel | None = None, store: str | None = None
+        self,
+        home: Home,
+        *,
+        clock: Callable[[], datetime] = utc_now,
+        open_model: OpenModel | None = None,
+        store: str | None = None,
     ) -> None:
         self.home, self.clock, self._open_model, self._store = home, clock, open_model, store
         self.settings = self._started_with = Settings()
@@ -57,7 +68,9 @@ class Engine:
             self.settings = self._started_with = in_store(load(self.home.config), self._store)
             write_capture(self.home, self.settings, self.clock())
             module = await asyncio.to_thread(importlib.import_module, "scrubjay.engine.core")
-            self._core = await module.open_core(self.home, self.settings, self.clock, self._open_model or module.open_encoder)
+            self._core = await module.open_core(
+                self.home, self.settings, self.clock, self._open_model or module.open_encoder
+            )
         except ScrubjayError as error:
             log.error("cannot load: %s", error)
             self._failure = error
@@ -103,7 +116,9 @@ class Engine:
         if self._core is not None:
             self._core.settings = self.settings
             self._core.indexer.wake()  # it may be wanted to give tokens now
-        return [name for name in _AT_START if getattr(self._started_with, name) != getattr(self.settings, name)]
+        return [
+            name for name in _AT_START if getattr(self._started_with, name) != getattr(self.settings, name)
+        ]
 
     def facts(self) -> dict[str, Any]:
         """What can be said of the engine without its store."""
@@ -132,7 +147,9 @@ class Engine:
         """
         if hello.scope:
             if not is_scope(hello.scope):
-                raise InputError(f"scope = {hello.scope[:80]!r}: must be 1 to 100 letters, digits or . _ : - (--scope, SCRUBJAY_SCOPE).")
+                raise InputError(
+                    f"scope = {hello.scope[:80]!r}: must be 1 to 100 letters, digits or . _ : - (--scope, SCRUBJAY_SCOPE)."
+                )
             return hello.scope
         folder = hello.project_dir or hello.cwd
         return scopes.scope_of(self.home, folder) if folder and os.path.isabs(folder) else USER_SCOPE

@@ -46,7 +46,9 @@ class Handover:
         async with self._turn:
             paths = [path for path in opened if os.path.exists(path)]
             if paths:
-                entries = await asyncio.to_thread(lambda: [Entry(_name(path), ENVELOPE, _text(path)) for path in paths])
+                entries = await asyncio.to_thread(
+                    lambda: [Entry(_name(path), ENVELOPE, _text(path)) for path in paths]
+                )
                 try:
                     await self._shared.inbox.put(entries)
                 except (RuntimeError, OSError) as error:

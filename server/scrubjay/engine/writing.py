@@ -66,12 +66,22 @@ class Writer:
         recorded: Callable[[Envelope, Result], None],
         staged: Callable[[AnyRecord], None] = lambda record: None,
     ) -> None:
-        self._home, self._store, self._clock, self._recorded, self._staged = home, store, clock, recorded, staged
+        self._home, self._store, self._clock, self._recorded, self._staged = (
+            home,
+            store,
+            clock,
+            recorded,
+            staged,
+        )
         self._taken = 0  # envelopes, ever
         self._order = asyncio.Lock()
         self._draining = asyncio.Lock()
-        self._open: dict[str, tuple[str, ...]] = {}  # envelopes on disk whose records are not yet, with the ids of those
-        self._borrowed: dict[str, Entry] = {}  # those of them that lie in the inbox of a shared store, and in no spool here
+        self._open: dict[
+            str, tuple[str, ...]
+        ] = {}  # envelopes on disk whose records are not yet, with the ids of those
+        self._borrowed: dict[
+            str, Entry
+        ] = {}  # those of them that lie in the inbox of a shared store, and in no spool here
         self._role = 0  # counts how often this engine began or ceased to be the one that writes
         self._handover = None if store.shared is None else Handover(home, store, store.shared)
         store.elsewhere = self._caught_up
@@ -102,7 +112,9 @@ class Writer:
         except NotFound:
             if self._handover is None or self._store.writes:
                 raise
-        await self._handover.following.look(at_once=True)  # it may name what another engine was told a moment ago
+        await self._handover.following.look(
+            at_once=True
+        )  # it may name what another engine was told a moment ago
         return await plan(self._store, envelope, self._clock())
 
     async def drain(self) -> int:
@@ -143,7 +155,9 @@ class Writer:
             self._put_aside(path, f"The envelope is not of a known shape; wrong fields: {fields}.")
         else:
             self._stage(path, plan)
-            if envelope.source.startswith("hook:") and path not in self._borrowed:  # a transcript is where its hook was
+            if (
+                envelope.source.startswith("hook:") and path not in self._borrowed
+            ):  # a transcript is where its hook was
                 self._recorded(envelope, plan.answer)
 
     def _put_aside(self, path: str, reason: str) -> None:
@@ -275,7 +289,12 @@ class Writer:
                 await self.settle()
             except (StoreError, OSError) as error:  # a full disk, which may pass
                 pause = min(max(1.0, pause * 2), 60.0)
-                log.error("commit failed; %d writes stay in the spool, next try in %.0f s. %s", self.pending, pause, error)
+                log.error(
+                    "commit failed; %d writes stay in the spool, next try in %.0f s. %s",
+                    self.pending,
+                    pause,
+                    error,
+                )
                 self._wake.set()
                 continue
             pause = GROUP_SECONDS
@@ -291,6 +310,9 @@ class Writer:
                 if swept is None or now - swept > timedelta(days=1):
                     spool.sweep(self._home, now.timestamp())
                     swept = now
-            except (OSError, HomeError) as error:  # a full or vanished disk: the next look may succeed, and status shows the backlog
+            except (
+                OSError,
+                HomeError,
+            ) as error:  # a full or vanished disk: the next look may succeed, and status shows the backlog
                 log.error("the spool cannot be read: %s", error)
             await asyncio.sleep(DRAIN_SECONDS)

@@ -21,7 +21,12 @@ MANIFEST = "backup.json"
 FORMAT, FORMAT_VERSION = "scrubjay-backup", 1
 
 _FILES = ("config.toml", "scopes.json", "scope_settings.json", "partitions.json", "tokens.json", "hooks.json")
-_FOLDERS = ("spool/new", "spool/broken", "spool/prompts", "spool/reconcile")  # what waits there is in no table yet
+_FOLDERS = (
+    "spool/new",
+    "spool/broken",
+    "spool/prompts",
+    "spool/reconcile",
+)  # what waits there is in no table yet
 _BLOCK = 1 << 20
 
 Report = Callable[[int, int], None]  # bytes done, bytes in all
@@ -69,7 +74,9 @@ def copy_home(home: Home, target: str, report: Report) -> dict[str, tuple[int, s
     room = shutil.disk_usage(os.path.dirname(target)).free
     total = sum(os.path.getsize(path) for path in sources.values() if os.path.exists(path))
     if room < total:
-        raise InputError(f"{target} needs {total:,} bytes, and {room:,} are free there. Make room, or name a folder on another disk.")
+        raise InputError(
+            f"{target} needs {total:,} bytes, and {room:,} are free there. Make room, or name a folder on another disk."
+        )
     os.mkdir(target, 0o700)
     files: dict[str, tuple[int, str]] = {}
     done = 0
@@ -109,9 +116,13 @@ def read_manifest(folder: str) -> dict[str, Any]:
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         sound = False
     if not sound:
-        raise InputError(f"{folder} is no backup of Scrubjay, or one that was not finished: it lacks a {MANIFEST} that can be read.")
+        raise InputError(
+            f"{folder} is no backup of Scrubjay, or one that was not finished: it lacks a {MANIFEST} that can be read."
+        )
     if facts.get("version", 0) > FORMAT_VERSION:
-        raise InputError(f"{folder} was made by a newer Scrubjay ({facts.get('scrubjay')}). Upgrade Scrubjay; nothing was changed.")
+        raise InputError(
+            f"{folder} was made by a newer Scrubjay ({facts.get('scrubjay')}). Upgrade Scrubjay; nothing was changed."
+        )
     return dict(facts)
 
 
@@ -127,13 +138,19 @@ def copy_backup(folder: str, target: str, report: Report) -> None:
     os.mkdir(target, 0o700)
     for name, (size, digest) in expected.items():
         if os.path.isabs(name) or ".." in name.split("/"):
-            raise InputError(f"{folder} is damaged: it names {name!r}, which does not lie in it. Nothing was changed.")
+            raise InputError(
+                f"{folder} is damaged: it names {name!r}, which does not lie in it. Nothing was changed."
+            )
         try:
             found = _copy(os.path.join(folder, name), os.path.join(target, name))
         except FileNotFoundError as error:
-            raise InputError(f"{folder} is damaged: {name} is missing. Nothing was changed; take another backup.") from error
+            raise InputError(
+                f"{folder} is damaged: {name} is missing. Nothing was changed; take another backup."
+            ) from error
         if found != (size, digest):
-            raise InputError(f"{folder} is damaged: {name} is not what was written. Nothing was changed; take another backup.")
+            raise InputError(
+                f"{folder} is damaged: {name} is not what was written. Nothing was changed; take another backup."
+            )
         done += size
         report(done, total)
     _sync_folders(target)
@@ -142,7 +159,9 @@ def copy_backup(folder: str, target: str, report: Report) -> None:
 def holds_something(home: Home) -> bool:
     """Whether anything in a home would be missed: records, settings, or writes that wait."""
     kept = [os.path.join(home.data, "index.json"), *(os.path.join(home.root, name) for name in _FILES)]
-    return any(os.path.exists(path) for path in kept) or any(True for _ in _below(home, ("spool/new", "spool/broken")))
+    return any(os.path.exists(path) for path in kept) or any(
+        True for _ in _below(home, ("spool/new", "spool/broken"))
+    )
 
 
 def take_place(draft: str, root: str, aside: str) -> None:
@@ -159,7 +178,9 @@ def take_place(draft: str, root: str, aside: str) -> None:
             os.rename(aside, root)
             raise
     except OSError as error:
-        raise HomeError(f"{root} cannot be replaced: {error.strerror}. It is as it was; close what uses it and try again.") from error
+        raise HomeError(
+            f"{root} cannot be replaced: {error.strerror}. It is as it was; close what uses it and try again."
+        ) from error
     if os.name != "nt":
         _sync(os.path.dirname(root))
 

@@ -11,7 +11,9 @@ from collections import namedtuple
 from scrubjay.errors import InputError
 
 CAPTURES = ("all", "salient", "summary_only", "off")
-MAX_TEXT = 1_000_000  # characters of one side of a turn (models.fields.MAX_TURN_TEXT; a test compares the two)
+MAX_TEXT = (
+    1_000_000  # characters of one side of a turn (models.fields.MAX_TURN_TEXT; a test compares the two)
+)
 
 Policy = namedtuple("Policy", "capture min_length paused excluded inject")
 """What a hook may do: `capture` is one of CAPTURES, `min_length` in characters, `excluded` absolute folders."""
@@ -40,7 +42,11 @@ def policy(data):
     values = dict(DEFAULT._asdict(), **{name: data[name] for name in Policy._fields if name in data})
     checks = (
         ("capture", values["capture"] in CAPTURES, "one of " + ", ".join(CAPTURES)),
-        ("min_length", type(values["min_length"]) is int and values["min_length"] >= 0, "a whole number from 0"),
+        (
+            "min_length",
+            type(values["min_length"]) is int and values["min_length"] >= 0,
+            "a whole number from 0",
+        ),
         ("paused", type(values["paused"]) is bool, "true or false"),
         ("inject", type(values["inject"]) is bool, "true or false"),
         ("excluded", _absolute_paths(values["excluded"]), "a list of absolute folders"),
@@ -53,7 +59,9 @@ def policy(data):
 
 
 def _absolute_paths(value):
-    return isinstance(value, (list, tuple)) and all(isinstance(item, str) and os.path.isabs(item) for item in value)
+    return isinstance(value, (list, tuple)) and all(
+        isinstance(item, str) and os.path.isabs(item) for item in value
+    )
 
 
 def is_excluded(policy, folder):

@@ -28,7 +28,9 @@ class Pages(Generic[T]):
         spelled: the reverse.
     """
 
-    def __init__(self, home: Home, path: str, *, read: Callable[[Any], T], spelled: Callable[[T], Any]) -> None:
+    def __init__(
+        self, home: Home, path: str, *, read: Callable[[Any], T], spelled: Callable[[T], Any]
+    ) -> None:
         self._home, self._path, self._spelled = home, path, spelled
         self._lock = threading.Lock()  # of two changes at once, the second sees the first
         self.scopes: Mapping[str, T] = _read(path, read)
@@ -44,7 +46,9 @@ class Pages(Generic[T]):
             change(scopes)
             said = {scope: self._spelled(value) for scope, value in sorted(scopes.items())}
             try:
-                durable_write(self._home, self._path, json.dumps({"v": 1, "scopes": said}, indent=1).encode("ascii"))
+                durable_write(
+                    self._home, self._path, json.dumps({"v": 1, "scopes": said}, indent=1).encode("ascii")
+                )
             except OSError as error:
                 raise HomeError(
                     f"{self._path} cannot be written: {error.strerror or error}. Free some space or give yourself write permission."
@@ -60,8 +64,12 @@ def _read(path: str, read: Callable[[Any], T]) -> dict[str, T]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise HomeError(f"{path} cannot be read: {error.strerror or error}. Give yourself read permission.") from error
+        raise HomeError(
+            f"{path} cannot be read: {error.strerror or error}. Give yourself read permission."
+        ) from error
     except (ValueError, LookupError, TypeError, AttributeError, InputError) as error:
         os.replace(path, path + ".broken")
-        log.error("%s is damaged (%s) and was kept as .broken; what it said begins anew", path, type(error).__name__)
+        log.error(
+            "%s is damaged (%s) and was kept as .broken; what it said begins anew", path, type(error).__name__
+        )
         return {}

@@ -42,7 +42,9 @@ SYSTEM: Mapping[str, Partition] = {
     for each in (
         Partition(INBOX, "Hippocampus", "The inbox: what was kept without saying what kind of memory it is."),
         Partition("mem_semantic", "Semantic", "Facts and decisions: what is the case."),
-        Partition("mem_episodic", "Episodic", "What happened: the turns of sessions, word for word, and events."),
+        Partition(
+            "mem_episodic", "Episodic", "What happened: the turns of sessions, word for word, and events."
+        ),
         Partition("mem_preference", "Preference", "What the user likes, dislikes and insists on."),
         Partition("mem_procedural", "Procedural", "How things are done: steps, commands, habits."),
     )
@@ -53,7 +55,9 @@ class PartitionBook:
     """The partitions of every scope of one home; the engine holds the only one."""
 
     def __init__(self, home: Home) -> None:
-        self._made: Pages[Mapping[str, Partition]] = Pages(home, home.partitions, read=_read, spelled=_spelled)
+        self._made: Pages[Mapping[str, Partition]] = Pages(
+            home, home.partitions, read=_read, spelled=_spelled
+        )
 
     def of(self, scopes: Iterable[str]) -> dict[str, Partition]:
         """The partitions that these scopes know, by id: the system's own first; of two that bear one id, that of the first scope."""
@@ -76,7 +80,9 @@ class PartitionBook:
 
         def made(own: dict[str, Partition]) -> None:
             if partition.id in SYSTEM or partition.id in own:
-                raise InputError(f"A partition {partition.id!r} is there already. Change that one, or choose another id.")
+                raise InputError(
+                    f"A partition {partition.id!r} is there already. Change that one, or choose another id."
+                )
             if len(own) >= MOST:
                 raise InputError(f"There are {MOST:,} partitions, which is the most. Delete one first.")
             own[partition.id] = partition
@@ -96,7 +102,9 @@ class PartitionBook:
             HomeError: the file cannot be written.
         """
         if id in SYSTEM:
-            raise InputError(f"{id!r} is one of the five partitions that are always there. Delete its memories instead.")
+            raise InputError(
+                f"{id!r} is one of the five partitions that are always there. Delete its memories instead."
+            )
 
         def removed(own: dict[str, Partition]) -> None:
             if own.pop(id, None) is None:
@@ -129,4 +137,6 @@ def _read(own: Mapping[str, Any]) -> dict[str, Partition]:
 
 def _partition(id: str, values: Mapping[str, Any]) -> Partition:
     created, updated = (datetime.fromisoformat(values[name]) for name in ("created_at", "updated_at"))
-    return Partition(id, str(values["name"]), str(values["description"]), bool(values["enabled"]), created, updated)
+    return Partition(
+        id, str(values["name"]), str(values["description"]), bool(values["enabled"]), created, updated
+    )

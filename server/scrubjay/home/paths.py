@@ -102,7 +102,9 @@ def open_home(root: str) -> Home:
             "Set SCRUBJAY_HOME to a folder that you own on a local disk."
         ) from error
     if not os.access(home.spool_tmp, os.W_OK):
-        raise HomeError(f"The home folder {home.root} cannot be written. Give yourself write permission, or set SCRUBJAY_HOME.")
+        raise HomeError(
+            f"The home folder {home.root} cannot be written. Give yourself write permission, or set SCRUBJAY_HOME."
+        )
     return home
 
 

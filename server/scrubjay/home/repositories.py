@@ -52,7 +52,10 @@ def normal_url(url: str, base: str) -> str:
     elif not separator and colon and "/" not in before and len(before) > 1:  # one letter is a Windows drive
         host, path = before.rpartition("@")[2].lower(), after
     else:
-        host, path = "", os.path.normpath(os.path.join(base, os.path.expanduser(rest if separator else url.strip())))
+        host, path = (
+            "",
+            os.path.normpath(os.path.join(base, os.path.expanduser(rest if separator else url.strip()))),
+        )
     path = path.rstrip("/")
     path = path[:-4] if path.endswith(".git") else path
     return (host + "/" + path.strip("/")) if host else path.rstrip("/")

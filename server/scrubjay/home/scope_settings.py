@@ -45,7 +45,9 @@ class ScopeSettings:
         _within("name", self.name, LONGEST_NAME)
         _within("supportingContext", self.supporting_context, LONGEST_CONTEXT)
         if len(self.buckets) > MOST_BUCKETS:
-            raise InputError(f"buckets: {len(self.buckets):,} are more than the {MOST_BUCKETS} that a profile may have. Leave some out.")
+            raise InputError(
+                f"buckets: {len(self.buckets):,} are more than the {MOST_BUCKETS} that a profile may have. Leave some out."
+            )
         for bucket, description in self.buckets.items():
             if not bucket.strip():
                 raise InputError("buckets: one has an empty name. Name it.")
@@ -65,7 +67,9 @@ class ScopeSettings:
 
 def _within(field: str, text: str | None, longest: int) -> None:
     if text is not None and len(text) > longest:
-        raise InputError(f"{field} has {len(text):,} characters; at most {longest:,} are allowed, so shorten it.")
+        raise InputError(
+            f"{field} has {len(text):,} characters; at most {longest:,} are allowed, so shorten it."
+        )
     if text is not None and "\x00" in text:
         raise InputError(f"{field} contains a NUL character; remove it.")
 
@@ -88,7 +92,9 @@ class ScopeBook:
         """The buckets of a scope's profile: those of every scope, and its own."""
         return {**self.of(EVERY_SCOPE).buckets, **self.of(scope).buckets}
 
-    async def change(self, scope: str, edit: Callable[[ScopeSettings], ScopeSettings], at: datetime) -> ScopeSettings:
+    async def change(
+        self, scope: str, edit: Callable[[ScopeSettings], ScopeSettings], at: datetime
+    ) -> ScopeSettings:
         """Replace what is said of a scope by what `edit` makes of it; on disk when this returns.
 
         Raises:

@@ -26,7 +26,11 @@ _SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 
 def is_scope(name: str) -> bool:
     """Whether a scope may have this name: 1 to 100 ASCII letters, digits or . _ : -"""
-    return 0 < len(name) <= 100 and name.isascii() and all(character.isalnum() or character in "._:-" for character in name)
+    return (
+        0 < len(name) <= 100
+        and name.isascii()
+        and all(character.isalnum() or character in "._:-" for character in name)
+    )
 
 
 def project_dir(env: dict, cwd: str) -> str:
@@ -57,7 +61,12 @@ def known(home: Home) -> list:
     """Every scope seen so far: {scope, paths, origins, merged_into} with `merged_into` None for one that stands."""
     book = _read(home) or _empty()
     return [
-        {"scope": name, "paths": sorted(entry["paths"]), "origins": list(entry["origins"]), "merged_into": book["merged"].get(name)}
+        {
+            "scope": name,
+            "paths": sorted(entry["paths"]),
+            "origins": list(entry["origins"]),
+            "merged_into": book["merged"].get(name),
+        }
         for name, entry in sorted(book["scopes"].items())
     ]
 
@@ -75,13 +84,17 @@ def merge(home: Home, old: str, new: str) -> None:
             if name not in book["scopes"] and name != USER_SCOPE:
                 raise InputError(f"There is no scope {name[:120]!r}; `scrubjay scopes` lists them.")
         if old == USER_SCOPE or _resolve(book, new) == old:
-            raise InputError(f"{old} cannot be merged into {new}: it is what {new} means already, or the user's own scope.")
+            raise InputError(
+                f"{old} cannot be merged into {new}: it is what {new} means already, or the user's own scope."
+            )
         book["merged"][old] = new
 
     try:
         _change(home, edit)
     except OSError as error:
-        raise HomeError(f"{home.scopes} cannot be written: {error.strerror or error}. Try again, or look at its rights.") from error
+        raise HomeError(
+            f"{home.scopes} cannot be written: {error.strerror or error}. Try again, or look at its rights."
+        ) from error
 
 
 # --- scopes.json: {"v": 1, "scopes": {name: {"paths": {path: birth}, "origins": [url]}}, "merged": {old: new}} ---------------
@@ -97,7 +110,9 @@ def _read(home):
         with open(home.scopes, "rb") as file:
             book = json.loads(file.read())
         entries = book["scopes"].values()
-        sound = all(isinstance(entry["paths"], dict) and isinstance(entry["origins"], list) for entry in entries)
+        sound = all(
+            isinstance(entry["paths"], dict) and isinstance(entry["origins"], list) for entry in entries
+        )
         return book if sound and isinstance(book["merged"], dict) else None
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
@@ -111,7 +126,9 @@ def _known_as(book, found):
         if found.origin and found.origin in entry["origins"]:
             return name
     for name, entry in book["scopes"].items():
-        if found.birth and any(birth == found.birth and _has_left(path, birth) for path, birth in entry["paths"].items()):
+        if found.birth and any(
+            birth == found.birth and _has_left(path, birth) for path, birth in entry["paths"].items()
+        ):
             return name
     return None
 
@@ -133,7 +150,9 @@ def _learn(book, scope, found):
     entry = book["scopes"].setdefault(scope, {"paths": {}, "origins": []})
     claimed = any(found.origin in other["origins"] for other in book["scopes"].values())
     new_origin = bool(found.origin) and not claimed
-    new_path = found.path not in entry["paths"] or (found.birth is not None and entry["paths"][found.path] != found.birth)
+    new_path = found.path not in entry["paths"] or (
+        found.birth is not None and entry["paths"][found.path] != found.birth
+    )
     if new_origin:
         entry["origins"].append(found.origin)
     if new_path:
@@ -158,7 +177,9 @@ def _computed(found, taken=()):
     name = os.path.basename(holder) if last.startswith(".") else last
     name = "".join(character for character in name if character in _SAFE)[:60] or "project"
     for life in range(1, len(taken) + 2):
-        digest = sha256((source if life == 1 else f"{source}#{life}").encode("utf-8", "surrogatepass")).hexdigest()
+        digest = sha256(
+            (source if life == 1 else f"{source}#{life}").encode("utf-8", "surrogatepass")
+        ).hexdigest()
         scope = f"repo_{name}__{digest[:16]}"
         if scope not in taken:
             break

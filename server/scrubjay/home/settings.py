@@ -36,9 +36,15 @@ class Kind:
 
 def _number(least: float, most: float, unit: str, *, whole: bool = False) -> Kind:
     def holds(value: Any) -> bool:
-        return isinstance(value, int if whole else int | float) and not isinstance(value, bool) and least <= value <= most
+        return (
+            isinstance(value, int if whole else int | float)
+            and not isinstance(value, bool)
+            and least <= value <= most
+        )
 
-    return Kind(f"a {'whole ' if whole else ''}number of {unit} from {least:,} to {most:,}", holds, _parse_number)
+    return Kind(
+        f"a {'whole ' if whole else ''}number of {unit} from {least:,} to {most:,}", holds, _parse_number
+    )
 
 
 def _parse_number(text: str) -> Any:
@@ -70,7 +76,11 @@ def _parse_folders(text: str) -> Any:
 
 
 def _is_prompt(value: Any) -> bool:
-    return value is None or value == "" or _is_text(value.replace("\n", " ") if isinstance(value, str) else value)
+    return (
+        value is None
+        or value == ""
+        or _is_text(value.replace("\n", " ") if isinstance(value, str) else value)
+    )
 
 
 def _is_store(value: Any) -> bool:
@@ -84,9 +94,17 @@ _STORE = Kind(
     lambda text: None if text.strip() in ("none", "") else text.strip(),
 )
 _TEXT = Kind("a line of text", _is_text, str)
-_PROMPT = Kind("a text, empty for no prompt at all, or none", _is_prompt, lambda text: None if text == "none" else text)
-_SWITCH = Kind("true or false", lambda value: isinstance(value, bool), lambda text: _YES_NO.get(text.strip().lower(), text))
-_CHOICE = Kind(f"one of {', '.join(CAPTURES)}", lambda value: value in CAPTURES, lambda text: text.strip().lower())
+_PROMPT = Kind(
+    "a text, empty for no prompt at all, or none", _is_prompt, lambda text: None if text == "none" else text
+)
+_SWITCH = Kind(
+    "true or false",
+    lambda value: isinstance(value, bool),
+    lambda text: _YES_NO.get(text.strip().lower(), text),
+)
+_CHOICE = Kind(
+    f"one of {', '.join(CAPTURES)}", lambda value: value in CAPTURES, lambda text: text.strip().lower()
+)
 _FOLDERS = Kind("a list of absolute folders, separated by commas", _is_folders, _parse_folders)
 
 
@@ -99,29 +117,61 @@ class Settings:
     """All settings, each with its default and one sentence for the user."""
 
     # the bundled model starts in 0.2 s and needs no download
-    model: str = _setting("bundled", _TEXT, "The embedding model: bundled, a folder, or the id of a model on this disk.")
-    query_prompt: str | None = _setting(None, _PROMPT, "What goes before a query for the model; none: the model's own prompt.")
-    document_prompt: str | None = _setting(None, _PROMPT, "What goes before a stored text for the model; none: its own.")
+    model: str = _setting(
+        "bundled", _TEXT, "The embedding model: bundled, a folder, or the id of a model on this disk."
+    )
+    query_prompt: str | None = _setting(
+        None, _PROMPT, "What goes before a query for the model; none: the model's own prompt."
+    )
+    document_prompt: str | None = _setting(
+        None, _PROMPT, "What goes before a stored text for the model; none: its own."
+    )
     # two points of recall for half of a vector's bytes again
     late_interaction: bool = _setting(
         True, _SWITCH, "Whether texts are also compared token by token, which finds more and takes some disk."
     )
     # long enough for a pause between two sessions, short enough that a closed laptop holds no model in memory
-    idle_minutes: float = _setting(15, _number(0.01, 10_080, "minutes"), "The engine that a client started ends after so long without one.")
-    capture: str = _setting("all", _CHOICE, "Which turns hooks record: all, salient ones, summaries only, or none (off).")
+    idle_minutes: float = _setting(
+        15,
+        _number(0.01, 10_080, "minutes"),
+        "The engine that a client started ends after so long without one.",
+    )
+    capture: str = _setting(
+        "all", _CHOICE, "Which turns hooks record: all, salient ones, summaries only, or none (off)."
+    )
     # "yes", "ok" and "go on" answer nothing later
-    min_length: int = _setting(10, _number(0, 10_000, "characters", whole=True), "Shorter prompts and chat messages are not captured.")
+    min_length: int = _setting(
+        10,
+        _number(0, 10_000, "characters", whole=True),
+        "Shorter prompts and chat messages are not captured.",
+    )
     # answers over HTTP stay as they are for whoever does not want turns in them
-    chat_capture: str = _setting("off", _CHOICE, "Which turns of conversations over HTTP are found: all, salient, summary_only, off.")
+    chat_capture: str = _setting(
+        "off", _CHOICE, "Which turns of conversations over HTTP are found: all, salient, summary_only, off."
+    )
     # an answer nobody asked for costs tokens in every prompt, so it is the user's choice
-    inject: bool = _setting(False, _SWITCH, "Whether prompts get the memories relevant to them, and sessions their project's facts.")
+    inject: bool = _setting(
+        False,
+        _SWITCH,
+        "Whether prompts get the memories relevant to them, and sessions their project's facts.",
+    )
     paused: bool = _setting(False, _SWITCH, "Whether capture rests for now.")
-    excluded: tuple[str, ...] = _setting((), _FOLDERS, "Folders whose sessions are never captured, with all that is below them.")
-    roots: tuple[str, ...] = _setting((), _FOLDERS, "Folders that add_document may read besides the client's project.")
+    excluded: tuple[str, ...] = _setting(
+        (), _FOLDERS, "Folders whose sessions are never captured, with all that is below them."
+    )
+    roots: tuple[str, ...] = _setting(
+        (), _FOLDERS, "Folders that add_document may read besides the client's project."
+    )
     # a heavy year of turns with their vectors is under 1 GB
-    disk_limit_gb: float = _setting(10, _number(0.1, 100_000, "gigabytes"), "Above this, `scrubjay status` and `doctor` warn you.")
+    disk_limit_gb: float = _setting(
+        10, _number(0.1, 100_000, "gigabytes"), "Above this, `scrubjay status` and `doctor` warn you."
+    )
     # a folder of this machine needs no network, and no other engine can be in its way
-    store: str | None = _setting(None, _STORE, "Where records and passages lie: a bucket that several engines share; none: in the home.")
+    store: str | None = _setting(
+        None,
+        _STORE,
+        "Where records and passages lie: a bucket that several engines share; none: in the home.",
+    )
 
 
 _FIELDS = {one.name: one for one in fields(Settings)}
@@ -185,7 +235,10 @@ def describe() -> list[tuple[str, str, str]]:
 
 def capture_view(settings: Settings) -> dict[str, Any]:
     """What hooks need to know: capture, min_length, paused, excluded, inject, and nothing else."""
-    return {key: list(value) if isinstance(value := getattr(settings, key), tuple) else value for key in Policy._fields}
+    return {
+        key: list(value) if isinstance(value := getattr(settings, key), tuple) else value
+        for key in Policy._fields
+    }
 
 
 def write_capture(home: Home, settings: Settings, now: datetime) -> None:
@@ -195,7 +248,11 @@ def write_capture(home: Home, settings: Settings, now: datetime) -> None:
     fetched from transcripts afterwards (`captured_since`).
     """
     before, view = _written(home), capture_view(settings)
-    since = before.get("since") if all(before.get(key) == value for key, value in view.items()) else now.isoformat()
+    since = (
+        before.get("since")
+        if all(before.get(key) == value for key, value in view.items())
+        else now.isoformat()
+    )
     if not before:
         since = None  # a new home: nothing was ever forbidden
     _replace(home.capture, json.dumps({**view, "since": since}, ensure_ascii=False, indent=1) + "\n")
@@ -224,7 +281,9 @@ def _settings(table: dict[str, Any], path: str) -> Settings:
         kind = _kind(key, f" in {path}")
         if not kind.holds(value):
             raise InputError(f"{key} = {_shown(value)} in {path} is not possible; give {kind.allowed}.")
-    return Settings(**{key: tuple(value) if isinstance(value, list) else value for key, value in table.items()})
+    return Settings(
+        **{key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    )
 
 
 def _kind(key: str, where: str = "") -> Kind:
@@ -242,16 +301,22 @@ def _read(path: str) -> str:
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8, or delete it to get the defaults.") from None
+        raise InputError(
+            f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8, or delete it to get the defaults."
+        ) from None
     except OSError as error:
-        raise HomeError(f"The settings {path} cannot be read: {error.strerror}. Give yourself read permission.") from error
+        raise HomeError(
+            f"The settings {path} cannot be read: {error.strerror}. Give yourself read permission."
+        ) from error
 
 
 def _table(text: str, path: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path} is not valid TOML: {error}. Put that line right, or delete the file to get the defaults.") from None
+        raise InputError(
+            f"{path} is not valid TOML: {error}. Put that line right, or delete the file to get the defaults."
+        ) from None
 
 
 def _typed(value: Any) -> str:
@@ -273,7 +338,9 @@ def _replace(path: str, text: str) -> None:
     path = os.path.realpath(path)
     draft = f"{path}.{secrets.token_hex(4)}"
     try:
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8", newline="") as file:
+        with open(
+            os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8", newline=""
+        ) as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
@@ -281,7 +348,9 @@ def _replace(path: str, text: str) -> None:
     except OSError as error:
         if os.path.exists(draft):
             os.unlink(draft)
-        raise HomeError(f"{path} cannot be written: {error.strerror}. Free some space or give yourself write permission.") from error
+        raise HomeError(
+            f"{path} cannot be written: {error.strerror}. Free some space or give yourself write permission."
+        ) from error
 
 
 def with_value(text: str, key: str, value: object) -> str:

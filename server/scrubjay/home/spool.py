@@ -65,9 +65,13 @@ def read(path: str) -> dict:
             f"The spool file {path} cannot be read: {error.strerror or error}. Look at the rights and health of the disk."
         ) from error
     except (ValueError, RecursionError) as error:
-        raise SpoolError(f"The spool file {name} is not JSON ({type(error).__name__}); it is set aside in spool/broken.") from None
+        raise SpoolError(
+            f"The spool file {name} is not JSON ({type(error).__name__}); it is set aside in spool/broken."
+        ) from None
     if not isinstance(envelope, dict):
-        raise SpoolError(f"The spool file {name} holds a {type(envelope).__name__} and not an object; it is set aside in spool/broken.")
+        raise SpoolError(
+            f"The spool file {name} holds a {type(envelope).__name__} and not an object; it is set aside in spool/broken."
+        )
     return envelope
 
 
@@ -104,7 +108,9 @@ def erase(home: Home, texts: list) -> int:
                     said = _said(json.loads(file.read())) if name.endswith(".json") else []
             except (OSError, ValueError, RecursionError):
                 continue
-            if any(one == other or _within(one, other) or _within(other, one) for one in texts for other in said):
+            if any(
+                one == other or _within(one, other) or _within(other, one) for one in texts for other in said
+            ):
                 remove([path, path + ".reason"])
                 erased += 1
     return erased
@@ -169,7 +175,11 @@ def _place(home, folder, name, content, time_ns):
 def _said(content):
     """What somebody said in an envelope or a saved prompt, out of its JSON."""
     args = content.get("args", content) if isinstance(content, dict) else {}
-    said = [args.get(key) for key in ("content", "user", "assistant", "text", "summary")] if isinstance(args, dict) else []
+    said = (
+        [args.get(key) for key in ("content", "user", "assistant", "text", "summary")]
+        if isinstance(args, dict)
+        else []
+    )
     return [text for text in said if isinstance(text, str)]
 
 

@@ -21,13 +21,25 @@ from scrubjay.http_api.hebb import routes as hebb
 from scrubjay.http_api.mcp import PATH, McpOverHttp
 from scrubjay.http_api.openapi import describe
 from scrubjay.http_api.refusals import refuse
-from scrubjay.http_api.supermemory_v4 import container_tags, conversations, documents, hosted, memories, profile, search
+from scrubjay.http_api.supermemory_v4 import (
+    container_tags,
+    conversations,
+    documents,
+    hosted,
+    memories,
+    profile,
+    search,
+)
 from scrubjay.http_api.supermemory_v5 import routes as supermemory_v5
 from scrubjay.http_api.tokens import Tokens
 
 # Paths that end in a word come before those of any id.
 _SUPERMEMORY = (documents, search, container_tags, memories, profile, conversations, hosted)
-ROUTERS: tuple[APIRouter, ...] = (*supermemory_v5.ROUTERS, *(family.router for family in _SUPERMEMORY), *hebb.ROUTERS)
+ROUTERS: tuple[APIRouter, ...] = (
+    *supermemory_v5.ROUTERS,
+    *(family.router for family in _SUPERMEMORY),
+    *hebb.ROUTERS,
+)
 
 
 def build_app(engine: Engine, mcp_server: Server[Any]) -> FastAPI:
@@ -58,7 +70,9 @@ class _Server(uvicorn.Server):
 
 
 @contextlib.asynccontextmanager
-async def serving(engine: Engine, mcp_server: Server[Any], listening: socket.socket, conditions: Conditions) -> AsyncIterator[None]:
+async def serving(
+    engine: Engine, mcp_server: Server[Any], listening: socket.socket, conditions: Conditions
+) -> AsyncIterator[None]:
     """Answer HTTP on this socket, on these conditions, until the block ends."""
     tokens = Tokens(engine.home, [conditions.token] if conditions.token else [])
     config = uvicorn.Config(

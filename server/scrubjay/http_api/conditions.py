@@ -46,7 +46,9 @@ class Address(NamedTuple):
             listening.listen(_BACKLOG)
         except OSError as error:
             listening.close()
-            raise EngineError(f"{self} cannot be listened at: {error.strerror}. Give --http another port, or end what uses it.") from error
+            raise EngineError(
+                f"{self} cannot be listened at: {error.strerror}. Give --http another port, or end what uses it."
+            ) from error
         return listening
 
 
@@ -59,12 +61,16 @@ def parse_address(text: str) -> Address:
     host, _, port = text.rpartition(":")
     host = host.strip("[]") or "127.0.0.1"
     if not port.isascii() or not port.isdigit() or int(port) > 65_535:
-        raise InputError(f"--http {text!r}: the port must be a number up to 65535. Write it as 127.0.0.1:6767.")
+        raise InputError(
+            f"--http {text!r}: the port must be a number up to 65535. Write it as 127.0.0.1:6767."
+        )
     try:
         if host != "localhost":
             ipaddress.ip_address(host)
     except ValueError:
-        raise InputError(f"--http {text!r}: the host must be localhost or an IP address. Write it as 127.0.0.1:6767.") from None
+        raise InputError(
+            f"--http {text!r}: the host must be localhost or an IP address. Write it as 127.0.0.1:6767."
+        ) from None
     return Address(host, int(port))
 
 
@@ -100,8 +106,16 @@ def parse_origin(text: str) -> str:
         InputError: it is none; `*` is none, because any page could then read what is remembered.
     """
     parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/") or parts.query or parts.username:
-        raise InputError(f"--cors {text!r}: must be one exact origin, such as https://app.example.com or http://localhost:3000.")
+    if (
+        parts.scheme not in ("http", "https")
+        or not parts.hostname
+        or parts.path not in ("", "/")
+        or parts.query
+        or parts.username
+    ):
+        raise InputError(
+            f"--cors {text!r}: must be one exact origin, such as https://app.example.com or http://localhost:3000."
+        )
     return f"{parts.scheme}://{parts.netloc.lower()}"
 
 
@@ -112,7 +126,9 @@ def parse_name(text: str) -> str:
         InputError: it is none.
     """
     if not text or any(mark in text for mark in "/:@*? "):
-        raise InputError(f"--allow-host {text!r}: must be one name without scheme and port, such as memory.example.com.")
+        raise InputError(
+            f"--allow-host {text!r}: must be one name without scheme and port, such as memory.example.com."
+        )
     return text.lower()
 
 
@@ -154,7 +170,9 @@ class Rate:
         if left < 1:
             return (1 - left) / self._per_second
         if caller not in self._left and len(self._left) >= _MOST_CALLERS:
-            self._left = {name: held for name, held in self._left.items() if self._allowance(held, now) < self._burst}
+            self._left = {
+                name: held for name, held in self._left.items() if self._allowance(held, now) < self._burst
+            }
         self._left[caller] = (left - 1, now)
         return 0.0
 

@@ -57,7 +57,9 @@ class Visit:
         source: str = SOURCE,
     ) -> Any:
         """Take one write into a scope that `leave.writes_to` gave; it is durable when this returns. The result of that kind."""
-        made: Result = await self.core.write(envelope(kind, request, id=uuid4().hex, scope=scope, source=source, at=self.now))
+        made: Result = await self.core.write(
+            envelope(kind, request, id=uuid4().hex, scope=scope, source=source, at=self.now)
+        )
         return made
 
 

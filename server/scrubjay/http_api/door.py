@@ -23,9 +23,14 @@ from scrubjay.http_api.tokens import Token, match
 LONGEST_BODY = 55_000_000  # bytes: a file of 50 MB and what a multipart form wraps it in
 READ_ONLY = "This token may only read. Write with another one."
 _HERE = Conditions(Address("127.0.0.1", 0))
-_EXPOSED = ("Retry-After", "WWW-Authenticate")  # what a page of another origin may read beside the usual headers
+_EXPOSED = (
+    "Retry-After",
+    "WWW-Authenticate",
+)  # what a page of another origin may read beside the usual headers
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-_READS = re.compile(r"/(search|profile|profile/buckets|list|list/[a-z]+|documents/documents|mcp)/?$")  # POST because of their bodies
+_READS = re.compile(
+    r"/(search|profile|profile/buckets|list|list/[a-z]+|documents/documents|mcp)/?$"
+)  # POST because of their bodies
 
 
 class Door:
@@ -49,7 +54,11 @@ class Door:
         self._inner: ASGIApp = self._let_in
         if conditions.origins:
             self._inner = CORSMiddleware(
-                self._let_in, allow_origins=conditions.origins, allow_methods=["*"], allow_headers=["*"], expose_headers=_EXPOSED
+                self._let_in,
+                allow_origins=conditions.origins,
+                allow_methods=["*"],
+                allow_headers=["*"],
+                expose_headers=_EXPOSED,
             )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -61,7 +70,9 @@ class Door:
             sentence = f"Host {host[:80]!r} is not this server. Ask it by its address, or start it with `--allow-host NAME`."
             await refusal(Request(scope), 421, sentence)(scope, receive, send)
         else:
-            await self._inner(scope, receive, send)  # the host before all: CORS would answer a preflight without asking us
+            await self._inner(
+                scope, receive, send
+            )  # the host before all: CORS would answer a preflight without asking us
 
     async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope)
@@ -77,8 +88,15 @@ class Door:
 
     def _origin(self, request: Request) -> None:
         origin = request.headers.get("origin")
-        if origin is not None and origin not in self._origins and not is_own(origin, request.headers.get("host", "")):
-            raise HTTPException(403, f"Pages of {origin[:80]!r} may not ask this server. `--cors ORIGIN` lets those of one origin in.")
+        if (
+            origin is not None
+            and origin not in self._origins
+            and not is_own(origin, request.headers.get("host", ""))
+        ):
+            raise HTTPException(
+                403,
+                f"Pages of {origin[:80]!r} may not ask this server. `--cors ORIGIN` lets those of one origin in.",
+            )
 
     def _leave(self, request: Request) -> Leave:
         """What this caller may do.
@@ -94,14 +112,20 @@ class Door:
         token = None if free else match(_key(request), tokens)
         caller = request.client.host if request.client else ""
         if wait := self._rate.wait(f"token {token.name}" if token else f"host {caller}"):
-            raise HTTPException(429, "Too many requests from one caller.", {"Retry-After": str(math.ceil(wait))})
+            raise HTTPException(
+                429, "Too many requests from one caller.", {"Retry-After": str(math.ceil(wait))}
+            )
         if free:
             return Leave()
         if token is None:
             sentence = "This key opens nothing here." if _key(request) else "This server needs a key."
             advice = "Send one that `scrubjay token add` made, as `Authorization: Bearer KEY`."
             raise HTTPException(401, f"{sentence} {advice}", {"WWW-Authenticate": 'Bearer realm="scrubjay"'})
-        if token.read_only and request.method not in _SAFE and not (request.method == "POST" and _READS.search(request.url.path)):
+        if (
+            token.read_only
+            and request.method not in _SAFE
+            and not (request.method == "POST" and _READS.search(request.url.path))
+        ):
             raise HTTPException(403, READ_ONLY)
         return token.leave
 
@@ -135,4 +159,8 @@ def _counted(receive: Receive) -> Receive:
 
 
 def _too_large() -> HTTPException:
-    return HTTPException(413, f"A request may have at most {LONGEST_BODY:,} bytes. Split what you send.", {"Connection": "close"})
+    return HTTPException(
+        413,
+        f"A request may have at most {LONGEST_BODY:,} bytes. Split what you send.",
+        {"Connection": "close"},
+    )

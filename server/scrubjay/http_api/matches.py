@@ -91,7 +91,11 @@ async def _found(visit: Visit, asked: Asked, scopes: tuple[str, ...]) -> list[Ma
     documents = await _documents(visit, records)
     made = [_with_documents(match, documents, chunks if asked.chunks else ()) for match in records]
     if asked.filepath is not None:
-        made = [match for match in made if match.is_chat or any(_at_or_below(row.place, asked.filepath) for row in match.documents)]
+        made = [
+            match
+            for match in made
+            if match.is_chat or any(_at_or_below(row.place, asked.filepath) for row in match.documents)
+        ]
     return [*made, *(Match(row.document, row.hit, row.position, (row.document,)) for row in chunks if whole)]
 
 
@@ -117,16 +121,25 @@ async def _records(visit: Visit, asked: Asked, scopes: tuple[str, ...], *, facts
 
 async def _chunks(visit: Visit, asked: Asked, scopes: tuple[str, ...]) -> list[FoundChunk]:
     await visit.core.writer.drain()
-    values = {"query": asked.query, "limit": asked.limit, "chunk_threshold": asked.threshold, "path": asked.filepath}
+    values = {
+        "query": asked.query,
+        "limit": asked.limit,
+        "chunk_threshold": asked.threshold,
+        "path": asked.filepath,
+    }
     request = parse(SearchDocuments, values).model_copy(update={"filters": asked.filter})
     core = visit.core
-    return await search_chunks(core.store, request, scopes=scopes, now=visit.now, embed=core.indexer.embed_query)
+    return await search_chunks(
+        core.store, request, scopes=scopes, now=visit.now, embed=core.indexer.embed_query
+    )
 
 
 async def _documents(visit: Visit, found: Iterable[Match]) -> dict[str, Document]:
     """The documents that facts cite, without their texts, by id."""
     ids = {id for match in found if isinstance(match.record, Memory) for id in match.record.document_ids}
-    rows = await visit.core.store.select(Document, sql.one_of("id", sorted(ids)), columns=COLUMNS) if ids else []
+    rows = (
+        await visit.core.store.select(Document, sql.one_of("id", sorted(ids)), columns=COLUMNS) if ids else []
+    )
     return {row.id: row for row in rows if row.forgotten_at is None}
 
 
@@ -134,13 +147,19 @@ def _with_documents(match: Match, documents: dict[str, Document], chunks: Sequen
     if not isinstance(match.record, Memory):
         return match
     cited = tuple(documents[id] for id in match.record.document_ids if id in documents)
-    return replace(match, documents=cited, chunks=tuple(row for row in chunks if row.document.id in match.record.document_ids))
+    return replace(
+        match,
+        documents=cited,
+        chunks=tuple(row for row in chunks if row.document.id in match.record.document_ids),
+    )
 
 
 def _once(ranked: Sequence[Match]) -> list[Match]:
     """Without the chunks that say no more than a fact of their document, or than the turns of the conversation that they are of."""
     said: dict[str, list[str]] = {}
-    sessions = {(match.record.scope, match.record.session_id) for match in ranked if isinstance(match.record, Turn)}
+    sessions = {
+        (match.record.scope, match.record.session_id) for match in ranked if isinstance(match.record, Turn)
+    }
     for match in ranked:
         for document in match.documents if isinstance(match.record, Memory) else ():
             said.setdefault(document.id, []).append(_words(match.text))

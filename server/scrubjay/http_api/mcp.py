@@ -32,7 +32,9 @@ class McpOverHttp:
 
     def __init__(self, server: Server[Any]) -> None:
         # Host, Origin and size are the door's to check; the SDK's own limit must only not be the smaller one.
-        self._sessions = StreamableHTTPSessionManager(server, stateless=True, max_request_body_size=LONGEST_BODY)
+        self._sessions = StreamableHTTPSessionManager(
+            server, stateless=True, max_request_body_size=LONGEST_BODY
+        )
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -42,7 +44,9 @@ class McpOverHttp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope)
-        if request.method != "POST":  # GET would open a stream on which nothing is ever sent, DELETE end a session that does not exist
+        if (
+            request.method != "POST"
+        ):  # GET would open a stream on which nothing is ever sent, DELETE end a session that does not exist
             sentence = "MCP is spoken here by POST, one message a request."
             await refusal(request, 405, sentence, {"Allow": "POST"})(scope, receive, send)
             return

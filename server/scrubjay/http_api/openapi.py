@@ -59,12 +59,20 @@ _SCHEMAS: dict[str, Any] = {
                 "items": {
                     "type": "object",
                     "required": ["message", "path"],
-                    "properties": {"message": _SENTENCE, "path": {"type": "array", "items": {"type": ["string", "integer"]}}},
+                    "properties": {
+                        "message": _SENTENCE,
+                        "path": {"type": "array", "items": {"type": ["string", "integer"]}},
+                    },
                 },
             },
         },
     },
-    "HebbRefusal": {"type": "object", "title": "HebbRefusal", "required": ["detail"], "properties": {"detail": _SENTENCE}},
+    "HebbRefusal": {
+        "type": "object",
+        "title": "HebbRefusal",
+        "required": ["detail"],
+        "properties": {"detail": _SENTENCE},
+    },
     "HebbMisfit": {
         "type": "object",
         "title": "HebbMisfit",
@@ -115,7 +123,11 @@ def _document(app: FastAPI) -> dict[str, Any]:
         schemas.pop(name, None)  # FastAPI's own, which we do not answer with
     schemas.update(_SCHEMAS)
     parts["securitySchemes"] = {
-        "bearer": {"type": "http", "scheme": "bearer", "description": "A key of `scrubjay token add`; any, where none was made."}
+        "bearer": {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "A key of `scrubjay token add`; any, where none was made.",
+        }
     }
     for path, item in document["paths"].items():
         for method in _METHODS & item.keys():
@@ -132,7 +144,9 @@ def _may_be_empty(body: dict[str, Any], schemas: dict[str, Any]) -> bool:
 def _complete(operation: dict[str, Any], path: str, schemas: dict[str, Any]) -> None:
     """An operation with its family, its key, and the answers that any operation of that family may give."""
     hebb = path.startswith(HEBB)
-    operation["tags"] = [HEBB_MIND if hebb else SUPERMEMORY if path.startswith(("/v3", "/v4")) else NAMESPACES]
+    operation["tags"] = [
+        HEBB_MIND if hebb else SUPERMEMORY if path.startswith(("/v3", "/v4")) else NAMESPACES
+    ]
     operation["security"] = [{"bearer": []}, {}]
     if "requestBody" in operation and _may_be_empty(operation["requestBody"], schemas):
         operation["requestBody"]["required"] = False
@@ -143,7 +157,13 @@ def _complete(operation: dict[str, Any], path: str, schemas: dict[str, Any]) -> 
     either = {"oneOf": [_ref(f"{family}Refusal"), _ref(f"{family}Misfit")]}
     if hebb and of_fastapi is not None:
         answers["422"] = {"description": misfit["description"], **_json(either)}
-        answers.setdefault("400", {"description": "The request cannot be understood or is out of range.", **_json(_ref("HebbRefusal"))})
+        answers.setdefault(
+            "400",
+            {
+                "description": "The request cannot be understood or is out of range.",
+                **_json(_ref("HebbRefusal")),
+            },
+        )
     else:
         answers.setdefault("400", {**misfit, **_json(either)})
     for status, says in _EVERYWHERE.items():

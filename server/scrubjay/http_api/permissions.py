@@ -59,9 +59,13 @@ class Leave:
         if tag is None:
             return self.tag
         if tag in RESERVED:
-            raise InputError(f"containerTag = {tag!r} is reserved: over HTTP nobody reads or writes it. Name another tag.")
+            raise InputError(
+                f"containerTag = {tag!r} is reserved: over HTTP nobody reads or writes it. Name another tag."
+            )
         if not is_scope(tag):
-            raise InputError(f"containerTag = {tag[:80]!r} must be 1 to 100 letters, digits or . _ : -; name another tag.")
+            raise InputError(
+                f"containerTag = {tag[:80]!r} must be 1 to 100 letters, digits or . _ : -; name another tag."
+            )
         if self.tag not in (None, tag):
             raise Forbidden(f"This token reaches the tag {self.tag!r} alone, and not {tag!r}.")
         return tag

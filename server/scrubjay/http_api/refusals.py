@@ -21,7 +21,9 @@ from scrubjay.http_api.permissions import Forbidden
 
 HEBB = "/api/"  # where Hebb Mind's routes begin
 NAMESPACES = "/ns/"  # and those of version 5 of supermemory
-_NOUNS = frozenset({"document", "search", "profile", "list", "memories", "connectors"})  # that follow a namespace there
+_NOUNS = frozenset(
+    {"document", "search", "profile", "list", "memories", "connectors"}
+)  # that follow a namespace there
 
 
 def refuse(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
@@ -37,13 +39,18 @@ def refuse(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
             return refusal(request, 400, sentence)
         if error.status_code == 405:
             verbs = ", ".join(_verbs(request, routes)) or "nothing"
-            return refusal(request, 405, f"{request.method} does nothing here; {verbs} does.", {"Allow": verbs})
+            return refusal(
+                request, 405, f"{request.method} does nothing here; {verbs} does.", {"Allow": verbs}
+            )
         return refusal(request, error.status_code, str(error.detail), error.headers)
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         if request.url.path.startswith(HEBB):
-            return JSONResponse({"detail": [{key: each[key] for key in ("type", "loc", "msg")} for each in error.errors()]}, 422)
+            return JSONResponse(
+                {"detail": [{key: each[key] for key in ("type", "loc", "msg")} for each in error.errors()]},
+                422,
+            )
         return JSONResponse({"success": False, "error": [_problem(each) for each in error.errors()]}, 400)
 
     @app.exception_handler(Exception)  # the outermost edge
@@ -65,9 +72,7 @@ def misnamed(path: str) -> str | None:
     name, *rest = path.removeprefix(NAMESPACES).split("/")
     if name and (not rest or rest[0] in _NOUNS):
         return None
-    return (
-        f"{path[:120]} names no namespace: it is called by 1 to 100 letters, digits or . _ : -, so it is neither empty nor holds a slash."
-    )
+    return f"{path[:120]} names no namespace: it is called by 1 to 100 letters, digits or . _ : -, so it is neither empty nor holds a slash."
 
 
 def status_of(error: ScrubjayError) -> int:
@@ -83,7 +88,9 @@ def _verbs(request: Request, routes: Iterable[BaseRoute]) -> list[str]:
     """What may be done at this path; the router itself names only the verbs of the first route that has it."""
     shown = [route for route in routes if isinstance(route, Route) and route.include_in_schema]
     paths = {route.path for route in shown if route.matches(request.scope)[0] is not Match.NONE}
-    closest = min(paths, key=lambda path: (path.count("{"), -len(path)), default=None)  # /documents/list is also one of /documents/{id}
+    closest = min(
+        paths, key=lambda path: (path.count("{"), -len(path)), default=None
+    )  # /documents/list is also one of /documents/{id}
     return sorted({verb for route in shown if route.path == closest for verb in route.methods or ()})
 
 

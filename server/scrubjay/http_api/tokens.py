@@ -24,7 +24,9 @@ from scrubjay.home.spool import durable_write
 from scrubjay.http_api.permissions import Leave
 from scrubjay.wire.lock import FileLock
 
-SHORTEST = 20  # characters of a key that somebody chose: the least that supermemory's plug-in for Claude Code takes
+SHORTEST = (
+    20  # characters of a key that somebody chose: the least that supermemory's plug-in for Claude Code takes
+)
 _KEY = re.compile(r"[!-~]+")  # printable ASCII without blanks, which is all that a header carries unharmed
 _LOCK_SECONDS = 5.0
 
@@ -72,7 +74,9 @@ def given(key: str, name: str) -> Token:
     return Token(name, digest(key))
 
 
-def add(home: Home, now: datetime, *, name: str | None = None, tag: str | None = None, read_only: bool = False) -> tuple[Token, str]:
+def add(
+    home: Home, now: datetime, *, name: str | None = None, tag: str | None = None, read_only: bool = False
+) -> tuple[Token, str]:
     """A new token, and its key, which nobody can show again: `sm_` and 43 random characters.
 
     Raises:
@@ -87,7 +91,9 @@ def add(home: Home, now: datetime, *, name: str | None = None, tag: str | None =
         tokens = load(home)
         taken = {token.name for token in tokens}
         if name in taken:
-            raise InputError(f"A token is called {name!r} already. Choose another name, or `scrubjay token remove {name}` first.")
+            raise InputError(
+                f"A token is called {name!r} already. Choose another name, or `scrubjay token remove {name}` first."
+            )
         stamp = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         made = Token(name or _free(taken, tag or "token"), digest(key), tag, read_only, stamp)
         _save(home, [*tokens, made])
@@ -166,4 +172,6 @@ def _save(home: Home, tokens: Sequence[Token]) -> None:
     try:
         durable_write(home, home.tokens, text.encode())
     except OSError as error:
-        raise HomeError(f"{home.tokens} cannot be written: {error.strerror or error}. Look at its rights.") from error
+        raise HomeError(
+            f"{home.tokens} cannot be written: {error.strerror or error}. Look at its rights."
+        ) from error

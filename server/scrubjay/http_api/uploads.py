@@ -17,7 +17,9 @@ from scrubjay.reading import MAX_FILE, read
 LONGEST_NAME = 500  # characters, as of a title
 
 
-async def text_of(file: UploadFile, scope: str, said: Mapping[str, Any], *, failing: bool = True) -> DocumentText:
+async def text_of(
+    file: UploadFile, scope: str, said: Mapping[str, Any], *, failing: bool = True
+) -> DocumentText:
     """What a file says, with what is `said` of it (fields of a `DocumentText`); metadata of the file's own stands behind that.
 
     A file that cannot be read becomes the text of a failed document, which says why and is known again by its bytes.
@@ -36,9 +38,15 @@ def _text(data: bytes, name: str, scope: str, said: Mapping[str, Any], failing: 
     except InputError as error:
         if not failing:
             raise
-        own = {} if "custom_id" in said else {"document_id": derived_id("doc", scope, "file", hashlib.sha256(data).hexdigest())}
+        own = (
+            {}
+            if "custom_id" in said
+            else {"document_id": derived_id("doc", scope, "file", hashlib.sha256(data).hexdigest())}
+        )
         return DocumentText.model_validate({**given, **own, "error": str(error)[:2_000]})
     language = {"language": found.language} if found.language and found.kind == "code" else {}
     about = {**language, **found.metadata, **said.get("metadata", {})}
     title = found.title or given["title"]
-    return DocumentText.model_validate({**given, "content": found.text, "type": found.kind, "title": title, "metadata": about})
+    return DocumentText.model_validate(
+        {**given, "content": found.text, "type": found.kind, "title": title, "metadata": about}
+    )

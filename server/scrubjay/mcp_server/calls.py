@@ -44,7 +44,9 @@ class Answer:
     text: str
 
 
-async def call(engine: Engine, name: str, arguments: dict[str, Any] | None, report: Report | None = None) -> CallToolResult:
+async def call(
+    engine: Engine, name: str, arguments: dict[str, Any] | None, report: Report | None = None
+) -> CallToolResult:
     """Call a tool; what the caller did wrong comes back as a sentence with `is_error`, never as a protocol error."""
     offer = _BY_NAME.get(name)
     if offer is None:
@@ -53,7 +55,9 @@ async def call(engine: Engine, name: str, arguments: dict[str, Any] | None, repo
         request = parse(offer.request, arguments)
         by = caller() if report is None else replace(caller(), report=report)
         if by.read_only and not offer.read_only:
-            raise InputError(f"{name} changes what is remembered, and this token may only read. Call it with another one.")
+            raise InputError(
+                f"{name} changes what is remembered, and this token may only read. Call it with another one."
+            )
         answer = await _CALLS[offer.request](engine, await confine(engine, request, by), by)
     except ScrubjayError as error:
         return failure(str(error))
@@ -61,7 +65,9 @@ async def call(engine: Engine, name: str, arguments: dict[str, Any] | None, repo
         return failure(engine.unforeseen(name, error))
     wire = answer.result.wire()
     if isinstance(answer.result, MemoryHits):
-        wire["tokens"]["rendered"] = math.ceil(max(len(answer.text), len(json.dumps(wire, ensure_ascii=False))) / 4)
+        wire["tokens"]["rendered"] = math.ceil(
+            max(len(answer.text), len(json.dumps(wire, ensure_ascii=False))) / 4
+        )
     return CallToolResult(content=[TextContent(type="text", text=answer.text)], structured_content=wire)
 
 
@@ -75,9 +81,13 @@ async def _search_memories(engine: Engine, request: SearchMemories, by: Caller) 
 
 
 async def _search_documents(engine: Engine, request: SearchDocuments, by: Caller) -> Answer:
-    if request.path is not None and by.folder is not None:  # as the client's files are named; documents know their whole path
+    if (
+        request.path is not None and by.folder is not None
+    ):  # as the client's files are named; documents know their whole path
         folder = "/" if request.path.endswith("/") else ""
-        request = request.model_copy(update={"path": os.path.normpath(os.path.join(by.folder, request.path)).rstrip("/") + folder})
+        request = request.model_copy(
+            update={"path": os.path.normpath(os.path.join(by.folder, request.path)).rstrip("/") + folder}
+        )
     hits: DocumentHits = await (await engine.core()).search_documents(request, by.seen)
     return Answer(hits, render.document_hits(hits))
 
@@ -96,11 +106,16 @@ async def _add_memory(engine: Engine, request: AddMemory, by: Caller) -> Answer:
 async def _record_turn(engine: Engine, request: RecordTurn, by: Caller) -> Answer:
     turn: Any = await _write(engine, "turn", request, by)
     what = "Recorded" if turn.stored else "Completed" if turn.updated else "Already recorded:"
-    return Answer(turn, f"{what} turn {turn.turn} of session {render.one_line(turn.session_id)} ({turn.id}).{_redactions(turn.redacted)}")
+    return Answer(
+        turn,
+        f"{what} turn {turn.turn} of session {render.one_line(turn.session_id)} ({turn.id}).{_redactions(turn.redacted)}",
+    )
 
 
 async def _add_document(engine: Engine, request: AddDocument, by: Caller) -> Answer:
-    if request.path is not None and os.path.isdir(path := allowed(request.path, by.folder, engine.settings.roots)):
+    if request.path is not None and os.path.isdir(
+        path := allowed(request.path, by.folder, engine.settings.roots)
+    ):
         return await _add_folder(engine, request, path, by)
     text: DocumentText = await read_document(request, by.folder, engine.settings.roots)
     stamp = {"id": uuid4().hex, "scope": request.scope or by.scope, "source": by.source, "at": engine.clock()}
@@ -124,7 +139,11 @@ async def _forget(engine: Engine, request: Forget, by: Caller) -> Answer:
 
 
 def _redactions(count: int) -> str:
-    return f" {count} {'secret was' if count == 1 else 'secrets were'} replaced by placeholders before storing." if count else ""
+    return (
+        f" {count} {'secret was' if count == 1 else 'secrets were'} replaced by placeholders before storing."
+        if count
+        else ""
+    )
 
 
 _CALLS: dict[type[Request], Callable[[Engine, Any, Caller], Awaitable[Answer]]] = {
@@ -151,9 +170,13 @@ async def confine(engine: Engine, request: R, by: Caller) -> R:
         return request
     named = getattr(request, "scope", None)
     if named not in (None, by.scope):
-        raise InputError(f"scope = {named!r}: this token reaches the scope {by.scope!r} alone. Leave scope out.")
+        raise InputError(
+            f"scope = {named!r}: this token reaches the scope {by.scope!r} alone. Leave scope out."
+        )
     if isinstance(request, AddDocument) and request.path is not None:
-        raise InputError("path = a file of the server: a token of one scope adds texts. Give the text as content.")
+        raise InputError(
+            "path = a file of the server: a token of one scope adds texts. Give the text as content."
+        )
     for id in _ids(request):
         record = await (await engine.core()).find(id)
         if record is None or record.scope != by.scope:
@@ -175,11 +198,15 @@ async def read_document(request: AddDocument, folder: str | None, roots: Sequenc
     Raises:
         InputError: the file is outside the allowed folders, or cannot be read: missing, too large, binary, protected, damaged.
     """
-    given = {name: getattr(request, name) for name in request.model_fields_set & {"title", "custom_id", "metadata"}}
+    given = {
+        name: getattr(request, name) for name in request.model_fields_set & {"title", "custom_id", "metadata"}
+    }
     if request.content is not None:
         size = len(request.content.encode())
         if size > MAX_DOCUMENT:
-            raise InputError(f"content has {size:,} bytes; at most {MAX_DOCUMENT:,} are allowed, so split the document.")
+            raise InputError(
+                f"content has {size:,} bytes; at most {MAX_DOCUMENT:,} are allowed, so split the document."
+            )
         return DocumentText(content=request.content, **given)
     assert request.path is not None
     path = allowed(request.path, folder, roots)
@@ -193,7 +220,16 @@ def _read(path: str, given: dict[str, Any]) -> DocumentText:
         raise InputError(f"path = {error}") from None
     language = {"language": found.language} if found.language and found.kind == "code" else {}
     about = {**language, **found.metadata, **given.get("metadata", {})}
-    return DocumentText(**{"content": found.text, "path": path, "type": found.kind, "title": found.title, **given, "metadata": about})
+    return DocumentText(
+        **{
+            "content": found.text,
+            "path": path,
+            "type": found.kind,
+            "title": found.title,
+            **given,
+            "metadata": about,
+        }
+    )
 
 
 def allowed(named: str, folder: str | None, roots: Sequence[str]) -> str:

@@ -150,7 +150,9 @@ def _plain(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     kept = {
-        key: {name: _plain(field) for name, field in value.items()} if key in ("properties", "$defs") else _plain(value)
+        key: {name: _plain(field) for name, field in value.items()}
+        if key in ("properties", "$defs")
+        else _plain(value)
         for key, value in schema.items()
         if not (key == "title" and isinstance(value, str)) and not (key == "default" and value is None)
     }

@@ -20,7 +20,9 @@ def memory_hits(hits: MemoryHits) -> str:
     count = f"{hits.total} {'hit' if hits.total == 1 else 'hits'}"
     spent = f"about {hits.tokens.spent} tokens" + (f" of {hits.tokens.budget}" if hits.tokens.budget else "")
     cut = f"; {hits.left_out} more did not fit" if hits.left_out else ""
-    return "\n".join([f"{count}, {spent}{cut}.", *_trouble(hits.degraded), OPENING, "\n\n".join(groups), CLOSING])
+    return "\n".join(
+        [f"{count}, {spent}{cut}.", *_trouble(hits.degraded), OPENING, "\n\n".join(groups), CLOSING]
+    )
 
 
 def _sessions(results: Sequence[Hit], related: Iterable[Hit]) -> list[str]:
@@ -40,7 +42,9 @@ def _sessions(results: Sequence[Hit], related: Iterable[Hit]) -> list[str]:
 def _turn(hit: Hit, rank: int | None) -> str:
     role = f" {one_line(hit.role)}" if hit.role else ""
     more = f" [part of it; all at scrubjay://turn/{hit.id}]" if hit.truncated else ""
-    what = f"turn {hit.turn}, {hit.date:%Y-%m-%d %H:%M}{role} ({_why(hit, rank)}, id {hit.id}{_standing(hit)})"
+    what = (
+        f"turn {hit.turn}, {hit.date:%Y-%m-%d %H:%M}{role} ({_why(hit, rank)}, id {hit.id}{_standing(hit)})"
+    )
     return f"- {what}{more}\n{_quoted(hit.memory or '')}"
 
 
@@ -49,9 +53,11 @@ def _why(hit: Hit, rank: int | None) -> str:
     if rank:
         return f"hit {rank}" + (f", score {hit.score:.2f}" if hit.score is not None else "")
     via = one_line(hit.via or "")
-    return {"relation": f"linked to {via}", "tag": f"shares #{via} with a hit", "entity": f"names {via} like a hit"}.get(
-        hit.reason or "", "beside a hit"
-    )
+    return {
+        "relation": f"linked to {via}",
+        "tag": f"shares #{via} with a hit",
+        "entity": f"names {via} like a hit",
+    }.get(hit.reason or "", "beside a hit")
 
 
 def _standing(hit: Hit) -> str:
@@ -69,7 +75,10 @@ def _brought(hit: Hit) -> list[str]:
     for link in [*hit.context.parents, *hit.context.children] if hit.context else []:
         who = f"{link.relation} {link.id}" if link.version < 0 else f"{link.id} {link.relation} it"
         lines.append(f"  - {link.version:+d}: {who}, {link.updated_at:%Y-%m-%d}\n{_quoted(link.memory)}")
-    lines += [f"  - cites {one_line(source.title or source.id)} ({source.type}, {source.id})" for source in hit.documents or ()]
+    lines += [
+        f"  - cites {one_line(source.title or source.id)} ({source.type}, {source.id})"
+        for source in hit.documents or ()
+    ]
     return lines
 
 
@@ -106,7 +115,9 @@ def document_hits(hits: DocumentHits) -> str:
         if hit.summary:
             body.insert(0, f"Summary:\n{_quoted(hit.summary)}")
         if hit.content:
-            what = f"Beginning; all at scrubjay://document/{hit.document_id}" if hit.truncated else "Whole text"
+            what = (
+                f"Beginning; all at scrubjay://document/{hit.document_id}" if hit.truncated else "Whole text"
+            )
             body.append(f"{what}:\n{_quoted(hit.content)}")
         parts.append("\n".join([head, *body]))
     cut = f" {hits.left_out} more did not fit." if hits.left_out else ""
@@ -119,8 +130,16 @@ def document_hits(hits: DocumentHits) -> str:
 
 def ingested(done: Ingested) -> str:
     """What became of the files of a folder."""
-    counts = {"added": done.added, "changed": done.changed, "renamed": done.renamed, "removed": done.removed, "unchanged": done.unchanged}
-    lines = [f"Documents: {', '.join(f'{count:,} {name}' for name, count in counts.items() if count) or 'none'}."]
+    counts = {
+        "added": done.added,
+        "changed": done.changed,
+        "renamed": done.renamed,
+        "removed": done.removed,
+        "unchanged": done.unchanged,
+    }
+    lines = [
+        f"Documents: {', '.join(f'{count:,} {name}' for name, count in counts.items() if count) or 'none'}."
+    ]
     lines += [f"Not read: {one_line(each.reason)}" for each in done.failed[:NOT_READ_SHOWN]]
     if len(done.failed) > NOT_READ_SHOWN:
         lines.append(f"{len(done.failed) - NOT_READ_SHOWN:,} more could not be read.")
@@ -129,7 +148,9 @@ def ingested(done: Ingested) -> str:
 
 def memory_added(added: MemoryAdded) -> str:
     """What became of a fact, and like ones that are known, quoted."""
-    head = {"stored": "Saved", "known": "Already known as", "updated": "Updated"}[added.action] + f" {added.id}."
+    head = {"stored": "Saved", "known": "Already known as", "updated": "Updated"}[
+        added.action
+    ] + f" {added.id}."
     if not added.similar:
         return head
     known = [f"- {hit.date:%Y-%m-%d}, id {hit.id}\n{_quoted(hit.memory or '')}" for hit in added.similar]
@@ -140,15 +161,28 @@ def forgotten(done: Forgotten, *, dry_run: bool) -> str:
     """What was forgotten, or what a dry run would forget, quoted."""
     if not dry_run:
         what = "Deleted for good" if done.purged else "Forgotten"
-        return f"{what}: {', '.join(done.ids)}." if done.forgotten or done.purged else "Forgotten before; nothing changed."
+        return (
+            f"{what}: {', '.join(done.ids)}."
+            if done.forgotten or done.purged
+            else "Forgotten before; nothing changed."
+        )
     if not done.candidates:
         return "Nothing would be forgotten: no fact or turn is likely about that."
     listed = []
     for hit in done.candidates:
         relevance = f", relevance {hit.relevance_score:.2f}" if hit.relevance_score is not None else ""
-        listed.append(f"- {hit.src}, {hit.date:%Y-%m-%d}, id {hit.id}{relevance}\n{_quoted(hit.memory or hit.chunk or '')}")
+        listed.append(
+            f"- {hit.src}, {hit.date:%Y-%m-%d}, id {hit.id}{relevance}\n{_quoted(hit.memory or hit.chunk or '')}"
+        )
     count = f"{len(listed)} {'record' if len(listed) == 1 else 'records'} would be forgotten; nothing is yet."
-    return "\n".join([f"{count} Repeat the call without dry_run to forget all of them, or give the id of one.", OPENING, *listed, CLOSING])
+    return "\n".join(
+        [
+            f"{count} Repeat the call without dry_run to forget all of them, or give the id of one.",
+            OPENING,
+            *listed,
+            CLOSING,
+        ]
+    )
 
 
 def profile(known: Profile) -> str:
@@ -159,7 +193,10 @@ def profile(known: Profile) -> str:
     shown = len(known.static) + len(known.recent)
     lines = [f"{shown} of {known.total} facts known in {known.scope}, about {known.spent} tokens.", OPENING]
     for title, hits in parts:
-        lines += [f"## {title}", *(f"- {hit.date:%Y-%m-%d}, id {hit.id}\n{_quoted(hit.memory or '')}" for hit in hits)]
+        lines += [
+            f"## {title}",
+            *(f"- {hit.date:%Y-%m-%d}, id {hit.id}\n{_quoted(hit.memory or '')}" for hit in hits),
+        ]
     return "\n".join([*lines, CLOSING])
 
 

@@ -16,25 +16,43 @@ from scrubjay.models.records import AnyRecord, Document, Memory
 
 _URI = re.compile(r"^scrubjay://(memory|turn|document)/([A-Za-z0-9_-]{1,100})$")
 _PROFILE = re.compile(rf"^scrubjay://profile(?:/({SCOPE_NAME}))?$")
-_NAMES = {"memory": "A fact that was kept", "turn": "One recorded turn, word for word", "document": "The whole text of a document"}
+_NAMES = {
+    "memory": "A fact that was kept",
+    "turn": "One recorded turn, word for word",
+    "document": "The whole text of a document",
+}
 
 _TITLE = "The lasting and the newest facts of a project"
 
 
 def templates() -> list[ResourceTemplate]:
     return [
-        ResourceTemplate(name=kind, title=title, uri_template=f"scrubjay://{kind}/{{id}}", description=title, mime_type="text/plain")
+        ResourceTemplate(
+            name=kind,
+            title=title,
+            uri_template=f"scrubjay://{kind}/{{id}}",
+            description=title,
+            mime_type="text/plain",
+        )
         for kind, title in _NAMES.items()
     ] + [
         ResourceTemplate(
-            name="profile", title=_TITLE, uri_template="scrubjay://profile/{scope}", description=_TITLE, mime_type="text/plain"
+            name="profile",
+            title=_TITLE,
+            uri_template="scrubjay://profile/{scope}",
+            description=_TITLE,
+            mime_type="text/plain",
         )
     ]
 
 
 def listed() -> list[Resource]:
     """What can be read without an id: the profile of the project that the client works in."""
-    return [Resource(name="profile", title=_TITLE, uri="scrubjay://profile", description=_TITLE, mime_type="text/plain")]
+    return [
+        Resource(
+            name="profile", title=_TITLE, uri="scrubjay://profile", description=_TITLE, mime_type="text/plain"
+        )
+    ]
 
 
 async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:

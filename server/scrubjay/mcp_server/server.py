@@ -40,19 +40,27 @@ def build_server(engine: Engine) -> Server[Any]:
     """The server that answers for this engine; who calls is known from `set_caller`."""
     tools = listed()
 
-    async def list_tools(ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None) -> ListToolsResult:
+    async def list_tools(
+        ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None
+    ) -> ListToolsResult:
         return ListToolsResult(tools=tools)
 
     async def call_tool(ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
         return await call(engine, params.name, params.arguments, _reporting(ctx))
 
-    async def list_resources(ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None) -> ListResourcesResult:
+    async def list_resources(
+        ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None
+    ) -> ListResourcesResult:
         return ListResourcesResult(resources=resources.listed())
 
-    async def list_templates(ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+    async def list_templates(
+        ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None
+    ) -> ListResourceTemplatesResult:
         return ListResourceTemplatesResult(resource_templates=resources.templates())
 
-    async def read_resource(ctx: ServerRequestContext[Any, Any], params: ReadResourceRequestParams) -> ReadResourceResult:
+    async def read_resource(
+        ctx: ServerRequestContext[Any, Any], params: ReadResourceRequestParams
+    ) -> ReadResourceResult:
         try:
             return ReadResourceResult(contents=[await resources.read(engine, str(params.uri), caller())])
         except NotFound as error:
@@ -67,7 +75,10 @@ def build_server(engine: Engine) -> Server[Any]:
         version=VERSION,
         title="Scrubjay",
         instructions=INSTRUCTIONS,
-        cache_hints={"tools/list": CacheHint(ttl_ms=300_000), "resources/templates/list": CacheHint(ttl_ms=300_000)},
+        cache_hints={
+            "tools/list": CacheHint(ttl_ms=300_000),
+            "resources/templates/list": CacheHint(ttl_ms=300_000),
+        },
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,
@@ -92,6 +103,8 @@ def _reporting(ctx: ServerRequestContext[Any, Any]) -> Callable[[int, int, str],
 async def serve_pipe(engine: Engine, server: Server[Any], connection: Connection) -> None:
     """Talk MCP over one connection until it ends."""
     hello = connection.hello
-    set_caller(Caller(scope=engine.scope_of(hello), folder=hello.project_dir or hello.cwd or None, source="mcp"))
+    set_caller(
+        Caller(scope=engine.scope_of(hello), folder=hello.project_dir or hello.cwd or None, source="mcp")
+    )
     async with stdio_server(stdin=connection.lines(), stdout=connection.writer()) as (read, write):  # type: ignore[arg-type]
         await server.run(read, write, server.create_initialization_options())

@@ -33,14 +33,29 @@ class Envelope(BaseModel):
     source: str = Field(max_length=60)  # hook:stop, hook:reconcile, mcp, cli, ...
     host: str | None = Field(default=None, max_length=60)
     redacted: int = 0
-    capture: Literal["all", "salient", "summary_only"] | None = None  # the policy in force when a hook made it
+    capture: Literal["all", "salient", "summary_only"] | None = (
+        None  # the policy in force when a hook made it
+    )
     transcript_path: str | None = None  # where a hook's turn can be completed from
     args: dict[str, Any]
 
 
 # What people and programs write at will. Ids, numbers, times and names of sessions are taken as they are.
 _PROSE = frozenset(
-    {"content", "user", "assistant", "text", "summary", "title", "metadata", "reason", "forget_reason", "error", "tools", "files"}
+    {
+        "content",
+        "user",
+        "assistant",
+        "text",
+        "summary",
+        "title",
+        "metadata",
+        "reason",
+        "forget_reason",
+        "error",
+        "tools",
+        "files",
+    }
 )
 
 

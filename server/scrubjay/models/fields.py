@@ -24,7 +24,9 @@ def parse_instant(value: Any) -> Any:
         try:
             value = datetime.fromisoformat(value.strip())
         except ValueError:
-            raise ValueError("must be an ISO 8601 date or time such as 2026-03-01 or 2026-03-01T14:30:00Z") from None
+            raise ValueError(
+                "must be an ISO 8601 date or time such as 2026-03-01 or 2026-03-01T14:30:00Z"
+            ) from None
     if not isinstance(value, datetime):
         raise ValueError("must be an ISO 8601 date or time such as 2026-03-01T14:30:00Z")
     aware = value if value.tzinfo else value.replace(tzinfo=UTC)
@@ -62,9 +64,13 @@ def _plain(key: str, value: Any, *, listed: bool) -> None:
     """Refuse what is no string, number or boolean; of a list, what is no string."""
     if isinstance(value, str):
         if len(_no_nul(value)) > MAX_METADATA_TEXT:
-            raise ValueError(f"must hold short values; {key[:60]!r} has {len(value):,} characters of at most {MAX_METADATA_TEXT:,}")
+            raise ValueError(
+                f"must hold short values; {key[:60]!r} has {len(value):,} characters of at most {MAX_METADATA_TEXT:,}"
+            )
     elif listed or not isinstance(value, int | float):
-        raise ValueError(f"must be flat, and {key[:60]!r} is not; use a string, number, boolean or list of strings")
+        raise ValueError(
+            f"must be flat, and {key[:60]!r} is not; use a string, number, boolean or list of strings"
+        )
     elif abs(value) > MAX_METADATA_NUMBER if isinstance(value, int) else not math.isfinite(value):
         raise ValueError(f"must hold finite numbers, whole ones of at most 2^53 ({key[:60]!r})")
 
@@ -78,12 +84,16 @@ PATTERNS = {  # each in words
     _PARTITION: "mem_ and 1 to 60 lower-case letters, digits or _",
 }
 
-Instant = Annotated[datetime, BeforeValidator(parse_instant), WithJsonSchema({"type": "string", "format": "date-time"})]
+Instant = Annotated[
+    datetime, BeforeValidator(parse_instant), WithJsonSchema({"type": "string", "format": "date-time"})
+]
 Count = Annotated[int, Strict()]
 Real = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 Flag = Annotated[bool, Strict()]
 Text = Annotated[str, AfterValidator(_no_nul), AfterValidator(_not_blank)]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_no_nul), AfterValidator(_not_blank)]
+Name = Annotated[
+    str, StringConstraints(min_length=1, max_length=200), AfterValidator(_no_nul), AfterValidator(_not_blank)
+]
 Tag = Annotated[str, StringConstraints(pattern=_LABEL)]
 PartitionId = Annotated[str, StringConstraints(pattern=_PARTITION)]
 Scope = Annotated[str, StringConstraints(pattern=_SCOPES)]

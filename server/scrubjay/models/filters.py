@@ -84,7 +84,14 @@ def number_of(value: object) -> float | None:
     return made + 0.0 if math.isfinite(made) else None  # + 0.0 makes 0 of -0
 
 
-_COMPARE = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le, "=": operator.eq, "!=": operator.ne}
+_COMPARE = {
+    ">": operator.gt,
+    "<": operator.lt,
+    ">=": operator.ge,
+    "<=": operator.le,
+    "=": operator.eq,
+    "!=": operator.ne,
+}
 
 
 def holds(filter: Filter, metadata: Mapping[str, Any]) -> bool:
@@ -158,7 +165,9 @@ class _Reading:
                 raise ValueError(f"has more than {MOST} conditions; leave some out")
             return _leaf(given, place)
         if len(given) > 1:
-            raise ValueError(f"{place or 'the filter'} must hold AND or OR and nothing beside it; put one group inside the other")
+            raise ValueError(
+                f"{place or 'the filter'} must hold AND or OR and nothing beside it; put one group inside the other"
+            )
         ((name, parts),) = given.items()
         at = f"{place}.{name}" if place else name
         if depth > DEEPEST:
@@ -167,20 +176,29 @@ class _Reading:
             raise ValueError(f"{at} must be a list of conditions")
         if name == "OR" and not parts:
             raise ValueError(f"{at} is empty and would find nothing; give it a condition or leave it out")
-        return Group(name == "AND", tuple(self.read(part, f"{at}[{number}]", depth + 1) for number, part in enumerate(parts)))
+        return Group(
+            name == "AND",
+            tuple(self.read(part, f"{at}[{number}]", depth + 1) for number, part in enumerate(parts)),
+        )
 
 
 def _leaf(given: Mapping[str, Any], place: str) -> Condition | Comparison:
     where = f"{place}." if place else ""
     known = {**{name: name for name in _FIELDS}, **{snake: name for name, snake in _FIELDS.items()}}
     if unknown := [name for name in given if name not in known]:
-        raise ValueError(f"{where}{str(unknown[0])[:60]!r} is not known here; a condition has {', '.join(_FIELDS)}")
+        raise ValueError(
+            f"{where}{str(unknown[0])[:60]!r} is not known here; a condition has {', '.join(_FIELDS)}"
+        )
     fields = {known[name]: value for name, value in given.items() if value is not None}
     key, value = _key(fields.get("key"), where), _value(fields.get("value"), where)
     kind = fields.get("filterType", "numeric" if "numericOperator" in fields else "metadata")
     if kind not in get_args(Kind):
-        raise ValueError(f"{where}filterType must be one of {', '.join(get_args(Kind))}, not {str(kind)[:60]!r}")
-    negate, ignore_case = (_flag(fields.get(name, False), f"{where}{name}") for name in ("negate", "ignoreCase"))
+        raise ValueError(
+            f"{where}filterType must be one of {', '.join(get_args(Kind))}, not {str(kind)[:60]!r}"
+        )
+    negate, ignore_case = (
+        _flag(fields.get(name, False), f"{where}{name}") for name in ("negate", "ignoreCase")
+    )
     if kind == "numeric":
         return _comparison(key, value, fields.get("numericOperator", "="), negate, where)
     if "numericOperator" in fields:
@@ -192,16 +210,22 @@ def _leaf(given: Mapping[str, Any], place: str) -> Condition | Comparison:
 
 def _comparison(key: str, value: str | float, operator: Any, negate: bool, where: str) -> Comparison:
     if operator not in get_args(Operator):
-        raise ValueError(f"{where}numericOperator must be one of {' '.join(get_args(Operator))}, not {str(operator)[:60]!r}")
+        raise ValueError(
+            f"{where}numericOperator must be one of {' '.join(get_args(Operator))}, not {str(operator)[:60]!r}"
+        )
     number = number_of(value)
     if number is None:
-        raise ValueError(f"{where}value must be a finite number for a numeric condition, not {str(value)[:60]!r}")
+        raise ValueError(
+            f"{where}value must be a finite number for a numeric condition, not {str(value)[:60]!r}"
+        )
     return Comparison(key, _OPPOSITE[operator] if negate else operator, number)
 
 
 def _key(key: Any, where: str) -> str:
     if not isinstance(key, str) or not key or len(key) > LONGEST_KEY or not _is_text(key):
-        raise ValueError(f"{where}key must be the name of a metadata value, a text of 1 to {LONGEST_KEY} characters")
+        raise ValueError(
+            f"{where}key must be the name of a metadata value, a text of 1 to {LONGEST_KEY} characters"
+        )
     return key
 
 

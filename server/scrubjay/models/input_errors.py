@@ -50,7 +50,9 @@ def _sentence(known: Mapping[str, FieldInfo], problem: Mapping[str, Any]) -> str
         field = f"{name}.{_argument(tuple(rest))}"
     else:
         field = _argument(problem["loc"])
-    if kind == "extra_forbidden" or (kind == "string_unicode" and not problem["loc"]):  # the latter is a name that is no text
+    if kind == "extra_forbidden" or (
+        kind == "string_unicode" and not problem["loc"]
+    ):  # the latter is a name that is no text
         return f"{shown(problem['loc'][0] if problem['loc'] else value)} is not an argument here; known arguments: {', '.join(known)}."
     if kind == "missing":
         return f"{field} is missing; give it."
@@ -71,13 +73,20 @@ def _options(field: FieldInfo | None) -> Iterable[str]:
 
 def _argument(place: tuple[int | str, ...]) -> str:
     """`tags[1]` for the second of the tags; what pydantic says of its own unions and constraints is left out."""
-    return "".join(str(part) if not at else f"[{part}]" for at, part in enumerate(place) if not at or isinstance(part, int))
+    return "".join(
+        str(part) if not at else f"[{part}]"
+        for at, part in enumerate(place)
+        if not at or isinstance(part, int)
+    )
 
 
 def _rule(kind: str, context: Mapping[str, Any]) -> str:
     if kind == "string_pattern_mismatch":
         return f"must be {PATTERNS[context['pattern']]}"
-    bounds = {name: int(value) if isinstance(value, float) and value.is_integer() else value for name, value in context.items()}
+    bounds = {
+        name: int(value) if isinstance(value, float) and value.is_integer() else value
+        for name, value in context.items()
+    }
     return _RULES.get(kind, "").format(**bounds)
 
 

@@ -57,7 +57,9 @@ class Turn(Record):
     capture: str | None = None  # summary_only: its summary alone is searchable
     started_at: datetime
     alike: tuple[str, ...] = ()  # older turns of other sessions in which nearly the same was said
-    purged_at: datetime | None = None  # its texts are gone for good; what is left keeps its place, and keeps it from being recorded again
+    purged_at: datetime | None = (
+        None  # its texts are gone for good; what is left keeps its place, and keeps it from being recorded again
+    )
 
 
 class Memory(Record):
@@ -75,7 +77,9 @@ class Memory(Record):
     session_id: str | None = None
     turn: int | None = None
     document_ids: tuple[str, ...] = ()
-    occasions: tuple[str, ...] = ()  # sessions and days on which it was said again, as far as they made it more important
+    occasions: tuple[
+        str, ...
+    ] = ()  # sessions and days on which it was said again, as far as they made it more important
     alike: tuple[str, ...] = ()  # older facts that say the same in other words
     review: Literal["approved", "declined"] | None = None  # what somebody said of a fact that was concluded
 
@@ -98,7 +102,9 @@ class Document(Record):
     file_digest: str | None = None
     folder: str | None = None  # that was indexed; None for a file that was named itself
     filepath: str | None = None  # where a client files it, which is no file of this machine
-    task_type: Literal["memory", "superrag"] | None = None  # memory: its paragraphs are facts too; None: nobody asked
+    task_type: Literal["memory", "superrag"] | None = (
+        None  # memory: its paragraphs are facts too; None: nobody asked
+    )
     dated_at: datetime | None = None  # when its content is from, if somebody said
 
     @property
@@ -108,7 +114,9 @@ class Document(Record):
 
 
 Src = Literal["memory", "turn", "chunk"]
-PassageSrc = Literal[Src, "summary"]  # a session's summary is a memory that a search of turns leaves out: it would say them again
+PassageSrc = Literal[
+    Src, "summary"
+]  # a session's summary is a memory that a search of turns leaves out: it would say them again
 SUMMARY = "engine:summary"  # the source of a memory that was made of the turns of a session
 
 
@@ -122,7 +130,9 @@ class Passage(Row):
     role: str | None = None  # user | assistant | summary | a speaker's name; None for facts and chunks
     text: str
     search_text: str
-    embed_text: str | None = None  # what the vector is made of, if not `text`: a speaker's name before it, headings before a chunk
+    embed_text: str | None = (
+        None  # what the vector is made of, if not `text`: a speaker's name before it, headings before a chunk
+    )
     scope: str
     partition_id: str
     tags: tuple[str, ...] = ()
@@ -138,9 +148,13 @@ class Passage(Row):
     line_start: int | None = None  # 1-based, of a chunk
     line_end: int | None = None
     facets: str | None = None  # the metadata of its record, as `store.facets` spells it for filters
-    tied: str | None = None  # what ties its record to others, as `ties.tied` spells it; on one passage of a turn
+    tied: str | None = (
+        None  # what ties its record to others, as `ties.tied` spells it; on one passage of a turn
+    )
     space_id: str | None = None  # the vector space of `vector` and `token_vectors`; None until embedded
-    token_vectors: bytes | None = None  # the codes of its tokens; None for chunks, while late interaction is off, or the model gives none
+    token_vectors: bytes | None = (
+        None  # the codes of its tokens; None for chunks, while late interaction is off, or the model gives none
+    )
 
 
 AnyRecord = Turn | Memory | Document
@@ -159,7 +173,9 @@ def derived_id(prefix: str, *parts: str) -> str:
     >>> derived_id("turn", "a", "b") == derived_id("turn", "a", "b") != derived_id("turn", "ab")
     True
     """
-    digest = hashlib.sha256("\x00".join(f"{len(part)}:{part}" for part in parts).encode("utf-8", "surrogatepass"))
+    digest = hashlib.sha256(
+        "\x00".join(f"{len(part)}:{part}" for part in parts).encode("utf-8", "surrogatepass")
+    )
     return f"{prefix}_{digest.hexdigest()[:24]}"
 
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from scrubjay.errors import InputError
 from scrubjay.models.fields import (
@@ -35,7 +43,11 @@ SideText = Annotated[Text, Field(max_length=MAX_TURN_TEXT)]
 Labels = Annotated[list[Name], Field(max_length=200)]
 Tags = Annotated[list[Tag], Field(max_length=100)]
 Reason = Annotated[Text, Field(max_length=500)]
-Ids = Annotated[list[Name], BeforeValidator(lambda value: [value] if isinstance(value, str) else value), Field(max_length=20)]
+Ids = Annotated[
+    list[Name],
+    BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
+    Field(max_length=20),
+]
 FILTERS = (
     'Only records whose metadata fits: {"AND": [{"key": "lang", "value": "go"}, {"key": "year", "value": 2024, "numericOperator": ">="}]}. '
     "AND and OR nest. filterType: metadata (equal), numeric, string_contains or array_contains; negate and ignoreCase are flags."
@@ -52,8 +64,12 @@ R = TypeVar("R", bound=Request)
 class Include(Request):
     """What each hit brings beside itself."""
 
-    explain: Annotated[Flag, Field(description="Ranks, values, bonuses and weights behind each score.")] = False
-    related_memories: Annotated[Flag, Field(description="Older and newer versions of a fact, and what it extends or derives from.")] = False
+    explain: Annotated[Flag, Field(description="Ranks, values, bonuses and weights behind each score.")] = (
+        False
+    )
+    related_memories: Annotated[
+        Flag, Field(description="Older and newer versions of a fact, and what it extends or derives from.")
+    ] = False
     documents: Annotated[Flag, Field(description="The documents that a fact cites.")] = False
     forgotten: Annotated[Flag, Field(description="Also what was forgotten or has expired.")] = False
 
@@ -61,23 +77,35 @@ class Include(Request):
 class SearchMemories(Request):
     """Recall facts and turns saved in earlier sessions."""
 
-    query: Annotated[Query, Field(description="What to recall, in plain words; names of files, functions and errors help.")]
+    query: Annotated[
+        Query, Field(description="What to recall, in plain words; names of files, functions and errors help.")
+    ]
     top_k: Annotated[
-        Annotated[Count, Field(ge=1, le=100)] | None, Field(description="Number of hits. Left out, a token budget is filled.")
+        Annotated[Count, Field(ge=1, le=100)] | None,
+        Field(description="Number of hits. Left out, a token budget is filled."),
     ] = None
     max_tokens: Annotated[
         Annotated[Count, Field(ge=50, le=10_000)] | None,
-        Field(description="Budget for the returned texts, hits and neighbours together; 1,500 when neither top_k nor a window is given."),
+        Field(
+            description="Budget for the returned texts, hits and neighbours together; 1,500 when neither top_k nor a window is given."
+        ),
     ] = None
     search_mode: Annotated[
         Literal["memories", "hybrid", "documents"],
         Field(description="memories: facts and turns; documents: passages of documents; hybrid: all."),
     ] = "memories"
-    include_turns: Annotated[Flag, Field(description="False: only facts, and in place of turns the summaries of their sessions.")] = True
-    partition_ids: Annotated[list[PartitionId] | None, Field(description="Only these partitions, e.g. mem_preference.")] = None
+    include_turns: Annotated[
+        Flag, Field(description="False: only facts, and in place of turns the summaries of their sessions.")
+    ] = True
+    partition_ids: Annotated[
+        list[PartitionId] | None, Field(description="Only these partitions, e.g. mem_preference.")
+    ] = None
     tags: Annotated[Tags | None, Field(description="Only records that carry all of these tags.")] = None
     scope: Annotated[
-        Scope | None, Field(description="Left out: this project and what is true of the user everywhere. '*': every project.")
+        Scope | None,
+        Field(
+            description="Left out: this project and what is true of the user everywhere. '*': every project."
+        ),
     ] = None
     session_id: Annotated[Name | None, Field(description="Only this session.")] = None
     filters: Annotated[Filters | None, Field(description=FILTERS)] = None
@@ -85,14 +113,27 @@ class SearchMemories(Request):
     weight_relevance: Weight = 1.0
     weight_importance: Weight = 0.1
     weight_recency: Weight = 0.1
-    prev_turns: Annotated[Neighbours, Field(description="Turns before each hit to bring along, from its session.")] = 0
-    next_turns: Annotated[Neighbours, Field(description="Turns after each hit to bring along, from its session.")] = 0
-    since: Annotated[Instant | None, Field(description="Only what is dated at or after this time (ISO 8601).")] = None
-    until: Annotated[Instant | None, Field(description="Only what is dated before this time (ISO 8601).")] = None
-    as_of: Annotated[
-        Instant | None, Field(description="Answer with what was known at this time (ISO 8601): the versions of then, nothing newer.")
+    prev_turns: Annotated[
+        Neighbours, Field(description="Turns before each hit to bring along, from its session.")
+    ] = 0
+    next_turns: Annotated[
+        Neighbours, Field(description="Turns after each hit to bring along, from its session.")
+    ] = 0
+    since: Annotated[
+        Instant | None, Field(description="Only what is dated at or after this time (ISO 8601).")
     ] = None
-    now: Annotated[Instant | None, Field(description="The time to count ages from; left out, the present.")] = None
+    until: Annotated[Instant | None, Field(description="Only what is dated before this time (ISO 8601).")] = (
+        None
+    )
+    as_of: Annotated[
+        Instant | None,
+        Field(
+            description="Answer with what was known at this time (ISO 8601): the versions of then, nothing newer."
+        ),
+    ] = None
+    now: Annotated[
+        Instant | None, Field(description="The time to count ages from; left out, the present.")
+    ] = None
     include: Include = Include()
 
     @property
@@ -103,7 +144,9 @@ class SearchMemories(Request):
     @model_validator(mode="after")
     def _weights(self) -> Self:
         if sum(self.weights) == 0:
-            raise ValueError("weight_relevance, weight_importance and weight_recency are all 0; make at least one of them positive")
+            raise ValueError(
+                "weight_relevance, weight_importance and weight_recency are all 0; make at least one of them positive"
+            )
         return self
 
 
@@ -120,26 +163,36 @@ class SearchDocuments(Request):
     limit: Annotated[Count, Field(ge=1, le=100, description="Number of documents.")] = 10
     max_tokens: Annotated[
         Annotated[Count, Field(ge=50, le=10_000)] | None,
-        Field(description="Budget for the returned texts; left out, 4,000, with include_full_docs 7,000, which is also the most."),
+        Field(
+            description="Budget for the returned texts; left out, 4,000, with include_full_docs 7,000, which is also the most."
+        ),
     ] = None
-    chunk_threshold: Annotated[Share, Field(description="A chunk is relevant from this score on; left out, 0.5.")] = 0.5
+    chunk_threshold: Annotated[
+        Share, Field(description="A chunk is relevant from this score on; left out, 0.5.")
+    ] = 0.5
     document_threshold: Annotated[Share, Field(description="Least score of a document.")] = 0.0
     doc_id: Annotated[Name | None, Field(description="Only this document, by id or custom_id.")] = None
     path: Annotated[
-        Annotated[Text, Field(max_length=4_096)] | None, Field(description="Only this file, or when it ends in /, this folder.")
+        Annotated[Text, Field(max_length=4_096)] | None,
+        Field(description="Only this file, or when it ends in /, this folder."),
     ] = None
     filters: Annotated[Filters | None, Field(description=FILTERS)] = None
     include_full_docs: Annotated[Flag, Field(description="Return each document's whole text.")] = False
     include_summary: Annotated[Flag, Field(description="Return each document's summary.")] = False
-    only_matching_chunks: Annotated[Flag, Field(description="Leave out context chunks, and documents without a relevant chunk.")] = False
-    scope: Annotated[Scope | None, Field(description="Left out: this project and the user's own. '*': every project.")] = None
+    only_matching_chunks: Annotated[
+        Flag, Field(description="Leave out context chunks, and documents without a relevant chunk.")
+    ] = False
+    scope: Annotated[
+        Scope | None, Field(description="Left out: this project and the user's own. '*': every project.")
+    ] = None
 
 
 class AddMemory(Request):
     """Keep one fact."""
 
     content: Annotated[
-        Annotated[Text, Field(max_length=MAX_MEMORY)], Field(description="One fact in one or a few sentences, understandable on its own.")
+        Annotated[Text, Field(max_length=MAX_MEMORY)],
+        Field(description="One fact in one or a few sentences, understandable on its own."),
     ]
     partition_id: Annotated[
         PartitionId,
@@ -152,21 +205,37 @@ class AddMemory(Request):
     metadata: Metadata = {}
     expires_at: Annotated[Instant | None, Field(description="Hidden from then on.")] = None
     is_static: Annotated[Flag, Field(description="A lasting trait rather than a passing state.")] = False
-    updates: Annotated[Ids, Field(description="Ids of facts that this one replaces: they leave every search and stay as its history.")] = []
+    updates: Annotated[
+        Ids,
+        Field(
+            description="Ids of facts that this one replaces: they leave every search and stay as its history."
+        ),
+    ] = []
     extends: Annotated[Ids, Field(description="Ids of facts that this one adds to; all stay.")] = []
-    derives: Annotated[Ids, Field(description="Ids of the facts, turns or documents that this one was concluded from.")] = []
-    scope: Annotated[OneScope | None, Field(description="Left out: this project. 'user': true of the user in every project.")] = None
+    derives: Annotated[
+        Ids, Field(description="Ids of the facts, turns or documents that this one was concluded from.")
+    ] = []
+    scope: Annotated[
+        OneScope | None,
+        Field(description="Left out: this project. 'user': true of the user in every project."),
+    ] = None
 
     @property
     def link(self) -> tuple[Relation, tuple[str, ...]] | None:
         """What this fact is to others, and the ids of those; None for one that stands by itself."""
-        named: tuple[tuple[Relation, list[str]], ...] = (("updates", self.updates), ("extends", self.extends), ("derives", self.derives))
+        named: tuple[tuple[Relation, list[str]], ...] = (
+            ("updates", self.updates),
+            ("extends", self.extends),
+            ("derives", self.derives),
+        )
         return next(((relation, tuple(dict.fromkeys(ids))) for relation, ids in named if ids), None)
 
     @model_validator(mode="after")
     def _one_relation(self) -> Self:
         if sum(map(bool, (self.updates, self.extends, self.derives))) > 1:
-            raise ValueError("more than one of updates, extends and derives is given; give the one that fits best")
+            raise ValueError(
+                "more than one of updates, extends and derives is given; give the one that fits best"
+            )
         return self
 
 
@@ -178,17 +247,25 @@ class RecordTurn(Request):
     assistant: Annotated[SideText | None, Field(description="What the assistant answered.")] = None
     text: Annotated[SideText | None, Field(description="What somebody else said; needs role.")] = None
     role: Annotated[
-        Annotated[Text, Field(max_length=100)] | None, Field(description="Who said `text`; 'user' and 'assistant' fill those fields.")
+        Annotated[Text, Field(max_length=100)] | None,
+        Field(description="Who said `text`; 'user' and 'assistant' fill those fields."),
     ] = None
     turn: Annotated[
-        Annotated[Count, Field(ge=0, le=10_000_000)] | None, Field(description="0-based number in the session; left out, the next one.")
+        Annotated[Count, Field(ge=0, le=10_000_000)] | None,
+        Field(description="0-based number in the session; left out, the next one."),
     ] = None
-    prompt_id: Annotated[Name | None, Field(description="The host's id of the prompt: the same id is the same turn.")] = None
-    summary: Annotated[Annotated[Text, Field(max_length=1_200)] | None, Field(description="Left out, one is made.")] = None
+    prompt_id: Annotated[
+        Name | None, Field(description="The host's id of the prompt: the same id is the same turn.")
+    ] = None
+    summary: Annotated[
+        Annotated[Text, Field(max_length=1_200)] | None, Field(description="Left out, one is made.")
+    ] = None
     tools: Labels = []
     files: Labels = []
     tags: Tags = []
-    ts: Annotated[Instant | None, Field(description="When the turn started (ISO 8601, UTC if no zone); left out, now.")] = None
+    ts: Annotated[
+        Instant | None, Field(description="When the turn started (ISO 8601, UTC if no zone); left out, now.")
+    ] = None
     metadata: Metadata = {}
     scope: Annotated[OneScope | None, Field(description="Left out: this project.")] = None
 
@@ -202,27 +279,38 @@ class RecordTurn(Request):
             raise ValueError("nothing was said; give user, assistant, or text with role")
         side = {"user": self.user, "assistant": self.assistant}.get((self.role or "").lower())
         if side is not None:
-            raise ValueError(f"both text with role {self.role!r} and {self.role!r} are given; give one of them")
+            raise ValueError(
+                f"both text with role {self.role!r} and {self.role!r} are given; give one of them"
+            )
         return self
 
 
 class AddDocument(Request):
     """Add one document, or replace it."""
 
-    content: Annotated[Text | None, Field(description="The text itself (plain or Markdown); or give path.")] = None
-    path: Annotated[Annotated[Text, Field(max_length=4_096)] | None, Field(description="A file under the project.")] = None
+    content: Annotated[
+        Text | None, Field(description="The text itself (plain or Markdown); or give path.")
+    ] = None
+    path: Annotated[
+        Annotated[Text, Field(max_length=4_096)] | None, Field(description="A file under the project.")
+    ] = None
     title: Annotated[
         Annotated[Text, Field(max_length=500)] | None,
         Field(description="Left out: the file's own, else the first heading or the file name."),
     ] = None
-    custom_id: Annotated[Name | None, Field(description="Your own id: adding it again replaces the document.")] = None
+    custom_id: Annotated[
+        Name | None, Field(description="Your own id: adding it again replaces the document.")
+    ] = None
     metadata: Metadata = {}
     scope: Annotated[OneScope | None, Field(description="Left out: this project.")] = None
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
         if (self.content is None) == (self.path is None):
-            raise ValueError("give either content or path" + ("; neither is given" if self.content is None else ", not both"))
+            raise ValueError(
+                "give either content or path"
+                + ("; neither is given" if self.content is None else ", not both")
+            )
         return self
 
 
@@ -231,24 +319,34 @@ class Forget(Request):
 
     id: Annotated[Name | None, Field(description="The id of a memory, turn or document.")] = None
     content: Annotated[
-        Annotated[Text, Field(max_length=MAX_MEMORY)] | None, Field(description="The exact words of a fact, instead of its id.")
+        Annotated[Text, Field(max_length=MAX_MEMORY)] | None,
+        Field(description="The exact words of a fact, instead of its id."),
     ] = None
     query: Annotated[
         Query | None,
-        Field(description="What the facts and turns to forget are about. First with dry_run true, which lists them; then without."),
+        Field(
+            description="What the facts and turns to forget are about. First with dry_run true, which lists them; then without."
+        ),
     ] = None
-    scope: Annotated[OneScope | None, Field(description="Where content and query look; left out, this project.")] = None
+    scope: Annotated[
+        OneScope | None, Field(description="Where content and query look; left out, this project.")
+    ] = None
     dry_run: Annotated[Flag, Field(description="True: only say what would be forgotten.")] = False
     reason: Annotated[Reason | None, Field(description="Why; kept beside it.")] = None
     purge: Annotated[
-        Flag, Field(description="True: also delete it from the disk, older versions included, so that nothing can bring it back.")
+        Flag,
+        Field(
+            description="True: also delete it from the disk, older versions included, so that nothing can bring it back."
+        ),
     ] = False
 
     @model_validator(mode="after")
     def _one_target(self) -> Self:
         given = [name for name in ("id", "content", "query") if getattr(self, name) is not None]
         if len(given) != 1:
-            raise ValueError(f"give one of id, content and query; {' and '.join(given) or 'none of them'} is given")
+            raise ValueError(
+                f"give one of id, content and query; {' and '.join(given) or 'none of them'} is given"
+            )
         return self
 
 
@@ -287,7 +385,11 @@ class FactText(AddMemory):
 class ForgetRecords(Request):
     """A Forget whose targets were found: what the write-ahead log keeps, so that a replay chooses nothing anew."""
 
-    ids: Annotated[list[Name], BeforeValidator(lambda value: [value] if isinstance(value, str) else value), Field(min_length=1)] = Field(
+    ids: Annotated[
+        list[Name],
+        BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
+        Field(min_length=1),
+    ] = Field(
         validation_alias=AliasChoices("ids", "id")  # what an older Scrubjay left in the log names one `id`
     )
     reason: Reason | None = None
@@ -335,10 +437,14 @@ class DocumentText(Request):
     title: str | None = None
     custom_id: Annotated[Text, Field(max_length=255)] | None = None
     metadata: Metadata = Field(default_factory=dict)
-    filepath: Annotated[Text, Field(max_length=4_096)] | None = None  # where a client files it; exact, and folders end in a slash
+    filepath: Annotated[Text, Field(max_length=4_096)] | None = (
+        None  # where a client files it; exact, and folders end in a slash
+    )
     task_type: Literal["memory", "superrag"] | None = None  # memory: what its paragraphs say is learned too
     date: Instant | None = None  # when the content is from
-    group: dict[str, Any] = Field(default_factory=dict)  # metadata that a known fact must have to be taken for one of its own
+    group: dict[str, Any] = Field(
+        default_factory=dict
+    )  # metadata that a known fact must have to be taken for one of its own
 
     @model_validator(mode="after")
     def _text_or_error(self) -> Self:

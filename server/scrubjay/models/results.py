@@ -22,7 +22,11 @@ class Result(BaseModel):
 
 def _slim(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _slim(item) for key, item in value.items() if item is not None and item != {} and (item != [] or key in _KEPT_EMPTY)}
+        return {
+            key: _slim(item)
+            for key, item in value.items()
+            if item is not None and item != {} and (item != [] or key in _KEPT_EMPTY)
+        }
     return [_slim(item) for item in value] if isinstance(value, list) else value
 
 
@@ -123,7 +127,9 @@ class Hit(Result):
     documents: list[Source] | None = None
     # of a related record why it is there; of a similar one what the new fact is to it
     reason: Literal["window", "relation", "tag", "entity", "known", "update", "similar"] | None = None
-    via: str | None = None  # the tag or entity that a related record shares with a hit, or the id of the hit it is linked to
+    via: str | None = (
+        None  # the tag or entity that a related record shares with a hit, or the id of the hit it is linked to
+    )
 
 
 class Tokens(Result):
@@ -142,7 +148,9 @@ class MemoryHits(Result):
     tokens: Tokens
     left_out: int | None = None  # hits that the budget had no room for
     degraded: str | None = None  # why meaning was not searched, and what repairs it
-    _records: dict[str, AnyRecord] = PrivateAttr(default_factory=dict)  # no face shows them, but one need not read them again
+    _records: dict[str, AnyRecord] = PrivateAttr(
+        default_factory=dict
+    )  # no face shows them, but one need not read them again
 
     def made_of(self, records: dict[str, AnyRecord]) -> MemoryHits:
         """These hits, with what they were made of, by id."""
@@ -174,7 +182,9 @@ class DocumentHit(Result):
     created_at: datetime
     updated_at: datetime
     content: str | None = None
-    truncated: bool | None = None  # true: `content` is the beginning; the resource scrubjay://document/{id} has it all
+    truncated: bool | None = (
+        None  # true: `content` is the beginning; the resource scrubjay://document/{id} has it all
+    )
     summary: str | None = None
 
 

@@ -35,7 +35,9 @@ class EngineClient:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def call(self, method: str, params: Mapping[str, Any], on_progress: Callable[[dict], None] | None = None) -> Any:
+    def call(
+        self, method: str, params: Mapping[str, Any], on_progress: Callable[[dict], None] | None = None
+    ) -> Any:
         """The result of one call; `on_progress` sees each progress of it.
 
         Raises:
@@ -58,14 +60,18 @@ class EngineClient:
                 raise _error(answer["error"])
             else:
                 return answer.get("result")
-        raise EngineError(f"The engine stopped during {method}. Whether it was done is not known; repeating it is safe.")
+        raise EngineError(
+            f"The engine stopped during {method}. Whether it was done is not known; repeating it is safe."
+        )
 
     def close(self) -> None:
         """End the conversation."""
         self._link.close()
 
 
-def open_client(home: Home, hello: Hello, env: Mapping[str, str], *, start: bool = True, command: list[str] | None = None) -> EngineClient:
+def open_client(
+    home: Home, hello: Hello, env: Mapping[str, str], *, start: bool = True, command: list[str] | None = None
+) -> EngineClient:
     """A client of the engine of `home`; with `start`, an engine is started when there is none and an older one replaced.
 
     Raises:

@@ -91,7 +91,9 @@ def knock(home: Home, hello: Hello, seconds: float) -> Link | None:
         line, rest = _first_line(sock)
         answer = fields_of(line)
         if answer.get("home") != identity(home.engine_lock):
-            raise EngineError("The engine at this address serves another home.")  # engine.json came with a copied folder
+            raise EngineError(
+                "The engine at this address serves another home."
+            )  # engine.json came with a copied folder
     except (OSError, EngineError, KeyError, TypeError, ValueError):
         # A leftover address, a dying engine or a stranger on its port: in every case there is no engine at this address.
         if sock is not None:

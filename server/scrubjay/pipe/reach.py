@@ -81,13 +81,20 @@ def reach(
             elif is_held(home.engine_lock):
                 held_since = held_since or now
             elif command is None:
-                raise EngineError(f"No engine is running for {home.root}. Any client starts one, or `scrubjay serve`.")
+                raise EngineError(
+                    f"No engine is running for {home.root}. Any client starts one, or `scrubjay serve`."
+                )
             if held_since and engine_facts(home).get("finishing"):
-                held_since, end = now, begin + TAKEOVER_SECONDS  # it makes room, once the calls of its other clients have ended
+                held_since, end = (
+                    now,
+                    begin + TAKEOVER_SECONDS,
+                )  # it makes room, once the calls of its other clients have ended
             elif held_since and now - held_since >= unreachable_seconds:
                 raise EngineError(_out_of_reach(home))
             if now >= end:
-                raise EngineError(f"The engine did not answer within {start_seconds:g} seconds. Its log is {engine_log(home)}.")
+                raise EngineError(
+                    f"The engine did not answer within {start_seconds:g} seconds. Its log is {engine_log(home)}."
+                )
             time.sleep(pause)
             pause = min(pause * 1.5, _LONGEST_PAUSE)
 
@@ -134,7 +141,9 @@ def _ask_to_finish(home: Home, hello: Hello) -> None:
             raise EngineError(link.refusal)
 
 
-def _start(home: Home, command: list[str], env: Mapping[str, str], attempts: Attempts, dead: Spawned | None) -> Spawned:
+def _start(
+    home: Home, command: list[str], env: Mapping[str, str], attempts: Attempts, dead: Spawned | None
+) -> Spawned:
     """Start an engine, unless too many have failed; `dead` is the one started before it in this attempt."""
     now = time.time()
     if dead is not None:
@@ -152,7 +161,9 @@ def _out_of_reach(home: Home) -> str:
     """What is known about an engine that holds the lock and does not answer."""
     facts = engine_facts(home)
     who = (
-        f"pid {facts['pid']}, version {facts.get('version')}, started {facts.get('started_at')}" if "pid" in facts else "it left no address"
+        f"pid {facts['pid']}, version {facts.get('version')}, started {facts.get('started_at')}"
+        if "pid" in facts
+        else "it left no address"
     )
     where = facts.get("socket") or ":".join(str(part) for part in facts["address"])
     return (

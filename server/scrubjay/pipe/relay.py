@@ -37,7 +37,9 @@ class Relay:
         self._session = Session()
         self._outbox: list[Outgoing] = []  # lines no engine has yet, oldest first
         self._link: Link | None = None
-        self._wanted = True  # an engine is needed; the first at once, so that it is there when the client speaks
+        self._wanted = (
+            True  # an engine is needed; the first at once, so that it is there when the client speaks
+        )
         self._over = False  # the client is gone
         self._changed = threading.Condition()
         self._sending = threading.Lock()
@@ -202,7 +204,11 @@ def refusal(out: Outgoing, sentence: str) -> bytes:
 
 def too_long(request_id: object, limit: int) -> bytes:
     """The answer to a line above the limit."""
-    return _error(request_id, _INVALID_REQUEST, f"A line may have {limit} bytes, and this one has more. Send it in parts.")
+    return _error(
+        request_id,
+        _INVALID_REQUEST,
+        f"A line may have {limit} bytes, and this one has more. Send it in parts.",
+    )
 
 
 def _error(request_id: object, code: int, sentence: str) -> bytes:

@@ -77,7 +77,11 @@ class Session:
 
     def replay(self) -> list[Outgoing]:
         """The lines that bring a new engine to the client's state, in order; requests among them were answered once already."""
-        return [out for out in self._kept.values() if out.number is not None and out.seen.key not in self._in_flight]
+        return [
+            out
+            for out in self._kept.values()
+            if out.number is not None and out.seen.key not in self._in_flight
+        ]
 
     def lost(self, lines_read: int | None) -> Loss:
         """Sort what was in flight on a link that ended.

@@ -20,8 +20,20 @@ if TYPE_CHECKING:
 
 _KEPT = (
     *("HOME", "USER", "LOGNAME", "PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR"),
-    *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"),  # for a store in a bucket
-    *("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT", "AWS_ENDPOINT_URL", "AWS_ALLOW_HTTP", "AWS_CA_BUNDLE"),
+    *(
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "AWS_PROFILE",
+    ),  # for a store in a bucket
+    *(
+        "AWS_REGION",
+        "AWS_DEFAULT_REGION",
+        "AWS_ENDPOINT",
+        "AWS_ENDPOINT_URL",
+        "AWS_ALLOW_HTTP",
+        "AWS_CA_BUNDLE",
+    ),
     *("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE"),
     *("XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "HF_HOME"),
     *("SYSTEMROOT", "WINDIR", "TEMP", "TMP", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "PATHEXT"),
@@ -89,7 +101,9 @@ def spawn(home: Home, command: list[str], env: Mapping[str, str]) -> Spawned:
 
 def _on_posix(home: Home, command: list[str], env: dict[str, str], log_fd: int) -> int:
     """Fork twice, so that the engine is nobody's child and can have no terminal. Returns its pid."""
-    listener, teller = os.pipe()  # the first child tells the pid, the second what stops it; a successful exec closes it
+    listener, teller = (
+        os.pipe()
+    )  # the first child tells the pid, the second what stops it; a successful exec closes it
     first = os.fork()
     if first == 0:
         _become(home, command, env, log_fd, teller)
@@ -99,7 +113,9 @@ def _on_posix(home: Home, command: list[str], env: dict[str, str], log_fd: int) 
     os.waitpid(first, 0)
     news = dict(line.split(" ", 1) for line in told.splitlines())
     if "pid" not in news or "trouble" in news:
-        raise EngineError(f"The engine cannot be started: {command[0]}: {news.get('trouble', 'no process')}. Install scrubjay again.")
+        raise EngineError(
+            f"The engine cannot be started: {command[0]}: {news.get('trouble', 'no process')}. Install scrubjay again."
+        )
     return int(news["pid"])
 
 
@@ -147,7 +163,9 @@ def _on_windows(home: Home, command: list[str], env: dict[str, str], log_fd: int
         except PermissionError:
             continue  # the client's job forbids leaving it
         except OSError as error:
-            raise EngineError(f"The engine cannot be started: {command[0]}: {error}. Install scrubjay again.") from error
+            raise EngineError(
+                f"The engine cannot be started: {command[0]}: {error}. Install scrubjay again."
+            ) from error
     raise EngineError(f"The engine cannot be started: {command[0]}: access denied.")
 
 

@@ -55,7 +55,14 @@ def main(
     shown: set[str] = set()
 
     def connect() -> Link:
-        link = reach(open_home(root), hello, start, env, start_seconds=start_seconds, unreachable_seconds=unreachable_seconds)
+        link = reach(
+            open_home(root),
+            hello,
+            start,
+            env,
+            start_seconds=start_seconds,
+            unreachable_seconds=unreachable_seconds,
+        )
         for notice in link.answer.get("notices", []):
             if notice not in shown:
                 shown.add(notice)

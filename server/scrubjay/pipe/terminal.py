@@ -31,7 +31,9 @@ class Terminal:
     def read(self, look_seconds: float) -> bytes:
         """The next bytes of the client; empty at its end, or when it is found gone in a look every `look_seconds`."""
         while not self.closed:
-            if sys.platform == "win32" or select.select([self._read_fd], [], [], look_seconds)[0]:  # there, only sockets can be selected
+            if (
+                sys.platform == "win32" or select.select([self._read_fd], [], [], look_seconds)[0]
+            ):  # there, only sockets can be selected
                 try:
                     return os.read(self._read_fd, _CHUNK)
                 except BlockingIOError:

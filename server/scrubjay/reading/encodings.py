@@ -15,11 +15,27 @@ _MARKS = (  # UTF-32 first: its mark begins with UTF-16's
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_DECLARED = re.compile(rb"(?:charset|encoding|coding)\s*[=:]\s*[\"']?\s*([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE)
+_DECLARED = re.compile(
+    rb"(?:charset|encoding|coding)\s*[=:]\s*[\"']?\s*([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE
+)
 _LOOKED_AT = 1024  # bytes in which a file may declare its encoding
 _SAMPLE = 1_000_000  # bytes that a guess is made from
 # What files in the wild are written in. Guessing among all hundred takes a short Latin text for Mac OS or UTF-16.
-_LIKELY = ["cp1252", "cp1250", "cp1251", "koi8_r", "cp932", "euc_jp", "gb18030", "big5", "cp949", "cp1253", "cp1254", "cp1255", "cp1256"]
+_LIKELY = [
+    "cp1252",
+    "cp1250",
+    "cp1251",
+    "koi8_r",
+    "cp932",
+    "euc_jp",
+    "gb18030",
+    "big5",
+    "cp949",
+    "cp1253",
+    "cp1254",
+    "cp1255",
+    "cp1256",
+]
 _CONTROL = re.compile("[\x00-\x07\x0e-\x1a]")
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b\x08"))
 
@@ -42,7 +58,9 @@ def _decoded(data: bytes) -> tuple[str, str]:
             try:
                 return data.decode(encoding), encoding.removesuffix("-sig")
             except UnicodeDecodeError:
-                raise Unreadable(f"begins as {encoding} text and then is none; it is damaged, or binary") from None
+                raise Unreadable(
+                    f"begins as {encoding} text and then is none; it is damaged, or binary"
+                ) from None
     if b"\x00" in data[:_SAMPLE]:
         return _without_mark(data)
     try:
@@ -100,7 +118,14 @@ def _same(data: bytes, one: str, other: str) -> bool:
 
 _FRONT = re.compile(r"---[ \t]*\r?\n(.*?)\r?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _FIELD = re.compile(r"([A-Za-z_-]{1,40})[ \t]*:[ \t]+(\S.*)")
-_KEPT = {"title": "title", "author": "author", "date": "date", "description": "subject", "subject": "subject", "keywords": "keywords"}
+_KEPT = {
+    "title": "title",
+    "author": "author",
+    "date": "date",
+    "description": "subject",
+    "subject": "subject",
+    "keywords": "keywords",
+}
 _LONGEST_LINE = 2000  # characters; JSON with a longer one was written for machines
 
 

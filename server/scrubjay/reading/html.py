@@ -41,7 +41,11 @@ class _Converter(MarkdownConverter):
 
     def convert_a(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         address = str(el.get("href") or "")
-        return super().convert_a(el, text, parent_tags) if address.startswith(("http://", "https://", "mailto:")) else text  # type: ignore[misc]
+        return (
+            super().convert_a(el, text, parent_tags)
+            if address.startswith(("http://", "https://", "mailto:"))
+            else text
+        )  # type: ignore[misc]
 
     def convert_img(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         return str(el.get("alt") or "")
@@ -56,7 +60,10 @@ class _Converter(MarkdownConverter):
 def convert_html(html: str, *, whole: bool = False) -> Converted:
     """A page as Markdown, without its navigation; of `<main>` alone where the page has one, unless `whole` is asked for."""
     soup = BeautifulSoup(_DECLARATION.sub("", html, count=1), "lxml")  # with it bs4 warns of XHTML
-    metas = {str(tag.get("name") or tag.get("property")).lower(): str(tag.get("content") or "") for tag in soup.find_all("meta")}
+    metas = {
+        str(tag.get("name") or tag.get("property")).lower(): str(tag.get("content") or "")
+        for tag in soup.find_all("meta")
+    }
     said = {name: next((metas[key] for key in keys if metas.get(key)), None) for name, keys in _METAS.items()}
     title = soup.title.get_text() if soup.title else metas.get("og:title")
     for comment in soup.find_all(string=lambda text: isinstance(text, Comment)):
@@ -66,7 +73,9 @@ def convert_html(html: str, *, whole: bool = False) -> Converted:
     for tag in soup.find_all(hidden=True):
         tag.decompose()
     content = soup if whole else _content(soup)
-    return Converted(_markdown(content), title=" ".join((title or "").split()) or None, metadata=tidy_values(**said))
+    return Converted(
+        _markdown(content), title=" ".join((title or "").split()) or None, metadata=tidy_values(**said)
+    )
 
 
 def _content(soup: BeautifulSoup) -> Tag:
@@ -77,7 +86,9 @@ def _content(soup: BeautifulSoup) -> Tag:
 
 
 def _markdown(content: Tag) -> str:
-    options: dict[str, Any] = dict(heading_style="ATX", bullets="-", table_infer_header=True, code_language_callback=_language)
+    options: dict[str, Any] = dict(
+        heading_style="ATX", bullets="-", table_infer_header=True, code_language_callback=_language
+    )
     options |= dict(escape_asterisks=False, escape_underscores=False, escape_misc=False)
     try:
         text = _Converter(**options).convert_soup(content)
@@ -92,4 +103,6 @@ def _language(block: Tag) -> str:
     """The language that `<pre>` or the `<code>` in it names in its class."""
     inner = block.find("code")
     classes = [*(block.get("class") or ()), *((inner.get("class") or ()) if isinstance(inner, Tag) else ())]
-    return next((str(name).partition("-")[2] for name in classes if str(name).startswith(("language-", "lang-"))), "")
+    return next(
+        (str(name).partition("-")[2] for name in classes if str(name).startswith(("language-", "lang-"))), ""
+    )

@@ -150,4 +150,8 @@ def kind_of(name: str, head: bytes = b"") -> Kind:
 
 def refusal(name: str) -> str | None:
     """Why a file of this name is not read at all, or None; a clause without a full stop."""
-    return _REFUSAL_OF.get(os.path.basename(name).lower().rpartition(".")[2]) if "." in os.path.basename(name) else None
+    return (
+        _REFUSAL_OF.get(os.path.basename(name).lower().rpartition(".")[2])
+        if "." in os.path.basename(name)
+        else None
+    )

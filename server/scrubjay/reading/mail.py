@@ -25,14 +25,23 @@ def convert_mail(data: bytes) -> Converted:
         raise Unreadable("is no e-mail message, or damaged")
     said = {name: " ".join(str(message.get(name) or "").split()) for name in (*_HEADERS, "Subject")}
     names = (
-        ", ".join(part.get_filename() or part.get_content_type() for part in message.iter_attachments()) if message.is_multipart() else ""
+        ", ".join(part.get_filename() or part.get_content_type() for part in message.iter_attachments())
+        if message.is_multipart()
+        else ""
     )
-    head = [*(f"{name}: {said[name]}" for name in _HEADERS if said[name]), *([f"Attachments: {names}"] if names else [])]
-    text = "\n\n".join(filter(None, (f"# {said['Subject']}" if said["Subject"] else "", "\n".join(head), _body(message))))
+    head = [
+        *(f"{name}: {said[name]}" for name in _HEADERS if said[name]),
+        *([f"Attachments: {names}"] if names else []),
+    ]
+    text = "\n\n".join(
+        filter(None, (f"# {said['Subject']}" if said["Subject"] else "", "\n".join(head), _body(message)))
+    )
     return Converted(
         text,
         title=said["Subject"] or None,
-        metadata=tidy_values(author=said["From"], to=said["To"], date=_date(said["Date"]), subject=said["Subject"]),
+        metadata=tidy_values(
+            author=said["From"], to=said["To"], date=_date(said["Date"]), subject=said["Subject"]
+        ),
     )
 
 

@@ -20,12 +20,22 @@ def convert_notebook(text: str) -> Converted:
     """
     try:
         book = json.loads(text)
-        cells = book["cells"] if "cells" in book else [cell for sheet in book["worksheets"] for cell in sheet["cells"]]
+        cells = (
+            book["cells"]
+            if "cells" in book
+            else [cell for sheet in book["worksheets"] for cell in sheet["cells"]]
+        )
         about = book.get("metadata", {})
-        language = str(about.get("language_info", {}).get("name") or about.get("kernelspec", {}).get("language") or "python")
+        language = str(
+            about.get("language_info", {}).get("name")
+            or about.get("kernelspec", {}).get("language")
+            or "python"
+        )
         blocks = [block for cell in cells for block in _cell(cell, language)]
         authors = ", ".join(str(author.get("name", "")) for author in about.get("authors", []))
-        return Converted("\n\n".join(blocks), title=about.get("title"), language=None, metadata=tidy_values(author=authors))
+        return Converted(
+            "\n\n".join(blocks), title=about.get("title"), language=None, metadata=tidy_values(author=authors)
+        )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise Unreadable("is no Jupyter notebook, or damaged") from None
 
@@ -41,7 +51,9 @@ def _cell(cell: dict[str, Any], language: str) -> Iterator[str]:
     yield _fenced(source, language)
     for output in cell.get("outputs", ()):
         data = output.get("data", output)
-        said = _joined(data.get("text/plain", data.get("text", ""))) or "\n".join(filter(None, (output.get("ename"), output.get("evalue"))))
+        said = _joined(data.get("text/plain", data.get("text", ""))) or "\n".join(
+            filter(None, (output.get("ename"), output.get("evalue")))
+        )
         if said.strip():
             yield _fenced(said.strip("\n")[:_OUTPUT], "text")
 

@@ -19,10 +19,17 @@ from scrubjay.reading.html import convert_html
 from scrubjay.reading.result import Budget, Converted, Unreadable, tidy_values
 
 ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-LARGEST = 256 * 1024 * 1024  # bytes of all members, unpacked; a file of 50 MB is mostly pictures, which do not shrink
+LARGEST = (
+    256 * 1024 * 1024
+)  # bytes of all members, unpacked; a file of 50 MB is mostly pictures, which do not shrink
 _MEMBERS = 10_000
 _STEP = 1 << 20  # bytes
-_MAIN = {"word/document.xml": "docx", "ppt/presentation.xml": "pptx", "xl/workbook.xml": "xlsx", "xl/workbook.bin": "xlsx"}
+_MAIN = {
+    "word/document.xml": "docx",
+    "ppt/presentation.xml": "pptx",
+    "xl/workbook.xml": "xlsx",
+    "xl/workbook.bin": "xlsx",
+}
 _OPEN_DOCUMENT = {b"application/vnd.oasis.opendocument.spreadsheet": "xlsx"}
 _DC, _DCTERMS = "{http://purl.org/dc/elements/1.1/}", "{http://purl.org/dc/terms/}"
 _CORE = "{http://schemas.openxmlformats.org/package/2006/metadata/core-properties}"
@@ -58,7 +65,10 @@ def _old_type(data: bytes) -> str | None:
         raise Unreadable("is protected by a password; save it without one")
     if any(name.encode("utf-16-le") in data for name in ("Workbook", "Book")):
         return "xlsx"
-    for name, program, suffix in (("WordDocument", "Word", ".docx"), ("PowerPoint Document", "PowerPoint", ".pptx")):
+    for name, program, suffix in (
+        ("WordDocument", "Word", ".docx"),
+        ("PowerPoint Document", "PowerPoint", ".pptx"),
+    ):
         if name.encode("utf-16-le") in data:
             raise Unreadable(f"is in {program}'s old format; save it as {suffix}")
     return None
@@ -86,7 +96,11 @@ def core_properties(data: bytes) -> tuple[str | None, dict[str, str]]:
         return None, {}
     said = {
         name: root.findtext(tag)
-        for name, tag in (("author", f"{_DC}creator"), ("subject", f"{_DC}subject"), ("keywords", f"{_CORE}keywords"))
+        for name, tag in (
+            ("author", f"{_DC}creator"),
+            ("subject", f"{_DC}subject"),
+            ("keywords", f"{_CORE}keywords"),
+        )
     }
     date = root.findtext(f"{_DCTERMS}modified") or root.findtext(f"{_DCTERMS}created") or ""
     return " ".join((root.findtext(f"{_DC}title") or "").split()) or None, tidy_values(**said, date=date[:10])
@@ -117,7 +131,10 @@ def convert_slides(data: bytes, budget: Budget) -> Converted:
         TooLong: too much text.
     """
     title, metadata = core_properties(data)
-    slides = [budget.take(_slide(number, slide)) for number, slide in enumerate(Presentation(io.BytesIO(data)).slides, 1)]
+    slides = [
+        budget.take(_slide(number, slide))
+        for number, slide in enumerate(Presentation(io.BytesIO(data)).slides, 1)
+    ]
     return Converted("\n\n".join(slides), title=title, metadata=metadata)
 
 
@@ -129,10 +146,16 @@ def _slide(number: int, slide: Any) -> str:
         if title is not None and shape.shape_id == title.shape_id:
             continue
         if getattr(shape, "has_table", False):
-            blocks.append("\n".join(markdown_table([cell.text for cell in row.cells] for row in shape.table.rows)))
+            blocks.append(
+                "\n".join(markdown_table([cell.text for cell in row.cells] for row in shape.table.rows))
+            )
         elif getattr(shape, "has_text_frame", False):
             blocks.append("\n".join(_paragraphs(shape.text_frame.paragraphs)))
-    if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None and notes.text.strip():
+    if (
+        slide.has_notes_slide
+        and (notes := slide.notes_slide.notes_text_frame) is not None
+        and notes.text.strip()
+    ):
         blocks.append(f"Notes: {notes.text.strip()}")
     return "\n\n".join(block for block in blocks if block.strip()).replace("\v", "\n")
 
@@ -161,7 +184,11 @@ def convert_workbook(data: bytes, budget: Budget) -> Converted:
     """
     try:
         book = CalamineWorkbook.from_filelike(io.BytesIO(data))
-        sheets = [budget.take(sheet) for name in book.sheet_names if (sheet := "\n".join(_sheet(book, name, budget)))]
+        sheets = [
+            budget.take(sheet)
+            for name in book.sheet_names
+            if (sheet := "\n".join(_sheet(book, name, budget)))
+        ]
     except PasswordError:
         raise Unreadable("is protected by a password; save it without one") from None
     except (CalamineError, ZipError):

@@ -13,7 +13,9 @@ PAGE_END = "\n\f\n"
 
 _ONE_AT_A_TIME = Lock()  # PDFium keeps global state
 _PASSWORD = 4  # FPDF_ERR_PASSWORD
-_MADE_UP = re.compile(r"microsoft (?:word|powerpoint) - |untitled|\.(?:docx?|dvi|tex|indd|pptx?|qxd)$", re.IGNORECASE)  # no titles
+_MADE_UP = re.compile(
+    r"microsoft (?:word|powerpoint) - |untitled|\.(?:docx?|dvi|tex|indd|pptx?|qxd)$", re.IGNORECASE
+)  # no titles
 _NUMBER = re.compile(r"(?:[Cc]hapter\s+)?(?:\d{1,3}|[A-Z](?=[.\d]))(?:\.\d+)*[.:)]?\s+")
 _BLANKS = re.compile(r"\n{3,}")
 
@@ -30,7 +32,9 @@ def convert_pdf(data: bytes, budget: Budget) -> Converted:
             document = pypdfium2.PdfDocument(data)
         except pypdfium2.PdfiumError as error:
             protected = getattr(error, "err_code", None) == _PASSWORD
-            raise Unreadable("is protected by a password; save it without one" if protected else "is no PDF, or damaged") from None
+            raise Unreadable(
+                "is protected by a password; save it without one" if protected else "is no PDF, or damaged"
+            ) from None
         try:
             return _converted(document, budget)
         finally:
@@ -49,7 +53,10 @@ def _converted(document: pypdfium2.PdfDocument, budget: Budget) -> Converted:
         PAGE_END.join(pages).rstrip(),
         title=None if _MADE_UP.search(title) else title or None,
         metadata=tidy_values(
-            author=said.get("Author"), subject=said.get("Subject"), keywords=said.get("Keywords"), date=date and "-".join(date.groups())
+            author=said.get("Author"),
+            subject=said.get("Subject"),
+            keywords=said.get("Keywords"),
+            date=date and "-".join(date.groups()),
         ),
     )
 
@@ -65,7 +72,9 @@ def _page(document: pypdfium2.PdfDocument, at: int, headings: dict[str, int]) ->
     finally:
         page.close()
     # U+0002 and U+FFFE stand for a hyphen at the end of a line, where a word goes on
-    text = re.sub("[\x02\ufffe](?:\r?\n)?", "", text).replace("\r\n", "\n").replace("\r", "").replace("\f", "\n")
+    text = (
+        re.sub("[\x02\ufffe](?:\r?\n)?", "", text).replace("\r\n", "\n").replace("\r", "").replace("\f", "\n")
+    )
     lines = [_line(line.rstrip(), headings) for line in text.split("\n")]
     return _BLANKS.sub("\n\n", "\n".join(lines)).strip()
 

@@ -79,12 +79,16 @@ def _read(data: bytes, name: str, max_file: int, max_text: int) -> Read:
     return Read(text, kind.type, title or None, kind.language, encoding, found.metadata)
 
 
-def _converted(convert: Callable[[Any, int], Converted], source: bytes | str, max_text: int, type: str) -> Converted:
+def _converted(
+    convert: Callable[[Any, int], Converted], source: bytes | str, max_text: int, type: str
+) -> Converted:
     try:
         return convert(source, max_text)
     except Unreadable:
         raise
-    except Exception as error:  # on damaged files converters raise whatever they meet, and one file must not stop a batch
+    except (
+        Exception
+    ) as error:  # on damaged files converters raise whatever they meet, and one file must not stop a batch
         log.info("a %s file could not be converted: %s", type, error.__class__.__name__)
         raise Unreadable(f"is damaged, or no {type} file that can be read") from None
 
@@ -143,7 +147,12 @@ def _workbook(data: bytes, max_text: int) -> Converted:
     return convert_workbook(data, Budget(max_text))
 
 
-_FROM_TEXT: dict[str, Callable[[str, int], Converted]] = {"markdown": _markdown, "json": _json, "html": _html, "notebook": _notebook}
+_FROM_TEXT: dict[str, Callable[[str, int], Converted]] = {
+    "markdown": _markdown,
+    "json": _json,
+    "html": _html,
+    "notebook": _notebook,
+}
 _FROM_BYTES: dict[str, Callable[[bytes, int], Converted]] = {
     "pdf": _pdf,
     "docx": _word,

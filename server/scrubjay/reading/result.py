@@ -18,9 +18,13 @@ class Read:
     text: str
     kind: str  # the type of its document: text, markdown, code, csv, html, pdf, docx, ...
     title: str | None = None
-    language: str | None = None  # the programming or data language, where `kind` alone does not say how to cut the text
+    language: str | None = (
+        None  # the programming or data language, where `kind` alone does not say how to cut the text
+    )
     encoding: str | None = None  # of a text file
-    metadata: dict[str, str] = field(default_factory=dict)  # author, date, subject, ... as the file states them
+    metadata: dict[str, str] = field(
+        default_factory=dict
+    )  # author, date, subject, ... as the file states them
 
 
 @dataclass(frozen=True)

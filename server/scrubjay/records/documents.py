@@ -40,7 +40,9 @@ _PROSE = frozenset({"text", "markdown", "html", "pdf", "docx", "pptx", "notebook
 _TITLED = frozenset({"text", "markdown", "html", "docx", "notebook"})  # whose first heading is their title
 
 
-async def plan_add(store: Store, envelope: Envelope, now: datetime, *, seen: Seen | None = None) -> Plan[DocumentAdded]:
+async def plan_add(
+    store: Store, envelope: Envelope, now: datetime, *, seen: Seen | None = None
+) -> Plan[DocumentAdded]:
     """What adding this document does: a new one, a new text under a known custom_id or path, or nothing if it is unchanged.
 
     What its caller has `seen` a moment ago is not looked up again.
@@ -50,12 +52,18 @@ async def plan_add(store: Store, envelope: Envelope, now: datetime, *, seen: See
     request = _with_what_was_said(request, known)
     if known is not None and _unchanged(known, request):
         same = known.model_copy(update=_state(request, known))
-        answer = DocumentAdded(id=id, status=known.status, chunks=known.chunk_count, redacted=envelope.redacted)
+        answer = DocumentAdded(
+            id=id, status=known.status, chunks=known.chunk_count, redacted=envelope.redacted
+        )
         return Plan(None if same == known else Change(same), answer)
     # In a thread, because 10 MB take six seconds, in which others want their answers.
     document, pieces = await asyncio.to_thread(_made, request, envelope, id, known, now)
-    answer = DocumentAdded(id=id, status=document.status, chunks=document.chunk_count, redacted=envelope.redacted)
-    facts = await learned(store, document, envelope.at, request.group, new=known is None, facts=seen.facts if seen else {})
+    answer = DocumentAdded(
+        id=id, status=document.status, chunks=document.chunk_count, redacted=envelope.redacted
+    )
+    facts = await learned(
+        store, document, envelope.at, request.group, new=known is None, facts=seen.facts if seen else {}
+    )
     return Plan(Change(document, pieces, rewritten=known is not None), answer, facts)
 
 
@@ -64,7 +72,9 @@ def _with_what_was_said(request: DocumentText, known: Document | None) -> Docume
     if known is None:
         return request
     earlier = {"filepath": known.filepath, "task_type": known.task_type, "date": known.dated_at}
-    return request.model_copy(update={name: value for name, value in earlier.items() if name not in request.model_fields_set})
+    return request.model_copy(
+        update={name: value for name, value in earlier.items() if name not in request.model_fields_set}
+    )
 
 
 def _unchanged(known: Document, request: DocumentText) -> bool:
@@ -76,7 +86,8 @@ def _unchanged(known: Document, request: DocumentText) -> bool:
         and known.metadata == request.metadata
         and request.title in (None, known.title)
         and request.type in (None, known.type)
-        and (request.custom_id, request.filepath, request.task_type) == (known.custom_id, known.filepath, known.task_type)
+        and (request.custom_id, request.filepath, request.task_type)
+        == (known.custom_id, known.filepath, known.task_type)
         and request.date == known.dated_at
     )
 
@@ -125,7 +136,11 @@ def passages(document: Document) -> tuple[Passage, ...]:
 
 def _chunks(content: str, type: str, path: str | None, metadata: Mapping[str, Any]) -> list[Chunk]:
     """The language of a source file is what its name says, else what its first line said when it was read."""
-    language = (kind_of(path or "").language or str(metadata.get("language") or "text")) if type in ("code", "json") else None
+    language = (
+        (kind_of(path or "").language or str(metadata.get("language") or "text"))
+        if type in ("code", "json")
+        else None
+    )
     return chunks(content, type, language)
 
 
@@ -173,13 +188,25 @@ def _state(request: DocumentText, known: Document | None) -> dict[str, Any]:
     """What is remembered of the file; a file that was named once stays when its folder is indexed without it."""
     if request.file is None:
         return {}
-    named = known is not None and known.forgotten_at is None and known.file_size is not None and known.folder is None
+    named = (
+        known is not None
+        and known.forgotten_at is None
+        and known.file_size is not None
+        and known.folder is None
+    )
     folder = None if named else request.file.folder
-    return {"file_size": request.file.size, "file_mtime": request.file.mtime, "file_digest": request.file.digest, "folder": folder}
+    return {
+        "file_size": request.file.size,
+        "file_mtime": request.file.mtime,
+        "file_digest": request.file.digest,
+        "folder": folder,
+    }
 
 
 def _title(found: list[Chunk], type: str, path: str | None) -> str | None:
-    heading = next((chunk.headings[0] for chunk in found if chunk.headings), None) if type in _TITLED else None
+    heading = (
+        next((chunk.headings[0] for chunk in found if chunk.headings), None) if type in _TITLED else None
+    )
     return heading or (os.path.basename(path) if path else None)
 
 
@@ -192,7 +219,9 @@ def _summary(content: str, type: str, found: list[Chunk]) -> str:
     headings = [chunk.headings[0] for chunk in found if chunk.headings]
     if type == "code":
         return abstract(content, names=headings, code=True)
-    return abstract(content, heading=headings[0] if headings else None) if type in _PROSE else _contents(found)
+    return (
+        abstract(content, heading=headings[0] if headings else None) if type in _PROSE else _contents(found)
+    )
 
 
 def _contents(found: list[Chunk]) -> str:
@@ -221,10 +250,18 @@ async def _get(store: Store, id: str) -> Document | None:
 
 async def _at(store: Store, scope: str, path: str) -> Document | None:
     """The document of a file that is not forgotten."""
-    where = sql.both(sql.equal("scope", scope), sql.equal("path", path), "custom_id IS NULL", "forgotten_at IS NULL")
+    where = sql.both(
+        sql.equal("scope", scope), sql.equal("path", path), "custom_id IS NULL", "forgotten_at IS NULL"
+    )
     rows = await store.select(Document, where, columns=["id"])
-    staged = [row.id for row in store.staged(Document) if row.scope == scope and row.path == path and row.custom_id is None]
-    found = await store.get(Document, [*staged, *(row.id for row in rows)])  # what is staged may have moved or been forgotten since
+    staged = [
+        row.id
+        for row in store.staged(Document)
+        if row.scope == scope and row.path == path and row.custom_id is None
+    ]
+    found = await store.get(
+        Document, [*staged, *(row.id for row in rows)]
+    )  # what is staged may have moved or been forgotten since
     return next((row for row in found.values() if row.path == path and row.forgotten_at is None), None)
 
 

@@ -111,9 +111,15 @@ def _line(values: dict[str, Any]) -> bytes:
 
 
 FORMAT = "scrubjay-export"
-FORMAT_VERSION = 1  # of the lines; a new field of a record does not change it, another meaning of an old one does
+FORMAT_VERSION = (
+    1  # of the lines; a new field of a record does not change it, another meaning of an old one does
+)
 
-KINDS: dict[str, type[Turn] | type[Memory] | type[Document]] = {"turn": Turn, "memory": Memory, "document": Document}
+KINDS: dict[str, type[Turn] | type[Memory] | type[Document]] = {
+    "turn": Turn,
+    "memory": Memory,
+    "document": Document,
+}
 _PREFIXES = {"turn": "turn_", "memory": "mem_", "document": "doc_"}  # one id must never name two kinds
 
 Whole = Annotated[Count, Field(ge=0, le=MAX_METADATA_NUMBER)]
@@ -211,7 +217,10 @@ def header_of(values: Mapping[str, Any]) -> Header:
 def values_of(record: AnyRecord) -> dict[str, Any]:
     """A record as the object of its line: `kind`, then every field that has a value."""
     kind = next(name for name, model in KINDS.items() if isinstance(record, model))
-    return {"kind": kind, **{name: value for name, value in record.model_dump(mode="json").items() if value is not None}}
+    return {
+        "kind": kind,
+        **{name: value for name, value in record.model_dump(mode="json").items() if value is not None},
+    }
 
 
 def record_of(values: Mapping[str, Any]) -> AnyRecord:
@@ -234,7 +243,9 @@ def record_of(values: Mapping[str, Any]) -> AnyRecord:
         raise InputError(f"id = {record.id!r}: that of a {kind} begins with {_PREFIXES[kind]}.")
     for name, value in record:
         if isinstance(value, datetime) and value.tzinfo is None:
-            raise InputError(f"{name} = {value.isoformat()!r}: must say its time zone, such as 2026-03-01T14:30:00Z.")
+            raise InputError(
+                f"{name} = {value.isoformat()!r}: must say its time zone, such as 2026-03-01T14:30:00Z."
+            )
         if any("\x00" in text for text in _texts(value)):
             raise InputError(f"{name} contains a NUL character; remove it.")
     return record
@@ -247,7 +258,9 @@ def _texts(value: Any) -> Iterator[str]:
         yield from value
 
 
-USE = frozenset({"last_accessed_at", "access_count"})  # what recalls leave behind: a record is the same whatever they say
+USE = frozenset(
+    {"last_accessed_at", "access_count"}
+)  # what recalls leave behind: a record is the same whatever they say
 SHOWN = 20  # records that an answer names as different
 
 
@@ -272,7 +285,9 @@ async def plan_import(store: Store, envelope: Envelope, now: datetime) -> Plan[I
     # In a thread, because large documents take seconds to cut, in which others want their answers.
     changes = await asyncio.to_thread(_changes, fresh.values())
     named = tuple(differing[:SHOWN])
-    answer = Imported(added=len(changes), same=same, different=len(differing), differing=named, redacted=envelope.redacted)
+    answer = Imported(
+        added=len(changes), same=same, different=len(differing), differing=named, redacted=envelope.redacted
+    )
     return Plan(changes[0] if changes else None, answer, tuple(changes[1:]))
 
 
@@ -283,13 +298,18 @@ def cleaned(record: AnyRecord) -> tuple[AnyRecord, int]:
         return record, 0
     if not isinstance(record, Turn):
         values["content_hash"] = content_hash(values["content"])
-    return record.model_copy(update={name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}), count
+    return record.model_copy(
+        update={name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    ), count
 
 
 def together(answers: Iterable[Imported]) -> Imported:
     """What several imports did, as one."""
     given = list(answers)
-    sums: dict[str, Any] = {name: sum(getattr(each, name) for each in given) for name in ("added", "same", "different", "redacted")}
+    sums: dict[str, Any] = {
+        name: sum(getattr(each, name) for each in given)
+        for name in ("added", "same", "different", "redacted")
+    }
     return Imported(**sums, differing=tuple(one for each in given for one in each.differing)[:SHOWN])
 
 
@@ -302,7 +322,11 @@ async def _known(store: Store, records: Iterable[AnyRecord]) -> dict[str, AnyRec
 
 
 def _differences(here: AnyRecord, other: AnyRecord) -> list[str]:
-    return [name for name in type(here).model_fields if name not in USE and getattr(here, name) != getattr(other, name)]
+    return [
+        name
+        for name in type(here).model_fields
+        if name not in USE and getattr(here, name) != getattr(other, name)
+    ]
 
 
 def _changes(records: Iterable[AnyRecord]) -> list[Change]:

@@ -26,8 +26,12 @@ NO_LONGER = "its paragraph is no longer in the document"
 DOCUMENT_GONE = "its document was forgotten"
 PARTITION = "mem_semantic"
 LARGE = 20_000  # characters of a document; less is read sooner than a thread begins
-_OURS = frozenset({NO_LONGER, DOCUMENT_GONE})  # what we forgot comes back with its paragraph; what the user forgot does not
-_PROSE = frozenset({"text", "markdown", "html", "pdf", "docx", "pptx", "email"})  # code and rows are found by their chunks
+_OURS = frozenset(
+    {NO_LONGER, DOCUMENT_GONE}
+)  # what we forgot comes back with its paragraph; what the user forgot does not
+_PROSE = frozenset(
+    {"text", "markdown", "html", "pdf", "docx", "pptx", "email"}
+)  # code and rows are found by their chunks
 
 
 async def learned(
@@ -60,7 +64,11 @@ async def learned(
             kept[other.id] = _cited(other, document.id, at)
         elif own is None:
             kept[id] = _new(id, text, document, at)
-    gone = [_without(row, {document.id}, NO_LONGER, at) for id, row in rows.items() if id not in kept and id not in said]
+    gone = [
+        _without(row, {document.id}, NO_LONGER, at)
+        for id, row in rows.items()
+        if id not in kept and id not in said
+    ]
     known = {**rows, **{row.id: row for row in same.values()}}
     after = [*kept.values(), *gone]
     return tuple(await asyncio.to_thread(_changes, after, known) if large else _changes(after, known))
@@ -79,18 +87,35 @@ async def facts_of(store: Store, ids: Collection[str]) -> list[Memory]:
 
 async def owned(store: Store, ids: Collection[str]) -> list[Memory]:
     """The facts that come from these documents and nowhere else: whoever wants the documents' bytes gone means theirs too."""
-    return [row for row in await facts_of(store, ids) if row.source == LEARNED and set(row.document_ids) <= set(ids)]
+    return [
+        row
+        for row in await facts_of(store, ids)
+        if row.source == LEARNED and set(row.document_ids) <= set(ids)
+    ]
 
 
 def _said(document: Document) -> dict[str, str]:
     """The texts of the facts that a document should have, by id."""
-    if document.task_type != "memory" or document.type not in _PROSE or document.status != "done" or document.forgotten_at is not None:
+    if (
+        document.task_type != "memory"
+        or document.type not in _PROSE
+        or document.status != "done"
+        or document.forgotten_at is not None
+    ):
         return {}
-    return {derived_id("mem", document.id, content_hash(text)): text for text in paragraphs(document.content, document.title)}
+    return {
+        derived_id("mem", document.id, content_hash(text)): text
+        for text in paragraphs(document.content, document.title)
+    }
 
 
 async def _same_words(
-    store: Store, scope: str, said: Mapping[str, str], group: Mapping[str, Any], at: datetime, seen: Mapping[str, Memory | None]
+    store: Store,
+    scope: str,
+    said: Mapping[str, str],
+    group: Mapping[str, Any],
+    at: datetime,
+    seen: Mapping[str, Memory | None],
 ) -> dict[str, Memory]:
     """Facts of a scope that say one of these texts already and are not the document's own, by the hash of their words."""
     digests = {content_hash(text) for text in said.values()}
@@ -99,13 +124,19 @@ async def _same_words(
         where = sql.both(sql.one_of("content_hash", unseen), sql.equal("scope", scope))
         rows.update((row.id, row) for row in await store.select(Memory, where))
     rows.update((row.id, row) for row in store.staged(Memory))
-    found = [row for row in rows.values() if row.content_hash in digests and row.scope == scope and visible(row, at)]
+    found = [
+        row
+        for row in rows.values()
+        if row.content_hash in digests and row.scope == scope and visible(row, at)
+    ]
     return {row.content_hash: row for row in found if row.id not in said and _is_of(group, row.metadata)}
 
 
 def _is_of(group: Mapping[str, Any], metadata: Mapping[str, Any]) -> bool:
     """Whether metadata has all of these values, of a list any one."""
-    return all(metadata.get(key) in (value if isinstance(value, list) else [value]) for key, value in group.items())
+    return all(
+        metadata.get(key) in (value if isinstance(value, list) else [value]) for key, value in group.items()
+    )
 
 
 def _new(id: str, text: str, document: Document, at: datetime) -> Memory:
@@ -159,4 +190,6 @@ def _changed(fact: Memory, values: Mapping[str, Any], at: datetime) -> Memory:
 
 
 def _changes(facts: Iterable[Memory], known: Mapping[str, Memory]) -> Sequence[Change]:
-    return [Change(row, (passage(row),), rewritten=row.id in known) for row in facts if known.get(row.id) != row]
+    return [
+        Change(row, (passage(row),), rewritten=row.id in known) for row in facts if known.get(row.id) != row
+    ]

@@ -29,20 +29,33 @@ async def plan_forget(store: Store, envelope: Envelope, now: datetime) -> Plan[F
     """
     request = parse(ForgetRecords, envelope.args)
     records = await _of(store, request.ids)
-    if not request.purge and (missing := next((id for id in request.ids if id not in records), None)) is not None:
+    if (
+        not request.purge
+        and (missing := next((id for id in request.ids if id not in records), None)) is not None
+    ):
         raise unknown(missing)
     said_in = await turns.turns_of(store, records.values())
     found = list({**records, **{turn.id: turn for turn in said_in}}.values())
     ids = frozenset([*request.ids, *(turn.id for turn in said_in)])
     said = {"forgotten_at": envelope.at, "forget_reason": request.reason, "updated_at": envelope.at}
-    hidden = [Change(record.model_copy(update=said), hidden=True) for record in found if record.forgotten_at is None]
+    hidden = [
+        Change(record.model_copy(update=said), hidden=True) for record in found if record.forgotten_at is None
+    ]
     summaries = await session_summaries.without(store, ids, envelope.at)
     documents = [record.id for record in found if isinstance(record, Document)]
-    facts = [change for change in await extracted.without(store, documents, envelope.at) if change.record.id not in ids]
+    facts = [
+        change
+        for change in await extracted.without(store, documents, envelope.at)
+        if change.record.id not in ids
+    ]
     changes = [*hidden, *summaries, *facts]
-    emptied = [change.record.id for change in summaries if change.record.forget_reason == session_summaries.GONE]
+    emptied = [
+        change.record.id for change in summaries if change.record.forget_reason == session_summaries.GONE
+    ]
     purged = (*request.ids, *emptied) if request.purge else ()
-    answer = Forgotten(ids=request.ids, forgotten=len(hidden), purged=len(request.ids) if request.purge else 0)
+    answer = Forgotten(
+        ids=request.ids, forgotten=len(hidden), purged=len(request.ids) if request.purge else 0
+    )
     return Plan(changes[0] if changes else None, answer, tuple(changes[1:]), purged)
 
 
@@ -58,13 +71,22 @@ async def plan_restore(store: Store, envelope: Envelope, now: datetime) -> Plan[
     if record is None:
         raise unknown(id)
     if isinstance(record, Turn) and record.purged_at is not None:
-        raise InputError(f"{id} was deleted for good on {record.purged_at:%Y-%m-%d}; nothing is left to bring back.")
+        raise InputError(
+            f"{id} was deleted for good on {record.purged_at:%Y-%m-%d}; nothing is left to bring back."
+        )
     if record.forgotten_at is None:
         return Plan(None, Restored(id=id, restored=False))
     back = record.model_copy(update={"forgotten_at": None, "forget_reason": None, "updated_at": envelope.at})
     facts = await extracted.learned(store, back, envelope.at) if isinstance(back, Document) else ()
-    with_it = [turn for turn in await turns.turns_of(store, [record]) if turn.forgotten_at == record.forgotten_at and not turn.purged_at]
-    back_too = [turn.model_copy(update={"forgotten_at": None, "forget_reason": None, "updated_at": envelope.at}) for turn in with_it]
+    with_it = [
+        turn
+        for turn in await turns.turns_of(store, [record])
+        if turn.forgotten_at == record.forgotten_at and not turn.purged_at
+    ]
+    back_too = [
+        turn.model_copy(update={"forgotten_at": None, "forget_reason": None, "updated_at": envelope.at})
+        for turn in with_it
+    ]
     also = (*facts, *(Change(turn, passages_of(turn), rewritten=True) for turn in back_too))
     return Plan(Change(back, passages_of(back), rewritten=True), Restored(id=id, restored=True), also)
 
@@ -82,7 +104,9 @@ async def meant(store: Store, request: Forget, scope: str) -> list[AnyRecord]:
         return [record]
     found = await _saying(store, request.content or "", scope)
     if not found:
-        raise NotFound(f"No fact of the scope {scope!r} says exactly that. Give the id, or a query with dry_run true.")
+        raise NotFound(
+            f"No fact of the scope {scope!r} says exactly that. Give the id, or a query with dry_run true."
+        )
     return list(found)
 
 
@@ -90,7 +114,12 @@ async def with_history(store: Store, records: Sequence[AnyRecord]) -> list[AnyRe
     """These records, the versions that they took the place of, and what was learned of them: whoever wants the bytes gone means all."""
     found: dict[str, AnyRecord] = {record.id: record for record in records}
     found.update((turn.id, turn) for turn in await turns.turns_of(store, records))
-    found.update((fact.id, fact) for fact in await extracted.owned(store, [id for id, row in found.items() if isinstance(row, Document)]))
+    found.update(
+        (fact.id, fact)
+        for fact in await extracted.owned(
+            store, [id for id, row in found.items() if isinstance(row, Document)]
+        )
+    )
     for record in list(found.values()):
         if isinstance(record, Memory):
             found.update((older.id, older) for older in await history(store, record))
@@ -111,7 +140,11 @@ def unknown(id: str) -> NotFound:
 
 async def _of(store: Store, ids: Sequence[str]) -> dict[str, AnyRecord]:
     """The records that have these ids, in that order; in few reads, because a whole scope may be meant."""
-    found: dict[str, AnyRecord] = {**await store.get(Memory, ids), **await store.get(Turn, ids), **await store.get(Document, ids)}
+    found: dict[str, AnyRecord] = {
+        **await store.get(Memory, ids),
+        **await store.get(Turn, ids),
+        **await store.get(Document, ids),
+    }
     return {id: found[id] for id in ids if id in found}
 
 
@@ -120,4 +153,8 @@ async def _saying(store: Store, content: str, scope: str) -> Sequence[Memory]:
     rows = {row.id: row for row in await store.select(Memory, where)}
     rows.update((row.id, row) for row in store.staged(Memory))
     digest = content_hash(content)
-    return [row for row in rows.values() if row.content_hash == digest and row.scope == scope and row.forgotten_at is None]
+    return [
+        row
+        for row in rows.values()
+        if row.content_hash == digest and row.scope == scope and row.forgotten_at is None
+    ]

@@ -10,7 +10,18 @@ from typing import Any, Literal
 
 from scrubjay.errors import InputError
 from scrubjay.models.envelopes import Envelope
-from scrubjay.models.records import SUMMARY, AnyRecord, Document, Memory, Passage, Relation, Turn, content_hash, derived_id, hidden_since
+from scrubjay.models.records import (
+    SUMMARY,
+    AnyRecord,
+    Document,
+    Memory,
+    Passage,
+    Relation,
+    Turn,
+    content_hash,
+    derived_id,
+    hidden_since,
+)
 from scrubjay.models.requests import FactText, parse
 from scrubjay.models.results import Hit, MemoryAdded
 from scrubjay.records import versions
@@ -23,7 +34,10 @@ from scrubjay.text.entities import tied
 from scrubjay.text.terms import expand
 
 Place = tuple[str, int]  # a session, and the number of a turn in it
-_SESSION = ("session_id", "turn")  # of metadata: where a fact was learned, which a new version does not inherit
+_SESSION = (
+    "session_id",
+    "turn",
+)  # of metadata: where a fact was learned, which a new version does not inherit
 
 
 async def plan_add(store: Store, envelope: Envelope, now: datetime) -> Plan[MemoryAdded]:
@@ -36,11 +50,15 @@ async def plan_add(store: Store, envelope: Envelope, now: datetime) -> Plan[Memo
     """
     request = parse(FactText, envelope.args)
     id = derived_id("mem", envelope.scope, envelope.id)
-    same = await _same_words(store, envelope.scope, content_hash(request.content), place=_place(request.metadata))
+    same = await _same_words(
+        store, envelope.scope, content_hash(request.content), place=_place(request.metadata)
+    )
     if replayed := next((row for row in same if row.id == id), None):
         return Plan(None, _answer(replayed, "stored" if request.link is None else "updated", envelope))
     linked = next((row for row in same if request.link and _has_link(row, *request.link)), None)
-    if linked and (visible(linked, envelope.at) or linked.updated_at >= envelope.at):  # the call is repeated, or replayed
+    if linked and (
+        visible(linked, envelope.at) or linked.updated_at >= envelope.at
+    ):  # the call is repeated, or replayed
         return Plan(None, _answer(linked, "known", envelope))
     known = next((row for row in same if visible(row, envelope.at)), None)
     if request.link is None:
@@ -54,13 +72,23 @@ async def plan_add(store: Store, envelope: Envelope, now: datetime) -> Plan[Memo
 
 
 async def _linked(
-    store: Store, request: FactText, envelope: Envelope, id: str, known: Memory | None, relation: Relation, ids: tuple[str, ...]
+    store: Store,
+    request: FactText,
+    envelope: Envelope,
+    id: str,
+    known: Memory | None,
+    relation: Relation,
+    ids: tuple[str, ...],
 ) -> Plan[MemoryAdded]:
     """A fact with parents: a record of its own, or the one that the same words have already, which then gets the link."""
     if known and known.id in ids and relation != "updates":
-        raise InputError(f"{relation} = {known.id!r} says the same as the new fact. Say what is new, or leave {relation} out.")
+        raise InputError(
+            f"{relation} = {known.id!r} says the same as the new fact. Say what is new, or leave {relation} out."
+        )
     if known and known.relation in (None, relation) and len(ids) > 1:
-        ids = tuple(parent for parent in ids if parent != known.id)  # one of several says it already, and takes the place of the others
+        ids = tuple(
+            parent for parent in ids if parent != known.id
+        )  # one of several says it already, and takes the place of the others
     parents = await versions.cited(store, envelope.scope, relation, ids)
     if known and known.id not in ids and known.relation in (None, relation):
         await versions.refuse_circle(store, known.id, parents)
@@ -68,14 +96,20 @@ async def _linked(
     else:
         heir = parents[0] if relation == "updates" and isinstance(parents[0], Memory) else None
         memory = _with_parents(_new(request, envelope, id, heir), None, relation, parents)
-        moved = heir and "metadata" in request.model_fields_set and (memory.session_id, memory.turn) != (heir.session_id, heir.turn)
+        moved = (
+            heir
+            and "metadata" in request.model_fields_set
+            and (memory.session_id, memory.turn) != (heir.session_id, heir.turn)
+        )
         if heir and not moved and _says(memory) == _says(heir):
             return Plan(None, _answer(heir, "known", envelope))
     older = [row for row in parents if isinstance(row, Memory)] if relation == "updates" else []
     change = Change(memory, (passage(memory),), rewritten=known is not None and memory.id == known.id)
     stored = relation != "updates" and memory.id == id
     return Plan(
-        change, _answer(memory, "stored" if stored else "updated", envelope), tuple(versions.replaced(row, envelope.at) for row in older)
+        change,
+        _answer(memory, "stored" if stored else "updated", envelope),
+        tuple(versions.replaced(row, envelope.at) for row in older),
     )
 
 
@@ -88,17 +122,28 @@ def _new(request: FactText, envelope: Envelope, id: str, base: Memory | None) ->
     given = request.model_fields_set
     metadata = request.metadata
     if base is not None:
-        inherited = {key: value for key, value in base.metadata.items() if key not in _SESSION or base.id == id}
+        inherited = {
+            key: value for key, value in base.metadata.items() if key not in _SESSION or base.id == id
+        }
         metadata = metadata if "metadata" in given else inherited
     expires_at, reason = request.expires_at, request.forget_reason
-    if base is not None and "expires_at" not in given and base.expires_at is not None and base.expires_at > envelope.at:
+    if (
+        base is not None
+        and "expires_at" not in given
+        and base.expires_at is not None
+        and base.expires_at > envelope.at
+    ):
         expires_at, reason = base.expires_at, reason if "forget_reason" in given else base.forget_reason
     values: dict[str, Any] = {
         "id": id,
         "scope": envelope.scope,
-        "partition_id": request.partition_id if base is None or "partition_id" in given else base.partition_id,
+        "partition_id": request.partition_id
+        if base is None or "partition_id" in given
+        else base.partition_id,
         "tags": tuple(dict.fromkeys(request.tags)) if base is None or "tags" in given else base.tags,
-        "importance_score": request.importance if base is None or "importance" in given else base.importance_score,
+        "importance_score": request.importance
+        if base is None or "importance" in given
+        else base.importance_score,
         "is_static": request.is_static if base is None or "is_static" in given else base.is_static,
         "metadata": metadata,
         "expires_at": expires_at,
@@ -111,20 +156,32 @@ def _new(request: FactText, envelope: Envelope, id: str, base: Memory | None) ->
     }
     if base is not None and base.id == id:
         return base.model_copy(update=values)
-    return Memory(**values, source=envelope.source, created_at=envelope.at, last_accessed_at=envelope.at, root_id=id)
+    return Memory(
+        **values, source=envelope.source, created_at=envelope.at, last_accessed_at=envelope.at, root_id=id
+    )
 
 
-def _with_parents(memory: Memory, known: Memory | None, relation: Relation, parents: Sequence[AnyRecord]) -> Memory:
+def _with_parents(
+    memory: Memory, known: Memory | None, relation: Relation, parents: Sequence[AnyRecord]
+) -> Memory:
     older = known.parent_ids if known else ()
-    values: dict[str, Any] = {"relation": relation, "parent_ids": tuple(dict.fromkeys((*older, *(row.id for row in parents))))}
+    values: dict[str, Any] = {
+        "relation": relation,
+        "parent_ids": tuple(dict.fromkeys((*older, *(row.id for row in parents)))),
+    }
     if relation == "updates":
         facts = [row for row in parents if isinstance(row, Memory)]
         values["root_id"] = memory.root_id if known and known.relation == "updates" else facts[0].root_id
         values["version"] = max(memory.version, 1 + max(row.version for row in facts))
-    values["document_ids"] = tuple(row.id for row in parents if isinstance(row, Document)) or memory.document_ids
+    values["document_ids"] = (
+        tuple(row.id for row in parents if isinstance(row, Document)) or memory.document_ids
+    )
     cited = next((row for row in parents if isinstance(row, Turn)), None)
     if relation == "derives" and memory.session_id is None and cited is not None:
-        values |= {"session_id": cited.session_id, "turn": cited.turn}  # so that the window around the fact is where it was said
+        values |= {
+            "session_id": cited.session_id,
+            "turn": cited.turn,
+        }  # so that the window around the fact is where it was said
     return memory.model_copy(update=values)
 
 
@@ -143,7 +200,13 @@ def _says(memory: Memory) -> tuple[object, ...]:
 
 
 def _answer(memory: Memory, action: Literal["stored", "known", "updated"], envelope: Envelope) -> MemoryAdded:
-    return MemoryAdded(id=memory.id, action=action, version=memory.version, root_id=memory.root_id, redacted=envelope.redacted)
+    return MemoryAdded(
+        id=memory.id,
+        action=action,
+        version=memory.version,
+        root_id=memory.root_id,
+        redacted=envelope.redacted,
+    )
 
 
 def passage(memory: Memory) -> Passage:
@@ -170,12 +233,21 @@ def passage(memory: Memory) -> Passage:
 
 
 def visible(memory: Memory, now: datetime) -> bool:
-    return memory.forgotten_at is None and memory.is_latest and (memory.expires_at is None or memory.expires_at > now)
+    return (
+        memory.forgotten_at is None
+        and memory.is_latest
+        and (memory.expires_at is None or memory.expires_at > now)
+    )
 
 
 async def _same_words(store: Store, scope: str, digest: str, *, place: Place | None) -> list[Memory]:
     """The facts of a scope in these words, whatever became of them; what was said in one turn is not what was said in another."""
-    rows = {row.id: row for row in await store.select(Memory, sql.both(sql.equal("content_hash", digest), sql.equal("scope", scope)))}
+    rows = {
+        row.id: row
+        for row in await store.select(
+            Memory, sql.both(sql.equal("content_hash", digest), sql.equal("scope", scope))
+        )
+    }
     rows.update((row.id, row) for row in store.staged(Memory))
     said = [row for row in rows.values() if row.scope == scope and row.content_hash == digest]
     return said if place is None else [row for row in said if (row.session_id, row.turn) == place]
@@ -228,7 +300,10 @@ def said_again(memory: Memory, session_id: str | None, at: datetime) -> Memory:
     once; the session and the day in which the fact was added are none.
     """
     occasion = session_id or f"{at:%Y-%m-%d}"
-    if occasion in (memory.session_id, f"{memory.created_at:%Y-%m-%d}", *memory.occasions) or memory.importance_score >= MOST:
+    if (
+        occasion in (memory.session_id, f"{memory.created_at:%Y-%m-%d}", *memory.occasions)
+        or memory.importance_score >= MOST
+    ):
         return memory
     return memory.model_copy(
         update={

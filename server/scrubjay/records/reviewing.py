@@ -33,12 +33,18 @@ async def plan_review(store: Store, envelope: Envelope, now: datetime) -> Plan[R
     if not isinstance(fact, Memory):
         raise NotFound(f"No memory has the id {request.id[:80]!r}. Take one of those that wait for review.")
     if not concluded(fact):
-        raise InputError(f"{fact.id} was said and not concluded, so there is nothing to review. Update or forget it instead.")
+        raise InputError(
+            f"{fact.id} was said and not concluded, so there is nothing to review. Update or forget it instead."
+        )
     if fact.forgotten_at is not None and fact.forget_reason != DECLINED:
-        raise InputError(f"{fact.id} was forgotten on {fact.forgotten_at:%Y-%m-%d}. Bring it back first, with `scrubjay restore`.")
+        raise InputError(
+            f"{fact.id} was forgotten on {fact.forgotten_at:%Y-%m-%d}. Bring it back first, with `scrubjay restore`."
+        )
     declined = request.action == "decline"
     review = {"approve": "approved", "decline": "declined", "undo": None}[request.action]
-    gone = {"forgotten_at": fact.forgotten_at or envelope.at, "forget_reason": DECLINED} if declined else _BACK
+    gone = (
+        {"forgotten_at": fact.forgotten_at or envelope.at, "forget_reason": DECLINED} if declined else _BACK
+    )
     after = fact.model_copy(update={"review": review, **gone})
     answer = Reviewed(id=fact.id, is_inference=is_inference(after), forgotten=declined, review=after.review)
     if after == fact:
@@ -55,7 +61,9 @@ async def waiting(store: Store, scope: str, now: datetime) -> list[Memory]:
 
     The caller has committed everything (`Store.flush`).
     """
-    where = sql.both(sql.equal("scope", scope), sql.equal("relation", "derives"), "review IS NULL", "forgotten_at IS NULL")
+    where = sql.both(
+        sql.equal("scope", scope), sql.equal("relation", "derives"), "review IS NULL", "forgotten_at IS NULL"
+    )
     found = [row for row in await store.select(Memory, where) if concluded(row) and visible(row, now)]
     found.sort(key=lambda row: (-len(row.parent_ids), row.created_at, row.id))
     return found[:MOST]

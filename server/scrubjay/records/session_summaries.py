@@ -19,7 +19,9 @@ from scrubjay.store.store import Store
 from scrubjay.text.summary import rolling_summary
 
 EVERY = 20  # turns (seed 004's CHAT_SUMMARY_EVERY)
-LEAST = 10  # of them that may be shown, for a first summary: a session numbered by tens has no stretch worth one
+LEAST = (
+    10  # of them that may be shown, for a first summary: a session numbered by tens has no stretch worth one
+)
 GONE = "all turns it was made of are forgotten"
 
 
@@ -42,7 +44,9 @@ async def due(store: Store, key: Key, stretch: int, now: datetime) -> Change | N
         made = None
     else:
         made = await asyncio.to_thread(_of, known, turns, now)
-    return None if made is None or made == known else Change(made, (passage(made),), rewritten=known is not None)
+    return (
+        None if made is None or made == known else Change(made, (passage(made),), rewritten=known is not None)
+    )
 
 
 async def without(store: Store, ids: Collection[str], at: datetime) -> list[Change]:
@@ -59,7 +63,9 @@ async def without(store: Store, ids: Collection[str], at: datetime) -> list[Chan
 
 def _shown(turns: Sequence[Turn]) -> list[Turn]:
     """Those that a summary may tell of: an assistant's, which have one themselves. What people said to each other has none."""
-    return [turn for turn in turns if turn.forgotten_at is None and turn.summary and (turn.user or turn.assistant)]
+    return [
+        turn for turn in turns if turn.forgotten_at is None and turn.summary and (turn.user or turn.assistant)
+    ]
 
 
 def _made(id: str, turns: Sequence[Turn], now: datetime) -> Memory | None:
@@ -92,7 +98,9 @@ def _of(known: Memory, turns: Sequence[Turn], now: datetime) -> Memory:
 
 def _said(turns: Sequence[Turn]) -> dict[str, Any]:
     """What a summary says of these turns, and where it stands; nothing where there is nothing to say."""
-    text = rolling_summary([turn.summary or "" for turn in turns], files=[file for turn in turns for file in turn.files])
+    text = rolling_summary(
+        [turn.summary or "" for turn in turns], files=[file for turn in turns for file in turn.files]
+    )
     if not text:
         return {}
     first, last = turns[0], turns[-1]

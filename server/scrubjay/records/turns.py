@@ -41,7 +41,9 @@ async def plan_record(store: Store, envelope: Envelope, now: datetime) -> Plan[T
     if existing is not None and existing.purged_at is not None:
         turn = existing  # nothing brings back what was deleted for good, a transcript least of all
     else:
-        turn = _new(envelope, request, places, now) if existing is None else _completed(existing, request, now)
+        turn = (
+            _new(envelope, request, places, now) if existing is None else _completed(existing, request, now)
+        )
     fresh, changed = existing is None, existing is not None and turn is not existing
     change = Change(turn, passages(turn), rewritten=changed) if fresh or changed else None
     indexed = change is None and not await store.vectorless([turn.id])
@@ -64,7 +66,10 @@ def passages(turn: Turn) -> tuple[Passage, ...]:
     found: list[Passage] = []
     if turn.capture != "summary_only":
         for role, text in spoken(turn):
-            found += [_passage(turn, role, part, text[start:end]) for part, (start, end) in enumerate(split(text, PASSAGE_SIZE))]
+            found += [
+                _passage(turn, role, part, text[start:end])
+                for part, (start, end) in enumerate(split(text, PASSAGE_SIZE))
+            ]
     if turn.summary:
         found.append(_passage(turn, "summary", 0, turn.summary))
     if found:
@@ -78,7 +83,9 @@ def _with_files(turn: Turn, piece: Passage) -> Passage:
     unsaid = [file for file in turn.files if file not in piece.text]
     return piece.model_copy(
         update={
-            "search_text": f"{piece.search_text}\n{expand(' '.join(unsaid))}" if unsaid else piece.search_text,
+            "search_text": f"{piece.search_text}\n{expand(' '.join(unsaid))}"
+            if unsaid
+            else piece.search_text,
             "tied": tied(said or piece.text, files=turn.files, tags=turn.tags, records=turn.alike),
         }
     )
@@ -123,7 +130,9 @@ def _with_roles(request: RecordTurn) -> RecordTurn:
     return request.model_copy(update={side: request.text, "text": None, "role": None})
 
 
-async def _existing(store: Store, envelope: Envelope, request: RecordTurn, places: tuple[Place, ...]) -> Turn | None:
+async def _existing(
+    store: Store, envelope: Envelope, request: RecordTurn, places: tuple[Place, ...]
+) -> Turn | None:
     id = turn_id(envelope, request)
     if request.prompt_id is None and request.turn is not None:
         id = next((place.id for place in places if place.turn == request.turn), id)
@@ -151,7 +160,9 @@ def turn_id(envelope: Envelope, request: RecordTurn) -> str:
 
 def _new(envelope: Envelope, request: RecordTurn, places: tuple[Place, ...], now: datetime) -> Turn:
     taken = {place.turn for place in places}
-    number = request.turn if request.turn is not None and request.turn not in taken else max(taken, default=-1) + 1
+    number = (
+        request.turn if request.turn is not None and request.turn not in taken else max(taken, default=-1) + 1
+    )
     started = request.ts or envelope.at
     turn = Turn(
         id=turn_id(envelope, request),
@@ -190,7 +201,9 @@ def made_summary(turn: Turn) -> str | None:
 def _completed(turn: Turn, request: RecordTurn, now: datetime) -> Turn:
     """The known turn with what the request adds; the very same object if it adds nothing."""
     if request.role is not None and turn.role is not None and request.role != turn.role:
-        raise InputError(f"Turn {turn.turn} of this session was said by {turn.role!r}, not {request.role!r}. Use another turn number.")
+        raise InputError(
+            f"Turn {turn.turn} of this session was said by {turn.role!r}, not {request.role!r}. Use another turn number."
+        )
     values = {
         "user": _same(turn, "user", turn.user, request.user),
         "text": _same(turn, "text", turn.text, request.text),
@@ -238,7 +251,11 @@ SOURCE = "conversation"  # of the document of one, and of its turns
 
 async def turns_of(store: Store, records: Iterable[AnyRecord]) -> list[Turn]:
     """The turns of those conversations whose documents are among these records, whatever became of them."""
-    keys = [(row.scope, row.custom_id) for row in records if isinstance(row, Document) and row.source == SOURCE and row.custom_id]
+    keys = [
+        (row.scope, row.custom_id)
+        for row in records
+        if isinstance(row, Document) and row.source == SOURCE and row.custom_id
+    ]
     sessions = (await store.sessions.of(keys)).values() if keys else ()
     rows = await store.get(Turn, [id for session in sessions for id in session.positions])
     return [row for row in rows.values() if row.source == SOURCE]

@@ -34,9 +34,13 @@ async def _parent(store: Store, scope: str, relation: Relation, id: str) -> AnyR
         raise NotFound(f"{named}: no memory, turn or document has this id. Take the id of a search result.")
     kind = _kind(record)
     if relation != "derives" and not isinstance(record, Memory):
-        raise InputError(f"{named} is a {kind}, which has no versions. Only facts are updated or extended; cite a {kind} with derives.")
+        raise InputError(
+            f"{named} is a {kind}, which has no versions. Only facts are updated or extended; cite a {kind} with derives."
+        )
     if record.scope != scope:
-        raise InputError(f"{named} belongs to the scope {record.scope!r}, the new fact to {scope!r}. Add it with scope = {record.scope!r}.")
+        raise InputError(
+            f"{named} belongs to the scope {record.scope!r}, the new fact to {scope!r}. Add it with scope = {record.scope!r}."
+        )
     if record.forgotten_at is not None:
         why = f" ({record.forget_reason})" if record.forget_reason else ""
         raise InputError(
@@ -69,7 +73,9 @@ async def children(store: Store, ids: Iterable[str]) -> list[Memory]:
     return await holding(store, "parent_ids", ids)
 
 
-async def holding(store: Store, column: Literal["parent_ids", "document_ids"], ids: Iterable[str]) -> list[Memory]:
+async def holding(
+    store: Store, column: Literal["parent_ids", "document_ids"], ids: Iterable[str]
+) -> list[Memory]:
     """The facts that hold one of these ids in this list, as they were last written, whatever became of them."""
     wanted = set(ids)
     if not wanted:
@@ -86,7 +92,9 @@ async def history(store: Store, memory: Memory) -> list[Memory]:
     while wanted and len(found) < LONGEST:
         rows = await store.get(Memory, wanted)
         found.update(rows)
-        wanted = {id for row in rows.values() if row.relation == "updates" for id in row.parent_ids} - found.keys()
+        wanted = {
+            id for row in rows.values() if row.relation == "updates" for id in row.parent_ids
+        } - found.keys()
     return list(found.values())
 
 
@@ -99,7 +107,9 @@ async def refuse_circle(store: Store, id: str, parents: Iterable[AnyRecord]) -> 
     wanted, seen = {record.id for record in parents}, set[str]()
     while wanted:
         if id in wanted:
-            raise InputError(f"{id} cannot build on what builds on it: the links would go round in a circle. Name other parents.")
+            raise InputError(
+                f"{id} cannot build on what builds on it: the links would go round in a circle. Name other parents."
+            )
         seen |= wanted
         rows = await store.get(Memory, wanted)
         wanted = {parent for row in rows.values() for parent in row.parent_ids} - seen

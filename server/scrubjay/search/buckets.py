@@ -38,7 +38,10 @@ async def contents(
     Without a model that judges, so the same facts and descriptions always give the same buckets.
     """
     await store.flush()
-    asked = [Question(text=f"{name}: {says}", scopes=scopes, srcs=("memory",), now=now, filters=filter) for name, says in buckets.items()]
+    asked = [
+        Question(text=f"{name}: {says}", scopes=scopes, srcs=("memory",), now=now, filters=filter)
+        for name, says in buckets.items()
+    ]
     found = await asyncio.gather(*(proofs(store, question, embed) for question in asked))
     best: dict[str, tuple[float, str]] = {}
     for name, worth in zip(buckets, found, strict=True):

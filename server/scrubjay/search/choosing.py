@@ -97,10 +97,15 @@ class Choice:
 
     async def _take(self, scored: Sequence[Scored]) -> bool:
         """Take hits of one batch; False when there is no room for more."""
-        ids = {src: [item.row.id for item in scored if item.row.src == src] for src in ("memory", "chunk", "turn")}
+        ids = {
+            src: [item.row.id for item in scored if item.row.src == src]
+            for src in ("memory", "chunk", "turn")
+        }
         get = self.store.get
         facts, documents, turns = await asyncio.gather(
-            get(Memory, ids["memory"]), get(Document, ids["chunk"]), get(Turn, () if self.windowed else ids["turn"])
+            get(Memory, ids["memory"]),
+            get(Document, ids["chunk"]),
+            get(Turn, () if self.windowed else ids["turn"]),
         )
         near = Beside()
         if self.windowed:
@@ -110,7 +115,11 @@ class Choice:
             if len(self.hits) >= self.most_hits:
                 return False
             record = turns.get(item.row.id) or facts.get(item.row.id) or documents.get(item.row.id)
-            if record is None or not self.question.admits(record) or (item.row.id in self.related and not self.apart):
+            if (
+                record is None
+                or not self.question.admits(record)
+                or (item.row.id in self.related and not self.apart)
+            ):
                 continue  # forgotten since the index saw it, or an earlier hit's window returns it already
             hit = shown(record, item.row.found).model_copy(
                 update={
@@ -159,7 +168,9 @@ class Choice:
 
     async def _beside(self, scored: Sequence[Scored], facts: Iterable[Memory]) -> Beside:
         before, after = self.request.prev_turns, self.request.next_turns
-        return await beside(self.store, self.question, [item.row for item in scored], facts, before=before, after=after)
+        return await beside(
+            self.store, self.question, [item.row for item in scored], facts, before=before, after=after
+        )
 
     def _afford(self, hit: Hit, neighbours: Sequence[Turn | Memory]) -> bool:
         room = self._room()
@@ -196,10 +207,18 @@ def cost(hit: Hit) -> int:
 
 def _said_at(hit: Hit) -> tuple[object, ...]:
     """Sessions one by one, each in the order in which it was said: facts that stand for turns by their numbers, whenever written."""
-    return (hit.session_id or "", hit.src, hit.date if hit.src == "turn" else datetime.min, hit.turn or 0, hit.date)
+    return (
+        hit.session_id or "",
+        hit.src,
+        hit.date if hit.src == "turn" else datetime.min,
+        hit.turn or 0,
+        hit.date,
+    )
 
 
 def _cut(hit: Hit, tokens: int) -> Hit:
     text = hit.memory or hit.chunk or ""
     short = text[: tokens * 4 - 2].rsplit(maxsplit=1)[0] + " …"
-    return hit.model_copy(update={"truncated": True, "memory" if hit.memory else "chunk": short[: tokens * 4]})
+    return hit.model_copy(
+        update={"truncated": True, "memory" if hit.memory else "chunk": short[: tokens * 4]}
+    )

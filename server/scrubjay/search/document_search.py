@@ -22,12 +22,29 @@ from scrubjay.store.store import Store
 CHUNKS_SHOWN = 3  # of a document, without those beside them
 TOKENS = 4_000  # of an answer that names no budget: the best chunks of ten documents, and about as much around the best of these
 CHARACTERS = MOST_TOKENS * 4 * 7 // 10  # of texts in one answer; the rest is names and scores
-_SHOWN = ["id", "title", "type", "path", "filepath", "summary", "metadata", "created_at", "updated_at", "forgotten_at"]  # all but the text
+_SHOWN = [
+    "id",
+    "title",
+    "type",
+    "path",
+    "filepath",
+    "summary",
+    "metadata",
+    "created_at",
+    "updated_at",
+    "forgotten_at",
+]  # all but the text
 Place = tuple[str, int]  # of a chunk: its document's id, its position
 
 
 async def search_documents(
-    store: Store, request: SearchDocuments, *, scope: str | tuple[str, ...], now: datetime, embed: Embed, room: int | None = None
+    store: Store,
+    request: SearchDocuments,
+    *,
+    scope: str | tuple[str, ...],
+    now: datetime,
+    embed: Embed,
+    room: int | None = None,
 ) -> DocumentHits:
     """Documents by their best chunk, best first; a chunk is relevant from `chunk_threshold` on. `room` is for texts, in
     characters; left out, what `max_tokens` gives.
@@ -49,7 +66,15 @@ async def search_documents(
     columns = [*_SHOWN, "content"] if request.include_full_docs else _SHOWN
     rows = {row.id: row for row in await store.select(Document, sql.one_of("id", best), columns=columns)}
     found = [rows[id] for id in best if id in rows and rows[id].forgotten_at is None]
-    places = await _read(store, [place for row in found for chunk in _shown(best[row.id], request) for place in _places(chunk, request)])
+    places = await _read(
+        store,
+        [
+            place
+            for row in found
+            for chunk in _shown(best[row.id], request)
+            for place in _places(chunk, request)
+        ],
+    )
     return _Answer(request, places, _room(request) if room is None else room).made(found, best)
 
 
@@ -71,7 +96,11 @@ def _by_document(ranked: Sequence[RankedChunk], request: SearchDocuments) -> dic
 
 def _shown(chunks: Sequence[RankedChunk], request: SearchDocuments) -> list[RankedChunk]:
     """Those of one document's chunks to show."""
-    return [chunk for chunk in chunks[:CHUNKS_SHOWN] if not request.only_matching_chunks or chunk.score >= request.chunk_threshold]
+    return [
+        chunk
+        for chunk in chunks[:CHUNKS_SHOWN]
+        if not request.only_matching_chunks or chunk.score >= request.chunk_threshold
+    ]
 
 
 def _places(chunk: RankedChunk, request: SearchDocuments) -> list[Place]:
@@ -86,8 +115,13 @@ async def _read(store: Store, places: Sequence[Place]) -> dict[Place, Passage]:
     by_document: dict[str, set[int]] = {}
     for id, position in places:
         by_document.setdefault(id, set()).add(position)
-    each = (sql.both(sql.equal("record_id", id), f"part IN ({', '.join(map(str, sorted(parts)))})") for id, parts in by_document.items())
-    rows = await store.passages(sql.either(*each), columns=["record_id", "part", "text", "line_start", "line_end"])
+    each = (
+        sql.both(sql.equal("record_id", id), f"part IN ({', '.join(map(str, sorted(parts)))})")
+        for id, parts in by_document.items()
+    )
+    rows = await store.passages(
+        sql.either(*each), columns=["record_id", "part", "text", "line_start", "line_end"]
+    )
     return {(row.record_id, row.part): row for row in rows}
 
 
@@ -102,7 +136,9 @@ async def _document_id(store: Store, named: str, scopes: tuple[str, ...] | None)
     where = sql.both(name, "forgotten_at IS NULL", None if scopes is None else sql.one_of("scope", scopes))
     rows = await store.select(Document, where, limit=1, columns=["id"])
     if not rows:
-        raise NotFound(f"No document here has the id or custom_id {named[:80]!r}. Take the document_id of a search result.")
+        raise NotFound(
+            f"No document here has the id or custom_id {named[:80]!r}. Take the document_id of a search result."
+        )
     return rows[0].id
 
 
@@ -117,19 +153,36 @@ class _Answer:
     def made(self, found: Sequence[Document], best: Mapping[str, Sequence[RankedChunk]]) -> DocumentHits:
         shown = {row.id: _shown(best[row.id], self.request) for row in found}
         documents = list(self._documents(found, shown))
-        chunks = sorted((chunk for row in documents for chunk in shown[row.id]), key=lambda chunk: -chunk.score)
+        chunks = sorted(
+            (chunk for row in documents for chunk in shown[row.id]), key=lambda chunk: -chunk.score
+        )
         firsts = [(row.id, shown[row.id][0].position) for row in documents]
-        wanted = dict.fromkeys([*firsts, *(place for chunk in chunks for place in _places(chunk, self.request) if place in self.places)])
+        wanted = dict.fromkeys(
+            [
+                *firsts,
+                *(
+                    place
+                    for chunk in chunks
+                    for place in _places(chunk, self.request)
+                    if place in self.places
+                ),
+            ]
+        )
         taken = {*firsts, *self._taken(list(wanted)[len(firsts) :])}
         return DocumentHits(
-            results=[self._hit(row, best[row.id], sorted(part for id, part in taken if id == row.id)) for row in documents],
+            results=[
+                self._hit(row, best[row.id], sorted(part for id, part in taken if id == row.id))
+                for row in documents
+            ],
             total=len(documents),
             timing=0.0,
             left_out=(len(found) - len(documents)) or None,
             chunks_left_out=(len(wanted) - len(taken)) or None,
         )
 
-    def _documents(self, found: Sequence[Document], shown: Mapping[str, Sequence[RankedChunk]]) -> Iterator[Document]:
+    def _documents(
+        self, found: Sequence[Document], shown: Mapping[str, Sequence[RankedChunk]]
+    ) -> Iterator[Document]:
         """Those whose best chunk and summary there is room for; the first has room."""
         for rank, document in enumerate(found):
             first = self.places.get((document.id, shown[document.id][0].position))
@@ -150,7 +203,9 @@ class _Answer:
     def _summary(self, document: Document) -> str | None:
         return document.summary if self.request.include_summary else None
 
-    def _chunks(self, document: Document, ranked: Sequence[RankedChunk], parts: Sequence[int]) -> Iterator[Chunk]:
+    def _chunks(
+        self, document: Document, ranked: Sequence[RankedChunk], parts: Sequence[int]
+    ) -> Iterator[Chunk]:
         scores = {chunk.position: chunk.score for chunk in ranked}
         for part in parts:
             if (row := self.places.get((document.id, part))) is not None:
@@ -182,7 +237,9 @@ class _Answer:
         )
 
 
-COLUMNS = [name for name in Document.model_fields if name not in ("content", "content_hash")]  # of a document without its text
+COLUMNS = [
+    name for name in Document.model_fields if name not in ("content", "content_hash")
+]  # of a document without its text
 
 
 @dataclass(frozen=True)
@@ -198,12 +255,25 @@ async def search_chunks(
     store: Store, request: SearchDocuments, *, scopes: tuple[str, ...], now: datetime, embed: Embed
 ) -> list[FoundChunk]:
     """The best chunks in these scopes, at most `limit` of them, none below `chunk_threshold`; scored as `search_documents` scores them."""
-    question = Question(text=request.query, scopes=scopes, srcs=("chunk",), now=now, path=request.path, filters=request.filters)
+    question = Question(
+        text=request.query,
+        scopes=scopes,
+        srcs=("chunk",),
+        now=now,
+        path=request.path,
+        filters=request.filters,
+    )
     ranked = [
-        chunk for chunk in await rank_chunks(store, question, embed, documents=request.limit) if chunk.score >= request.chunk_threshold
+        chunk
+        for chunk in await rank_chunks(store, question, embed, documents=request.limit)
+        if chunk.score >= request.chunk_threshold
     ]
     ids = {chunk.document_id for chunk in ranked}
-    rows = {row.id: row for row in await store.select(Document, sql.one_of("id", ids), columns=COLUMNS)} if ids else {}
+    rows = (
+        {row.id: row for row in await store.select(Document, sql.one_of("id", ids), columns=COLUMNS)}
+        if ids
+        else {}
+    )
     found = [(chunk, rows[chunk.document_id]) for chunk in ranked if chunk.document_id in rows]
     return [_found(chunk, row) for chunk, row in found if row.forgotten_at is None][: request.limit]
 

@@ -13,9 +13,13 @@ from scrubjay.text.terms import content_words, expand
 FLOOR = 0.6  # least relevance: on LoCoMo's dev half silent on 91 % of what is not there, right in 77 % of what it says (0.7: 95, 73)
 HITS = 5
 MOST_BYTES = 2048  # of a block, where a hook names no size of its own
-LEAST_WORDS = 2  # content words of a prompt; "continue" and "yes, do it" recall nothing, whoever said the like before
+LEAST_WORDS = (
+    2  # content words of a prompt; "continue" and "yes, do it" recall nothing, whoever said the like before
+)
 OPEN, CLOSE = "<scrubjay-memory>", "</scrubjay-memory>"
-_TAG = re.compile("(scrubjay)-(memory)", re.IGNORECASE)  # parted and not removed: what is left of a removal can be a tag again
+_TAG = re.compile(
+    "(scrubjay)-(memory)", re.IGNORECASE
+)  # parted and not removed: what is left of a removal can be a tag again
 _KNOWN = "Facts this user kept in earlier sessions of this project, for reference; they may be outdated."
 _HEAD = "Quoted from this user's earlier sessions, for reference; it may be outdated."
 
@@ -45,7 +49,9 @@ def injection(hits: MemoryHits, *, session_id: str | None, max_bytes: int, floor
     Turns of the prompt's own session are left out: they are in front of the model already.
     """
     lines = [
-        _line(hit) for hit in hits.results if (hit.relevance_score or 0.0) >= floor and (session_id is None or hit.session_id != session_id)
+        _line(hit)
+        for hit in hits.results
+        if (hit.relevance_score or 0.0) >= floor and (session_id is None or hit.session_id != session_id)
     ]
     return _block(_HEAD, lines[:HITS], max_bytes)
 

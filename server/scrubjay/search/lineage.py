@@ -31,7 +31,9 @@ async def contexts(store: Store, question: Question, facts: Sequence[Memory]) ->
     for fact in facts:
         parents = _parents(fact, known, seen)
         after = _children(fact, below, seen)
-        direct = [link for link in (*parents, *after) if link.relation != "updates" and abs(link.version) == 1]
+        direct = [
+            link for link in (*parents, *after) if link.relation != "updates" and abs(link.version) == 1
+        ]
         made[fact.id] = Context(parents=parents, children=after, related=direct)
     return made
 
@@ -41,7 +43,11 @@ async def sources(store: Store, facts: Iterable[Memory]) -> dict[str, list[Sourc
     cited = {fact.id: fact.document_ids for fact in facts}
     documents = await store.get(Document, chain.from_iterable(cited.values()))
     return {
-        id: [_source(documents[other]) for other in ids if other in documents and documents[other].forgotten_at is None]
+        id: [
+            _source(documents[other])
+            for other in ids
+            if other in documents and documents[other].forgotten_at is None
+        ]
         for id, ids in cited.items()
     }
 
@@ -76,7 +82,9 @@ async def _climb(store: Store, known: dict[str, AnyRecord], facts: Sequence[Memo
         wanted = {id for row in found.values() if isinstance(row, Memory) for id in row.parent_ids}
 
 
-async def _descend(store: Store, known: dict[str, AnyRecord], below: dict[str, list[Memory]], facts: Sequence[Memory]) -> None:
+async def _descend(
+    store: Store, known: dict[str, AnyRecord], below: dict[str, list[Memory]], facts: Sequence[Memory]
+) -> None:
     """Add the facts that name these as parents, those that name them, and so on."""
     level: Collection[str] = {fact.id for fact in facts}
     for _ in range(DEEPEST):
@@ -94,7 +102,12 @@ def _parents(fact: Memory, known: Mapping[str, AnyRecord], seen: Collection[str]
     found: dict[str, Linked] = {}
     level = [fact]
     for depth in range(1, DEEPEST + 1):
-        older = [(row.relation, known[id]) for row in level for id in row.parent_ids if id in known and id not in found]
+        older = [
+            (row.relation, known[id])
+            for row in level
+            for id in row.parent_ids
+            if id in known and id not in found
+        ]
         found.update((record.id, _linked(record, relation, -depth)) for relation, record in older if relation)
         level = [record for _, record in older if isinstance(record, Memory)]
     return [link for id, link in found.items() if id in seen]

@@ -61,7 +61,9 @@ async def merged(store: Store, wheres: Mapping[type, str], *, start: int, size: 
     keys: list[tuple[datetime, str]] = []
     for kind, where in wheres.items():
         moment = "started_at" if kind is Turn else "created_at"
-        keys += [(getattr(row, moment), row.id) for row in await store.select(kind, where, columns=["id", moment])]
+        keys += [
+            (getattr(row, moment), row.id) for row in await store.select(kind, where, columns=["id", moment])
+        ]
     keys.sort(reverse=True)
     ids = [id for _, id in keys[start : start + size]]
     rows: dict[str, Memory | Turn] = {}
@@ -71,15 +73,33 @@ async def merged(store: Store, wheres: Mapping[type, str], *, start: int, size: 
 
 
 async def chunk_page(
-    store: Store, scope: str, *, start: int, size: int, descending: bool = True, by_position: bool = False, filter: Filter | None = None
+    store: Store,
+    scope: str,
+    *,
+    start: int,
+    size: int,
+    descending: bool = True,
+    by_position: bool = False,
+    filter: Filter | None = None,
 ) -> Page[Passage]:
     """Some of the chunks of a scope's documents, by the time of their document or by their position in it; `filter` is on metadata.
 
     The caller has committed everything (`Store.flush`).
     """
-    conditions = ("src = 'chunk'", sql.equal("hidden", False), sql.equal("scope", scope), facets.where(filter) if filter else None)
+    conditions = (
+        "src = 'chunk'",
+        sql.equal("hidden", False),
+        sql.equal("scope", scope),
+        facets.where(filter) if filter else None,
+    )
     keys = await store.passages(sql.both(*conditions), columns=["id", "record_id", "part", "dated_at"])
-    keys.sort(key=lambda row: (row.part, row.dated_at) if by_position else (row.dated_at, row.record_id, row.part), reverse=descending)
+    keys.sort(
+        key=lambda row: (row.part, row.dated_at) if by_position else (row.dated_at, row.record_id, row.part),
+        reverse=descending,
+    )
     ids = [row.id for row in keys[start : start + size]]
-    rows = {row.id: row for row in await store.passages(sql.one_of("id", ids), columns=["id", "record_id", "part", "text"])}
+    rows = {
+        row.id: row
+        for row in await store.passages(sql.one_of("id", ids), columns=["id", "record_id", "part", "text"])
+    }
     return Page([rows[id] for id in ids if id in rows], len(keys))

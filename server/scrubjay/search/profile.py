@@ -23,7 +23,12 @@ PREFERENCES = "mem_preference"  # what somebody prefers lasts, whether or not it
 
 
 async def profile(
-    store: Store, scope: str | tuple[str, ...], now: datetime, *, max_tokens: int = TOKENS, filter: Filter | None = None
+    store: Store,
+    scope: str | tuple[str, ...],
+    now: datetime,
+    *,
+    max_tokens: int = TOKENS,
+    filter: Filter | None = None,
 ) -> Profile:
     """The facts of a project's scope and of the user; or of just these scopes. `static` by importance, `recent` by date.
 

@@ -55,7 +55,11 @@ async def search_memories(
     question = _question(request, scope, at)
     ranked = await retrieve(store, question, embed)
     weights = _weights(request, ranked)
-    scored = [item for item in await _weighed(store, ranked, weights, request.threshold, at) if item.score >= least_score]
+    scored = [
+        item
+        for item in await _weighed(store, ranked, weights, request.threshold, at)
+        if item.score >= least_score
+    ]
     found = await Choice(store, request, question, tied, apart).made(scored)
     if request.include.explain:
         return found.model_copy(update={"results": explained(found.results, ranked, weights)})
@@ -99,12 +103,18 @@ def _srcs(request: SearchMemories) -> tuple[PassageSrc, ...]:
     if isinstance(request, SearchRecords):
         return request.srcs
     srcs = _SRCS[request.search_mode]
-    return srcs if request.include_turns else tuple("summary" if src == "turn" else src for src in srcs)  # what stands for turns
+    return (
+        srcs if request.include_turns else tuple("summary" if src == "turn" else src for src in srcs)
+    )  # what stands for turns
 
 
-async def _weighed(store: Store, ranked: Ranked, weights: tuple[float, float, float], threshold: float, now: datetime) -> list[Scored]:
+async def _weighed(
+    store: Store, ranked: Ranked, weights: tuple[float, float, float], threshold: float, now: datetime
+) -> list[Scored]:
     rows = ranked.rows[:WEIGHED]
-    asked = weights[2] > 0 or any(row.src == "chunk" for row in rows)  # else nobody wants to know, and some 200 facts need not be read
+    asked = weights[2] > 0 or any(
+        row.src == "chunk" for row in rows
+    )  # else nobody wants to know, and some 200 facts need not be read
     ids = [row.id for row in rows if asked and row.src == "memory"]
     facts = await store.get(Memory, ids, columns=["id", "last_accessed_at", "document_ids"])
     used = [micros(facts[row.id].last_accessed_at) if row.id in facts else row.dated_at for row in rows]
@@ -142,7 +152,9 @@ def explained(hits: Sequence[Hit], ranked: Ranked, weights: tuple[float, float, 
             bounds=(float(low[at]), float(high[at])),
             score_parts={
                 name: Weighed(value=score or 0.0, weight=weight)
-                for name, score, weight in zip(("relevance", "importance", "recency"), scores, weights, strict=True)
+                for name, score, weight in zip(
+                    ("relevance", "importance", "recency"), scores, weights, strict=True
+                )
             },
         )
 
@@ -151,7 +163,11 @@ def explained(hits: Sequence[Hit], ranked: Ranked, weights: tuple[float, float, 
 
 def _leg(values: Floats, at: int) -> Leg | None:
     """Rank and value of one candidate in a leg; None where the leg did not find it."""
-    return None if np.isnan(values[at]) else Leg(rank=1 + int((values > values[at]).sum()), value=float(values[at]))
+    return (
+        None
+        if np.isnan(values[at])
+        else Leg(rank=1 + int((values > values[at]).sum()), value=float(values[at]))
+    )
 
 
 def _repeats(rows: Sequence[Candidate], documents: Mapping[str, Collection[str]]) -> set[str]:
@@ -189,7 +205,14 @@ async def facts_about(store: Store, request: ForgetMatching, now: datetime, embe
     """The facts that a query to forget is about, best first, with their relevance; no answer's length bounds them."""
     question = Question(text=request.query, scopes=(request.scope,), srcs=("memory",), now=now)
     ranked = await retrieve(store, question, embed)
-    likely = {row.id: value for row, value in zip(ranked.rows, ranked.relevance.tolist(), strict=True) if value >= request.threshold}
+    likely = {
+        row.id: value
+        for row, value in zip(ranked.rows, ranked.relevance.tolist(), strict=True)
+        if value >= request.threshold
+    }
     facts = await store.get(Memory, likely)
     found = [facts[id] for id in likely if id in facts and question.admits(facts[id])]
-    return [hit(fact).model_copy(update={"score": likely[fact.id], "relevance_score": likely[fact.id]}) for fact in found[: request.most]]
+    return [
+        hit(fact).model_copy(update={"score": likely[fact.id], "relevance_score": likely[fact.id]})
+        for fact in found[: request.most]
+    ]

@@ -42,7 +42,9 @@ class _Tied(NamedTuple):
     closeness: tuple[bool, float, float]  # a relation first, then by strength, then the newest
 
 
-async def related(store: Store, question: Question, hits: Sequence[tuple[Hit, AnyRecord]], *, besides: Collection[str]) -> list[Hit]:
+async def related(
+    store: Store, question: Question, hits: Sequence[tuple[Hit, AnyRecord]], *, besides: Collection[str]
+) -> list[Hit]:
     """At most `BROUGHT` further facts and turns that pass the question's filters, the closest first, each with its reason.
 
     `hits` are what was found with their records, best first; `besides`, the ids that the answer has already.
@@ -72,7 +74,9 @@ async def _sharing(store: Store, where: str, words: Collection[str], ids: Collec
     """The passages that hold one of the ties, the rarest first, and those of the records with these ids."""
     found = await store.tied(words, where, LOOKED_AT, _COLUMNS) if words else []
     if ids:
-        found += await store.passages(sql.both(where, sql.one_of("record_id", ids)), limit=LOOKED_AT, columns=[*_COLUMNS, "tied"])
+        found += await store.passages(
+            sql.both(where, sql.one_of("record_id", ids)), limit=LOOKED_AT, columns=[*_COLUMNS, "tied"]
+        )
     return found
 
 
@@ -82,10 +86,18 @@ def _asked(hits: Sequence[tuple[Hit, AnyRecord]]) -> _Asked:
     parents: dict[str, Tie] = {}
     carriers: Counter[str] = Counter()
     for hit, record in hits:
-        own = (*record.parent_ids, *record.alike) if isinstance(record, Memory) else record.alike if isinstance(record, Turn) else ()
+        own = (
+            (*record.parent_ids, *record.alike)
+            if isinstance(record, Memory)
+            else record.alike
+            if isinstance(record, Turn)
+            else ()
+        )
         files = record.files if isinstance(record, Turn) else ()
         parents.update((id, Tie(id, "relation", record.id, 1.0)) for id in own)
-        for tie in ties(hit.memory or hit.chunk or "", files=files, tags=record.tags, records=(record.id, *own)):
+        for tie in ties(
+            hit.memory or hit.chunk or "", files=files, tags=record.tags, records=(record.id, *own)
+        ):
             found.setdefault(tie.word, tie._replace(via=record.id) if tie.reason == "relation" else tie)
             carriers[tie.word] += 1
     best = sorted(found, key=lambda word: -found[word].weight * carriers[word])[:ASKED]
@@ -105,11 +117,15 @@ def _closest(rows: Sequence[Passage], asked: _Asked, besides: Collection[str]) -
     for id, held in shared.items():
         if id in besides:
             continue
-        rare = [tie for word, tie in held.items() if tie.reason == "relation" or common[word] <= RARE * tie.weight]
+        rare = [
+            tie for word, tie in held.items() if tie.reason == "relation" or common[word] <= RARE * tie.weight
+        ]
         if parent := asked.parents.get(id):
             rare.append(parent)
         if rare:
-            strength = {tie: tie.weight * asked.carriers.get(tie.word, 1) / common.get(tie.word, 1) for tie in rare}
+            strength = {
+                tie: tie.weight * asked.carriers.get(tie.word, 1) / common.get(tie.word, 1) for tie in rare
+            }
             closest = max(rare, key=lambda tie: (tie.reason == "relation", strength[tie]))
             closeness = (closest.reason == "relation", sum(strength.values()), dated[id])
             found.append(_Tied(id, closest, closeness))

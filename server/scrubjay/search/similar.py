@@ -34,7 +34,9 @@ class Near(NamedTuple):
     cosine: float | None
 
 
-async def near(store: Store, envelope: Envelope, embed: Callable[[str], Awaitable[Vectors | None]]) -> dict[str, Near]:
+async def near(
+    store: Store, envelope: Envelope, embed: Callable[[str], Awaitable[Vectors | None]]
+) -> dict[str, Near]:
     """The committed facts nearest to a new one in words and in meaning, and all that wait to be committed, by id.
 
     It may run beside the write itself: words are looked up while the vector is made.
@@ -43,13 +45,27 @@ async def near(store: Store, envelope: Envelope, embed: Callable[[str], Awaitabl
     return {**written, **await _nearest(store, _question(envelope), envelope.args["content"], embed)}
 
 
-async def repeated(store: Store, fact: Memory, embed: Callable[[str], Awaitable[Vectors | None]]) -> tuple[str, ...]:
+async def repeated(
+    store: Store, fact: Memory, embed: Callable[[str], Awaitable[Vectors | None]]
+) -> tuple[str, ...]:
     """The ids of the older facts of its scope that this one says again in other words, those it is linked to left out."""
-    question = Question(text=fact.content[:COMPARED], scopes=(fact.scope,), srcs=("memory",), now=fact.updated_at)
+    question = Question(
+        text=fact.content[:COMPARED], scopes=(fact.scope,), srcs=("memory",), now=fact.updated_at
+    )
     near = await _nearest(store, question, fact.content, embed)
-    same = [id for id, (text, cosine) in near.items() if verdict(question.text, text[:COMPARED], cosine) == "known"]
+    same = [
+        id
+        for id, (text, cosine) in near.items()
+        if verdict(question.text, text[:COMPARED], cosine) == "known"
+    ]
     rows = await store.get(Memory, [id for id in same if id not in (fact.id, *fact.parent_ids)])
-    return tuple(sorted(row.id for row in rows.values() if row.created_at < fact.created_at and fact.id not in row.parent_ids))
+    return tuple(
+        sorted(
+            row.id
+            for row in rows.values()
+            if row.created_at < fact.created_at and fact.id not in row.parent_ids
+        )
+    )
 
 
 async def said_before(store: Store, turn: Turn) -> tuple[str, ...]:
@@ -63,22 +79,35 @@ async def said_before(store: Store, turn: Turn) -> tuple[str, ...]:
         return ()
     found = await store.by_words(query_terms(question.text), question.where(), LOOKED_AT)
     rows = await store.get(Turn, dict.fromkeys(found["record_id"].to_pylist()))
-    older = [row for row in rows.values() if row.session_id != turn.session_id and row.started_at < turn.started_at]
-    return tuple(sorted(row.id for row in older if alike(said, other := _said(row)) >= SAME_TURN and same_facts(said, other)))
+    older = [
+        row for row in rows.values() if row.session_id != turn.session_id and row.started_at < turn.started_at
+    ]
+    return tuple(
+        sorted(
+            row.id
+            for row in older
+            if alike(said, other := _said(row)) >= SAME_TURN and same_facts(said, other)
+        )
+    )
 
 
 def _said(turn: Turn) -> str:
     return "\n".join(text[:COMPARED] for text in (turn.user, turn.assistant, turn.text) if text)
 
 
-async def _nearest(store: Store, question: Question, content: str, embed: Callable[[str], Awaitable[Vectors | None]]) -> dict[str, Near]:
+async def _nearest(
+    store: Store, question: Question, content: str, embed: Callable[[str], Awaitable[Vectors | None]]
+) -> dict[str, Near]:
     where, words = question.where(), query_terms(question.text)
 
     async def by_words() -> dict[str, Near]:
         if not words:
             return {}
         found = await store.by_words(words, where, LOOKED_AT)
-        return {id: Near(text, None) for id, text in zip(found["record_id"].to_pylist(), found["text"].to_pylist(), strict=True)}
+        return {
+            id: Near(text, None)
+            for id, text in zip(found["record_id"].to_pylist(), found["text"].to_pylist(), strict=True)
+        }
 
     async def by_meaning() -> dict[str, Near]:
         made = await embed(content)
@@ -92,7 +121,9 @@ async def _nearest(store: Store, question: Question, content: str, embed: Callab
     return {**said, **meant}
 
 
-async def with_similar(store: Store, added: MemoryAdded, envelope: Envelope, known: Mapping[str, Near]) -> MemoryAdded:
+async def with_similar(
+    store: Store, added: MemoryAdded, envelope: Envelope, known: Mapping[str, Near]
+) -> MemoryAdded:
     """The answer with at most `SHOWN` facts that the new one is like and, where one of them says the same or may be out of date, a note.
 
     `known` are those that `near` found; what was written since is compared by its wording.
@@ -104,7 +135,9 @@ async def with_similar(store: Store, added: MemoryAdded, envelope: Envelope, kno
         if told is not None and id != added.id:
             found.append((_FIRST[told], -max(alike(question.text, text[:COMPARED]), cosine or 0.0), id, told))
     rows = await store.get(Memory, [id for *_, id, _ in found]) if found else {}
-    admitted = [(rows[id], told) for *_, id, told in sorted(found) if id in rows and question.admits(rows[id])]
+    admitted = [
+        (rows[id], told) for *_, id, told in sorted(found) if id in rows and question.admits(rows[id])
+    ]
     hits = [memories.hit(row).model_copy(update={"reason": told}) for row, told in admitted[:SHOWN]]
     return added.model_copy(update={"similar": hits, "note": _note(hits)})
 
@@ -115,7 +148,9 @@ def _written(store: Store, envelope: Envelope) -> dict[str, Near]:
 
 
 def _question(envelope: Envelope) -> Question:
-    return Question(text=envelope.args["content"][:COMPARED], scopes=(envelope.scope,), srcs=("memory",), now=envelope.at)
+    return Question(
+        text=envelope.args["content"][:COMPARED], scopes=(envelope.scope,), srcs=("memory",), now=envelope.at
+    )
 
 
 def _note(hits: list[Hit]) -> str | None:

@@ -27,7 +27,13 @@ class Beside:
 
 
 async def beside(
-    store: Store, question: Question, rows: Iterable[Candidate], facts: Iterable[Memory], *, before: int, after: int
+    store: Store,
+    question: Question,
+    rows: Iterable[Candidate],
+    facts: Iterable[Memory],
+    *,
+    before: int,
+    after: int,
 ) -> Beside:
     """The window of each found turn (of `rows`) and of each found fact that says in which turn it was learned.
 
@@ -43,7 +49,9 @@ async def beside(
     sessions = await store.sessions.of(key for _, key, _ in around)
     seen = {key: question.in_sight(session) for key, session in sessions.items()}
     at = {id: _position(seen[key], id, turn) for id, key, turn in around}
-    turns = {id: _near(seen[key], found, before, after) for id, key, _ in around if (found := at[id]) is not None}
+    turns = {
+        id: _near(seen[key], found, before, after) for id, key, _ in around if (found := at[id]) is not None
+    }
     alone = [fact for fact in placed if at[fact.id] is None]
     return Beside(turns, await _facts_beside(store, question, alone, before, after) if alone else {})
 
@@ -61,20 +69,29 @@ def _near(session: Session, at: int, before: int, after: int) -> list[str]:
     return [id for n in sorted(near, key=lambda n: abs(n - at)) if (id := session.places[n].id) != own]
 
 
-async def _facts_beside(store: Store, question: Question, facts: list[Memory], before: int, after: int) -> dict[str, list[Memory]]:
+async def _facts_beside(
+    store: Store, question: Question, facts: list[Memory], before: int, after: int
+) -> dict[str, list[Memory]]:
     """The facts around each of these, out of the index by session."""
     numbered: dict[tuple[Key, str], dict[int, list[str]]] = {}
     for place in await _places(store, question, facts):
-        numbered.setdefault((_key(place), place.partition_id), {}).setdefault(place.turn or 0, []).append(place.id)
+        numbered.setdefault((_key(place), place.partition_id), {}).setdefault(place.turn or 0, []).append(
+            place.id
+        )
     near: dict[str, list[str]] = {}
     for fact in facts:
         session = numbered.get((_key(fact), fact.partition_id), {})
         numbers = sorted({*session, fact.turn or 0})
         at = numbers.index(fact.turn or 0)
-        taken = sorted(range(max(0, at - before), min(len(numbers), at + after + 1)), key=lambda n: abs(n - at))
+        taken = sorted(
+            range(max(0, at - before), min(len(numbers), at + after + 1)), key=lambda n: abs(n - at)
+        )
         near[fact.id] = [id for n in taken for id in session.get(numbers[n], ()) if id != fact.id]
     rows = await store.get(Memory, [id for ids in near.values() for id in ids])
-    return {id: [rows[other] for other in ids if other in rows and question.admits(rows[other])] for id, ids in near.items()}
+    return {
+        id: [rows[other] for other in ids if other in rows and question.admits(rows[other])]
+        for id, ids in near.items()
+    }
 
 
 async def _places(store: Store, question: Question, facts: list[Memory]) -> list[Memory]:
@@ -87,7 +104,9 @@ async def _places(store: Store, question: Question, facts: list[Memory]) -> list
         "turn IS NOT NULL",
         sql.equal("is_latest", True),
         f"NOT ({sql.equal('source', SUMMARY)})",
-        None if question.forgotten else sql.both("forgotten_at IS NULL", unexpired(question.as_of or question.now)),
+        None
+        if question.forgotten
+        else sql.both("forgotten_at IS NULL", unexpired(question.as_of or question.now)),
     )
     return await store.select(Memory, where, columns=_PLACE)
 

@@ -33,9 +33,13 @@ class Staged:
     def add(self, change: Change) -> None:
         earlier = self.changes.get(change.record.id)
         if earlier and change.passages is None and earlier.passages is not None:
-            change = Change(change.record, earlier.passages, earlier.rewritten, earlier.hidden or change.hidden)
+            change = Change(
+                change.record, earlier.passages, earlier.rewritten, earlier.hidden or change.hidden
+            )
         elif earlier:
-            hidden = change.hidden or (change.passages is None and earlier.hidden)  # new passages say themselves whether they are
+            hidden = change.hidden or (
+                change.passages is None and earlier.hidden
+            )  # new passages say themselves whether they are
             change = Change(change.record, change.passages, earlier.rewritten or change.rewritten, hidden)
         self.changes[change.record.id] = change
 
@@ -48,7 +52,9 @@ class Staged:
 
     def passages(self) -> list[Passage]:
         found: Iterable[Passage] = (
-            piece.model_copy(update={"hidden": True, "hidden_at": hidden_since(change.record)}) if change.hidden else piece
+            piece.model_copy(update={"hidden": True, "hidden_at": hidden_since(change.record)})
+            if change.hidden
+            else piece
             for change in self.changes.values()
             for piece in change.passages or ()
         )

@@ -29,7 +29,11 @@ def current(kind: type, scopes: Sequence[str], now: datetime, *conditions: str) 
 
     Summaries of sessions are left out: they say turns again.
     """
-    newest = sql.both(sql.equal("is_latest", True), f"NOT ({sql.equal('source', SUMMARY)})") if kind is Memory else None
+    newest = (
+        sql.both(sql.equal("is_latest", True), f"NOT ({sql.equal('source', SUMMARY)})")
+        if kind is Memory
+        else None
+    )
     return sql.both(sql.one_of("scope", scopes), "forgotten_at IS NULL", unexpired(now), newest, *conditions)
 
 
@@ -37,18 +41,30 @@ async def by_partition(store: Store, scopes: Sequence[str], now: datetime) -> Co
     """How many facts and turns each partition holds."""
     counts: Counter[str] = Counter()
     for kind in KINDS:
-        rows = await store.tables.of(TABLE_OF[kind]).query().where(current(kind, scopes, now)).select(["partition_id"]).to_arrow()
+        rows = (
+            await store.tables.of(TABLE_OF[kind])
+            .query()
+            .where(current(kind, scopes, now))
+            .select(["partition_id"])
+            .to_arrow()
+        )
         tally = rows.group_by("partition_id").aggregate([([], "count_all")]).to_pydict()
         counts.update(dict(zip(tally["partition_id"], tally["count_all"], strict=True)))
     return counts
 
 
-async def tagged(store: Store, scopes: Sequence[str], now: datetime, most: int) -> list[tuple[str, list[str]]]:
+async def tagged(
+    store: Store, scopes: Sequence[str], now: datetime, most: int
+) -> list[tuple[str, list[str]]]:
     """(id, tags) of at most so many facts and turns that carry a tag; of a fact the id that all of its versions share."""
     found: list[tuple[str, list[str]]] = []
     for kind in KINDS:
         id = "root_id" if kind is Memory else "id"
-        query = store.tables.of(TABLE_OF[kind]).query().where(current(kind, scopes, now, "array_length(tags) > 0"))
+        query = (
+            store.tables.of(TABLE_OF[kind])
+            .query()
+            .where(current(kind, scopes, now, "array_length(tags) > 0"))
+        )
         rows = await query.select([id, "tags"]).limit(max(1, most - len(found))).to_arrow()
         found += zip(rows[id].to_pylist(), rows["tags"].to_pylist(), strict=True)
     return found[:most]
@@ -75,8 +91,18 @@ async def holdings(tables: Tables, now: datetime, scope: str | None = None) -> d
     """
     found: dict[str, Holding] = {}
     for name in _COUNTED:
-        columns = ["scope", "created_at", "updated_at", "forgotten_at", "expires_at", *(["is_latest"] if name == "memories" else [])]
-        where = sql.both(None if scope is None else sql.equal("scope", scope), "purged_at IS NULL" if name == "turns" else None)
+        columns = [
+            "scope",
+            "created_at",
+            "updated_at",
+            "forgotten_at",
+            "expires_at",
+            *(["is_latest"] if name == "memories" else []),
+        ]
+        where = sql.both(
+            None if scope is None else sql.equal("scope", scope),
+            "purged_at IS NULL" if name == "turns" else None,
+        )
         rows = await tables.of(name).query().where(where).select(columns).to_arrow()
         times = rows.group_by("scope").aggregate([("created_at", "min"), ("updated_at", "max")]).to_pylist()
         counts = rows.filter(_visible(rows, now)).group_by("scope").aggregate([([], "count_all")]).to_pylist()
@@ -89,11 +115,19 @@ async def holdings(tables: Tables, now: datetime, scope: str | None = None) -> d
 def _visible(rows: pa.Table, now: datetime) -> Any:
     unexpired = pc.fill_null(pc.greater(rows["expires_at"], micros(now)), True)
     visible = pc.and_(pc.is_null(rows["forgotten_at"]), unexpired)
-    return pc.and_(visible, pc.fill_null(rows["is_latest"], True)) if "is_latest" in rows.column_names else visible
+    return (
+        pc.and_(visible, pc.fill_null(rows["is_latest"], True))
+        if "is_latest" in rows.column_names
+        else visible
+    )
 
 
 def _joined(known: Holding | None, row: dict[str, Any], name: str, count: int) -> Holding:
     first, last = moment(row["created_at_min"]), moment(row["updated_at_max"])
     held = known or Holding(first, last)
-    values: dict[str, Any] = {name: count, "created_at": min(held.created_at, first), "updated_at": max(held.updated_at, last)}
+    values: dict[str, Any] = {
+        name: count,
+        "created_at": min(held.created_at, first),
+        "updated_at": max(held.updated_at, last),
+    }
     return replace(held, **values)

@@ -35,13 +35,17 @@ async def by_words(passages: AsyncTable, text: str, where: str, limit: int, extr
     return await query.select([*LEG_COLUMNS, *extra, "_score"]).limit(limit).to_arrow()
 
 
-async def by_ties(passages: AsyncTable, words: Iterable[str], where: str, limit: int, columns: Sequence[str]) -> pa.Table:
+async def by_ties(
+    passages: AsyncTable, words: Iterable[str], where: str, limit: int, columns: Sequence[str]
+) -> pa.Table:
     """See `Store.tied`."""
     query = scan(passages).nearest_to_text(MatchQuery(" ".join(words), "tied")).where(where)
     return await query.select([*columns, "tied"]).limit(limit).to_arrow()
 
 
-async def by_vector(passages: AsyncTable, vector: NDArray[np.float32], where: str, limit: int, extra: Sequence[str]) -> pa.Table:
+async def by_vector(
+    passages: AsyncTable, vector: NDArray[np.float32], where: str, limit: int, extra: Sequence[str]
+) -> pa.Table:
     """See `Store.by_vector`.
 
     Asked for by squared Euclidean distance, which is 2 (1 - cos) between vectors of length 1, for rows in the index (one byte a number,
@@ -67,6 +71,11 @@ async def codes_of(passages: AsyncTable, record_ids: Iterable[str]) -> list[tupl
 
     Any further condition makes Lance read its column for all of these rows first: 5.5 ms instead of 3.7 for 80 records.
     """
-    rows = await scan(passages).where(sql.one_of("record_id", record_ids)).select(["record_id", "token_vectors"]).to_arrow()
+    rows = (
+        await scan(passages)
+        .where(sql.one_of("record_id", record_ids))
+        .select(["record_id", "token_vectors"])
+        .to_arrow()
+    )
     pairs = zip(rows["record_id"].to_pylist(), rows["token_vectors"].to_pylist(), strict=True)
     return sorted((record_id, code) for record_id, code in pairs if code is not None)

@@ -82,7 +82,9 @@ class TableNotes:
         """Write `after` if the text still is `before` (None: if there is none); whether it was."""
         row = pa.Table.from_pylist([{"id": name, "text": after}], schema=_SCHEMA)
         if before is None:
-            return (await self.table.merge_insert("id").when_not_matched_insert_all().execute(row)).num_inserted_rows == 1
+            return (
+                await self.table.merge_insert("id").when_not_matched_insert_all().execute(row)
+            ).num_inserted_rows == 1
         same = sql.both(sql.equal("id", name), sql.equal("text", before))
         return (await self.table.update({"text": after}, where=same)).rows_updated == 1
 
@@ -116,7 +118,9 @@ class IndexNote:
 
     def following(self, *, dim: int) -> IndexNote:
         """The note of the next generation, which holds no vectors yet."""
-        return replace(self, generation=self.generation + 1, dim=dim, space_id=None, canaries=(), complete=False)
+        return replace(
+            self, generation=self.generation + 1, dim=dim, space_id=None, canaries=(), complete=False
+        )
 
     def with_space(self, space_id: str, canaries: tuple[tuple[float, ...], ...]) -> IndexNote:
         return replace(self, space_id=space_id, canaries=canaries)
@@ -137,7 +141,9 @@ def parse_note(text: str, where: str) -> IndexNote:
     """
     try:
         values = json.loads(text)
-        _refuse_newer(values["schema_version"], where)  # before anything else of it is looked at: a newer note may have other fields
+        _refuse_newer(
+            values["schema_version"], where
+        )  # before anything else of it is looked at: a newer note may have other fields
         return IndexNote(**{**values, "canaries": tuple(tuple(row) for row in values.get("canaries", ()))})
     except (ValueError, TypeError, LookupError) as error:
         raise StoreError(
@@ -163,7 +169,9 @@ async def first_note(notes: Notes, path: str, dim: int | None) -> IndexNote:
     text = await notes.read(INDEX)
     note = None if text is None else parse_note(text, path)
     if note is None or (note.space_id is None and dim is not None and note.dim != dim):
-        note = note.following(dim=dim) if note and dim else IndexNote(dim=dim or IndexNote.dim)  # nothing embedded yet: start over
+        note = (
+            note.following(dim=dim) if note and dim else IndexNote(dim=dim or IndexNote.dim)
+        )  # nothing embedded yet: start over
         await notes.write(INDEX, spell_note(note))
     return note
 

@@ -26,8 +26,14 @@ async def open_at(path: str, *, dim: int | None, lease_seconds: float = SECONDS)
         StoreError: it cannot be reached, is damaged, or a newer Scrubjay wrote it.
     """
     try:
-        return await (_open_shared(path, dim, lease_seconds) if is_shared(path) else open_store(path, dim=dim))
-    except (OSError, RuntimeError, ValueError) as error:  # LanceDB's: a full disk, missing rights, no such bucket, unknown damage
+        return await (
+            _open_shared(path, dim, lease_seconds) if is_shared(path) else open_store(path, dim=dim)
+        )
+    except (
+        OSError,
+        RuntimeError,
+        ValueError,
+    ) as error:  # LanceDB's: a full disk, missing rights, no such bucket, unknown damage
         raise not_opened(path, error) from error
 
 
@@ -59,12 +65,16 @@ async def _open_shared(path: str, dim: int | None, lease_seconds: float) -> Stor
         if text is not None:
             note = parse_note(text, path)
             try:
-                return Store(path, note, await open_tables(path, note.passages, note.dim, change=False), shared)
+                return Store(
+                    path, note, await open_tables(path, note.passages, note.dim, change=False), shared
+                )
             except StoreError:  # a table is missing, which is about to be made
                 if time.monotonic() > until:
                     raise
         elif time.monotonic() > until:
-            raise StoreError(f"The store in {path} is not made yet; {shared.lease.holder} holds its lease. Look whether that engine runs.")
+            raise StoreError(
+                f"The store in {path} is not made yet; {shared.lease.holder} holds its lease. Look whether that engine runs."
+            )
         await asyncio.sleep(_PAUSE)
 
 

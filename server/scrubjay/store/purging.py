@@ -25,7 +25,9 @@ from scrubjay.store.store import Store
 from scrubjay.store.tables import index_vectors
 from scrubjay.store.upserts import upsert
 
-_AT_ONCE = timedelta(milliseconds=1)  # safe only because nobody else writes, and we hold the store's lock; 0 would warn of others
+_AT_ONCE = timedelta(
+    milliseconds=1
+)  # safe only because nobody else writes, and we hold the store's lock; 0 would warn of others
 
 
 async def purge(store: Store, ids: Collection[str], now: datetime) -> None:
@@ -48,8 +50,14 @@ async def purge(store: Store, ids: Collection[str], now: datetime) -> None:
 
 async def _purge(store: Store, ids: Collection[str], now: datetime) -> None:
     turns = [bare(turn, now) for turn in await store.select(Turn, sql.one_of("id", ids))]
-    for table, column in ((store.tables.passages, "record_id"), (store.tables.memories, "id"), (store.tables.documents, "id")):
-        if await table.count_rows(sql.one_of(column, ids)):  # a delete of nothing is a version too, with its condition in it
+    for table, column in (
+        (store.tables.passages, "record_id"),
+        (store.tables.memories, "id"),
+        (store.tables.documents, "id"),
+    ):
+        if await table.count_rows(
+            sql.one_of(column, ids)
+        ):  # a delete of nothing is a version too, with its condition in it
             await table.delete(sql.one_of(column, ids))
     if turns:
         await upsert(store.tables.turns, to_table(turns, arrow_schema(Turn)))
@@ -66,10 +74,14 @@ async def _purge(store: Store, ids: Collection[str], now: datetime) -> None:
 
 def bare(turn: Turn, now: datetime) -> Turn:
     """A turn without anything that was said: its place in the session, and its key, so that no transcript brings it back."""
-    nothing: dict[str, Any] = dict.fromkeys(("user", "assistant", "role", "text", "summary", "host", "forget_reason"))
+    nothing: dict[str, Any] = dict.fromkeys(
+        ("user", "assistant", "role", "text", "summary", "host", "forget_reason")
+    )
     lists: dict[str, Sequence[str]] = dict.fromkeys(("tags", "tools", "files"), ())
     gone = turn.forgotten_at or now
-    return turn.model_copy(update={**nothing, **lists, "metadata": {}, "forgotten_at": gone, "purged_at": now, "updated_at": now})
+    return turn.model_copy(
+        update={**nothing, **lists, "metadata": {}, "forgotten_at": gone, "purged_at": now, "updated_at": now}
+    )
 
 
 async def _rewrite(table: AsyncTable, *, at_once: bool) -> None:

@@ -49,7 +49,15 @@ class Session:
 
 
 Key = tuple[str, str]  # (scope, session_id)
-COLUMNS = ["scope", "session_id", "started_at", "turn", "id", "role", "forgotten_at"]  # of a turn, what its place is made of
+COLUMNS = [
+    "scope",
+    "session_id",
+    "started_at",
+    "turn",
+    "id",
+    "role",
+    "forgotten_at",
+]  # of a turn, what its place is made of
 
 
 class Sessions:
@@ -84,7 +92,9 @@ class Sessions:
         """A turn of this session was written."""
         self._writes += 1
         if key in self._kept:
-            self._kept[key] = _ordered([*(kept for kept in self._kept[key].places if kept.id != place.id), place])
+            self._kept[key] = _ordered(
+                [*(kept for kept in self._kept[key].places if kept.id != place.id), place]
+            )
 
 
 def _ordered(places: Iterable[Place]) -> Session:
@@ -97,7 +107,9 @@ def places_of(keys: Iterable[Key], turns: pa.Table) -> dict[Key, dict[str, Place
     Straight from Arrow: a search over new ground reads the places of thousands of turns, and a model of each took it 30 ms.
     """
     places: dict[Key, dict[str, Place]] = {key: {} for key in keys}
-    for scope, session, started_at, turn, id, role, forgotten_at in zip(*(turns[name].to_pylist() for name in COLUMNS), strict=True):
+    for scope, session, started_at, turn, id, role, forgotten_at in zip(
+        *(turns[name].to_pylist() for name in COLUMNS), strict=True
+    ):
         if (found := places.get((scope, session))) is not None:
             found[id] = Place(started_at, turn, id, role, forgotten_at)
     return places

@@ -50,7 +50,12 @@ class Store:
         self.sessions = Sessions(self._places)
         self._staged, self._committing = Staged(), Staged()
         self.names = Names(
-            lambda: self.tables, lambda: [change.record for batch in (self._committing, self._staged) for change in batch.changes.values()]
+            lambda: self.tables,
+            lambda: [
+                change.record
+                for batch in (self._committing, self._staged)
+                for change in batch.changes.values()
+            ],
         )
         self._durable = None if shared else Durable(path)  # what a bucket has taken, it keeps
 
@@ -134,7 +139,9 @@ class Store:
 
     # -- records ---------------------------------------------------------------------------------------------------
 
-    async def get(self, kind: type[T], ids: Iterable[str], *, columns: Sequence[str] | None = None) -> dict[str, T]:
+    async def get(
+        self, kind: type[T], ids: Iterable[str], *, columns: Sequence[str] | None = None
+    ) -> dict[str, T]:
         """Records by id, staged ones first; unknown ids are left out. `columns` (with the id) are read of committed ones, else all."""
         wanted = list(dict.fromkeys(ids))
         staged = {id: found for id in wanted if isinstance(found := self._seen(id), kind)}
@@ -164,7 +171,9 @@ class Store:
     def _seen(self, id: str) -> AnyRecord | None:
         return self._staged.record(id) or self._committing.record(id)
 
-    async def select(self, kind: type[T], where: str, *, limit: int | None = None, columns: Sequence[str] | None = None) -> list[T]:
+    async def select(
+        self, kind: type[T], where: str, *, limit: int | None = None, columns: Sequence[str] | None = None
+    ) -> list[T]:
         """Committed records that match, in no particular order."""
         query = scan(self.tables.of(TABLE_OF[kind])).where(where)
         if columns:
@@ -175,7 +184,9 @@ class Store:
 
     async def latest(self, last: int, scope: str | None, now: datetime) -> list[AnyRecord]:
         """The newest committed records that are neither forgotten, expired nor replaced, of every kind together, newest first."""
-        where = sql.both("forgotten_at IS NULL", unexpired(now), None if scope is None else sql.equal("scope", scope))
+        where = sql.both(
+            "forgotten_at IS NULL", unexpired(now), None if scope is None else sql.equal("scope", scope)
+        )
         return await newest(self.tables, last, where)
 
     async def rescope(self, old: str, new: str) -> int:
@@ -205,18 +216,24 @@ class Store:
         """Passages by BM25 (k1 1.2, b 0.75), best first: the leg columns, `extra` ones, and `_score`."""
         return await legs.by_words(self.tables.passages, text, where, limit, extra)
 
-    async def by_vector(self, vector: NDArray[np.float32], where: str, limit: int, *, extra: Sequence[str] = ()) -> pa.Table:
+    async def by_vector(
+        self, vector: NDArray[np.float32], where: str, limit: int, *, extra: Sequence[str] = ()
+    ) -> pa.Table:
         """Passages by cosine distance (1 - cos) to a vector of length 1, best first, as `by_words` with `_distance`.
 
         Rows without a vector are not seen.
         """
         return await legs.by_vector(self.tables.passages, vector, where, limit, extra)
 
-    async def tied(self, words: Iterable[str], where: str, limit: int, columns: Sequence[str]) -> list[Passage]:
+    async def tied(
+        self, words: Iterable[str], where: str, limit: int, columns: Sequence[str]
+    ) -> list[Passage]:
         """Passages that have one of these ties, by their words; first those that share the most and the rarest."""
         return from_table(Passage, await legs.by_ties(self.tables.passages, words, where, limit, columns))
 
-    async def passages(self, where: str, *, limit: int | None = None, columns: Sequence[str] | None = None) -> list[Passage]:
+    async def passages(
+        self, where: str, *, limit: int | None = None, columns: Sequence[str] | None = None
+    ) -> list[Passage]:
         query = scan(self.tables.passages).where(where)
         if columns:
             query = query.select(list(columns))
@@ -231,7 +248,11 @@ class Store:
 
     async def unembedded(self, limit: int, where: str = "space_id IS NULL") -> list[Passage]:
         """Passages that wait for their vector, at most `limit` of them, newest first: what was just said is asked for first."""
-        query = scan(self.tables.passages).where(where).order_by([ColumnOrdering(column_name="dated_at", ascending=False)])
+        query = (
+            scan(self.tables.passages)
+            .where(where)
+            .order_by([ColumnOrdering(column_name="dated_at", ascending=False)])
+        )
         columns = ["id", "src", "record_id", "role", "part", "text", "embed_text", "dated_at"]
         return from_table(Passage, await query.select(columns).limit(limit).to_arrow())
 
@@ -239,7 +260,10 @@ class Store:
         return await self.tables.passages.count_rows(where)
 
     async def set_vectors(
-        self, vectors: Mapping[str, NDArray[np.float32]], space_id: str, codes: Mapping[str, bytes] | None = None
+        self,
+        vectors: Mapping[str, NDArray[np.float32]],
+        space_id: str,
+        codes: Mapping[str, bytes] | None = None,
     ) -> None:
         """Give passages their vectors and the codes of their tokens, by passage id; ids that are gone by now are passed over."""
         async with self.lock:
@@ -293,7 +317,9 @@ async def _nothing() -> None:
 async def commit(tables: Tables, staged: Staged, dim: int) -> None:
     """Passages first, records last: a record on disk has its passages."""
     passages = staged.passages()
-    rewritten = [id for id, change in staged.changes.items() if change.rewritten and change.passages is not None]
+    rewritten = [
+        id for id, change in staged.changes.items() if change.rewritten and change.passages is not None
+    ]
     if rewritten:
         kept = sql.one_of("id", (piece.id for piece in passages))
         await tables.passages.delete(sql.both(sql.one_of("record_id", rewritten), f"NOT ({kept})"))
@@ -339,13 +365,25 @@ class Names:
     async def speakers(self, scopes: Iterable[str] | None) -> frozenset[str]:
         """The names under which others than user and assistant spoke, in these scopes (None: everywhere)."""
         if self._speakers is None:
-            rows = await self._tables().turns.query().where("role IS NOT NULL").select(["scope", "role"]).to_arrow()
-            pairs = rows.group_by(["scope", "role"]).aggregate([]).to_pydict()  # in Arrow: there may be millions of turns
-            staged = ((turn.scope, turn.role) for turn in self._staged() if isinstance(turn, Turn) and turn.role)
+            rows = (
+                await self._tables()
+                .turns.query()
+                .where("role IS NOT NULL")
+                .select(["scope", "role"])
+                .to_arrow()
+            )
+            pairs = (
+                rows.group_by(["scope", "role"]).aggregate([]).to_pydict()
+            )  # in Arrow: there may be millions of turns
+            staged = (
+                (turn.scope, turn.role) for turn in self._staged() if isinstance(turn, Turn) and turn.role
+            )
             self._speakers = {}
             for scope, role in (*zip(pairs["scope"], pairs["role"], strict=True), *staged):
                 self._speakers.setdefault(scope, set()).add(role)
-        names = self._speakers.values() if scopes is None else (self._speakers.get(scope, ()) for scope in scopes)
+        names = (
+            self._speakers.values() if scopes is None else (self._speakers.get(scope, ()) for scope in scopes)
+        )
         return frozenset(role for found in names for role in found)
 
 
@@ -355,7 +393,12 @@ async def newest(tables: Tables, last: int, where: str) -> list[AnyRecord]:
     for kind, name in TABLE_OF.items():
         moment = "started_at" if kind is Turn else "created_at"
         matching = sql.both(where, sql.equal("is_latest", True)) if kind is Memory else where
-        query = tables.of(name).query().where(matching).order_by([ColumnOrdering(column_name=moment, ascending=False)])
+        query = (
+            tables.of(name)
+            .query()
+            .where(matching)
+            .order_by([ColumnOrdering(column_name=moment, ascending=False)])
+        )
         rows += from_table(kind, await query.limit(last).to_arrow())
     rows.sort(key=lambda row: row.started_at if isinstance(row, Turn) else row.created_at, reverse=True)
     return rows[:last]

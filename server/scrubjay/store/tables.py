@@ -33,7 +33,10 @@ _BTREES = {
     "documents": ("id",),
     "passages": ("id", "record_id"),
 }
-_INDEX_CACHE, _METADATA_CACHE = 16 << 20, 8 << 20  # bytes; four times as much was no faster at 30,000 passages, half of it slower
+_INDEX_CACHE, _METADATA_CACHE = (
+    16 << 20,
+    8 << 20,
+)  # bytes; four times as much was no faster at 30,000 passages, half of it slower
 # Every search by meaning reads the codes of many vectors, one byte a dimension. While they fit, 100,000 passages take 11 ms less.
 _CACHED_BESIDE = 384  # bytes a passage, for what a search reads of the other indexes
 _MOST_INDEX_CACHE = 768 << 20  # of a million passages
@@ -48,7 +51,14 @@ _PROSE = FTS(
     max_token_length=128,  # the default of 40 drops SHA-1 hashes
     with_position=False,
 )
-_WORDS = FTS(base_tokenizer="whitespace", stem=False, lower_case=False, ascii_folding=False, remove_stop_words=False, with_position=False)
+_WORDS = FTS(
+    base_tokenizer="whitespace",
+    stem=False,
+    lower_case=False,
+    ascii_folding=False,
+    remove_stop_words=False,
+    with_position=False,
+)
 _TORN = ("Invalid range 0..0", "file size is too small", "Invalid user input: Invalid range")
 
 
@@ -68,7 +78,12 @@ class Tables:
 
     def by_name(self, passages: str) -> dict[str, AsyncTable]:
         """Every table under the name that it has on disk; `passages` is that of the passages."""
-        return {"turns": self.turns, "memories": self.memories, "documents": self.documents, passages: self.passages}
+        return {
+            "turns": self.turns,
+            "memories": self.memories,
+            "documents": self.documents,
+            passages: self.passages,
+        }
 
 
 class _Found(NamedTuple):
@@ -99,15 +114,20 @@ async def _opened(path: str, passages: str, dim: int, cache: int, change: bool) 
         return Tables(**known, passages=await _as_it_is(database, path, passages))
     found = _Found([], set())
     records = {
-        name: await _open_or_create(database, path, name, arrow_schema(model), _BTREES[name], found) for name, model in RECORDS.items()
+        name: await _open_or_create(database, path, name, arrow_schema(model), _BTREES[name], found)
+        for name, model in RECORDS.items()
     }
-    pieces = await _open_or_create(database, path, passages, arrow_schema(Passage, dim=dim), _BTREES["passages"], found)
+    pieces = await _open_or_create(
+        database, path, passages, arrow_schema(Passage, dim=dim), _BTREES["passages"], found
+    )
     return Tables(**records, passages=pieces, repairs=tuple(found.repairs), outdated=passages in found.older)
 
 
 async def _as_it_is(database: AsyncConnection, path: str, name: str) -> AsyncTable:
     if (table := await opened(database, name)) is None:
-        raise StoreError(f"Table {name} is missing in {path}. Wait for the engine that maintains this store to make it, and try again.")
+        raise StoreError(
+            f"Table {name} is missing in {path}. Wait for the engine that maintains this store to make it, and try again."
+        )
     return table
 
 
@@ -129,7 +149,9 @@ async def _open_or_create(
         table = await opened(database, name)
     except RuntimeError as error:
         if is_shared(path) or not any(sign in str(error) for sign in _TORN):
-            raise StoreError(f"Table {name} cannot be opened: {error}. Restore a backup of the home, or move {path} away.") from error
+            raise StoreError(
+                f"Table {name} cannot be opened: {error}. Restore a backup of the home, or move {path} away."
+            ) from error
         found.repairs.append(_set_newest_version_aside(path, name))
         table = await database.open_table(name)
     if table is None:
@@ -140,7 +162,9 @@ async def _open_or_create(
     return table
 
 
-async def _create(database: AsyncConnection, name: str, schema: pa.Schema, btrees: tuple[str, ...]) -> AsyncTable:
+async def _create(
+    database: AsyncConnection, name: str, schema: pa.Schema, btrees: tuple[str, ...]
+) -> AsyncTable:
     table = await database.create_table(name, schema=schema)
     await table.set_unenforced_primary_key("id")
     for column in btrees:
@@ -164,7 +188,9 @@ async def index_vectors(table: AsyncTable, *, segments: int) -> None:
 
 async def vector_segments(table: AsyncTable) -> int:
     """How many segments the vector index of a passages table has; 0 where there is none."""
-    return next((index.num_segments or 1 for index in await table.list_indices() if index.name == f"{VECTOR}_idx"), 0)
+    return next(
+        (index.num_segments or 1 for index in await table.list_indices() if index.name == f"{VECTOR}_idx"), 0
+    )
 
 
 async def _add_missing_columns(table: AsyncTable, schema: pa.Schema) -> bool:
@@ -191,9 +217,15 @@ def _set_newest_version_aside(path: str, name: str) -> str:
     folder = os.path.join(path, f"{name}.lance", "_versions")
     manifests = [entry for entry in os.listdir(folder) if entry.endswith(".manifest")]
     if len(manifests) < 2:
-        raise StoreError(f"Table {name} has no version that can be read. Restore a backup of the home, or move {path} away.")
+        raise StoreError(
+            f"Table {name} has no version that can be read. Restore a backup of the home, or move {path} away."
+        )
     # V2 names count down from 2^64, so that the smallest name is the newest version.
-    newest = min(manifests) if all(len(entry) > 20 for entry in manifests) else max(manifests, key=lambda entry: int(entry.split(".")[0]))
+    newest = (
+        min(manifests)
+        if all(len(entry) > 20 for entry in manifests)
+        else max(manifests, key=lambda entry: int(entry.split(".")[0]))
+    )
     os.replace(os.path.join(folder, newest), os.path.join(folder, f"{newest}.bad"))
     hint = os.path.join(folder, "latest_version_hint.json")
     if os.path.exists(hint):
@@ -213,7 +245,9 @@ async def opened(database: AsyncConnection, name: str) -> AsyncTable | None:
         return None
 
 
-async def opened_or_created(database: AsyncConnection, name: str, schema: pa.Schema, indexes: Mapping[str, BTree]) -> AsyncTable:
+async def opened_or_created(
+    database: AsyncConnection, name: str, schema: pa.Schema, indexes: Mapping[str, BTree]
+) -> AsyncTable:
     """The table of that name, with `id` for its key. Never `exist_ok`: of two that race, one would overwrite the other's rows."""
     if (table := await opened(database, name)) is not None:
         return table
@@ -229,13 +263,24 @@ async def opened_or_created(database: AsyncConnection, name: str, schema: pa.Sch
     return table
 
 
-ALWAYS = timedelta(0)  # a handle that looks for the newest version before each use: with any other, LanceDB writes act on stale snapshots
-EVERY_SECOND = timedelta(seconds=1)  # for the tables of a bucket: looking costs a request, and one engine alone writes them
+ALWAYS = timedelta(
+    0
+)  # a handle that looks for the newest version before each use: with any other, LanceDB writes act on stale snapshots
+EVERY_SECOND = timedelta(
+    seconds=1
+)  # for the tables of a bucket: looking costs a request, and one engine alone writes them
 # A bucket that is not there must not hold an engine's start up for the three minutes of LanceDB's defaults.
-_PATIENCE = {"client_max_retries": "4", "client_retry_timeout": "30", "connect_timeout": "5s", "request_timeout": "60s"}
+_PATIENCE = {
+    "client_max_retries": "4",
+    "client_retry_timeout": "30",
+    "connect_timeout": "5s",
+    "request_timeout": "60s",
+}
 
 
-async def connect(path: str, *, session: Session | None = None, fresh: timedelta | None = None) -> AsyncConnection:
+async def connect(
+    path: str, *, session: Session | None = None, fresh: timedelta | None = None
+) -> AsyncConnection:
     """A connection to the store at `path`; credentials and endpoint of a bucket are in the standard AWS_* variables, which LanceDB reads.
 
     `fresh` is how old what is read may be: nothing in a folder, a second in a bucket, unless it is said.
@@ -243,7 +288,9 @@ async def connect(path: str, *, session: Session | None = None, fresh: timedelta
     if not is_shared(path):
         return await lancedb.connect_async(path, read_consistency_interval=fresh or ALWAYS, session=session)
     interval = EVERY_SECOND if fresh is None else fresh
-    return await lancedb.connect_async(path, read_consistency_interval=interval, session=session, storage_options=_PATIENCE)
+    return await lancedb.connect_async(
+        path, read_consistency_interval=interval, session=session, storage_options=_PATIENCE
+    )
 
 
 def is_shared(path: str) -> bool:

@@ -19,20 +19,30 @@ from scrubjay.models.records import Passage
 from scrubjay.store import sql
 from scrubjay.store.schema import VECTOR, arrow_schema, micros, to_table
 
-_EMBEDDED = ("space_id", VECTOR, "token_vectors")  # what the model made of a passage; it stays while the passage does
+_EMBEDDED = (
+    "space_id",
+    VECTOR,
+    "token_vectors",
+)  # what the model made of a passage; it stays while the passage does
 
 
 async def upsert(table: AsyncTable, rows: pa.Table) -> None:
     """Insert rows, or replace those of the same id."""
     merge = table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
-    await merge.execute(rows, on_bad_vectors="null")  # a missing vector is a bad one to LanceDB, and what we mean
+    await merge.execute(
+        rows, on_bad_vectors="null"
+    )  # a missing vector is a bad one to LanceDB, and what we mean
 
 
-async def upsert_passages(table: AsyncTable, passages: Sequence[Passage], dim: int, *, rewritten: bool) -> None:
+async def upsert_passages(
+    table: AsyncTable, passages: Sequence[Passage], dim: int, *, rewritten: bool
+) -> None:
     """Write passages without vectors; where records were rewritten, a passage that was there before keeps its vector and tokens."""
     kept: dict[str, dict[str, Any]] = {}
     if rewritten:
-        query = table.query().where(sql.one_of("id", (piece.id for piece in passages))).select(["id", *_EMBEDDED])
+        query = (
+            table.query().where(sql.one_of("id", (piece.id for piece in passages))).select(["id", *_EMBEDDED])
+        )
         kept = {row.pop("id"): row for row in (await query.to_arrow()).to_pylist()}
     nothing: dict[str, Any] = dict.fromkeys(_EMBEDDED)
     before = [kept.get(piece.id, nothing) for piece in passages]
@@ -43,13 +53,19 @@ async def upsert_passages(table: AsyncTable, passages: Sequence[Passage], dim: i
     await upsert(table, to_table(pieces, arrow_schema(Passage, dim=dim), [known[VECTOR] for known in before]))
 
 
-async def put_vectors(table: AsyncTable, vectors: Mapping[str, NDArray[np.float32]], codes: Mapping[str, bytes], space_id: str) -> None:
+async def put_vectors(
+    table: AsyncTable, vectors: Mapping[str, NDArray[np.float32]], codes: Mapping[str, bytes], space_id: str
+) -> None:
     """Give passages their vectors, and the codes of their tokens where there are any, by passage id; ids gone by now are passed over."""
     rows = await table.query().where(sql.one_of("id", vectors)).to_arrow()
     if not len(rows):
         return
     ids = rows["id"].to_pylist()
-    made = {VECTOR: [vectors[id] for id in ids], "space_id": [space_id] * len(ids), "token_vectors": [codes.get(id) for id in ids]}
+    made = {
+        VECTOR: [vectors[id] for id in ids],
+        "space_id": [space_id] * len(ids),
+        "token_vectors": [codes.get(id) for id in ids],
+    }
     await _put(table, rows, made)
 
 

@@ -64,7 +64,9 @@ def exchanges(messages: Iterable[Message]) -> list[Exchange]:
     seen: Counter[str] = Counter()
     for message in messages:
         if message.role == "user" and message.text:
-            if found and found[-1].user and not (found[-1].assistant or found[-1].tools):  # said in two messages, answered once
+            if (
+                found and found[-1].user and not (found[-1].assistant or found[-1].tools)
+            ):  # said in two messages, answered once
                 found[-1] = replace(found[-1], user=f"{found[-1].user}{GAP}{message.text}")
             else:
                 found.append(Exchange(_key(message, seen), user=message.text, at=message.at))
@@ -72,13 +74,17 @@ def exchanges(messages: Iterable[Message]) -> list[Exchange]:
             if not found:
                 found.append(Exchange(_key(message, seen), at=message.at))
             answered = GAP.join(filter(None, (found[-1].assistant, message.text)))
-            found[-1] = replace(found[-1], assistant=answered, tools=tuple(dict.fromkeys((*found[-1].tools, *message.tools))))
+            found[-1] = replace(
+                found[-1], assistant=answered, tools=tuple(dict.fromkeys((*found[-1].tools, *message.tools)))
+            )
     return [exchange for exchange in found if exchange.user or exchange.assistant]
 
 
 def holds(said: Sequence[str | None], exchange: Exchange) -> bool:
     """Whether what was said in a turn, the user's side and the assistant's, has all that an exchange says."""
-    return all(text in (kept or "") for kept, text in zip(said, (exchange.user, exchange.assistant), strict=True))
+    return all(
+        text in (kept or "") for kept, text in zip(said, (exchange.user, exchange.assistant), strict=True)
+    )
 
 
 def _key(message: Message, seen: Counter[str]) -> str:

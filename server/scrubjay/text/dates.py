@@ -45,13 +45,53 @@ def _onward(text: str, match: re.Match[str], period: Period, today: datetime) ->
 
 # "The Saturday after October 28" and "shortly after it" are near that day.
 _NOT_ONWARD = "".join(
-    rf"(?<!{word} )" for word in ("day", "days", "week", "weeks", "weekend", "month", "year", "right", "just", "soon", "shortly")
+    rf"(?<!{word} )"
+    for word in (
+        "day",
+        "days",
+        "week",
+        "weeks",
+        "weekend",
+        "month",
+        "year",
+        "right",
+        "just",
+        "soon",
+        "shortly",
+    )
 )
 _ONWARD = re.compile(rf"(?<![\w-]){_NOT_ONWARD}(since|after)(?: the)? *$", re.IGNORECASE)
 _ONWARD_WITHIN = re.compile(r"(since|after)(?![\w-])", re.IGNORECASE)
-_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
+_MONTHS = (
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMBERS = (
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
 
 _MONTH = (
     r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
@@ -109,8 +149,14 @@ def _ago(match: re.Match[str], today: datetime) -> Period:
         return day_of(today - DAY * count)
     if unit in ("week", "fortnight"):
         count *= 2 if unit == "fortnight" else 1
-        return Period(today - DAY * (7 * count + 3), today - DAY * (7 * count - 4), exact=False)  # a week around that day
-    return month_of(months_before(today, count)) if unit == "month" else year_of(today.replace(year=today.year - count, day=1))
+        return Period(
+            today - DAY * (7 * count + 3), today - DAY * (7 * count - 4), exact=False
+        )  # a week around that day
+    return (
+        month_of(months_before(today, count))
+        if unit == "month"
+        else year_of(today.replace(year=today.year - count, day=1))
+    )
 
 
 def _past(match: re.Match[str], today: datetime) -> Period:
@@ -128,7 +174,11 @@ def _last(match: re.Match[str], today: datetime) -> Period:
         return weekend(today - 7 * DAY * back)
     if unit == "quarter":
         return quarters(months_before(today, 3 * back))
-    return month_of(months_before(today, back)) if unit == "month" else year_of(today.replace(year=today.year - back, day=1))
+    return (
+        month_of(months_before(today, back))
+        if unit == "month"
+        else year_of(today.replace(year=today.year - back, day=1))
+    )
 
 
 def _weekday(match: re.Match[str], today: datetime) -> Period:
@@ -192,7 +242,9 @@ def _quarter(match: re.Match[str], today: datetime) -> Period:
     length = 2 if match["unit"].lower() in ("h", "half") else 1
     if number * length > 4:
         raise ValueError(f"a year has no part {number}")
-    begin = today.replace(year=int(match["year"]) if match["year"] else today.year, month=3 * length * (number - 1) + 1, day=1)
+    begin = today.replace(
+        year=int(match["year"]) if match["year"] else today.year, month=3 * length * (number - 1) + 1, day=1
+    )
     return quarters(begin if match["year"] or begin <= today else begin.replace(year=begin.year - 1), length)
 
 
@@ -204,11 +256,18 @@ def _of_this_month(match: re.Match[str], today: datetime) -> Period:
 
 def _near(match: re.Match[str], today: datetime) -> Period:
     said = match[0].lower()
-    return day_of(today - DAY * (2 if said.endswith("before yesterday") else 1 if said in ("yesterday", "last night") else 0))
+    return day_of(
+        today
+        - DAY * (2 if said.endswith("before yesterday") else 1 if said in ("yesterday", "last night") else 0)
+    )
 
 
 def _month_number(name: str) -> int:
-    return int(name) if name.isdigit() else next(at for at, month in enumerate(_MONTHS, 1) if month.startswith(name[:3].lower()))
+    return (
+        int(name)
+        if name.isdigit()
+        else next(at for at, month in enumerate(_MONTHS, 1) if month.startswith(name[:3].lower()))
+    )
 
 
 def _count(said: str) -> int:
@@ -234,9 +293,15 @@ _READERS = (
     (_pattern(rf"{_PART}{_MONTH}"), _in_month),
     (_pattern(rf"{_MONTH},?(?: of)? {_YEAR}"), _in_month),
     (_pattern(rf"(?P<unit>Q|H)(?P<number>[1-4])(?:(?:,| of)? {_YEAR})?"), _quarter),
-    (_pattern(rf"(?P<nth>first|second|third|fourth)(?P<number>) (?P<unit>quarter|half)(?: of)? {_YEAR}"), _quarter),
+    (
+        _pattern(rf"(?P<nth>first|second|third|fourth)(?P<number>) (?P<unit>quarter|half)(?: of)? {_YEAR}"),
+        _quarter,
+    ),
     (_pattern(rf"{_YEAR}-(?P<month>0[1-9]|1[0-2])"), _in_month),
-    (_pattern(rf"(?P<lead>on |by |since |until |before |after )?(?:the )?{_DAY_NUMBER}(?: of)? {_MONTH}"), _on_date),
+    (
+        _pattern(rf"(?P<lead>on |by |since |until |before |after )?(?:the )?{_DAY_NUMBER}(?: of)? {_MONTH}"),
+        _on_date,
+    ),
     (_pattern(rf"{_MONTH} {_DAY_NUMBER}"), _on_date),
     (_pattern(rf"{_IN} {_MONTH}"), _in_month),
     (_pattern(r"half a year ago"), _half_a_year),
@@ -248,15 +313,31 @@ _READERS = (
     (_pattern(rf"(?:last|past) (?:{_COUNT} )?(?P<unit>hour|minute)s?"), _hours),
     (_pattern(r"(?:the )?(?P<unit>night|week|weekend|month) before last"), _before_last),
     (_pattern(r"the other day"), _other_day),
-    (_pattern(r"(?:over|during|at|on|this past|the past) (?:the )?weekend(?! (?:before|after|of))"), _weekend),
+    (
+        _pattern(r"(?:over|during|at|on|this past|the past) (?:the )?weekend(?! (?:before|after|of))"),
+        _weekend,
+    ),
     (_pattern(rf"{_WEEKDAY} (?:of )?last week"), _weekday_of_last_week),
     (_pattern(rf"(?:last|past|previous) {_COUNT} {_UNIT}"), _past),
     (_pattern(rf"past (?P<count>){_UNIT}"), _past),
     (_pattern(r"(?P<which>last|this|previous) (?P<unit>weekend|week|month|quarter|year)"), _last),
     (_pattern(rf"(?P<which>on|last|this|since|until|before|after|by|from) {_WEEKDAY}"), _weekday),
-    (re.compile(rf"(?<![\w-]){_WEEKDAY}(?='s\b|\u2019s\b| (?:morning|afternoon|evening|night)\b)", re.IGNORECASE), _weekday),
-    (re.compile(r"(?<![\w-])on the (?P<day>[0-3]?\d)(?:st|nd|rd|th)(?=[?.!,]|\s*$)", re.IGNORECASE), _of_this_month),
-    (_pattern(r"(?:the )?day before yesterday|yesterday|last night|today|tonight|this (?:morning|afternoon|evening)"), _near),
+    (
+        re.compile(
+            rf"(?<![\w-]){_WEEKDAY}(?='s\b|\u2019s\b| (?:morning|afternoon|evening|night)\b)", re.IGNORECASE
+        ),
+        _weekday,
+    ),
+    (
+        re.compile(r"(?<![\w-])on the (?P<day>[0-3]?\d)(?:st|nd|rd|th)(?=[?.!,]|\s*$)", re.IGNORECASE),
+        _of_this_month,
+    ),
+    (
+        _pattern(
+            r"(?:the )?day before yesterday|yesterday|last night|today|tonight|this (?:morning|afternoon|evening)"
+        ),
+        _near,
+    ),
     # a season is no fixed months: it depends on the hemisphere
     (_pattern(rf"(?:{_IN}|spring|summer|autumn|fall|winter) {_YEAR}(?: (?P<next>[a-z]+))?"), _in_year),
 )
@@ -287,7 +368,10 @@ def closeness(period: Period, moment: datetime) -> float:
     """1 within the period, from one day before it (and, for a single day, to the day after); 0.5 up to 10 days later, 14 for a
     longer period; else 0. `moment` is aware.
     """  # fmt: skip
-    return max((_closeness(start, end, period.exact, moment) for start, end in _occurrences(period, moment)), default=0.0)
+    return max(
+        (_closeness(start, end, period.exact, moment) for start, end in _occurrences(period, moment)),
+        default=0.0,
+    )
 
 
 def _closeness(start: datetime, end: datetime, exact: bool, moment: datetime) -> float:

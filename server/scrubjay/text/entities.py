@@ -102,7 +102,12 @@ def _coded(word: str) -> Iterator[Entity]:
         yield Entity(f"#{match[1]}", "issue", match[0], 0.6)
     for match in _CODE.finditer(word):
         if match[1].lower() not in _STANDARDS and (match[2] or len(match[3]) > 2):
-            yield Entity("".join(match.groups()).replace("-", "").lower(), "code", match[0], 0.9 if len(match[3]) > 2 else 0.6)
+            yield Entity(
+                "".join(match.groups()).replace("-", "").lower(),
+                "code",
+                match[0],
+                0.9 if len(match[3]) > 2 else 0.6,
+            )
     for match in _HASH.finditer(word):
         yield Entity(match[0][:7], "code", match[0], 1.0)
 
@@ -166,7 +171,9 @@ def _dotted(token: str, said: str, *, marked: bool) -> Iterator[Entity]:
     names = [name for name in token.split(".") if name]
     if len(names) < 2 or not all(re.fullmatch(r"[\w-]*[A-Za-z][\w-]*", name) for name in names):
         return
-    if names[-1].lower() in _EXTENSIONS and not (len(names) == 2 and token.replace(".", "").lower() in _BRANDS):
+    if names[-1].lower() in _EXTENSIONS and not (
+        len(names) == 2 and token.replace(".", "").lower() in _BRANDS
+    ):
         yield from _path(token)
         return
     last = list(_compound(names[-1], said))
@@ -198,7 +205,11 @@ def _is_prose(token: str, words: list[str]) -> bool:
 
 def _words(name: str) -> list[str]:
     """The parts of a name, folded: `HttpClient`, `http_client` and `http-client` have the same."""
-    return [part.lower() for run in re.findall(r"[^\W_]+", name) for part in (parts(run) if run.isascii() else [run])]
+    return [
+        part.lower()
+        for run in re.findall(r"[^\W_]+", name)
+        for part in (parts(run) if run.isascii() else [run])
+    ]
 
 
 def _form(name: str) -> str:
@@ -224,7 +235,9 @@ class Tie(NamedTuple):
         return blake2b(self.key.encode(), digest_size=8).hexdigest()
 
 
-def ties(text: str, *, files: Iterable[str] = (), tags: Iterable[str] = (), records: Iterable[str] = ()) -> tuple[Tie, ...]:
+def ties(
+    text: str, *, files: Iterable[str] = (), tags: Iterable[str] = (), records: Iterable[str] = ()
+) -> tuple[Tie, ...]:
     """What ties a record of this text, with these files and tags, to others; `records` are the ids of those it builds on.
 
     >>> [tie.key for tie in ties("HttpClient retries", tags=["net"])]
@@ -236,9 +249,14 @@ def ties(text: str, *, files: Iterable[str] = (), tags: Iterable[str] = (), reco
     return (*related, *tagged, *named)
 
 
-def tied(text: str, *, files: Iterable[str] = (), tags: Iterable[str] = (), records: Iterable[str] = ()) -> str | None:
+def tied(
+    text: str, *, files: Iterable[str] = (), tags: Iterable[str] = (), records: Iterable[str] = ()
+) -> str | None:
     """What is stored of the ties of a record: their words, between blanks; None of a record without any."""
-    return " ".join(dict.fromkeys(tie.word for tie in ties(text, files=files, tags=tags, records=records))) or None
+    return (
+        " ".join(dict.fromkeys(tie.word for tie in ties(text, files=files, tags=tags, records=records)))
+        or None
+    )
 
 
 def named(query: str) -> list[Tie]:

@@ -15,14 +15,21 @@ from rapidfuzz import fuzz
 from scrubjay.text.terms import STOP, content_words, runs, words
 
 # Chosen on the dev half of tests/bench/pairs.tsv by tests/bench/likeness.py, which prints what they give on both halves.
-SAME_MEANING, SAME_WORDING = 0.85, 0.8  # cosine, wording: from either of them on, what states the same facts says the same
-ABOUT_THE_SAME = 1.3  # cosine + wording: from there on, a fact that differs in one place changes the other one
+SAME_MEANING, SAME_WORDING = (
+    0.85,
+    0.8,
+)  # cosine, wording: from either of them on, what states the same facts says the same
+ABOUT_THE_SAME = (
+    1.3  # cosine + wording: from there on, a fact that differs in one place changes the other one
+)
 ABOUT_THE_SAME_BY_WORDS = 0.78  # the same where there is no cosine
 NEAR, NEAR_BY_WORDS = 0.6, 0.75  # cosine, wording: from either of them on, a fact is worth a look
 
 Verdict = Literal["known", "update", "similar"]
 
-_NEGATIONS = frozenset("no not never none nothing neither nor without cannot t isnt dont doesnt wont cant".split())  # noqa: SIM905
+_NEGATIONS = frozenset(
+    "no not never none nothing neither nor without cannot t isnt dont doesnt wont cant".split()
+)  # noqa: SIM905
 # Words that turn a sentence round where they alone differ.
 _TURNING = frozenset(
     """
@@ -31,7 +38,21 @@ _TURNING = frozenset(
     removed include included exclude excluded increase increased decrease decreased more less old new
     """.split()  # noqa: SIM905 - as a list it would fill a screen
 )
-_COUNTED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_COUNTED = (
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
 _NUMBERS = {word: str(number) for number, word in enumerate(_COUNTED)}
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _CODE = re.compile(r"`([^`\n]+)`|\b([A-Za-z]*[a-z][A-Z]\w*|\w+_\w+|\w+(?:[./\\:@#]\w+)+)")
@@ -75,8 +96,14 @@ def differences(one: str, other: str) -> list[str]:
     >>> differences("The build needs Node 18.", "The build needs Node 20.")
     ['replace']
     """
-    first, second = ([_stem(_NUMBERS.get(word, word)) for word in content_words(text)] for text in (one, other))
-    return [tag for tag, *_ in SequenceMatcher(None, first, second, autojunk=False).get_opcodes() if tag != "equal"]
+    first, second = (
+        [_stem(_NUMBERS.get(word, word)) for word in content_words(text)] for text in (one, other)
+    )
+    return [
+        tag
+        for tag, *_ in SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
+        if tag != "equal"
+    ]
 
 
 def verdict(new: str, old: str, cosine: float | None) -> Verdict | None:
@@ -89,7 +116,9 @@ def verdict(new: str, old: str, cosine: float | None) -> Verdict | None:
         return "known"
     near = wording >= ABOUT_THE_SAME_BY_WORDS if cosine is None else cosine + wording >= ABOUT_THE_SAME
     places = differences(new, old)
-    if near and len(places) == 1 and (places == ["replace"] or not same_facts(new, old)):  # else one only says more than the other
+    if (
+        near and len(places) == 1 and (places == ["replace"] or not same_facts(new, old))
+    ):  # else one only says more than the other
         return "update"
     return "similar" if wording >= NEAR_BY_WORDS or (cosine is not None and cosine >= NEAR) else None
 
@@ -97,7 +126,9 @@ def verdict(new: str, old: str, cosine: float | None) -> Verdict | None:
 def _akin(one: str, other: str) -> bool:
     """Whether two words may be forms of one: equal, or the same for their first letters (hash, hashed; write, written)."""
     least = max(3, -(-3 * min(len(one), len(other)) // 5))
-    return one == other or (not (one + other).isdigit() and one[:least] == other[:least] and abs(len(one) - len(other)) <= 4)
+    return one == other or (
+        not (one + other).isdigit() and one[:least] == other[:least] and abs(len(one) - len(other)) <= 4
+    )
 
 
 def _stem(word: str) -> str:
@@ -128,7 +159,9 @@ def _code(text: str) -> set[str]:
 
 def _names(text: str) -> set[str]:
     """Capitalised words, case-folded. A sentence's first word may be one too; it counts when the other text lacks it."""
-    return _singular(word for run in runs(text) if run[0].isupper() for word in words(run) if word not in STOP)
+    return _singular(
+        word for run in runs(text) if run[0].isupper() for word in words(run) if word not in STOP
+    )
 
 
 def _singular(said: Iterable[str]) -> set[str]:

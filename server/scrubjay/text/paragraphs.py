@@ -16,7 +16,9 @@ LEAST = 30  # characters: less says nothing without what follows it
 MOST = 200  # paragraphs of one text; whatever comes later is found by its chunks alone
 
 _BLANK = re.compile(r"\n(?:[^\S\n]*\n)+|\f")
-_HEADING = re.compile(r"\s*(?: {0,3}#{1,6}(?:[ \t][^\n]*)?(?:\n|\Z)| {0,3}\S[^\n]*\n {0,3}(?:=+|-{2,})[ \t]*(?:\n|\Z))")
+_HEADING = re.compile(
+    r"\s*(?: {0,3}#{1,6}(?:[ \t][^\n]*)?(?:\n|\Z)| {0,3}\S[^\n]*\n {0,3}(?:=+|-{2,})[ \t]*(?:\n|\Z))"
+)
 _INDENTED = re.compile(r"(?:(?: {4}|\t)[^\n]*(?:\n|\Z)|[^\S\n]*\n)+")
 
 

@@ -55,16 +55,25 @@ def _assigned(match):
     key, bare = match.group("key"), match.group("bare")
     if key is None:
         return False
-    value = bare or next(value for name, value in match.groupdict().items() if name != "key" and value is not None)
+    value = bare or next(
+        value for name, value in match.groupdict().items() if name != "key" and value is not None
+    )
     called = bare and match.string[match.end() : match.end() + 1] in ("(", "[", "{")
     if called or _stands_in(value) or _pattern(_REFERENCE).match(value):
         return False
     if key.isupper() and "=" in match.group():
         return len(value) >= 6
-    signs = value.strip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.:-")  # what no plain name begins or ends with
+    signs = value.strip(
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.:-"
+    )  # what no plain name begins or ends with
     if _kind(key) in ("password", "secret"):
         return bool(signs) if bare else len(value) >= 6 and (bool(signs) or "." not in value)
-    return len(value) >= 8 and not value.isdigit() and any(map(str.isdigit, value)) and not _pattern(_NAME).match(value)
+    return (
+        len(value) >= 8
+        and not value.isdigit()
+        and any(map(str.isdigit, value))
+        and not _pattern(_NAME).match(value)
+    )
 
 
 def _stands_in(value):
@@ -96,7 +105,9 @@ _ASSIGNMENT = (
 
 _RULES = (
     _rule("jwt", "eyJ", _RUN + r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){1,3}"),
-    _rule("aws-access-key", "AKIA ASIA ABIA ACCA", _WORD + r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    _rule(
+        "aws-access-key", "AKIA ASIA ABIA ACCA", _WORD + r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"
+    ),
     _rule("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", _WORD + r"gh[pousr]_[A-Za-z0-9]{30,}"),
     _rule("github-token", "github_pat_", _WORD + r"github_pat_[A-Za-z0-9_]{22,}"),
     _rule(
@@ -104,9 +115,19 @@ _RULES = (
         "glpat- gldt- glrt- glcbt- glptt- glft- glimt- glagent- glsoat-",
         _RUN + r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|soat)-[A-Za-z0-9_.-]{20,}",
     ),
-    _rule("slack-token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxo- xoxe- xapp-", _RUN + r"(?:xox[a-z]|xapp)-[A-Za-z0-9-]{10,}"),
-    _rule("slack-webhook", "hooks.slack.com", r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9/_-]{20,})"),
-    _rule("stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_", _WORD + r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,}"),
+    _rule(
+        "slack-token",
+        "xoxb- xoxp- xoxa- xoxr- xoxs- xoxo- xoxe- xapp-",
+        _RUN + r"(?:xox[a-z]|xapp)-[A-Za-z0-9-]{10,}",
+    ),
+    _rule(
+        "slack-webhook",
+        "hooks.slack.com",
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9/_-]{20,})",
+    ),
+    _rule(
+        "stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_", _WORD + r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,}"
+    ),
     _rule("webhook-secret", "whsec_", _WORD + r"whsec_[A-Za-z0-9+/=]{24,}"),
     _rule("anthropic-key", "sk-ant-", _RUN + r"sk-ant-[A-Za-z0-9_-]{16,}"),
     _rule("openai-key", "sk-", _RUN + r"(?P<secret>sk-[A-Za-z0-9_-]{20,})", _random),
@@ -133,7 +154,9 @@ _RULES = (
         r"(?i)authorization[\"'\\]{0,3}[ \t]{0,3}[:=][ \t]{0,3}[\"'\\]{0,3}basic[ \t]{1,4}(?P<secret>[A-Za-z0-9+/=_-]{8,})",
     ),
     _rule("url-password", "://", r"://[^\s:/@?#\[\]\"'<>`]*:(?P<secret>[^\s/@\[\]\"'<>`]+)@", _url_password),
-    _rule("", "passw passphrase pwd secret token key authorization", _ASSIGNMENT, _assigned),  # the kind is that of the key
+    _rule(
+        "", "passw passphrase pwd secret token key authorization", _ASSIGNMENT, _assigned
+    ),  # the kind is that of the key
 )
 MAX_PASSES = 10  # a placeholder can end the word beside it, which is then a secret by itself; prose needs two, so this bounds malice
 _compiled = {}  # pattern -> compiled pattern
@@ -183,7 +206,11 @@ def _replace(rule, text):
         groups = match.groupdict()
         whole = match.group()
         name = next((name for name, value in groups.items() if name != "key" and value is not None), None)
-        start, end = (0, len(whole)) if name is None else (match.start(name) - match.start(), match.end(name) - match.start())
+        start, end = (
+            (0, len(whole))
+            if name is None
+            else (match.start(name) - match.start(), match.end(name) - match.start())
+        )
         return whole[:start] + "[redacted:" + (rule.kind or _kind(groups["key"])) + "]" + whole[end:]
 
     return _pattern(rule.pattern).sub(placeholder, text), found

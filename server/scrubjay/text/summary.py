@@ -77,7 +77,11 @@ def _asked(text: str, room: int) -> str:
     def worth(sentence: Sentence) -> float:
         if sentence.text.endswith(("?", "\uff1f")):
             return 2.0
-        return -1.0 if _is_small_talk(sentence.text) else 0.5 * bool(_DECISION.search(sentence.text)) + (sentence.paragraph == 0)
+        return (
+            -1.0
+            if _is_small_talk(sentence.text)
+            else 0.5 * bool(_DECISION.search(sentence.text)) + (sentence.paragraph == 0)
+        )
 
     return _line("Asked", text, worth, room)
 
@@ -200,7 +204,9 @@ def clipped(text: str, room: int) -> str:
 
 def _glued(before: str, after: str) -> bool:
     """Whether a cut here would fall inside a word. Between Chinese or Japanese characters there is no inside."""
-    return all(_in_word(char) for char in (before, after)) and not any(_is_ideographic(char) for char in (before, after))
+    return all(_in_word(char) for char in (before, after)) and not any(
+        _is_ideographic(char) for char in (before, after)
+    )
 
 
 def _in_word(char: str) -> bool:
@@ -208,7 +214,9 @@ def _in_word(char: str) -> bool:
 
 
 def _is_ideographic(char: str) -> bool:
-    return "\u2e80" <= char <= "\ua4cf" or "\uf900" <= char <= "\ufaff" or "\U00020000" <= char <= "\U0003ffff"
+    return (
+        "\u2e80" <= char <= "\ua4cf" or "\uf900" <= char <= "\ufaff" or "\U00020000" <= char <= "\U0003ffff"
+    )
 
 
 ROLLING_LIMIT = 1_000  # characters, about what the model reads of a text (256 tokens)
@@ -218,7 +226,9 @@ _LEAST_WORDS = 2  # that say something: "thanks" and "go on" are about nothing
 _UNSAID = ("Files", "Tools")  # lines of a turn's summary that are no sentences
 
 
-def rolling_summary(summaries: Sequence[str], *, files: Iterable[str] = (), limit: int = ROLLING_LIMIT) -> str:
+def rolling_summary(
+    summaries: Sequence[str], *, files: Iterable[str] = (), limit: int = ROLLING_LIMIT
+) -> str:
     """At most `limit` characters in lines `Asked:`, `Decided:` (or `Answered:`, where nothing was decided) and `Files:`.
 
     Args:
@@ -254,7 +264,11 @@ def _sides(summaries: Sequence[str]) -> tuple[list[str], list[str]]:
 def _rolling_line(label: str, texts: Iterable[str], room: int) -> str:
     """`label: sentences` that together say the most different things, as many as fit, in their order; "" when there is none."""
     room -= len(label) + 2
-    said = [clipped(sentence.text, ROLLING_SENTENCE) for text in dict.fromkeys(texts) for sentence in sentences(text)]
+    said = [
+        clipped(sentence.text, ROLLING_SENTENCE)
+        for text in dict.fromkeys(texts)
+        for sentence in sentences(text)
+    ]
     words = [set(content_words(sentence)) for sentence in said]
     left = [at for at in range(len(said)) if len(words[at]) >= _LEAST_WORDS]
     chosen: list[int] = []
@@ -274,11 +288,20 @@ LEAD = 1.5  # times the worth of the first sentence: authors begin with what it 
 _NAMES = 12
 _ONCE = 0.1  # what a word counts that stands in one sentence only: just enough to choose where all do
 _LEAST_SHARE = 0.2  # of the best sentence's worth; what is further from the middle only fills room
-_COMMENT = re.compile(r'\A\s*(?:#![^\n]*\n)?\s*(?:("""|\'\'\')(.*?)\1|/\*+(.*?)\*/|((?:[ \t]*(?:#|//|--)[^\n]*\n)+))', re.DOTALL)
+_COMMENT = re.compile(
+    r'\A\s*(?:#![^\n]*\n)?\s*(?:("""|\'\'\')(.*?)\1|/\*+(.*?)\*/|((?:[ \t]*(?:#|//|--)[^\n]*\n)+))', re.DOTALL
+)
 _MARKS = re.compile(r"^[ \t]*(?:#+|//+|--+|\*+)[ \t]?", re.MULTILINE)
 
 
-def abstract(text: str, *, heading: str | None = None, names: Iterable[str] = (), code: bool = False, limit: int = ABSTRACT_LIMIT) -> str:
+def abstract(
+    text: str,
+    *,
+    heading: str | None = None,
+    names: Iterable[str] = (),
+    code: bool = False,
+    limit: int = ABSTRACT_LIMIT,
+) -> str:
     """At most `limit` characters: the heading, then the most central sentences in the order of the text.
 
     Of `code` the comment at its top, then the first of the `names` that it defines. No word is cut; "" where there is nothing to say.
@@ -289,7 +312,9 @@ def abstract(text: str, *, heading: str | None = None, names: Iterable[str] = ()
     if said := _central(list(sentences(prose)), room):
         lines.append(said)
         room -= len(said) + 1
-    if code and (listed := _defined([name for name in dict.fromkeys(names) if not name.startswith("_")][:_NAMES], room)):
+    if code and (
+        listed := _defined([name for name in dict.fromkeys(names) if not name.startswith("_")][:_NAMES], room)
+    ):
         lines.append(listed)
     return "\n".join(lines)
 
@@ -298,7 +323,9 @@ def _central(found: Sequence[Sentence], room: int) -> str:
     """The sentences whose words the whole text uses most, each new word counted once, as many as fit."""
     words = [set(content_words(sentence.text)) for sentence in found]
     used = Counter(word for each in words for word in each)
-    left = [at for at, each in enumerate(words) if len(each) >= LEAST_WORDS] or [at for at, each in enumerate(words) if each]
+    left = [at for at, each in enumerate(words) if len(each) >= LEAST_WORDS] or [
+        at for at, each in enumerate(words) if each
+    ]
     chosen: dict[int, str] = {}
     said: set[str] = set()
     least = _LEAST_SHARE * max((_worth(words[at], said, used) for at in left), default=0.0)
@@ -310,13 +337,19 @@ def _central(found: Sequence[Sentence], room: int) -> str:
         chosen[best] = clipped(found[best].text, min(room, LONGEST))
         room -= len(chosen[best]) + 2  # a semicolon, a space
         said |= words[best]
-        left = [at for at in left if at not in chosen and len(found[at].text) <= min(room, LONGEST) and not words[at] <= said]
+        left = [
+            at
+            for at in left
+            if at not in chosen and len(found[at].text) <= min(room, LONGEST) and not words[at] <= said
+        ]
     return joined([chosen[at] for at in sorted(chosen) if chosen[at]])
 
 
 def _worth(words: set[str], said: set[str], used: Counter[str]) -> float:
     """How much of what the text speaks of a sentence holds, what was said before half; long ones are not better for being long."""
-    return sum((_ONCE + math.log(used[word])) * (0.5 if word in said else 1.0) for word in words) / math.sqrt(len(words) + 1)
+    return sum((_ONCE + math.log(used[word])) * (0.5 if word in said else 1.0) for word in words) / math.sqrt(
+        len(words) + 1
+    )
 
 
 def _top_comment(text: str) -> str:

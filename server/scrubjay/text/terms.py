@@ -42,7 +42,9 @@ _COMPOUND = tuple(
     for mark, lead, tail in (("_", "_{0,2}", "_{0,2}"), (r"\-", "-{0,2}", ""), (r"\.", "", ""))
 )
 _VERSION = re.compile(r"(?<![\w.])(?:[vV](\d+(?:\.\d+){1,3})|(\d+(?:\.\d+){2,3}))(?!\d|\.\d)")
-PLAIN = re.compile(r"[\"'(\[*]*[A-Za-z]?[a-z'\u2019]*[\"')\]*.,:;!?]*")  # a word of prose, which most words are, and which hides nothing
+PLAIN = re.compile(
+    r"[\"'(\[*]*[A-Za-z]?[a-z'\u2019]*[\"')\]*.,:;!?]*"
+)  # a word of prose, which most words are, and which hides nothing
 _DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?![\w.]*\d)")
 _JOINED_VERSION = re.compile(r"(?:v\d+)+")
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -92,7 +94,9 @@ def spelled_words(text: str, beginnings: Iterable[str] = ("",)) -> list[str]:
 
 def hidden_words(text: str, beginnings: Collection[str]) -> list[str]:
     """The other compared words that begin in one of these ways: parts of names, and names joined."""
-    odd = [word for word in _composed(text).split() if not PLAIN.fullmatch(word) and may_begin(word, beginnings)]
+    odd = [
+        word for word in _composed(text).split() if not PLAIN.fullmatch(word) and may_begin(word, beginnings)
+    ]
     return spelled_words(" ".join(_additions(" ".join(odd))), beginnings)
 
 
@@ -102,7 +106,9 @@ def may_begin(text: str, beginnings: Iterable[str]) -> set[str]:
     >>> may_begin("user_profile of Ada", ["userprof", "rename"])
     {'userprof'}
     """
-    letters = _normal(text).replace("_", "").replace("-", "").replace(".", "")  # a word stands in there, or a joined name, or a part of it
+    letters = (
+        _normal(text).replace("_", "").replace("-", "").replace(".", "")
+    )  # a word stands in there, or a joined name, or a part of it
     return {begin for begin in beginnings if begin in letters or _JOINED_VERSION.fullmatch(begin)}
 
 
@@ -211,7 +217,9 @@ def _hidden_words(text: str) -> Iterator[str]:
                 yield "".join(parts).lower()
     for match in _VERSION.finditer(text):
         numbers = (match[1] or match[2]).split(".")
-        if match[1] or not any(_YEAR.fullmatch(number) for number in (numbers[0], numbers[-1])):  # else a date
+        if match[1] or not any(
+            _YEAR.fullmatch(number) for number in (numbers[0], numbers[-1])
+        ):  # else a date
             yield _joined_version(".".join(numbers))
             yield _joined_version(".".join(numbers[:2]))
 
@@ -265,7 +273,9 @@ def _is_code(token: str) -> bool:
     if any(len(list(_camel_parts(run))) > 1 for run in runs if run.isascii()):
         return True
     mixed = any(char.isdigit() for char in token) and any(char.isalpha() for char in token)
-    return (mixed and len(token) >= 6) or (len(runs) > 1 and any(mark in token.strip(".:") for mark in "_./\\:@#"))
+    return (mixed and len(token) >= 6) or (
+        len(runs) > 1 and any(mark in token.strip(".:") for mark in "_./\\:@#")
+    )
 
 
 @lru_cache(maxsize=256)  # one query is held against thirty passages, and the same passages against the next
@@ -282,4 +292,6 @@ def _any_of(names: Iterable[str]) -> re.Pattern[str] | None:
     known = sorted({name.strip() for name in names if name.strip()}, key=lambda name: (-len(name), name))
     if not known:
         return None
-    return re.compile(rf"(?<![\w./@-])({'|'.join(map(re.escape, known))})(?:['\u2019]s)?(?![\w-]|[./:@]\w)", re.IGNORECASE)
+    return re.compile(
+        rf"(?<![\w./@-])({'|'.join(map(re.escape, known))})(?:['\u2019]s)?(?![\w-]|[./:@]\w)", re.IGNORECASE
+    )

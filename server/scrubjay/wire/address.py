@@ -28,7 +28,11 @@ def engine_facts(home: Home) -> dict:
             facts = json.load(file)
     except (OSError, ValueError):
         facts = None
-    return facts if isinstance(facts, dict) and ("socket" in facts or "address" in facts) else {"socket": home.socket}
+    return (
+        facts
+        if isinstance(facts, dict) and ("socket" in facts or "address" in facts)
+        else {"socket": home.socket}
+    )
 
 
 def write_facts(home: Home, facts: dict) -> None:

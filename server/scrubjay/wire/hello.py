@@ -30,9 +30,32 @@ class Hello:
     `replace` asks an engine that was started by a pipe to finish and make room.
     """
 
-    __slots__ = ("cwd", "env", "kind", "pid", "project_dir", "protocol", "replace", "scope", "token", "version")
+    __slots__ = (
+        "cwd",
+        "env",
+        "kind",
+        "pid",
+        "project_dir",
+        "protocol",
+        "replace",
+        "scope",
+        "token",
+        "version",
+    )
 
-    def __init__(self, kind, project_dir, cwd, pid, scope=None, env=None, version=VERSION, protocol=PROTOCOL, token=None, replace=False):
+    def __init__(
+        self,
+        kind,
+        project_dir,
+        cwd,
+        pid,
+        scope=None,
+        env=None,
+        version=VERSION,
+        protocol=PROTOCOL,
+        token=None,
+        replace=False,
+    ):
         # type: (str, str, str, int, str | None, dict | None, str, int, str | None, bool) -> None
         self.kind = kind
         self.project_dir = project_dir
@@ -64,8 +87,18 @@ def hello_from(kind, env, cwd, pid, scope=None, version=VERSION):
     The project is the first of CLAUDE_PROJECT_DIR, CURSOR_PROJECT_DIR and `cwd`; the scope is `scope`, else SCRUBJAY_SCOPE.
     """
     project = next((env[name] for name in _PROJECT_VARIABLES if env.get(name)), cwd)
-    own = {name: value for name, value in env.items() if name.startswith("SCRUBJAY_") and name != "SCRUBJAY_HOME"}
-    return Hello(kind, project, os.path.abspath(cwd), pid, scope=scope or env.get("SCRUBJAY_SCOPE") or None, env=own, version=version)
+    own = {
+        name: value for name, value in env.items() if name.startswith("SCRUBJAY_") and name != "SCRUBJAY_HOME"
+    }
+    return Hello(
+        kind,
+        project,
+        os.path.abspath(cwd),
+        pid,
+        scope=scope or env.get("SCRUBJAY_SCOPE") or None,
+        env=own,
+        version=version,
+    )
 
 
 def encode(hello):
@@ -86,12 +119,18 @@ def decode(line):
     for name, kind in _REQUIRED.items():
         value = fields.get(name)
         if not isinstance(value, kind) or isinstance(value, bool):
-            raise EngineError(f"The first line is not a hello: {name} must be {kind.__name__}, and is {value!r}.")
+            raise EngineError(
+                f"The first line is not a hello: {name} must be {kind.__name__}, and is {value!r}."
+            )
     if fields["kind"] not in KINDS:
-        raise EngineError(f"The first line is not a hello: kind must be one of {', '.join(KINDS)}, and is {fields['kind']!r}.")
+        raise EngineError(
+            f"The first line is not a hello: kind must be one of {', '.join(KINDS)}, and is {fields['kind']!r}."
+        )
     for name in ("scope", "token"):
         if not isinstance(fields.get(name), (str, type(None))):
-            raise EngineError(f"The first line is not a hello: {name} must be a string, and is {fields[name]!r}.")
+            raise EngineError(
+                f"The first line is not a hello: {name} must be a string, and is {fields[name]!r}."
+            )
     env = fields.get("env", {})
     if not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
         raise EngineError("The first line is not a hello: env must map names to strings.")

@@ -60,7 +60,9 @@ _STRING = rb'"(?:[^"\\]++|\\.)*+"'  # possessive, so that a long string costs on
 _PIECE = re.compile(_STRING + rb"|[{}\[\]]", re.DOTALL)
 _VALUE = re.compile(rb"\s*:\s*(" + _STRING + rb"|[^\s,{}\[\]\"]+)?", re.DOTALL)
 _ID = rb'"id"\s*:\s*(' + _STRING + rb"|-?\d+)\s*"
-_FIRST_ID = re.compile(rb'\s*\{(?:\s*"(?:jsonrpc|method)"\s*:\s*' + _STRING + rb"\s*,)*\s*" + _ID + rb"[,}]", re.DOTALL)
+_FIRST_ID = re.compile(
+    rb'\s*\{(?:\s*"(?:jsonrpc|method)"\s*:\s*' + _STRING + rb"\s*,)*\s*" + _ID + rb"[,}]", re.DOTALL
+)
 _LAST_ID = re.compile(rb"[,{]\s*" + _ID + rb"\}\s*\Z", re.DOTALL)
 _LONGEST_KEY = len(b'"requestId"')
 

@@ -16,7 +16,9 @@ if sys.platform == "win32":  # pragma: no cover
 else:
     import fcntl
 
-_WINDOWS_OFFSET = 1 << 30  # Windows locks are mandatory: lock a byte far beyond the text, so that others may read it
+_WINDOWS_OFFSET = (
+    1 << 30
+)  # Windows locks are mandatory: lock a byte far beyond the text, so that others may read it
 _STEP = 0.02  # seconds between two tries
 
 
@@ -141,7 +143,9 @@ def take(path: str, wait_seconds: float = 1.0) -> FileLock:
     check_filesystem(os.path.dirname(path))
     lock = FileLock(path)
     if not lock.acquire(wait_seconds):
-        raise EngineError(f"Another engine already serves this home: it holds {path}. `scrubjay status` shows it.")
+        raise EngineError(
+            f"Another engine already serves this home: it holds {path}. `scrubjay status` shows it."
+        )
     return lock
 
 
@@ -159,10 +163,14 @@ def check_filesystem(folder: str) -> None:
     try:
         with FileLock(probe) as first, FileLock(probe) as second:
             if not first.acquire() or second.acquire():
-                raise HomeError(f"File locks have no effect in {folder}, so two engines could write at once. {advice}")
+                raise HomeError(
+                    f"File locks have no effect in {folder}, so two engines could write at once. {advice}"
+                )
             os.link(probe, twin)
     except OSError as error:
-        raise HomeError(f"The filesystem of {folder} has no hard links, which the spool needs: {error.strerror}. {advice}") from error
+        raise HomeError(
+            f"The filesystem of {folder} has no hard links, which the spool needs: {error.strerror}. {advice}"
+        ) from error
     finally:
         for name in (twin, probe):
             if os.path.exists(name):

@@ -32,7 +32,9 @@ R = TypeVar("R", bound=Record)
 class Access:
     """Notes what was recalled and writes it down now and then; `flush(everything=True)` at the end. `written` is told of each commit."""
 
-    def __init__(self, store: Store, clock: Callable[[], datetime], written: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, store: Store, clock: Callable[[], datetime], written: Callable[[], None] = lambda: None
+    ) -> None:
         self._store, self._clock, self._tell = store, clock, written
         self._waiting: dict[str, Seen] = {}
         self._written: dict[str, datetime] = {}  # within the last hour
@@ -56,7 +58,9 @@ class Access:
         if (seen := self._waiting.get(record.id)) is None:
             return record
         last = max(record.last_accessed_at, seen.last)
-        return record.model_copy(update={"access_count": record.access_count + seen.times, "last_accessed_at": last})
+        return record.model_copy(
+            update={"access_count": record.access_count + seen.times, "last_accessed_at": last}
+        )
 
     async def run(self) -> None:
         """Write for ever what was noted, ten minutes after the first of it or when it is many."""
@@ -78,7 +82,10 @@ class Access:
             return 0
         try:
             await self._put(seen)
-        except (OSError, RuntimeError) as error:  # a full disk, which may pass; these counts are not worth keeping for it
+        except (
+            OSError,
+            RuntimeError,
+        ) as error:  # a full disk, which may pass; these counts are not worth keeping for it
             log.warning("access counts of %d records are lost: %s", len(seen), reason(error))
         self._written.update(dict.fromkeys(seen, now))
         self._tell()

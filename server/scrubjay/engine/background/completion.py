@@ -43,7 +43,12 @@ class Completion:
     """Works through transcripts in the background, one at a time."""
 
     def __init__(
-        self, home: Home, writer: Writer, store: Store, clock: Callable[[], datetime], policy: Callable[[], capture.Policy]
+        self,
+        home: Home,
+        writer: Writer,
+        store: Store,
+        clock: Callable[[], datetime],
+        policy: Callable[[], capture.Policy],
     ) -> None:
         self._home, self._writer, self._store, self._clock, self._policy = home, writer, store, clock, policy
         self._jobs: asyncio.Queue[_Job] = asyncio.Queue()
@@ -78,7 +83,10 @@ class Completion:
                 job = pending.pop(0)
             try:
                 await job.run()
-            except (ScrubjayError, OSError) as error:  # a transcript is the host's: whatever is wrong with it stays its matter
+            except (
+                ScrubjayError,
+                OSError,
+            ) as error:  # a transcript is the host's: whatever is wrong with it stays its matter
                 log.info("a transcript was passed over: %s", type(error).__name__)
             finally:
                 self.waiting -= 1
@@ -92,7 +100,9 @@ class Completion:
     async def _complete(self, recorded: Envelope, attempt: int) -> None:
         found = await self._turns(recorded.transcript_path)
         args = recorded.args
-        missing = transcripts.completion(found, args.get("prompt_id"), args.get("user"), args.get("assistant"))
+        missing = transcripts.completion(
+            found, args.get("prompt_id"), args.get("user"), args.get("assistant")
+        )
         if missing is None:
             if attempt + 1 < len(DELAYS):
                 self._later(lambda: self._complete(recorded, attempt + 1), DELAYS[attempt + 1])
@@ -124,7 +134,9 @@ class Completion:
                 "ts": turn["started_at"],
                 **_present(turn),
             }
-            await self._record(args, scope, request.get("host"), derived_id("reconciled", session, args["prompt_id"] or ""))
+            await self._record(
+                args, scope, request.get("host"), derived_id("reconciled", session, args["prompt_id"] or "")
+            )
 
     async def _record(self, args: dict[str, Any], scope: str, host: object, origin: str) -> None:
         request = parse(RecordTurn, {name: value for name, value in args.items() if value})

@@ -53,8 +53,21 @@ class Consolidation:
     pauses between its commits, and what is linked in them slows it down.
     """
 
-    def __init__(self, store: Store, writer: Writer, clock: Callable[[], datetime], indexer: Indexer, resting: Callable[[], bool]) -> None:
-        self._store, self._writer, self._clock, self._indexer, self._resting = store, writer, clock, indexer, resting
+    def __init__(
+        self,
+        store: Store,
+        writer: Writer,
+        clock: Callable[[], datetime],
+        indexer: Indexer,
+        resting: Callable[[], bool],
+    ) -> None:
+        self._store, self._writer, self._clock, self._indexer, self._resting = (
+            store,
+            writer,
+            clock,
+            indexer,
+            resting,
+        )
         self._changed: dict[Stretch | str, None] = {}  # a fact or turn by its id
         self._wake = asyncio.Event()
         self._working = asyncio.Lock()
@@ -67,8 +80,12 @@ class Consolidation:
 
     def consider(self, record: AnyRecord) -> None:
         """A record was written."""
-        if isinstance(record, Turn) and record.role is None:  # what people said to each other is not summarised
-            self._changed[Stretch(record.scope, record.session_id, record.turn // session_summaries.EVERY)] = None
+        if (
+            isinstance(record, Turn) and record.role is None
+        ):  # what people said to each other is not summarised
+            self._changed[
+                Stretch(record.scope, record.session_id, record.turn // session_summaries.EVERY)
+            ] = None
             self._changed[record.id] = None
         elif isinstance(record, Memory) and record.source != SUMMARY:
             self._changed[record.id] = None
@@ -89,7 +106,11 @@ class Consolidation:
             else:
                 try:
                     await self.work()
-                except (ScrubjayError, OSError, RuntimeError) as error:  # a full disk, or LanceDB's own failure: both may pass
+                except (
+                    ScrubjayError,
+                    OSError,
+                    RuntimeError,
+                ) as error:  # a full disk, or LanceDB's own failure: both may pass
                     log.warning("sessions and facts were not consolidated: %s", reason(error))
 
     async def work(self) -> int:
@@ -124,7 +145,9 @@ class Consolidation:
         for changed in list(self._changed)[:AT_ONCE]:
             if self._writer.pending or not resting():
                 break
-            made = await self._writer.derive(self._linked(changed) if isinstance(changed, str) else self._summaries(changed))
+            made = await self._writer.derive(
+                self._linked(changed) if isinstance(changed, str) else self._summaries(changed)
+            )
             if made is None:  # a write came in between, perhaps to this very one
                 break
             del self._changed[changed]
@@ -139,7 +162,9 @@ class Consolidation:
             await self._store.notes.write(_NOTE, json.dumps({"through": micros(self._clock())}))
 
     async def _summaries(self, stretch: Stretch) -> list[Change]:
-        change = await session_summaries.due(self._store, (stretch.scope, stretch.session_id), stretch.number, self._clock())
+        change = await session_summaries.due(
+            self._store, (stretch.scope, stretch.session_id), stretch.number, self._clock()
+        )
         return [change] if change else []
 
     async def _linked(self, id: str) -> list[Change]:
@@ -164,11 +189,15 @@ class Consolidation:
     async def _catch_up(self) -> None:
         """Remember the facts and stretches that changed since an engine last looked at all of them."""
         through = _through(await self._store.notes.read(_NOTE))
-        if through is None:  # a home of an older Scrubjay: the last turn of each stretch stands for all, of a million perhaps
+        if (
+            through is None
+        ):  # a home of an older Scrubjay: the last turn of each stretch stands for all, of a million perhaps
             turns, facts = f"turn % {session_summaries.EVERY} = {session_summaries.EVERY - 1}", "true"
         else:
             turns = facts = f"updated_at >= {through - SLACK // timedelta(microseconds=1)}"
-        for turn in await self._store.select(Turn, sql.both(turns, "role IS NULL"), columns=["id", "scope", "session_id", "turn"]):
+        for turn in await self._store.select(
+            Turn, sql.both(turns, "role IS NULL"), columns=["id", "scope", "session_id", "turn"]
+        ):
             self.consider(turn)
         for fact in await self._store.select(Memory, facts, columns=["id", "source"]):
             self.consider(fact)

@@ -8,7 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from scrubjay.encoders.protocol import CANARY_DOCUMENTS, CANARY_QUERY, DRIFT_LIMIT, Encoder, TokenEncoder, drift
+from scrubjay.encoders.protocol import (
+    CANARY_DOCUMENTS,
+    CANARY_QUERY,
+    DRIFT_LIMIT,
+    Encoder,
+    TokenEncoder,
+    drift,
+)
 from scrubjay.encoders.token_codes import Asked
 from scrubjay.encoders.worker import EmbeddingWorker, Vectors
 from scrubjay.errors import EncoderError
@@ -100,7 +107,9 @@ class Indexer:
     async def _check_space(self) -> Encoder | None:
         try:
             encoder = await self._worker.ready()
-            fresh = np.vstack([await self._worker.query(CANARY_QUERY), await self._worker.documents(CANARY_DOCUMENTS)])
+            fresh = np.vstack(
+                [await self._worker.query(CANARY_QUERY), await self._worker.documents(CANARY_DOCUMENTS)]
+            )
         except EncoderError as error:
             self.trouble = f"{error} Until then words alone are searched."
             return None
@@ -177,7 +186,11 @@ class Indexer:
             try:
                 if encoder is None or self._outdated():
                     encoder = await self.check_space()
-                more = encoder is not None and self.trouble is None and await self.embed_some(encoder, besides=self._new) > 0
+                more = (
+                    encoder is not None
+                    and self.trouble is None
+                    and await self.embed_some(encoder, besides=self._new) > 0
+                )
             except (OSError, RuntimeError) as error:  # a full disk, or LanceDB's own failure: both may pass
                 log.error("vectors cannot be stored (%s); next try in %.0f s", reason(error), pause)
                 await asyncio.sleep(pause)
@@ -215,23 +228,37 @@ class Indexer:
             self._arrived.clear()
             try:
                 await self._embed_new()
-            except (OSError, RuntimeError, EncoderError) as error:  # they are among what `run` finds, which tries again
+            except (
+                OSError,
+                RuntimeError,
+                EncoderError,
+            ) as error:  # they are among what `run` finds, which tries again
                 log.warning("new passages wait for their vectors with all others: %s", reason(error))
                 self._new.clear()
                 self._wake.set()
 
     async def _embed_new(self) -> None:
         await self._compared.wait()
-        while not self.trouble and self._store.writes and (ids := [id for id in self._new if not self._store.is_staged(id)]):
+        while (
+            not self.trouble
+            and self._store.writes
+            and (ids := [id for id in self._new if not self._store.is_staged(id)])
+        ):
             newest = ids[-MOST_AHEAD:]
             waiting = _by_record(await self._store.unembedded(MOST_AHEAD, _waiting(of=newest)))
             cut_off = sum(map(len, waiting.values())) == MOST_AHEAD
             taken = _within(AHEAD_SIZE, waiting)
             if taken:
-                await self._embed(await self._worker.ready(), [piece for id in taken for piece in waiting[id]], soon=True)
+                await self._embed(
+                    await self._worker.ready(), [piece for id in taken for piece in waiting[id]], soon=True
+                )
             # Passages of one date come in any order: where the look was cut off, every record may have more of them.
             more = await self._store.vectorless(taken) if cut_off else set()
-            done = [id for id in (taken if cut_off else newest) if id not in more and (id in taken or id not in waiting)]
+            done = [
+                id
+                for id in (taken if cut_off else newest)
+                if id not in more and (id in taken or id not in waiting)
+            ]
             for id in done or taken:
                 self._new.pop(id, None)
             if taken and not done:
@@ -246,9 +273,13 @@ class Indexer:
             vectors, codes = await self._worker.passages(texts, soon=soon)
         else:
             vectors, codes = await self._worker.documents(texts, soon=soon), ()
-        if self._store.note.space_id == encoder.space.space_id and self._store.writes:  # else a reindex began meanwhile
+        if (
+            self._store.note.space_id == encoder.space.space_id and self._store.writes
+        ):  # else a reindex began meanwhile
             ids = [piece.id for piece in waiting]
-            kept = {piece.id: code for piece, code in zip(waiting, codes, strict=coded) if _told_by_tokens(piece)}
+            kept = {
+                piece.id: code for piece, code in zip(waiting, codes, strict=coded) if _told_by_tokens(piece)
+            }
             await self._store.set_vectors(dict(zip(ids, vectors, strict=True)), encoder.space.space_id, kept)
             self._embedded()
             await asyncio.to_thread(give_memory_back)

@@ -15,7 +15,9 @@ from scrubjay.store.store import Store
 PAGE = 500  # records a commit
 
 
-async def reindex(store: Store, indexer: Indexer, writer: Writer, progress: Callable[[int, int], None] | None) -> int:
+async def reindex(
+    store: Store, indexer: Indexer, writer: Writer, progress: Callable[[int, int], None] | None
+) -> int:
     """Fill a new generation of passages and embed it; how many passages there are then.
 
     Words are searchable as soon as the passages are written; vectors follow and are resumed after an interruption, because a

@@ -45,7 +45,9 @@ class Sharing:
     async def _work(self, shared: Shared) -> None:
         if not shared.lease.valid:
             if shared.leads:
-                log.warning("this engine no longer maintains the store; the lease was held by %s", shared.lease.holder)
+                log.warning(
+                    "this engine no longer maintains the store; the lease was held by %s", shared.lease.holder
+                )
             shared.leads = False
             await self._writer.follow()
         elif not shared.leads:
@@ -69,7 +71,9 @@ class Sharing:
         store = self._store
         if (text := await store.notes.read(INDEX)) is not None:
             store.note = parse_note(text, store.path)
-        store.tables = await open_tables(store.path, store.note.passages, store.note.dim)  # what they lack is added
+        store.tables = await open_tables(
+            store.path, store.note.passages, store.note.dim
+        )  # what they lack is added
         store.note = await brought_forward(store.notes, store.note, outdated=store.tables.outdated)
         await self._writer.lead()
         log.info("this engine maintains the store now")
@@ -90,7 +94,16 @@ async def _for_ever(step: Callable[[], Awaitable[object]]) -> None:
         try:
             await step()
             troubled = False
-        except (ScrubjayError, OSError, RuntimeError, ValueError) as error:  # LanceDB's too: a network that may come back
-            log.log(logging.INFO if troubled else logging.ERROR, "the shared store did not answer: %s", reason(error))
+        except (
+            ScrubjayError,
+            OSError,
+            RuntimeError,
+            ValueError,
+        ) as error:  # LanceDB's too: a network that may come back
+            log.log(
+                logging.INFO if troubled else logging.ERROR,
+                "the shared store did not answer: %s",
+                reason(error),
+            )
             troubled = True
         await asyncio.sleep(LOOK_SECONDS)

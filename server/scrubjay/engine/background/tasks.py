@@ -25,7 +25,9 @@ class Background:
     async def end(self) -> None:
         """Cancel everything, and return when it has ended."""
         running = set(self._tasks)
-        while running:  # a cancellation that reaches LanceDB's own futures is now and then lost there, so it is repeated
+        while (
+            running
+        ):  # a cancellation that reaches LanceDB's own futures is now and then lost there, so it is repeated
             for task in running:
                 task.cancel()
             _, running = await asyncio.wait(running, timeout=1.0)

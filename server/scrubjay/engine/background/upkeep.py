@@ -28,10 +28,14 @@ LARGE = 50_000  # rows: from there on a compaction or a vector index takes secon
 PATIENCE = 4  # times as far
 VECTOR_SEGMENTS = 3  # of the vector index: with so many it is built anew, in 0.3 s for 30,000 passages; fragments of two never merge
 KEEP_VERSIONS = timedelta(minutes=10)  # younger ones may still be read; 0 was measured to bring rows back
-QUIET_SECONDS = KEEP_VERSIONS.total_seconds() + 30.0  # after so long without a write every superseded version is old enough
+QUIET_SECONDS = (
+    KEEP_VERSIONS.total_seconds() + 30.0
+)  # after so long without a write every superseded version is old enough
 KEEP_ALL = timedelta(days=7)
 KEEP_READ = timedelta(days=36_500)  # while somebody reads an older one, which may be of any age
-REOPEN_AFTER = 2  # compactions; each leaves 2-4 descriptors and some 15 MB of superseded index pages in the old session
+REOPEN_AFTER = (
+    2  # compactions; each leaves 2-4 descriptors and some 15 MB of superseded index pages in the old session
+)
 ORPHANS_EVERY = timedelta(days=1)
 
 
@@ -52,7 +56,12 @@ class Upkeep:
     `resting` says that no passage waits for its vector: between two batches of a long ingest is no pause.
     """
 
-    def __init__(self, store: Store, resting: Callable[[], bool] = lambda: True, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        store: Store,
+        resting: Callable[[], bool] = lambda: True,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._store, self._resting, self._clock = store, resting, clock
         self._wake = asyncio.Event()
         self._since_reopened = 0
@@ -100,7 +109,12 @@ class Upkeep:
             yield
         except (RuntimeError, OSError) as error:  # LanceDB's own failures; the data stays as it was
             self.failures += 1
-            log.log(logging.WARNING if self.failures >= 3 else logging.INFO, "compaction failed %d times: %s", self.failures, error)
+            log.log(
+                logging.WARNING if self.failures >= 3 else logging.INFO,
+                "compaction failed %d times: %s",
+                self.failures,
+                error,
+            )
         finally:
             self.working = False
 
@@ -109,7 +123,10 @@ class Upkeep:
         stats = await table.stats()
         patience = PATIENCE if stats["num_rows"] > LARGE else 1
         segments = await vector_segments(table) if name == "passages" else 0
-        if stats["fragment_stats"]["num_fragments"] > bounds.fragments * patience + segments or segments >= bounds.segments * patience:
+        if (
+            stats["fragment_stats"]["num_fragments"] > bounds.fragments * patience + segments
+            or segments >= bounds.segments * patience
+        ):
             return True
         if name != "passages":
             return False
@@ -121,11 +138,15 @@ class Upkeep:
         async with self._store.lock:
             if name == "passages" and await self._store.count_passages("space_id IS NOT NULL") >= VECTORS:
                 large = await self._store.count_passages() > LARGE
-                await index_vectors(self._store.tables.passages, segments=bounds.segments * (PATIENCE if large else 1))
+                await index_vectors(
+                    self._store.tables.passages, segments=bounds.segments * (PATIENCE if large else 1)
+                )
             await self._store.tables.of(name).optimize(cleanup_older_than=self._kept(KEEP_ALL))
         await self._store.checkpoint()
         async with self._store.lock:
-            await self._store.tables.of(name).optimize(cleanup_older_than=self._kept(KEEP_VERSIONS), delete_unverified=self._orphans_due())
+            await self._store.tables.of(name).optimize(
+                cleanup_older_than=self._kept(KEEP_VERSIONS), delete_unverified=self._orphans_due()
+            )
             self.compactions += 1
             self._since_reopened += 1
             self.failures = 0
@@ -150,7 +171,10 @@ class Upkeep:
         """Whether files of failed writes are due to be removed; safe only where nobody else ever writes. LanceDB does it after a week."""
         if self._store.shared is not None:
             return False
-        if self._orphans_removed is not None and self._clock() - self._orphans_removed < ORPHANS_EVERY.total_seconds():
+        if (
+            self._orphans_removed is not None
+            and self._clock() - self._orphans_removed < ORPHANS_EVERY.total_seconds()
+        ):
             return False
         self._orphans_removed = self._clock()
         return True

@@ -32,7 +32,13 @@ class Connection(asyncio.Protocol):
 
     hello: Hello
 
-    def __init__(self, opened: Callable[[Connection], None], *, line_limit: int = LINE_LIMIT, output_limit: int = OUTPUT_LIMIT) -> None:
+    def __init__(
+        self,
+        opened: Callable[[Connection], None],
+        *,
+        line_limit: int = LINE_LIMIT,
+        output_limit: int = OUTPUT_LIMIT,
+    ) -> None:
         self.in_flight: dict[tuple[str, object], str] = {}
         self.lines_read = 0  # since the hello
         self._opened = opened
@@ -74,7 +80,10 @@ class Connection(asyncio.Protocol):
         """Send one line; its newline may be missing. A client that is gone is not an error: there is nobody to tell."""
         data = line.encode() if isinstance(line, str) else bytes(line)
         if len(data) > self._line_limit + 1:
-            data = _error(glance(data), f"The answer has {len(data)} bytes and the limit of a line is {self._line_limit}. Ask for less.")
+            data = _error(
+                glance(data),
+                f"The answer has {len(data)} bytes and the limit of a line is {self._line_limit}. Ask for less.",
+            )
         self._answered(glance(data))
         self._send(data if data.endswith(b"\n") else data + b"\n")
 
@@ -162,7 +171,12 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
         self.lines_read += 1
         if isinstance(line, TooLong):
-            self._send(_error(glance(line), f"A line may have {self._line_limit} bytes, and this one has more. Send it in parts."))
+            self._send(
+                _error(
+                    glance(line),
+                    f"A line may have {self._line_limit} bytes, and this one has more. Send it in parts.",
+                )
+            )
             return None
         seen = glance(line)
         if seen.key is not None and seen.method is not None and seen.method not in _ENDLESS:

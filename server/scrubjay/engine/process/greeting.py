@@ -43,11 +43,20 @@ def greet(hello: Hello, me: Identity, *, ready: bool, token: str | None, env: Ma
     """
     fields = me.fields(ready=ready)
     if token is not None and not hmac.compare_digest((hello.token or "").encode(), token.encode()):
-        return _refused(fields, "This port belongs to the Scrubjay engine of another user, or its token file is out of date.", retry=True)
+        return _refused(
+            fields,
+            "This port belongs to the Scrubjay engine of another user, or its token file is out of date.",
+            retry=True,
+        )
     if hello.replace:
         if me.auto:
-            return _refused(fields, f"The engine {me.version} is finishing to make room.", retry=True, make_room=True)
-        return _refused(fields, f"The engine {me.version} (pid {me.pid}) was started by hand and stays. Stop it where it was started.")
+            return _refused(
+                fields, f"The engine {me.version} is finishing to make room.", retry=True, make_room=True
+            )
+        return _refused(
+            fields,
+            f"The engine {me.version} (pid {me.pid}) was started by hand and stays. Stop it where it was started.",
+        )
     if hello.protocol != me.protocol:
         return _refused(fields, _mismatch(hello, me))
     return Greeting({**fields, "notices": _notices(hello, me, env)}, True)
@@ -55,7 +64,9 @@ def greet(hello: Hello, me: Identity, *, ready: bool, token: str | None, env: Ma
 
 def unheeded(hello: Hello, env: Mapping[str, str]) -> list[str]:
     """The SCRUBJAY_* variables of a client that the engine, whose environment is `env`, does not follow."""
-    return sorted(name for name, value in hello.env.items() if name not in _OF_ONE_CLIENT and env.get(name) != value)
+    return sorted(
+        name for name, value in hello.env.items() if name not in _OF_ONE_CLIENT and env.get(name) != value
+    )
 
 
 def _refused(fields: dict, sentence: str, *, retry: bool = False, make_room: bool = False) -> Greeting:
@@ -77,7 +88,11 @@ def _notices(hello: Hello, me: Identity, env: Mapping[str, str]) -> list[str]:
     notices = []
     odd = unheeded(hello, env)
     if odd:
-        notices.append(f"{', '.join(odd)} has no effect here: one engine serves all clients. Use `scrubjay config` instead.")
+        notices.append(
+            f"{', '.join(odd)} has no effect here: one engine serves all clients. Use `scrubjay config` instead."
+        )
     if newer(hello.version, me.version) and not me.auto:
-        notices.append(f"The engine (pid {me.pid}) is version {me.version} and was started by hand; restart it to use {hello.version}.")
+        notices.append(
+            f"The engine (pid {me.pid}) is version {me.version} and was started by hand; restart it to use {hello.version}."
+        )
     return notices

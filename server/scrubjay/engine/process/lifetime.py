@@ -94,7 +94,9 @@ class Lifetime:
             with contextlib.suppress(RuntimeError):  # the loop is closed: the engine has ended already
                 self._loop.call_soon_threadsafe(self._end, reason)
 
-    async def serve(self, faces: Mapping[str, Face], background: Callable[[], Awaitable[None]] | None = None) -> str:
+    async def serve(
+        self, faces: Mapping[str, Face], background: Callable[[], Awaitable[None]] | None = None
+    ) -> str:
         """Listen until the engine is finished, and return the reason.
 
         Args:
@@ -150,7 +152,9 @@ class Lifetime:
             log.exception("a connection ended with an error")
         finally:
             if connection in self.connections and self._finishing.is_set():
-                connection.say({"scrubjay": "goodbye", "lines": connection.lines_read, "reason": self._reason})
+                connection.say(
+                    {"scrubjay": "goodbye", "lines": connection.lines_read, "reason": self._reason}
+                )
             self.connections.discard(connection)
             await connection.closed(_CLOSE_SECONDS)
 
@@ -165,7 +169,9 @@ class Lifetime:
         connection.lines_read = 0
         try:
             if len(line) > HELLO_LIMIT:
-                raise EngineError(f"The first line is not a hello: it has {len(line)} bytes, and a hello at most {HELLO_LIMIT}.")
+                raise EngineError(
+                    f"The first line is not a hello: it has {len(line)} bytes, and a hello at most {HELLO_LIMIT}."
+                )
             hello = decode(line)
             if hello.kind not in faces:
                 raise EngineError(f"This engine has no face for a client of kind {hello.kind!r}.")
@@ -244,7 +250,9 @@ def finishing_on_signals(finish: Callable[[str], None]) -> Iterator[None]:
         yield
     elif sys.platform == "win32":  # pragma: no cover - asyncio has no signal handlers there
         names = (signal.SIGINT, signal.SIGTERM, signal.SIGBREAK)
-        before = {each: signal.signal(each, lambda number, _: finish(signal.Signals(number).name)) for each in names}
+        before = {
+            each: signal.signal(each, lambda number, _: finish(signal.Signals(number).name)) for each in names
+        }
         try:
             yield
         finally:

@@ -49,7 +49,9 @@ def _on_path(home: Home, env: dict[str, str]) -> Listener:
         listener.bind(path)
     except OSError as error:
         listener.close()
-        raise HomeError(f"No socket can be made at {path}: {error.strerror}. Set SCRUBJAY_HOME to a folder on a local disk.") from error
+        raise HomeError(
+            f"No socket can be made at {path}: {error.strerror}. Set SCRUBJAY_HOME to a folder on a local disk."
+        ) from error
     finally:
         os.umask(previous)
     listener.listen(_BACKLOG)
@@ -85,10 +87,16 @@ def socket_path(home: Home, env: dict[str, str]) -> str:
     name = hashlib.sha256(os.fsencode(home.root)).hexdigest()[:16]
     runtime = env.get("XDG_RUNTIME_DIR", "")
     # A runtime folder without a user in its name would be shared, so the temporary one carries the user's number.
-    folder = os.path.join(runtime, "scrubjay") if runtime else os.path.join(tempfile.gettempdir(), f"scrubjay-{os.getuid()}")
+    folder = (
+        os.path.join(runtime, "scrubjay")
+        if runtime
+        else os.path.join(tempfile.gettempdir(), f"scrubjay-{os.getuid()}")
+    )
     path = os.path.join(folder, f"{name}.sock")
     if len(os.fsencode(path)) > SOCKET_PATH_LIMIT:
-        raise HomeError(f"No room for a socket: both {home.socket} and {path} are over {SOCKET_PATH_LIMIT} bytes. Shorten SCRUBJAY_HOME.")
+        raise HomeError(
+            f"No room for a socket: both {home.socket} and {path} are over {SOCKET_PATH_LIMIT} bytes. Shorten SCRUBJAY_HOME."
+        )
     _own_folder(folder)
     return path
 
@@ -103,4 +111,6 @@ def _own_folder(folder: str) -> None:
             f"The runtime folder {folder} cannot be made: {error.strerror}. Set XDG_RUNTIME_DIR or shorten SCRUBJAY_HOME."
         ) from error
     if facts.st_uid != os.getuid() or facts.st_mode & 0o170077 != 0o040000:
-        raise HomeError(f"The runtime folder {folder} is not yours alone. Remove it, or set XDG_RUNTIME_DIR to a folder of your own.")
+        raise HomeError(
+            f"The runtime folder {folder} is not yours alone. Remove it, or set XDG_RUNTIME_DIR to a folder of your own."
+        )

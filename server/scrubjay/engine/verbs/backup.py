@@ -37,7 +37,9 @@ class BackedUp(Result):
 class Backup:
     """Makes backups of one home, one at a time."""
 
-    def __init__(self, home: Home, store: Store, writer: Writer, access: Access, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, home: Home, store: Store, writer: Writer, access: Access, clock: Callable[[], datetime]
+    ) -> None:
         self._home, self._store, self._writer, self._access, self._clock = home, store, writer, access, clock
         self._turn = asyncio.Lock()
 
@@ -67,7 +69,12 @@ class Backup:
                 counts = await self._hold_still()
                 files = await asyncio.to_thread(backups.copy_home, self._home, draft, report)
                 await _check(os.path.join(draft, "data"), counts)
-                facts = {"scrubjay": VERSION, "schema_version": SCHEMA_VERSION, "made_at": self._clock().isoformat(), "counts": counts}
+                facts = {
+                    "scrubjay": VERSION,
+                    "schema_version": SCHEMA_VERSION,
+                    "made_at": self._clock().isoformat(),
+                    "counts": counts,
+                }
                 await asyncio.to_thread(backups.write_manifest, draft, facts, files)
                 if os.path.isdir(folder):
                     os.rmdir(folder)  # an empty one; only POSIX would rename onto it
@@ -76,7 +83,9 @@ class Backup:
                 await asyncio.to_thread(backups.clear, self._home)
                 await asyncio.to_thread(shutil.rmtree, draft, ignore_errors=True)
         shown = {name: counts[name] for name in ("turns", "memories", "documents")}
-        return BackedUp(folder=folder, files=len(files), bytes=sum(size for size, _ in files.values()), **shown)
+        return BackedUp(
+            folder=folder, files=len(files), bytes=sum(size for size, _ in files.values()), **shown
+        )
 
     async def _hold_still(self) -> dict[str, int]:
         """Link the store's files between two commits; how many rows each table has then."""
@@ -85,7 +94,10 @@ class Backup:
         await self._writer.settle()
         store = self._store
         async with store.lock:
-            counts = {name: await table.count_rows() for name, table in store.tables.by_name(store.note.passages).items()}
+            counts = {
+                name: await table.count_rows()
+                for name, table in store.tables.by_name(store.note.passages).items()
+            }
             await asyncio.to_thread(backups.link_store, self._home)
         return counts
 
@@ -95,15 +107,21 @@ async def _check(path: str, counts: dict[str, int]) -> None:
     try:
         found = await rows_at(path, counts)
     except (RuntimeError, ValueError, OSError) as error:
-        raise StoreError(f"The copy cannot be opened ({type(error).__name__}), so no backup was made. Run `scrubjay doctor`.") from error
+        raise StoreError(
+            f"The copy cannot be opened ({type(error).__name__}), so no backup was made. Run `scrubjay doctor`."
+        ) from error
     if found != counts:
-        raise StoreError("The copy holds other rows than the store, so no backup was made. Try again, and run `scrubjay doctor`.")
+        raise StoreError(
+            "The copy holds other rows than the store, so no backup was made. Try again, and run `scrubjay doctor`."
+        )
 
 
 def _refuse(folder: str, home: Home) -> None:
     real = os.path.realpath(folder)
     if real == os.path.realpath(home.root) or real.startswith(os.path.realpath(home.root) + os.sep):
-        raise InputError(f"{folder} lies within the home {home.root}. Name a folder outside of it, best on another disk.")
+        raise InputError(
+            f"{folder} lies within the home {home.root}. Name a folder outside of it, best on another disk."
+        )
     if os.path.lexists(folder) and not (os.path.isdir(folder) and not os.listdir(folder)):
         raise InputError(f"{folder} is there already and is not empty. Name a new folder.")
     if not os.path.isdir(os.path.dirname(real)):

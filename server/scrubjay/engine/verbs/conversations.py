@@ -35,12 +35,25 @@ class Conversing:
     """Takes one conversation after another: what it goes on from must not change meanwhile. `settings` are those of the moment."""
 
     def __init__(
-        self, store: Store, writer: Writer, filing: Filing, clock: Callable[[], datetime], settings: Callable[[], Settings]
+        self,
+        store: Store,
+        writer: Writer,
+        filing: Filing,
+        clock: Callable[[], datetime],
+        settings: Callable[[], Settings],
     ) -> None:
-        self._store, self._writer, self._filing, self._clock, self._settings = store, writer, filing, clock, settings
+        self._store, self._writer, self._filing, self._clock, self._settings = (
+            store,
+            writer,
+            filing,
+            clock,
+            settings,
+        )
         self._order = asyncio.Lock()
 
-    async def keep(self, id: str, messages: Sequence[Message], *, scope: str, metadata: Mapping[str, Any] | None = None) -> Conversed:
+    async def keep(
+        self, id: str, messages: Sequence[Message], *, scope: str, metadata: Mapping[str, Any] | None = None
+    ) -> Conversed:
         """Keep what these messages, their secrets replaced, add to the conversation `id` of a scope.
 
         The document holds every message, whatever the policy is, and nothing is learned of it. What turns are recorded for, chats are
@@ -55,7 +68,9 @@ class Conversing:
             turns = await self._recorded(id, messages, scope, metadata or {})
             return Conversed(document.id, document.status, turns)
 
-    async def _filed(self, id: str, messages: Sequence[Message], scope: str, metadata: Mapping[str, Any] | None) -> Filed:
+    async def _filed(
+        self, id: str, messages: Sequence[Message], scope: str, metadata: Mapping[str, Any] | None
+    ) -> Filed:
         named = [row for row in await self._filing.named(id, [scope]) if row.forgotten_at is None]
         rows = await self._store.get(Document, [row.id for row in named[:1]])
         content = transcript(next((row.content for row in rows.values()), ""), messages)
@@ -68,7 +83,9 @@ class Conversing:
             given["metadata"] = dict(metadata)
         return await self._filing.add(DocumentText.model_validate(given), scope=scope, source=SOURCE)
 
-    async def _recorded(self, id: str, messages: Sequence[Message], scope: str, metadata: Mapping[str, Any]) -> int:
+    async def _recorded(
+        self, id: str, messages: Sequence[Message], scope: str, metadata: Mapping[str, Any]
+    ) -> int:
         policy = self._policy()
         if policy.capture == "off" or policy.paused:
             return 0
@@ -94,10 +111,14 @@ class Conversing:
                 new.append(exchange)
             elif not any(holds((turn.user, turn.assistant), exchange) for turn in turns):
                 last = turns[-1].prompt_id
-                new.append(exchange if last is None else Exchange(last, "", exchange.assistant, exchange.tools, None))
+                new.append(
+                    exchange if last is None else Exchange(last, "", exchange.assistant, exchange.tools, None)
+                )
         return new
 
-    async def _record(self, id: str, exchange: Exchange, scope: str, metadata: Mapping[str, Any], policy: Policy) -> None:
+    async def _record(
+        self, id: str, exchange: Exchange, scope: str, metadata: Mapping[str, Any], policy: Policy
+    ) -> None:
         request = parse(
             RecordTurn,
             {

@@ -22,7 +22,19 @@ from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.records import exchange
-from scrubjay.records.exchange import FORMAT, KINDS, Exported, Header, Held, Imported, ImportRecords, Numbered, cleaned, together, values_of
+from scrubjay.records.exchange import (
+    FORMAT,
+    KINDS,
+    Exported,
+    Header,
+    Held,
+    Imported,
+    ImportRecords,
+    Numbered,
+    cleaned,
+    together,
+    values_of,
+)
 from scrubjay.store.failures import reason
 from scrubjay.store.snapshot import Snapshot, snapshot
 from scrubjay.store.store import Store
@@ -69,8 +81,14 @@ class Exchanging:
                 os.unlink(draft)
 
     async def _write(self, file: BinaryIO, seen: Snapshot, scope: str | None, report: Report) -> Exported:
-        held = Held(turns=await seen.count(Turn), memories=await seen.count(Memory), documents=await seen.count(Document))
-        file.write(exchange.first_line(Header(scrubjay=VERSION, exported_at=self._clock(), scope=scope, counts=held)))
+        held = Held(
+            turns=await seen.count(Turn),
+            memories=await seen.count(Memory),
+            documents=await seen.count(Document),
+        )
+        file.write(
+            exchange.first_line(Header(scrubjay=VERSION, exported_at=self._clock(), scope=scope, counts=held))
+        )
         done = 0
         try:
             for kind in KINDS.values():
@@ -79,7 +97,9 @@ class Exchanging:
                     done += len(page)
                     report(done, held.total, "exporting")
         except RuntimeError as error:
-            raise StoreError(f"The records cannot be read: {reason(error)}. Run `scrubjay doctor`; no export was written.") from error
+            raise StoreError(
+                f"The records cannot be read: {reason(error)}. Run `scrubjay doctor`; no export was written."
+            ) from error
         size = file.tell()
         await asyncio.to_thread(os.fsync, file.fileno())
         return Exported(turns=held.turns, memories=held.memories, documents=held.documents, bytes=size)
@@ -103,7 +123,10 @@ class Exchanging:
                     done += len(page)
                     report(done, header.counts.total, "checking")
                 file.seek(start)
-                done, kept = 0, "It was changed meanwhile: what stood before that line is imported; repeat it with the whole file."
+                done, kept = (
+                    0,
+                    "It was changed meanwhile: what stood before that line is imported; repeat it with the whole file.",
+                )
                 async for page in _pages(file, header):
                     answers = [together([*answers, await self._take_in(page, source)])]
                     done += len(page)
@@ -152,11 +175,15 @@ def _refuse_to_overwrite(path: str) -> None:
     try:
         if not os.path.isfile(path):
             if os.path.lexists(path):
-                raise InputError(f"{path} is not a plain file. Name another one, or use `-` for standard output.")
+                raise InputError(
+                    f"{path} is not a plain file. Name another one, or use `-` for standard output."
+                )
             return
         with open(path, "rb") as file:
             head = file.read(100)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}. Name another file.") from error
     if head and FORMAT.encode() not in head:
-        raise InputError(f"{path} is there already and is no export of Scrubjay. Name another file, or remove it.")
+        raise InputError(
+            f"{path} is there already and is no export of Scrubjay. Name another file, or remove it."
+        )

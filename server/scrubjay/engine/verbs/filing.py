@@ -40,7 +40,9 @@ class Filed(NamedTuple):
 class Filing:
     """Takes one document after another: what a text goes on from must not change meanwhile. `searchable` says that vectors can be made."""
 
-    def __init__(self, store: Store, writer: Writer, clock: Callable[[], datetime], searchable: Callable[[], bool]) -> None:
+    def __init__(
+        self, store: Store, writer: Writer, clock: Callable[[], datetime], searchable: Callable[[], bool]
+    ) -> None:
         self._store, self._writer, self._clock, self._searchable = store, writer, clock, searchable
         self._order = asyncio.Lock()
 
@@ -57,7 +59,9 @@ class Filing:
             await self._writer.drain()
             return await self._file(text, made, LookedUp(self._store))
 
-    async def add_all(self, texts: Sequence[tuple[DocumentText, str]], *, source: str) -> list[Filed | InputError]:
+    async def add_all(
+        self, texts: Sequence[tuple[DocumentText, str]], *, source: str
+    ) -> list[Filed | InputError]:
         """Add documents to their scopes, in this order, with few look-ups for all of them; what became of each, or why it was refused."""
         made = [await self._stamped(text, scope, source) for text, scope in texts]
         filed: list[Filed | InputError] = []
@@ -75,11 +79,20 @@ class Filing:
 
     async def change(self, document: Document, values: Mapping[str, Any], *, source: str) -> Filed:
         """Give a document other values for some fields of a `DocumentText`; another `content` replaces its text."""
-        said = {"content": document.content, "error": document.error} if document.status == "done" else {"error": document.error}
+        said = (
+            {"content": document.content, "error": document.error}
+            if document.status == "done"
+            else {"error": document.error}
+        )
         given = {name: value for name, value in {**said, **values}.items() if value is not None}
         custom_id = str(values.get("custom_id") or "")
-        if any(row.id != document.id and row.forgotten_at is None for row in await self.named(custom_id, [document.scope])):
-            raise InputError(f"custom_id = {custom_id[:80]!r} is another document's. Give this one another, or change that one.")
+        if any(
+            row.id != document.id and row.forgotten_at is None
+            for row in await self.named(custom_id, [document.scope])
+        ):
+            raise InputError(
+                f"custom_id = {custom_id[:80]!r} is another document's. Give this one another, or change that one."
+            )
         if "content" in given:
             given.pop("error", None)
         text = DocumentText.model_validate({**given, "document_id": document.id})
@@ -99,11 +112,15 @@ class Filing:
     async def statuses(self, rows: Sequence[Document]) -> dict[str, Status]:
         """How far each of these documents is, by id: queued until it is in the tables, embedding until meaning finds it."""
         staged = {row.id for row in self._store.staged(Document)}
-        waiting = await self._store.vectorless([row.id for row in rows]) if rows and self._searchable() else set()
+        waiting = (
+            await self._store.vectorless([row.id for row in rows]) if rows and self._searchable() else set()
+        )
         return {row.id: _status(row, row.id in staged, row.id in waiting) for row in rows}
 
     async def _stamped(self, text: DocumentText, scope: str, source: str) -> Envelope:
-        stamp = partial(envelope, "document", text, id=uuid4().hex, scope=scope, source=source, at=self._clock())
+        stamp = partial(
+            envelope, "document", text, id=uuid4().hex, scope=scope, source=source, at=self._clock()
+        )
         return await asyncio.to_thread(stamp) if len(text.content or "") > LARGE else stamp()
 
     async def _file(self, text: DocumentText, made: Envelope, found: LookedUp) -> Filed:
@@ -114,16 +131,26 @@ class Filing:
         args = {**_kept(known), **made.args, "document_id": id}
         if text.document_id is None and here is not None and "content" in args:
             args["content"] = await asyncio.to_thread(continued, here.content, args["content"])
-        same = here if here is not None and here.status == "done" and here.content == args.get("content") else None
+        same = (
+            here
+            if here is not None and here.status == "done" and here.content == args.get("content")
+            else None
+        )
         if same is not None:
             args = {"title": same.title, "type": same.type, **args}
-        made = made.model_copy(update={"args": {name: value for name, value in args.items() if value is not None}})
+        made = made.model_copy(
+            update={"args": {name: value for name, value in args.items() if value is not None}}
+        )
         planned = partial(plan_add, seen=Seen(known, id, found.facts_of(made.scope)))
         answer = cast(DocumentAdded, await self._writer.write(made, planned))
         failed: Status = "failed" if answer.status == "failed" else "queued"
-        return Filed(id, failed if same is None else (await self.statuses([same]))[id], same is None, answer.redacted)
+        return Filed(
+            id, failed if same is None else (await self.statuses([same]))[id], same is None, answer.redacted
+        )
 
-    async def _meant(self, text: DocumentText, made: Envelope, found: LookedUp) -> tuple[Document | None, str]:
+    async def _meant(
+        self, text: DocumentText, made: Envelope, found: LookedUp
+    ) -> tuple[Document | None, str]:
         """The document that a text is for, None for a new one, and its id."""
         id = id_of(made)
         known = await found.document(id)
@@ -161,7 +188,9 @@ class LookedUp:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._documents: dict[str, Document | None] = {}
-        self._facts: dict[str, dict[str, Memory | None]] = {}  # by scope and hash of words; None where nobody says that
+        self._facts: dict[
+            str, dict[str, Memory | None]
+        ] = {}  # by scope and hash of words; None where nobody says that
 
     async def document(self, id: str) -> Document | None:
         """The document that has this id."""
@@ -182,7 +211,12 @@ class LookedUp:
             if len(content := str(each.args.get("content") or "").strip()) <= SHORT:
                 self._facts.setdefault(each.scope, {})[content_hash(content)] = None
         for scope, facts in self._facts.items():
-            where = sql.both(sql.one_of("content_hash", sorted(facts)), sql.equal("scope", scope), "forgotten_at IS NULL", "is_latest")
+            where = sql.both(
+                sql.one_of("content_hash", sorted(facts)),
+                sql.equal("scope", scope),
+                "forgotten_at IS NULL",
+                "is_latest",
+            )
             if known := await self._store.select(Memory, where, columns=["id"]):
                 facts_there = await self._store.get(Memory, [row.id for row in known])
                 facts.update((row.content_hash, row) for row in facts_there.values())
@@ -210,7 +244,9 @@ def id_of(made: Envelope) -> str:
     return derived_id("doc", made.scope, "content", content_hash(made.args.get("content") or ""))
 
 
-REVISED = 0.5  # of the old text's characters, found again line by line: then the new text is a later state of it
+REVISED = (
+    0.5  # of the old text's characters, found again line by line: then the new text is a later state of it
+)
 
 
 def continued(old: str, new: str) -> str:

@@ -25,7 +25,9 @@ from scrubjay.search.recall import facts_about
 from scrubjay.search.retrieval.retrieve import Embed
 from scrubjay.store.store import Store
 
-LEAST_RELEVANCE = 0.5  # of what a query means to forget; below it a hit is more likely to be about something else
+LEAST_RELEVANCE = (
+    0.5  # of what a query means to forget; below it a hit is more likely to be about something else
+)
 MOST = 100  # records that one query forgets
 DRY_RUNS = 32  # that are remembered, the last ones
 
@@ -35,8 +37,23 @@ Search = Callable[[SearchMemories, str], Awaitable[MemoryHits]]
 class Forgetting:
     """Forgets and restores. What a dry run listed is what the same query forgets afterwards, whatever was added in between."""
 
-    def __init__(self, home: Home, store: Store, writer: Writer, clock: Callable[[], datetime], search: Search, embed: Embed) -> None:
-        self._home, self._store, self._writer, self._clock, self._search, self._embed = home, store, writer, clock, search, embed
+    def __init__(
+        self,
+        home: Home,
+        store: Store,
+        writer: Writer,
+        clock: Callable[[], datetime],
+        search: Search,
+        embed: Embed,
+    ) -> None:
+        self._home, self._store, self._writer, self._clock, self._search, self._embed = (
+            home,
+            store,
+            writer,
+            clock,
+            search,
+            embed,
+        )
         self._listed: dict[tuple[str, str], list[str]] = {}  # (scope, query) -> ids
 
     async def forget(self, request: Forget, scope: str, source: str) -> Forgotten:
@@ -52,7 +69,11 @@ class Forgetting:
             listed = {**self._listed, (where, request.query): [hit.id for hit in hits]}
             self._listed = dict(list(listed.items())[-DRY_RUNS:])
             return Forgotten(ids=[], forgotten=0, candidates=hits)
-        records = await self._shown_before(request, where) if request.query is not None else await meant(self._store, request, where)
+        records = (
+            await self._shown_before(request, where)
+            if request.query is not None
+            else await meant(self._store, request, where)
+        )
         if request.purge:
             records = await with_history(self._store, records)
         if request.dry_run:
@@ -75,7 +96,9 @@ class Forgetting:
 
     async def restore(self, id: str, source: str) -> Restored:
         """Bring back a forgotten record."""
-        made = envelope("restore", Restore(id=id), id=uuid4().hex, scope=USER_SCOPE, source=source, at=self._clock())
+        made = envelope(
+            "restore", Restore(id=id), id=uuid4().hex, scope=USER_SCOPE, source=source, at=self._clock()
+        )
         return cast(Restored, await self._writer.write(made))
 
     async def _shown_before(self, request: Forget, where: str) -> list[AnyRecord]:
@@ -92,8 +115,12 @@ class Forgetting:
         if request.purge:
             texts = [text for record in records for text in texts_of(record)]
             await asyncio.to_thread(spool.erase, self._home, texts)
-        log = ForgetRecords.model_validate({"ids": [record.id for record in records], "reason": request.reason, "purge": request.purge})
-        made = envelope("forget", log, id=uuid4().hex, scope=records[0].scope, source=source, at=self._clock())
+        log = ForgetRecords.model_validate(
+            {"ids": [record.id for record in records], "reason": request.reason, "purge": request.purge}
+        )
+        made = envelope(
+            "forget", log, id=uuid4().hex, scope=records[0].scope, source=source, at=self._clock()
+        )
         answer = cast(Forgotten, await self._writer.write(made))
         if request.purge:
             await self._writer.settle()  # the bytes go with it

@@ -27,7 +27,9 @@ class Ingesting:
     def working(self) -> bool:
         return self._turn.locked()
 
-    async def run(self, paths: Sequence[str], *, scope: str, source: str, report: Report, again: bool = False) -> Ingested:
+    async def run(
+        self, paths: Sequence[str], *, scope: str, source: str, report: Report, again: bool = False
+    ) -> Ingested:
         """See `Ingest.run`; cancelled, it leaves what was written until then."""
         async with self._turn:
             self._running = Ingest(self._store, self._write, self._clock, scope, source)
@@ -39,13 +41,22 @@ class Ingesting:
     async def documents(self, scope: str | None, last: int) -> list[ListedDocument]:
         """The documents of a scope (None: everywhere): those in hand, then the stored ones, the latest first."""
         where = sql.both("forgotten_at IS NULL", None if scope is None else sql.equal("scope", scope))
-        rows = sorted(await self._store.select(Document, where, columns=_COLUMNS), key=lambda row: row.updated_at, reverse=True)[:last]
+        rows = sorted(
+            await self._store.select(Document, where, columns=_COLUMNS),
+            key=lambda row: row.updated_at,
+            reverse=True,
+        )[:last]
         states, own = (dict(self._running.states), self._running.scope) if self._running else ({}, None)
         waiting = await self._store.vectorless([row.id for row in rows]) if rows else set()
         in_hand = [
-            ListedDocument(path=path, scope=own, status=state) for path, state in states.items() if own is not None and scope in (None, own)
+            ListedDocument(path=path, scope=own, status=state)
+            for path, state in states.items()
+            if own is not None and scope in (None, own)
         ]
-        return [*sorted(in_hand, key=lambda each: each.status == "queued")[:last], *(_listed(row, row.id in waiting) for row in rows)]
+        return [
+            *sorted(in_hand, key=lambda each: each.status == "queued")[:last],
+            *(_listed(row, row.id in waiting) for row in rows),
+        ]
 
 
 def _listed(row: Document, waits: bool) -> ListedDocument:

@@ -19,7 +19,9 @@ _NAMES = ("turns", "memories", "documents")
 
 async def counts(core: Core) -> dict[str, dict[str, int]]:
     """{scope: {turns, memories, documents}} of what a search may find, as of everything acknowledged; scopes without any are left out."""
-    numbers = {scope: {name: getattr(one, name) for name in _NAMES} for scope, one in (await held(core)).items()}
+    numbers = {
+        scope: {name: getattr(one, name) for name in _NAMES} for scope, one in (await held(core)).items()
+    }
     return {scope: each for scope, each in numbers.items() if any(each.values())}
 
 
@@ -53,7 +55,11 @@ async def delete(core: Core, scope: str, source: str) -> Holding | None:
     had = (await held(core, scope)).get(scope)
     where = sql.equal("scope", scope)
     turns = await core.store.select(Turn, sql.both(where, "purged_at IS NULL"))
-    records: list[AnyRecord] = [*turns, *await core.store.select(Memory, where), *await core.store.select(Document, where)]
+    records: list[AnyRecord] = [
+        *turns,
+        *await core.store.select(Memory, where),
+        *await core.store.select(Document, where),
+    ]
     if records:
         await core.forgetting.purge(records, source)
     await core.scope_settings.remove(scope)

@@ -23,7 +23,9 @@ _NEWEST = sql.equal("is_latest", True)  # of a fact; what it replaced is its his
 async def status(core: Core) -> dict[str, Any]:
     """The state of a home in numbers, as of everything acknowledged; see the keys. Sizes are bytes."""
     store = core.store
-    with contextlib.suppress(ScrubjayError, OSError, RuntimeError):  # status answers also when the disk does not: the backlog tells
+    with contextlib.suppress(
+        ScrubjayError, OSError, RuntimeError
+    ):  # status answers also when the disk does not: the backlog tells
         await core.writer.drain()
         await core.writer.settle()
     visible = "forgotten_at IS NULL"
@@ -46,7 +48,11 @@ async def status(core: Core) -> dict[str, Any]:
         },
         "shared": _shared(store),
         "disk": {"bytes": disk, "limit": int(core.settings.disk_limit_gb * 1e9)},
-        "upkeep": {"compactions": core.upkeep.compactions, "failures": core.upkeep.failures, "fragments": await _fragments(core)},
+        "upkeep": {
+            "compactions": core.upkeep.compactions,
+            "failures": core.upkeep.failures,
+            "fragments": await _fragments(core),
+        },
         "unindexed": await _unindexed(core),
         "repairs": list(store.repairs),
         "peak_rss": _peak_rss(),
@@ -57,7 +63,9 @@ async def status(core: Core) -> dict[str, Any]:
 
 async def _fragments(core: Core) -> int:
     tables = core.store.tables
-    stats = [await table.stats() for table in (tables.turns, tables.memories, tables.documents, tables.passages)]
+    stats = [
+        await table.stats() for table in (tables.turns, tables.memories, tables.documents, tables.passages)
+    ]
     return max(each["fragment_stats"]["num_fragments"] for each in stats)
 
 
@@ -94,7 +102,11 @@ def _last_errors(folder: str) -> list[str]:
         try:
             with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
                 file.seek(max(0, os.path.getsize(file.name) - 64_000))
-                found += [f"{name}: {line.strip()}"[:300] for line in file if " ERROR " in line or name == "hooks.log"]
+                found += [
+                    f"{name}: {line.strip()}"[:300]
+                    for line in file
+                    if " ERROR " in line or name == "hooks.log"
+                ]
         except FileNotFoundError:
             continue
     return found[-ERRORS_SHOWN:]

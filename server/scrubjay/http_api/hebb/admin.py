@@ -60,7 +60,9 @@ async def consolidate(stay: Staying) -> Consolidated:
     stay.writes()
     core = stay.visit.core
     done = await core.consolidation.work_off()
-    return Consolidated(processed=done, succeeded=done, failed=0, errors=[], waiting=core.consolidation.waiting)
+    return Consolidated(
+        processed=done, succeeded=done, failed=0, errors=[], waiting=core.consolidation.waiting
+    )
 
 
 @router.post("/forget", response_model=Swept, summary="Sweep what has faded, which is nothing")
@@ -74,7 +76,10 @@ async def stats(stay: Staying) -> Stats:
     held = (await shelves(stay)).values()
     graph = await graph_of(stay)
     return Stats(
-        partitions=[PartitionCount(id=each.id, name=each.name, memory_count=each.memory_count, enabled=each.enabled) for each in held],
+        partitions=[
+            PartitionCount(id=each.id, name=each.name, memory_count=each.memory_count, enabled=each.enabled)
+            for each in held
+        ],
         total_memories=sum(each.memory_count for each in held),
         graph=GraphSize(tag_count=len(graph.counts), edge_count=len(graph.edges)),
         scheduler=jobs(stay.visit.core),
@@ -84,7 +89,9 @@ async def stats(stay: Staying) -> Stats:
 @router.get("/config", response_model=dict[str, Any], summary="The settings that these clients know")
 async def config(stay: Staying) -> dict[str, Any]:
     model = embedding(stay.visit.core)
-    weights = {name: field.default for name, field in MemoryQuery.model_fields.items() if name.startswith("weight_")}
+    weights = {
+        name: field.default for name, field in MemoryQuery.model_fields.items() if name.startswith("weight_")
+    }
     return {
         "embedding_enabled": model["enabled"],
         "embedding_provider": model["provider"],
@@ -138,7 +145,9 @@ async def health(request: Request) -> Health:
 
 
 @health_router.get("/status", response_model=Status, include_in_schema=False)
-@health_router.get("/api/v1/status", response_model=Status, summary="Which model embeds, and what works in the background")
+@health_router.get(
+    "/api/v1/status", response_model=Status, summary="Which model embeds, and what works in the background"
+)
 async def status(visit: Visiting) -> Status:
     core = visit.core
     return Status(version=VERSION, scheduler=jobs(core), embedding=Embedding(**embedding(core)))
@@ -146,7 +155,9 @@ async def status(visit: Visiting) -> Status:
 
 def jobs(core: Core) -> Jobs:
     """Consolidation runs whenever nothing was written for a while, so it has no next time."""
-    return Jobs(running=True, jobs={"consolidation": {"next_run_time": None}}, waiting=core.consolidation.waiting)
+    return Jobs(
+        running=True, jobs={"consolidation": {"next_run_time": None}}, waiting=core.consolidation.waiting
+    )
 
 
 def embedding(core: Core) -> dict[str, Any]:

@@ -31,12 +31,18 @@ class Answer(BaseModel):
 
 def _tags(value: object) -> object:
     """Tags as Hebb's clients write them: blanks become dashes, for a project's folder may have some."""
-    return [re.sub(r"\s+", "-", tag.strip()) if isinstance(tag, str) else tag for tag in value] if isinstance(value, list) else value
+    return (
+        [re.sub(r"\s+", "-", tag.strip()) if isinstance(tag, str) else tag for tag in value]
+        if isinstance(value, list)
+        else value
+    )
 
 
 def _known(value: object) -> object:
     """Metadata without the fields that say nothing; its clients send `session_id: null`."""
-    return {key: each for key, each in value.items() if each is not None} if isinstance(value, dict) else value
+    return (
+        {key: each for key, each in value.items() if each is not None} if isinstance(value, dict) else value
+    )
 
 
 def _placed(metadata: dict[str, Any]) -> dict[str, Any]:
@@ -56,9 +62,14 @@ def _not_ours(source: str) -> str:
 
 SomeTags = Annotated[Tags, BeforeValidator(_tags)]
 SomeMetadata = Annotated[Metadata, BeforeValidator(_known), AfterValidator(_placed)]
-Content = Annotated[Text, Field(max_length=MAX_MEMORY, description="What to keep, in at most 10,000 characters.")]
+Content = Annotated[
+    Text, Field(max_length=MAX_MEMORY, description="What to keep, in at most 10,000 characters.")
+]
 Source = Annotated[Text, Field(max_length=60), AfterValidator(_not_ours)]
-AnyTag = Annotated[Tag, BeforeValidator(lambda value: re.sub(r"\s+", "-", value.strip()) if isinstance(value, str) else value)]
+AnyTag = Annotated[
+    Tag,
+    BeforeValidator(lambda value: re.sub(r"\s+", "-", value.strip()) if isinstance(value, str) else value),
+]
 
 
 class MemoryCreate(Body):
@@ -102,7 +113,9 @@ class RelatedMemory(Memory):
     """A memory beside the results, and why it is there."""
 
     reason: Literal["window", "relation", "tag", "entity"]
-    via: str | None = Field(default=None, description="What it shares with a result, or the id of the result it is linked to.")
+    via: str | None = Field(
+        default=None, description="What it shares with a result, or the id of the result it is linked to."
+    )
 
 
 class Page(Answer, Generic[T]):
@@ -117,21 +130,34 @@ class MemoryQuery(Body):
 
     query: Query
     top_k: Annotated[int, Field(strict=True, ge=1, le=100)] = 10
-    partition_ids: Annotated[list[PartitionId] | None, Field(max_length=1_000, description="Only these; none or left out, all.")] = None
+    partition_ids: Annotated[
+        list[PartitionId] | None, Field(max_length=1_000, description="Only these; none or left out, all.")
+    ] = None
     tags: Annotated[SomeTags | None, Field(description="Only memories that carry all of these.")] = None
     weight_relevance: Weight = 1.0
     weight_importance: Weight = 1.0
     weight_recency: Weight = 1.0
-    prev_turns: Annotated[Neighbours, Field(description="Turns before each result to bring along, of its session and partition.")] = 0
+    prev_turns: Annotated[
+        Neighbours,
+        Field(description="Turns before each result to bring along, of its session and partition."),
+    ] = 0
     next_turns: Annotated[Neighbours, Field(description="Turns after each result to bring along.")] = 0
-    min_score: Annotated[Share | None, Field(description="Least score of a result; 0 or left out, any.")] = None
-    strict_recall: Annotated[Flag, Field(description="Where no min_score is given: only what is likely about the query.")] = False
-    filter_score: Annotated[Share | None, Field(description="Another name of min_score, which wins over it.")] = None
+    min_score: Annotated[Share | None, Field(description="Least score of a result; 0 or left out, any.")] = (
+        None
+    )
+    strict_recall: Annotated[
+        Flag, Field(description="Where no min_score is given: only what is likely about the query.")
+    ] = False
+    filter_score: Annotated[
+        Share | None, Field(description="Another name of min_score, which wins over it.")
+    ] = None
 
     @model_validator(mode="after")
     def _weighed(self) -> Self:
         if self.weight_relevance + self.weight_importance + self.weight_recency == 0:
-            raise ValueError("weight_relevance, weight_importance and weight_recency are all 0; make at least one of them positive")
+            raise ValueError(
+                "weight_relevance, weight_importance and weight_recency are all 0; make at least one of them positive"
+            )
         return self
 
 
@@ -157,7 +183,9 @@ class IngestRequest(Body):
     """A conversation as it was exported. Its turns are recorded as turns, in `mem_episodic`; sent again, nothing is recorded twice."""
 
     content: Annotated[Text, Field(max_length=500_000)]
-    format_hint: Annotated[str | None, Field(max_length=100, description="claude_code, chatgpt or plain; else it is recognised.")] = None
+    format_hint: Annotated[
+        str | None, Field(max_length=100, description="claude_code, chatgpt or plain; else it is recognised.")
+    ] = None
     partition_id: PartitionId = "mem_hippocampus"
     importance_score: Importance = 5.0
     source: Source | None = "ingest"
@@ -172,9 +200,16 @@ class IngestResponse(Answer):
 
 async def as_memories(core: Core, found: Sequence[records.Memory | records.Turn]) -> list[Memory]:
     """Each record as a memory; one with older versions was created when the first of them was."""
-    roots = {record.root_id for record in found if isinstance(record, records.Memory) and record.root_id != record.id}
+    roots = {
+        record.root_id
+        for record in found
+        if isinstance(record, records.Memory) and record.root_id != record.id
+    }
     first = await core.store.get(records.Memory, roots, columns=["id", "created_at"]) if roots else {}
-    return [_fact(record, first.get(record.root_id)) if isinstance(record, records.Memory) else _turn(record) for record in found]
+    return [
+        _fact(record, first.get(record.root_id)) if isinstance(record, records.Memory) else _turn(record)
+        for record in found
+    ]
 
 
 async def as_memory(core: Core, record: records.Memory | records.Turn) -> Memory:
@@ -196,7 +231,11 @@ def _fact(record: records.Memory, first: records.Memory | None) -> Memory:
 def _turn(record: records.Turn) -> Memory:
     place = {"session_id": record.session_id, "turn": record.turn}
     return Memory(
-        id=record.id, content=whole(record), metadata={**record.metadata, **place}, created_at=record.started_at, **_common(record)
+        id=record.id,
+        content=whole(record),
+        metadata={**record.metadata, **place},
+        created_at=record.started_at,
+        **_common(record),
     )
 
 

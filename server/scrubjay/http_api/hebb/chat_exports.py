@@ -73,7 +73,11 @@ def detect(text: str) -> Format:
 def _claude_code(text: str) -> Export:
     lines = [line for line in text.splitlines() if line.strip()]
     entries = [entry for line in lines if isinstance(entry := _json(line), dict)]
-    warnings = [f"{len(lines) - len(entries)} lines are no JSON objects and were passed over."] if len(entries) < len(lines) else []
+    warnings = (
+        [f"{len(lines) - len(entries)} lines are no JSON objects and were passed over."]
+        if len(entries) < len(lines)
+        else []
+    )
     known = [
         Exchange(
             session_id=_id(turn["session_id"]),
@@ -106,14 +110,20 @@ def _by_role(entries: list[dict[str, Any]]) -> list[Exchange]:
 
 def _chatgpt(text: str) -> Export:
     whole = _json(text)
-    conversations = [each for each in (whole if isinstance(whole, list) else [whole]) if isinstance(each, dict)]
+    conversations = [
+        each for each in (whole if isinstance(whole, list) else [whole]) if isinstance(each, dict)
+    ]
     found: list[Exchange] = []
     for conversation in conversations:
         mapping = conversation.get("mapping")
         session = _id(conversation.get("id") or conversation.get("conversation_id"))
         if isinstance(mapping, dict):
             nodes = {id: node for id, node in mapping.items() if isinstance(node, dict)}
-            messages = [made for node in _branch(nodes, conversation.get("current_node")) if (made := _message(node.get("message")))]
+            messages = [
+                made
+                for node in _branch(nodes, conversation.get("current_node"))
+                if (made := _message(node.get("message")))
+            ]
             found += _paired(session, messages)
     warnings = [] if conversations else ["The text is no JSON of conversations, so nothing was read of it."]
     return Export("chatgpt", _numbered(found), warnings)
@@ -140,7 +150,11 @@ def _message(message: object) -> _Message | None:
     author, content, at = message.get("author"), message.get("content"), message.get("create_time")
     role = author.get("role") if isinstance(author, dict) else None
     parts = content.get("parts") if isinstance(content, dict) else None
-    said = "\n\n".join(part for part in parts if isinstance(part, str) and part.strip()) if isinstance(parts, list) else ""
+    said = (
+        "\n\n".join(part for part in parts if isinstance(part, str) and part.strip())
+        if isinstance(parts, list)
+        else ""
+    )
     if not said or not isinstance(role, str):
         return None
     return _Message(_SIDE.get(role), said, _id(message.get("id")), _epoch(at))
@@ -167,7 +181,9 @@ def _plain(text: str) -> Export:
         messages.append(_Message("user", text))
     found = _numbered(_paired(None, [each._replace(text=each.text.strip()) for each in messages]))
     alone = len(messages) == 1 and found
-    return Export("plain", found, ["Nothing says who said what, so all of it was taken as one prompt."] if alone else [])
+    return Export(
+        "plain", found, ["Nothing says who said what, so all of it was taken as one prompt."] if alone else []
+    )
 
 
 def _continue(messages: list[_Message], side: str, line: str) -> None:
@@ -224,7 +240,11 @@ def _text(content: object) -> str:
 
 
 def _id(value: object) -> str | None:
-    return value if isinstance(value, str) and value.strip() and len(value) <= _LONGEST_ID and "\x00" not in value else None
+    return (
+        value
+        if isinstance(value, str) and value.strip() and len(value) <= _LONGEST_ID and "\x00" not in value
+        else None
+    )
 
 
 def _instant(value: object) -> datetime | None:
@@ -237,6 +257,10 @@ def _instant(value: object) -> datetime | None:
 
 def _epoch(value: object) -> datetime | None:
     try:
-        return parse_instant(datetime.fromtimestamp(value, UTC)) if isinstance(value, int | float) and value > 0 else None
+        return (
+            parse_instant(datetime.fromtimestamp(value, UTC))
+            if isinstance(value, int | float) and value > 0
+            else None
+        )
     except (ValueError, OverflowError, OSError):
         return None

@@ -39,7 +39,11 @@ class Stay:
         record = await self.visit.find(id)
         if isinstance(record, Memory) and not record.is_latest:
             record = await latest(self.visit.core.store, record)
-        gone = record is None or record.forgotten_at is not None or (record.expires_at is not None and record.expires_at <= self.visit.now)
+        gone = (
+            record is None
+            or record.forgotten_at is not None
+            or (record.expires_at is not None and record.expires_at <= self.visit.now)
+        )
         if gone or not isinstance(record, Memory | Turn) or record.scope not in await self.reads():
             raise NotFound(f"No memory has the id {id[:80]!r}. Take the id of a search result or of a list.")
         return record

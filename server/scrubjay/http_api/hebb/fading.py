@@ -118,7 +118,12 @@ async def runs(stay: Staying) -> Runs:
     return Runs(runs=[])
 
 
-@router.post("/forgetting/{partition_id}/preview", response_model=Preview, responses=MISSING, summary="What would have faded")
+@router.post(
+    "/forgetting/{partition_id}/preview",
+    response_model=Preview,
+    responses=MISSING,
+    summary="What would have faded",
+)
 async def preview(stay: Staying, partition_id: PartitionIdPath, params: Params) -> Preview:
     """Retention is e ^ -(days since the last access / life); a memory has faded when it is below the threshold."""
     await require(stay, partition_id)
@@ -127,7 +132,11 @@ async def preview(stay: Staying, partition_id: PartitionIdPath, params: Params) 
     decay = Decay()._replace(**params.model_dump(exclude={"enabled"}, exclude_none=True))
     await core.store.flush()
     wheres = {kind: current(kind, scopes, now, sql.equal("partition_id", partition_id)) for kind in KINDS}
-    rows = [row for kind, where in wheres.items() for row in await core.store.select(kind, where, columns=_WEIGHED)]
+    rows = [
+        row
+        for kind, where in wheres.items()
+        for row in await core.store.select(kind, where, columns=_WEIGHED)
+    ]
     faded = sum(_days_left(decay, row, now) < 0 for row in rows) if params.enabled else 0
     newest = (await merged(core.store, wheres, start=0, size=SAMPLE)).rows
     left = [_days_left(decay, row, now) for row in newest]

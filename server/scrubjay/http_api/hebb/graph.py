@@ -53,7 +53,9 @@ class GraphQuery(Answer):
 
 
 @router.get("/tags", response_model=list[TagNode], summary="List tags, the most used first")
-async def tags(stay: Staying, q: Annotated[str | None, Query(max_length=100, description="A part of the tag.")] = None) -> list[TagNode]:
+async def tags(
+    stay: Staying, q: Annotated[str | None, Query(max_length=100, description="A part of the tag.")] = None
+) -> list[TagNode]:
     graph = await graph_of(stay)
     return _nodes(graph, [tag for tag in graph.counts if q is None or q.lower() in tag.lower()])
 
@@ -62,7 +64,9 @@ async def tags(stay: Staying, q: Annotated[str | None, Query(max_length=100, des
 async def tag(stay: Staying, tag: TagPath) -> TagNode:
     graph = await graph_of(stay)
     if tag not in graph.counts:
-        raise NotFound(f"No memory carries the tag {tag!r}. GET /api/v1/graph/tags lists those that are carried.")
+        raise NotFound(
+            f"No memory carries the tag {tag!r}. GET /api/v1/graph/tags lists those that are carried."
+        )
     return _nodes(graph, [tag])[0]
 
 
@@ -106,15 +110,22 @@ async def graph_of(stay: Stay) -> TagGraph:
     await core.writer.drain()
     await core.store.flush()
     found = await tagged(core.store, await stay.reads(), stay.visit.now, MOST_RECORDS)
-    return await asyncio.to_thread(tag_graph, found)  # of 50,000 records it takes a second, and others are served meanwhile
+    return await asyncio.to_thread(
+        tag_graph, found
+    )  # of 50,000 records it takes a second, and others are served meanwhile
 
 
 def _nodes(graph: TagGraph, tags: Iterable[str]) -> list[TagNode]:
-    return [TagNode(id=tag, label=tag, memory_ids=list(graph.carriers[tag]), weight=graph.counts[tag]) for tag in tags]
+    return [
+        TagNode(id=tag, label=tag, memory_ids=list(graph.carriers[tag]), weight=graph.counts[tag])
+        for tag in tags
+    ]
 
 
 def _edges(graph: TagGraph, tags: Iterable[str]) -> list[TagEdge]:
-    return [TagEdge(source=left, target=right, weight=count) for (left, right), count in graph.among(tags).items()]
+    return [
+        TagEdge(source=left, target=right, weight=count) for (left, right), count in graph.among(tags).items()
+    ]
 
 
 MOST_RECORDS = 50_000  # that are looked at
@@ -134,7 +145,11 @@ class TagGraph:
 
     def beside(self, tag: str) -> list[str]:
         """The neighbours of a tag, the one it shares most records with first."""
-        found = [(count, right if left == tag else left) for (left, right), count in self.edges.items() if tag in (left, right)]
+        found = [
+            (count, right if left == tag else left)
+            for (left, right), count in self.edges.items()
+            if tag in (left, right)
+        ]
         return [other for _, other in sorted(found, key=lambda each: (-each[0], each[1]))]
 
     def around(self, tag: str, depth: int) -> list[str]:
@@ -187,5 +202,8 @@ def tag_graph(tagged: Iterable[tuple[str, Sequence[str]]]) -> TagGraph:
             if len(named := carriers.setdefault(tag, [])) < MOST_IDS:
                 named.append(id)
     kept = dict(sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:MOST_TAGS])
-    heaviest = sorted(((pair, count) for pair, count in pairs.items() if kept.keys() >= set(pair)), key=lambda each: (-each[1], each[0]))
+    heaviest = sorted(
+        ((pair, count) for pair, count in pairs.items() if kept.keys() >= set(pair)),
+        key=lambda each: (-each[1], each[0]),
+    )
     return TagGraph(kept, {tag: carriers[tag] for tag in kept}, dict(heaviest[:MOST_EDGES]))

@@ -23,7 +23,13 @@ MOST_WARNINGS = 20
 MISSING: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such partition."}}
 
 
-@router.post("/ingest", status_code=201, response_model=IngestResponse, responses=MISSING, summary="Record an exported conversation")
+@router.post(
+    "/ingest",
+    status_code=201,
+    response_model=IngestResponse,
+    responses=MISSING,
+    summary="Record an exported conversation",
+)
 async def ingest(stay: Staying, item: IngestRequest) -> IngestResponse:
     """`memories_created` counts the turns that were not known before. Importance and partition are a turn's own: 5 and mem_episodic."""
     scope = stay.writes()
@@ -32,19 +38,28 @@ async def ingest(stay: Staying, item: IngestRequest) -> IngestResponse:
     export = await asyncio.to_thread(read, item.content, hint)
     warnings = list(export.warnings)
     if item.format_hint and hint is None:
-        warnings.append(f"format_hint {item.format_hint!r} is none of {', '.join(FORMATS)}; the text was taken for {export.format}.")
+        warnings.append(
+            f"format_hint {item.format_hint!r} is none of {', '.join(FORMATS)}; the text was taken for {export.format}."
+        )
     if item.partition_id not in (PARTITION, IngestRequest.model_fields["partition_id"].default):
         warnings.append(f"The turns of a conversation are kept in {PARTITION}, not in {item.partition_id}.")
     unnamed = f"ingest-{hashlib.sha256(item.content.strip().encode()).hexdigest()[:16]}"  # the same text is the same session
     created = 0
     for turn in export.turns:
         try:
-            made: TurnRecorded = await stay.visit.write("turn", _request(turn, unnamed), scope=scope, source=item.source or "ingest")
+            made: TurnRecorded = await stay.visit.write(
+                "turn", _request(turn, unnamed), scope=scope, source=item.source or "ingest"
+            )
             created += made.stored
-        except InputError as error:  # one turn that contradicts what is recorded; the others are not less true for it
+        except (
+            InputError
+        ) as error:  # one turn that contradicts what is recorded; the others are not less true for it
             warnings.append(str(error))
     return IngestResponse(
-        format_detected=export.format, turns_parsed=len(export.turns), memories_created=created, warnings=warnings[:MOST_WARNINGS]
+        format_detected=export.format,
+        turns_parsed=len(export.turns),
+        memories_created=created,
+        warnings=warnings[:MOST_WARNINGS],
     )
 
 

@@ -22,7 +22,9 @@ from scrubjay.store import sql
 from scrubjay.store.counts import KINDS, current
 
 MOST_AT_ONCE = 1_000  # memories of one batch
-MISSING: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such memory, or no such partition."}}
+MISSING: dict[int | str, dict[str, Any]] = {
+    404: {"description": "There is no such memory, or no such partition."}
+}
 MemoryId = Annotated[str, Path(min_length=1, max_length=200)]
 
 router = APIRouter(prefix="/api/v1/memories")
@@ -35,8 +37,12 @@ async def create(stay: Staying, item: MemoryCreate) -> Memory:
     return await as_memory(stay.visit.core, await kept(stay.visit, item, scope))
 
 
-@router.post("/batch", status_code=201, response_model=list[Memory], responses=MISSING, summary="Keep many memories")
-async def create_batch(stay: Staying, items: Annotated[list[MemoryCreate], Body(max_length=MOST_AT_ONCE)]) -> list[Memory]:
+@router.post(
+    "/batch", status_code=201, response_model=list[Memory], responses=MISSING, summary="Keep many memories"
+)
+async def create_batch(
+    stay: Staying, items: Annotated[list[MemoryCreate], Body(max_length=MOST_AT_ONCE)]
+) -> list[Memory]:
     """A bare list; the answer has one memory for each, in the same order. An unknown partition refuses all of them."""
     scope = stay.writes()
     for partition_id in {item.partition_id for item in items}:
@@ -48,7 +54,10 @@ async def create_batch(stay: Staying, items: Annotated[list[MemoryCreate], Body(
 async def listed(
     stay: Staying,
     partition_id: Annotated[str | None, Query(max_length=100)] = None,
-    tags: Annotated[str | None, Query(max_length=10_000, description="Tags with commas between them; memories carry all of them.")] = None,
+    tags: Annotated[
+        str | None,
+        Query(max_length=10_000, description="Tags with commas between them; memories carry all of them."),
+    ] = None,
     offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Page[Memory]:
@@ -59,7 +68,12 @@ async def listed(
     conditions = [sql.equal("partition_id", partition_id)] if partition_id else []
     conditions += [sql.has_all("tags", wanted)] if wanted else []
     scopes = await stay.reads()
-    page = await merged(core.store, {kind: current(kind, scopes, stay.visit.now, *conditions) for kind in KINDS}, start=offset, size=limit)
+    page = await merged(
+        core.store,
+        {kind: current(kind, scopes, stay.visit.now, *conditions) for kind in KINDS},
+        start=offset,
+        size=limit,
+    )
     return Page(items=await as_memories(core, page.rows), total=page.total, offset=offset, limit=limit)
 
 
@@ -90,7 +104,12 @@ async def delete(stay: Staying, memory_id: MemoryId) -> None:
 
 async def kept(visit: Visit, item: MemoryCreate, scope: str) -> records.Memory:
     """The memory of these words in a scope; one that is known there becomes what the request says of it."""
-    asked = {"partition_id": item.partition_id, "tags": item.tags, "importance": item.importance_score, "metadata": item.metadata}
+    asked = {
+        "partition_id": item.partition_id,
+        "tags": item.tags,
+        "importance": item.importance_score,
+        "metadata": item.metadata,
+    }
     added = await _added(visit, {"content": item.content, **asked}, scope, item.source or SOURCE)
     record = await _fact(visit, added.id)
     if added.action != "known":
@@ -107,10 +126,19 @@ async def changed(visit: Visit, record: records.Memory | Turn, update: MemoryUpd
         InputError: it is a turn, or the summary of a session.
     """
     if isinstance(record, Turn):
-        raise InputError(f"{record.id} is a turn of a session, which keeps what was said. Add a memory, or delete this one.")
+        raise InputError(
+            f"{record.id} is a turn of a session, which keeps what was said. Add a memory, or delete this one."
+        )
     if record.source == SUMMARY:
-        raise InputError(f"{record.id} is the summary of a session, which follows from its turns. Add a memory instead.")
-    asked = {"content": update.content, "importance": update.importance_score, "tags": update.tags, "metadata": update.metadata}
+        raise InputError(
+            f"{record.id} is the summary of a session, which follows from its turns. Add a memory instead."
+        )
+    asked = {
+        "content": update.content,
+        "importance": update.importance_score,
+        "tags": update.tags,
+        "metadata": update.metadata,
+    }
     said = {name: value for name, value in asked.items() if value is not None}
     return await _version(visit, record, said) if said else record
 
@@ -123,7 +151,9 @@ async def _version(visit: Visit, record: records.Memory, said: dict[str, Any]) -
 
 async def _added(visit: Visit, arguments: dict[str, Any], scope: str, source: str) -> MemoryAdded:
     """One write without a look at what is similar, which these clients do not show and a batch would wait for."""
-    made = envelope("memory", AddMemory(**arguments), id=uuid4().hex, scope=scope, source=source, at=visit.core.clock())
+    made = envelope(
+        "memory", AddMemory(**arguments), id=uuid4().hex, scope=scope, source=source, at=visit.core.clock()
+    )
     added = await visit.core.writer.write(made)
     assert isinstance(added, MemoryAdded)
     return added

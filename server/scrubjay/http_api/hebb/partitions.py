@@ -71,7 +71,9 @@ async def read(stay: Staying, partition_id: Id) -> PartitionRead:
     return await _one(stay, partition_id)
 
 
-@router.patch("/{partition_id}", response_model=PartitionRead, responses=MISSING, summary="Change a partition")
+@router.patch(
+    "/{partition_id}", response_model=PartitionRead, responses=MISSING, summary="Change a partition"
+)
 async def update(stay: Staying, partition_id: Id, item: PartitionUpdate) -> PartitionRead:
     await _one(stay, partition_id)
     scopes = await _scopes(stay)
@@ -88,7 +90,9 @@ async def delete(stay: Staying, partition_id: Id) -> None:
     """One of the system's five, or one that holds memories, is refused."""
     held = await _one(stay, partition_id)
     if held.memory_count and not held.is_system:
-        raise InputError(f"{partition_id!r} holds {held.memory_count:,} memories. Delete them first, so that none is lost by it.")
+        raise InputError(
+            f"{partition_id!r} holds {held.memory_count:,} memories. Delete them first, so that none is lost by it."
+        )
     owner = _book(stay).owner(partition_id, await _scopes(stay))
     await _book(stay).remove(stay.visit.leave.writes_to(owner or stay.writes()), partition_id)
 
@@ -101,7 +105,10 @@ async def shelves(stay: Stay) -> dict[str, PartitionRead]:
     counts = await by_partition(core.store, await stay.reads(), stay.visit.now)
     known = _book(stay).of(await _scopes(stay))
     known |= {id: Partition(id, id) for id in sorted(counts.keys() - known.keys())}
-    return {id: PartitionRead(**asdict(each), is_system=each.is_system, memory_count=counts[id]) for id, each in known.items()}
+    return {
+        id: PartitionRead(**asdict(each), is_system=each.is_system, memory_count=counts[id])
+        for id, each in known.items()
+    }
 
 
 async def require(stay: Stay, id: str) -> None:

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from fastapi import APIRouter
 
 from scrubjay.engine.core import Core
-from scrubjay.http_api.hebb.bodies import Memory, MemoryQuery, RelatedMemory, SearchResponse, SearchResult, as_memories
+from scrubjay.http_api.hebb.bodies import (
+    Memory,
+    MemoryQuery,
+    RelatedMemory,
+    SearchResponse,
+    SearchResult,
+    as_memories,
+)
 from scrubjay.http_api.hebb.context import Staying
 from scrubjay.models import records
 from scrubjay.models.requests import SearchMemories
@@ -68,6 +75,8 @@ async def _memories(core: Core, hits: Sequence[Hit]) -> dict[str, Memory]:
     shown = {hit.id: hit.memory or "" for hit in hits}
     made = await as_memories(core, rows)
     return {
-        row.id: memory.model_copy(update={"content": shown[row.id]}) if isinstance(row, records.Turn) else memory
+        row.id: memory.model_copy(update={"content": shown[row.id]})
+        if isinstance(row, records.Turn)
+        else memory
         for row, memory in zip(rows, made, strict=True)
     }

@@ -16,7 +16,9 @@ from scrubjay.models.filters import Filter, parse_filter
 
 TAG_SCHEMA = {"type": "string", "pattern": f"^{SCOPE_NAME}$"}
 Tag = Annotated[
-    str, Field(description="The scope: 1 to 100 letters, digits or . _ : -, and neither `user` nor `*`."), WithJsonSchema(TAG_SCHEMA)
+    str,
+    Field(description="The scope: 1 to 100 letters, digits or . _ : -, and neither `user` nor `*`."),
+    WithJsonSchema(TAG_SCHEMA),
 ]
 Tags = Annotated[list[Tag], Field(max_length=100, description="Any of these scopes.")]
 Filters = Annotated[

@@ -34,7 +34,8 @@ class AsksForChats(Part):
     """The fields of a search that asks for turns. `type` has the last word where both are given."""
 
     include_chats: Annotated[
-        Flag | None, Field(description='True: also turns of conversations, and on every result `src`, "doc" or "chat".')
+        Flag | None,
+        Field(description='True: also turns of conversations, and on every result `src`, "doc" or "chat".'),
     ] = None
     type: Annotated[
         Annotated[list[Src], Field(min_length=1, max_length=10)] | None,
@@ -57,7 +58,12 @@ class Citation(Part):
     thread_id: str
     session_id: str
     turn: int
-    role: Annotated[str, Field(description="user, assistant, summary, or a speaker's name: who said what answers the question.")]
+    role: Annotated[
+        str,
+        Field(
+            description="user, assistant, summary, or a speaker's name: who said what answers the question."
+        ),
+    ]
     ts: datetime
 
 
@@ -74,9 +80,13 @@ def cited(match: Match, query: str) -> dict[str, Any]:
     }
 
 
-async def said(visit: Visit, query: str, scopes: tuple[str, ...], *, limit: int, threshold: float, filter: Filter | None) -> list[Match]:
+async def said(
+    visit: Visit, query: str, scopes: tuple[str, ...], *, limit: int, threshold: float, filter: Filter | None
+) -> list[Match]:
     """The turns alone that answer, most similar first: for a search that finds documents another way."""
-    return await matches(visit, Asked(query, limit=limit, threshold=threshold, filter=filter, docs=False, chats=True), scopes)
+    return await matches(
+        visit, Asked(query, limit=limit, threshold=threshold, filter=filter, docs=False, chats=True), scopes
+    )
 
 
 def chat_result(match: Match, query: str, threshold: float) -> dict[str, Any]:
@@ -87,7 +97,14 @@ def chat_result(match: Match, query: str, threshold: float) -> dict[str, Any]:
         "title": match.hit.session_id,
         "type": "chat",
         "score": match.similarity,
-        "chunks": [{"content": match.text, "score": match.similarity, "isRelevant": match.similarity >= threshold, "position": 0}],
+        "chunks": [
+            {
+                "content": match.text,
+                "score": match.similarity,
+                "isRelevant": match.similarity >= threshold,
+                "position": 0,
+            }
+        ],
         "metadata": record.metadata or None,
         "createdAt": iso(record.created_at),
         "updatedAt": iso(record.updated_at),

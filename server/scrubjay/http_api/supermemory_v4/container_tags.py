@@ -20,7 +20,9 @@ from scrubjay.models.fields import Text
 from scrubjay.store.counts import Holding
 
 TagInPath = Annotated[str, Path(description="The container tag.")]
-_UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "Nothing is kept under this tag, and nothing is said of it."}}
+_UNKNOWN: dict[int | str, dict[str, Any]] = {
+    404: {"description": "Nothing is kept under this tag, and nothing is said of it."}
+}
 
 router = APIRouter()
 
@@ -56,16 +58,22 @@ class TagSettings(Part):
 class TagChange(Part):
     """What is to be said of a tag; what is left out stays, null takes it away."""
 
-    name: Annotated[Annotated[Text, Field(max_length=LONGEST_NAME)] | None, Field(description="What people call it.")] = None
+    name: Annotated[
+        Annotated[Text, Field(max_length=LONGEST_NAME)] | None, Field(description="What people call it.")
+    ] = None
     entity_context: Annotated[
-        Annotated[str, Field(max_length=LONGEST_CONTEXT)] | None, Field(description="Background to everything under it.")
+        Annotated[str, Field(max_length=LONGEST_CONTEXT)] | None,
+        Field(description="Background to everything under it."),
     ] = None
 
 
 class Merge(Part):
     """Which tags to merge."""
 
-    container_tags: Annotated[TagList, Field(min_length=1, description="Tags whose content moves; the target itself may be among them.")]
+    container_tags: Annotated[
+        TagList,
+        Field(min_length=1, description="Tags whose content moves; the target itself may be among them."),
+    ]
     target_container_tag: Annotated[str, Field(description="The tag that gets everything.")]
 
 
@@ -91,10 +99,16 @@ async def list_tags(visit: Visiting) -> list[ListedTag]:
     """Every tag that the caller reaches, the one with the latest change first."""
     held, said = await scopes.held(visit.core), visit.core.scope_settings.all()
     tags = [tag for tag in {**held, **said} if visit.leave.reaches(tag)]
-    return sorted((_listed(tag, held.get(tag), said.get(tag)) for tag in tags), key=lambda row: row.last_activity_at or "", reverse=True)
+    return sorted(
+        (_listed(tag, held.get(tag), said.get(tag)) for tag in tags),
+        key=lambda row: row.last_activity_at or "",
+        reverse=True,
+    )
 
 
-@router.post("/v3/container-tags/merge", response_model=Merged, summary="Merge container tags", responses=_UNKNOWN)
+@router.post(
+    "/v3/container-tags/merge", response_model=Merged, summary="Merge container tags", responses=_UNKNOWN
+)
 async def merge(visit: Visiting, body: Merge) -> Merged:
     """Moves everything under some tags to another one, at once; a document whose customId both use is kept twice."""
     target = visit.leave.writes_to(body.target_container_tag)
@@ -104,7 +118,9 @@ async def merge(visit: Visiting, body: Merge) -> Merged:
     for tag in sources:
         await _known(visit, tag)
     moved = [await scopes.merge(visit.core, tag, target) for tag in sources]
-    return Merged(success=True, status="completed", merged_count=sum(moved), target_tag=target, deleted_tags=sources)
+    return Merged(
+        success=True, status="completed", merged_count=sum(moved), target_tag=target, deleted_tags=sources
+    )
 
 
 @router.get(
@@ -119,7 +135,9 @@ async def merge_status(visit: Visiting, merge_id: Annotated[str, Path(descriptio
     raise NotFound("A merge is done when its call is answered, so there is none to wait for.")
 
 
-@router.get("/v3/container-tags/{tag}", response_model=TagSettings, summary="Read a container tag", responses=_UNKNOWN)
+@router.get(
+    "/v3/container-tags/{tag}", response_model=TagSettings, summary="Read a container tag", responses=_UNKNOWN
+)
 async def read(visit: Visiting, tag: TagInPath) -> TagSettings:
     """What is said of a tag."""
     own = str(visit.leave.own(tag))
@@ -127,7 +145,9 @@ async def read(visit: Visiting, tag: TagInPath) -> TagSettings:
     return _settings(own, visit.core.scope_settings.of(own), held)
 
 
-@router.patch("/v3/container-tags/{tag}", response_model=TagSettings, summary="Change what is said of a container tag")
+@router.patch(
+    "/v3/container-tags/{tag}", response_model=TagSettings, summary="Change what is said of a container tag"
+)
 async def change(visit: Visiting, tag: TagInPath, body: TagChange) -> TagSettings:
     """Names a tag or describes its content; one that is not there yet begins with it."""
     own = visit.leave.writes_to(tag)
@@ -140,14 +160,21 @@ async def change(visit: Visiting, tag: TagInPath, body: TagChange) -> TagSetting
     return _settings(own, said, (await scopes.held(visit.core, own)).get(own))
 
 
-@router.delete("/v3/container-tags/{tag}", response_model=DeletedTag, summary="Delete a container tag", responses=_UNKNOWN)
+@router.delete(
+    "/v3/container-tags/{tag}",
+    response_model=DeletedTag,
+    summary="Delete a container tag",
+    responses=_UNKNOWN,
+)
 async def delete(visit: Visiting, tag: TagInPath) -> DeletedTag:
     """Deletes everything under a tag for good: documents, memories and turns with their bytes, and what is said of it."""
     own = visit.leave.writes_to(tag)
     await _known(visit, own)
     had = await scopes.delete(visit.core, own, SOURCE)
     documents, memories = (had.documents, had.memories) if had else (0, 0)
-    return DeletedTag(success=True, container_tag=own, deleted_documents_count=documents, deleted_memories_count=memories)
+    return DeletedTag(
+        success=True, container_tag=own, deleted_documents_count=documents, deleted_memories_count=memories
+    )
 
 
 async def _known(visit: Visit, tag: str) -> Holding | None:

@@ -40,12 +40,19 @@ class ContentPart(Part):
 class SentMessage(Part):
     role: Literal["user", "assistant", "system", "tool"]
     content: Annotated[
-        Annotated[str, Field(max_length=MAX_TURN_TEXT)] | list[ContentPart] | None, Field(description="A text, or its parts.")
+        Annotated[str, Field(max_length=MAX_TURN_TEXT)] | list[ContentPart] | None,
+        Field(description="A text, or its parts."),
     ] = None
     name: Annotated[str | None, Field(max_length=200)] = None
-    tool_calls: Annotated[list[ToolCall] | None, Field(max_length=200, validation_alias=AliasChoices("tool_calls", "toolCalls"))] = None
+    tool_calls: Annotated[
+        list[ToolCall] | None, Field(max_length=200, validation_alias=AliasChoices("tool_calls", "toolCalls"))
+    ] = None
     timestamp: Annotated[
-        Instant | None, Field(validation_alias=AliasChoices("timestamp", "createdAt", "ts"), description="When it was said; left out, now.")
+        Instant | None,
+        Field(
+            validation_alias=AliasChoices("timestamp", "createdAt", "ts"),
+            description="When it was said; left out, now.",
+        ),
     ] = None
 
     def message(self) -> Message:
@@ -65,7 +72,9 @@ class SentMessage(Part):
 class Conversation(Tagged):
     """A conversation, or what it has more than before."""
 
-    conversation_id: Annotated[Name, Field(description="Its id: the session of its turns, and the custom id of its document.")]
+    conversation_id: Annotated[
+        Name, Field(description="Its id: the session of its turns, and the custom id of its document.")
+    ]
     messages: Annotated[list[SentMessage], Field(min_length=1, max_length=MOST_MESSAGES)]
     metadata: Annotated[Metadata | None, BeforeValidator(lambda value: value or None)] = None
 
@@ -86,8 +95,12 @@ async def keep(asked: Conversation, visit: Visiting) -> Any:
     user and assistant messages also become turns, found where a search asks for chats: `all`, `salient` ones, or `summary_only`.
     """
     if len(asked.tags) > 1:
-        raise InputError(f"{len(asked.tags)} container tags are named, and a conversation belongs to one. Name one.")
+        raise InputError(
+            f"{len(asked.tags)} container tags are named, and a conversation belongs to one. Name one."
+        )
     scope = visit.leave.writes_to(next(iter(asked.tags), None))
     messages = [sent.message() for sent in asked.messages]
-    kept = await visit.core.conversing.keep(asked.conversation_id, messages, scope=scope, metadata=asked.metadata)
+    kept = await visit.core.conversing.keep(
+        asked.conversation_id, messages, scope=scope, metadata=asked.metadata
+    )
     return Kept(id=kept.id, conversation_id=asked.conversation_id, status=kept.status)

@@ -50,7 +50,9 @@ def _flat(group: dict[str, Any]) -> dict[str, Any]:
     for key, value in group.items():
         for each in value if isinstance(value, list) else [value]:
             if not isinstance(each, str | int | float | bool):
-                raise ValueError(f"must be flat, and {key[:60]!r} is not; use a string, number, boolean or a list of them")
+                raise ValueError(
+                    f"must be flat, and {key[:60]!r} is not; use a string, number, boolean or a list of them"
+                )
     return group
 
 
@@ -59,20 +61,33 @@ def _or_empty(schema: dict[str, Any]) -> None:
 
 
 def _or_spelled(schema: dict[str, Any]) -> None:
-    schema["anyOf"].append({"type": "string", "contentMediaType": "application/json", "description": "The same as JSON text."})
+    schema["anyOf"].append(
+        {"type": "string", "contentMediaType": "application/json", "description": "The same as JSON text."}
+    )
 
 
-_OR_EMPTY = (BeforeValidator(_absent), Field(json_schema_extra=_or_empty))  # of a field that an empty text leaves out
+_OR_EMPTY = (
+    BeforeValidator(_absent),
+    Field(json_schema_extra=_or_empty),
+)  # of a field that an empty text leaves out
 TagList = Annotated[
     list[str],
     BeforeValidator(_listed),
     Field(max_length=100),
-    WithJsonSchema({"anyOf": [{"type": "array", "items": {"type": "string"}, "maxItems": 100}, {"type": "string"}]}),
+    WithJsonSchema(
+        {"anyOf": [{"type": "array", "items": {"type": "string"}, "maxItems": 100}, {"type": "string"}]}
+    ),
 ]
 Number = Annotated[
     int,
-    BeforeValidator(lambda value: int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() else value),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^[1-9][0-9]*$"}]}),
+    BeforeValidator(
+        lambda value: (
+            int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() else value
+        )
+    ),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^[1-9][0-9]*$"}]}
+    ),
 ]
 
 
@@ -80,10 +95,14 @@ class OneTag(Part):
     """What names a container tag."""
 
     container_tag: Annotated[
-        str | None, BeforeValidator(_absent), Field(description="The tag (scope) it belongs to; left out, `sm_project_default`.")
+        str | None,
+        BeforeValidator(_absent),
+        Field(description="The tag (scope) it belongs to; left out, `sm_project_default`."),
     ] = None
     container_tags: Annotated[
-        TagList | None, BeforeValidator(_absent), Field(description="The older spelling; names one tag, because nothing is kept under two.")
+        TagList | None,
+        BeforeValidator(_absent),
+        Field(description="The older spelling; names one tag, because nothing is kept under two."),
     ] = None
 
     def tag(self) -> str | None:
@@ -92,7 +111,9 @@ class OneTag(Part):
         Raises:
             InputError: it names more than one.
         """
-        named = dict.fromkeys((*([self.container_tag] if self.container_tag else []), *(self.container_tags or ())))
+        named = dict.fromkeys(
+            (*([self.container_tag] if self.container_tag else []), *(self.container_tags or ()))
+        )
         if len(named) > 1:
             raise InputError(
                 f"{len(named)} container tags are named, and a document belongs to one. "
@@ -172,7 +193,11 @@ class DocumentFields(OneTag):
 
 
 Content = Annotated[
-    Text, Field(max_length=LONGEST_TEXT, description="The text, plain or Markdown. A URL is kept as it is: nothing is fetched.")
+    Text,
+    Field(
+        max_length=LONGEST_TEXT,
+        description="The text, plain or Markdown. A URL is kept as it is: nothing is fetched.",
+    ),
 ]
 
 
@@ -196,24 +221,35 @@ class Batch(DocumentFields):
 
     documents: Annotated[
         list[str | dict[str, Any]],
-        Field(min_length=1, max_length=MOST_AT_ONCE, description="Texts, or objects as for adding one. One that is wrong stops no other."),
+        Field(
+            min_length=1,
+            max_length=MOST_AT_ONCE,
+            description="Texts, or objects as for adding one. One that is wrong stops no other.",
+        ),
     ]
 
 
 class BulkDelete(Part):
     """Which documents to delete: one of the three."""
 
-    ids: Annotated[list[str] | None, Field(min_length=1, max_length=MOST_IDS, description="Ids or custom ids.")] = None
-    container_tags: Annotated[TagList | None, Field(description="Every document under one of these tags.")] = None
+    ids: Annotated[
+        list[str] | None, Field(min_length=1, max_length=MOST_IDS, description="Ids or custom ids.")
+    ] = None
+    container_tags: Annotated[
+        TagList | None, Field(description="Every document under one of these tags.")
+    ] = None
     filepath: Annotated[
-        Annotated[Text, Field(max_length=4_096)] | None, Field(description="The document filed there; a folder where it ends in /.")
+        Annotated[Text, Field(max_length=4_096)] | None,
+        Field(description="The document filed there; a folder where it ends in /."),
     ] = None
 
 
 class Paged(Part):
     """A page of documents."""
 
-    container_tags: Annotated[TagList | None, Field(description="Documents under any of these tags; left out, under every one.")] = None
+    container_tags: Annotated[
+        TagList | None, Field(description="Documents under any of these tags; left out, under every one.")
+    ] = None
     page: Annotated[Number, Field(ge=1, le=1_000_000)] = 1
     limit: Annotated[Number, Field(ge=1, le=MOST_PER_PAGE)] = PER_PAGE
     sort: Literal["createdAt", "updatedAt"] = "createdAt"
@@ -224,7 +260,10 @@ class Listing(Paged):
     """Which documents to list."""
 
     filters: Filters | None = None
-    filepath: Annotated[Annotated[Text, Field(max_length=4_096)] | None, Field(description="Exact, or a folder where it ends in /.")] = None
+    filepath: Annotated[
+        Annotated[Text, Field(max_length=4_096)] | None,
+        Field(description="Exact, or a folder where it ends in /."),
+    ] = None
     include_content: Flag = False
 
 
@@ -398,4 +437,6 @@ def entry(fact: Memory) -> MemoryEntry:
 
 
 def pagination(asked: Paged, total: int) -> Pagination:
-    return Pagination(current_page=asked.page, limit=asked.limit, total_items=total, total_pages=-(-total // asked.limit))
+    return Pagination(
+        current_page=asked.page, limit=asked.limit, total_items=total, total_pages=-(-total // asked.limit)
+    )

@@ -54,7 +54,11 @@ from scrubjay.store import sql
 
 Id = Annotated[str, Path(description="Its id, or its customId.")]
 WithinTag = Annotated[
-    str | None, Query(alias="containerTag", description="The tag that it must be under; needed where two tags use one customId.")
+    str | None,
+    Query(
+        alias="containerTag",
+        description="The tag that it must be under; needed where two tags use one customId.",
+    ),
 ]
 
 
@@ -69,10 +73,14 @@ async def record(visit: Visit, id: str, tag: str | None = None) -> AnyRecord:
     found = await visit.find(id)
     if found is not None and found.forgotten_at is None and own in (None, found.scope):
         return found
-    named = [row for row in await visit.core.filing.named(id, await visit.seen(own)) if row.forgotten_at is None]
+    named = [
+        row for row in await visit.core.filing.named(id, await visit.seen(own)) if row.forgotten_at is None
+    ]
     if len(named) > 1:
         tags = ", ".join(sorted(row.scope for row in named)[:5])
-        raise InputError(f"customId {id[:80]!r} is used under several tags ({tags}). Add ?containerTag=, or give the document's id.")
+        raise InputError(
+            f"customId {id[:80]!r} is used under several tags ({tags}). Add ?containerTag=, or give the document's id."
+        )
     if not named:
         raise NotFound(f"Nothing here has the id or customId {id[:80]!r}.")
     return await visit.get(named[0].id)
@@ -91,7 +99,11 @@ async def document(visit: Visit, id: str, tag: str | None = None) -> Document:
 
 def filed_at(filepath: str | None) -> str | None:
     """The condition that a document is filed there, or anywhere below where it ends in a slash; None for no condition."""
-    return None if filepath is None else sql.either(sql.at_or_below("filepath", filepath), sql.at_or_below("path", filepath))
+    return (
+        None
+        if filepath is None
+        else sql.either(sql.at_or_below("filepath", filepath), sql.at_or_below("path", filepath))
+    )
 
 
 router = APIRouter()
@@ -101,12 +113,16 @@ class Upload(DocumentFields):
     """A file and what is said of it: objects and lists as JSON text."""
 
     file: UploadFile
-    file_type: Annotated[str | None, Form(description="Without effect: what a file is shows in its bytes and its name.")] = None
+    file_type: Annotated[
+        str | None, Form(description="Without effect: what a file is shows in its bytes and its name.")
+    ] = None
     mime_type: Annotated[str | None, Form(description="Without effect, as fileType.")] = None
 
 
 @router.post("/v3/documents/file", response_model=Accepted, summary="Upload a file")
-async def upload(visit: Visiting, body: Annotated[Upload, Form(media_type="multipart/form-data")]) -> Accepted:
+async def upload(
+    visit: Visiting, body: Annotated[Upload, Form(media_type="multipart/form-data")]
+) -> Accepted:
     """Reads a file (text, Markdown, source code, HTML, PDF, Word, PowerPoint, sheets, notebooks, mails; at most 50 MB) and adds its text.
 
     One that cannot be read becomes a document with the status failed, whose errorMessage says why. The file itself is not kept.
@@ -128,49 +144,80 @@ async def upload(visit: Visiting, body: Annotated[Upload, Form(media_type="multi
 async def file_url(visit: Visiting, id: Id, within: WithinTag = None) -> None:
     """Scrubjay keeps no files, so there is none to point to."""
     row = await document(visit, id, within)
-    raise NotFound(f"Of {row.title or row.id} the text is kept and not the file. Read its content with GET /v3/documents/{row.id}.")
+    raise NotFound(
+        f"Of {row.title or row.id} the text is kept and not the file. Read its content with GET /v3/documents/{row.id}."
+    )
 
 
 STUCK = timedelta(hours=4)  # without a change; what is in hand for so long is called stuck
-_SORTS: dict[str, Literal["created_at", "updated_at"]] = {"createdAt": "created_at", "updatedAt": "updated_at"}
+_SORTS: dict[str, Literal["created_at", "updated_at"]] = {
+    "createdAt": "created_at",
+    "updatedAt": "updated_at",
+}
 _PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
 _PageSize = Annotated[int, Query(ge=1, le=MOST_PER_PAGE)]
 
 
-
-@router.post("/v3/documents/list", response_model=DocumentPage, response_model_exclude_unset=True, summary="List documents")
+@router.post(
+    "/v3/documents/list",
+    response_model=DocumentPage,
+    response_model_exclude_unset=True,
+    summary="List documents",
+)
 async def list_documents(visit: Visiting, body: Annotated[Listing | None, Body()] = None) -> DocumentPage:
     """A page of documents, under `memories`; failed ones are among them, deleted ones are not."""
     asked = body or Listing()
-    found = await _page(visit, asked, filter=asked.filters, filepath=asked.filepath, whole=asked.include_content)
+    found = await _page(
+        visit, asked, filter=asked.filters, filepath=asked.filepath, whole=asked.include_content
+    )
     status = await visit.core.filing.statuses(found.rows)
-    rows = [Listed(**listed(row, status[row.id], **({"content": row.content} if asked.include_content else {}))) for row in found.rows]
+    rows = [
+        Listed(**listed(row, status[row.id], **({"content": row.content} if asked.include_content else {})))
+        for row in found.rows
+    ]
     return DocumentPage(memories=rows, pagination=pagination(asked, found.total))
 
 
 @router.post(
-    "/v3/documents/documents", response_model=GraphPage, response_model_exclude_unset=True, summary="List documents with their memories"
+    "/v3/documents/documents",
+    response_model=GraphPage,
+    response_model_exclude_unset=True,
+    summary="List documents with their memories",
 )
 async def list_with_memories(visit: Visiting, body: Annotated[Paged | None, Body()] = None) -> GraphPage:
     """A page of documents, each with the memories that were learned from it or cite it."""
     asked = body or Paged()
     found = await _page(visit, asked)
     status = await visit.core.filing.statuses(found.rows)
-    facts = [fact for fact in await facts_of(visit.core.store, [row.id for row in found.rows]) if visible(fact, visit.now)]
+    facts = [
+        fact
+        for fact in await facts_of(visit.core.store, [row.id for row in found.rows])
+        if visible(fact, visit.now)
+    ]
     rows = [
-        WithMemories(**listed(row, status[row.id]), memory_entries=[entry(fact) for fact in facts if row.id in fact.document_ids])
+        WithMemories(
+            **listed(row, status[row.id]),
+            memory_entries=[entry(fact) for fact in facts if row.id in fact.document_ids],
+        )
         for row in found.rows
     ]
     return GraphPage(documents=rows, pagination=pagination(asked, found.total))
 
 
-@router.get("/v3/documents/processing", response_model=Processing, response_model_exclude_unset=True, summary="List documents in hand")
+@router.get(
+    "/v3/documents/processing",
+    response_model=Processing,
+    response_model_exclude_unset=True,
+    summary="List documents in hand",
+)
 async def list_processing(
     visit: Visiting,
     containerTags: Annotated[str | None, Query(description="Tags, with commas between them.")] = None,
     view: Annotated[
         Literal["active", "pending", "all"],
-        Query(description="active: changed in the last four hours; pending: all that are not done; all: failed ones too, page by page."),
+        Query(
+            description="active: changed in the last four hours; pending: all that are not done; all: failed ones too, page by page."
+        ),
     ] = "active",
     page: _PageNumber = 1,
     limit: _PageSize = PER_PAGE,
@@ -179,18 +226,34 @@ async def list_processing(
     tags = [tag.strip() for tag in (containerTags or "").split(",") if tag.strip()]
     await _committed(visit)
     scopes = sql.one_of("scope", await visit.seen(tags))
-    waiting = await visit.core.store.passages(sql.both(scopes, "src = 'chunk'", "space_id IS NULL"), columns=["record_id"])
+    waiting = await visit.core.store.passages(
+        sql.both(scopes, "src = 'chunk'", "space_id IS NULL"), columns=["record_id"]
+    )
     in_hand = sql.one_of("id", sorted({piece.record_id for piece in waiting}))
-    where = sql.both(scopes, "forgotten_at IS NULL", sql.either(in_hand, "status = 'failed'") if view == "all" else in_hand)
-    rows = sorted(await visit.core.store.select(Document, where, columns=COLUMNS), key=lambda row: (row.updated_at, row.id), reverse=True)
+    where = sql.both(
+        scopes, "forgotten_at IS NULL", sql.either(in_hand, "status = 'failed'") if view == "all" else in_hand
+    )
+    rows = sorted(
+        await visit.core.store.select(Document, where, columns=COLUMNS),
+        key=lambda row: (row.updated_at, row.id),
+        reverse=True,
+    )
     status = await visit.core.filing.statuses(rows)
-    found = [row for row in rows if status[row.id] != "done" and (view != "active" or visit.now - row.updated_at < STUCK)]
+    found = [
+        row
+        for row in rows
+        if status[row.id] != "done" and (view != "active" or visit.now - row.updated_at < STUCK)
+    ]
     total = len(found)
     asked = Paged(page=page, limit=limit)
     if view == "all":
         found = found[(page - 1) * limit : page * limit]
     made = [
-        InHand(**listed(row, status[row.id]), stuck=status[row.id] != "failed" and visit.now - row.updated_at >= STUCK) for row in found
+        InHand(
+            **listed(row, status[row.id]),
+            stuck=status[row.id] != "failed" and visit.now - row.updated_at >= STUCK,
+        )
+        for row in found
     ]
     more: dict[str, Any] = {"pagination": pagination(asked, total)} if view == "all" else {}
     return Processing(documents=made, total_count=total, **more)
@@ -202,12 +265,16 @@ async def list_processing(
     summary="The chunks of a document",
     responses={404: {"description": "No document that the caller reaches has this id or customId."}},
 )
-async def chunks(visit: Visiting, id: Id, within: WithinTag = None, page: _PageNumber = 1, limit: _PageSize = MOST_PER_PAGE) -> Chunks:
+async def chunks(
+    visit: Visiting, id: Id, within: WithinTag = None, page: _PageNumber = 1, limit: _PageSize = MOST_PER_PAGE
+) -> Chunks:
     """The pieces that a document is searched by, in its order, without the headings that are searched with them."""
     row = await document(visit, id, within)
     await _committed(visit)
     columns = ["id", "part", "text", "line_start", "line_end"]
-    where = sql.both(sql.equal("record_id", row.id), f"part >= {(page - 1) * limit}", f"part < {page * limit}")
+    where = sql.both(
+        sql.equal("record_id", row.id), f"part >= {(page - 1) * limit}", f"part < {page * limit}"
+    )
     found = sorted(await visit.core.store.passages(where, columns=columns), key=lambda piece: piece.part)
     made = [
         ChunkOfDocument(
@@ -224,10 +291,19 @@ async def chunks(visit: Visiting, id: Id, within: WithinTag = None, page: _PageN
 
 
 async def _page(
-    visit: Visit, asked: Paged, *, filter: Filter | None = None, filepath: str | None = None, whole: bool = False
+    visit: Visit,
+    asked: Paged,
+    *,
+    filter: Filter | None = None,
+    filepath: str | None = None,
+    whole: bool = False,
 ) -> Page[Document]:
     await _committed(visit)
-    where = sql.both(sql.one_of("scope", await visit.seen(asked.container_tags)), "forgotten_at IS NULL", filed_at(filepath))
+    where = sql.both(
+        sql.one_of("scope", await visit.seen(asked.container_tags)),
+        "forgotten_at IS NULL",
+        filed_at(filepath),
+    )
     return await page(
         visit.core.store,
         Document,
@@ -248,8 +324,9 @@ async def _committed(visit: Visit) -> None:
 
 DELETED = "deleted over HTTP"
 _FIRST = datetime(1, 1, 2, tzinfo=UTC)
-_GONE: dict[int | str, dict[str, Any]] = {404: {"description": "Nothing that the caller reaches has this id or customId."}}
-
+_GONE: dict[int | str, dict[str, Any]] = {
+    404: {"description": "Nothing that the caller reaches has this id or customId."}
+}
 
 
 @router.post("/v3/documents", response_model=Accepted, summary="Add a document")
@@ -259,7 +336,12 @@ async def add(visit: Visiting, body: AddedDocument) -> Accepted:
     return Accepted(id=filed.id, status=filed.status)
 
 
-@router.post("/v3/documents/batch", response_model=BatchAnswer, response_model_exclude_none=True, summary="Add up to 600 documents")
+@router.post(
+    "/v3/documents/batch",
+    response_model=BatchAnswer,
+    response_model_exclude_none=True,
+    summary="Add up to 600 documents",
+)
 async def add_batch(visit: Visiting, body: Batch) -> BatchAnswer:
     """Takes texts or objects, those from the earliest documentDate first; one that is wrong is reported and stops no other."""
     visit.leave.writes_to(body.tag())  # wrong for all of them is wrong once
@@ -269,11 +351,15 @@ async def add_batch(visit: Visiting, body: Batch) -> BatchAnswer:
     for number, item in enumerate(body.documents):
         values = {"content": item} if isinstance(item, str) else item
         tagged = {"containerTag", "containerTags"} & values.keys()
-        beside = {name: value for name, value in shared.items() if not (tagged and name.startswith("containerTag"))}
+        beside = {
+            name: value for name, value in shared.items() if not (tagged and name.startswith("containerTag"))
+        }
         try:
             made.append((number, AddedDocument.model_validate({**beside, **values})))
         except ValidationError as error:
-            results[number] = _wrong(values, sentences(AddedDocument.model_fields, error.errors(include_url=False)))
+            results[number] = _wrong(
+                values, sentences(AddedDocument.model_fields, error.errors(include_url=False))
+            )
     placed: list[tuple[int, AddedDocument, str]] = []
     for number, each in sorted(made, key=lambda pair: pair[1].document_date or _FIRST):
         try:
@@ -282,7 +368,9 @@ async def add_batch(visit: Visiting, body: Batch) -> BatchAnswer:
             results[number] = _wrong({"customId": each.custom_id}, str(error))
     for _, each, scope in placed:
         await keep_context(visit, each, scope)
-    filed = await visit.core.filing.add_all([(each.text(), scope) for _, each, scope in placed], source=SOURCE)
+    filed = await visit.core.filing.add_all(
+        [(each.text(), scope) for _, each, scope in placed], source=SOURCE
+    )
     for (number, each, _), one in zip(placed, filed, strict=True):
         if isinstance(one, InputError):
             results[number] = _wrong({"customId": each.custom_id}, str(one))
@@ -305,7 +393,8 @@ async def delete_bulk(visit: Visiting, body: BulkDelete) -> BulkAnswer:
     given = [name for name in ("ids", "container_tags", "filepath") if getattr(body, name)]
     if len(given) != 1:
         raise InputError(
-            "Give one of ids, containerTags and filepath; " + (f"{' and '.join(given)} are given." if given else "none is given.")
+            "Give one of ids, containerTags and filepath; "
+            + (f"{' and '.join(given)} are given." if given else "none is given.")
         )
     if body.ids is not None:
         return await _delete_each(visit, body.ids)
@@ -314,7 +403,11 @@ async def delete_bulk(visit: Visiting, body: BulkDelete) -> BulkAnswer:
     visit.leave.writes_to(None)
     await visit.core.writer.drain()
     await visit.core.store.flush()
-    where = sql.both(sql.one_of("scope", await visit.seen(body.container_tags)), "forgotten_at IS NULL", filed_at(body.filepath))
+    where = sql.both(
+        sql.one_of("scope", await visit.seen(body.container_tags)),
+        "forgotten_at IS NULL",
+        filed_at(body.filepath),
+    )
     rows = await visit.core.store.select(Document, where, columns=["id", "scope"])
     await _forget(visit, rows)
     return BulkAnswer(success=True, deleted_count=len(rows), container_tags=body.container_tags)
@@ -349,7 +442,9 @@ async def get(visit: Visiting, id: Id, within: WithinTag = None) -> WholeDocumen
     )
 
 
-@router.patch("/v3/documents/{id:path}", response_model=Accepted, summary="Change a document", responses=_GONE)
+@router.patch(
+    "/v3/documents/{id:path}", response_model=Accepted, summary="Change a document", responses=_GONE
+)
 async def change(visit: Visiting, id: Id, body: ChangedDocument) -> Accepted:
     """Another content replaces the text, and what is learned follows it; all else is changed in place, without anything embedded anew.
 
@@ -407,4 +502,6 @@ async def _forget(visit: Visit, rows: list[Any]) -> None:
 
 def _wrong(values: dict[str, Any], sentence: str) -> BatchItem:
     named = values.get("customId")
-    return BatchItem(id=named if isinstance(named, str) and named else "unknown", status="error", error=sentence)
+    return BatchItem(
+        id=named if isinstance(named, str) and named else "unknown", status="error", error=sentence
+    )

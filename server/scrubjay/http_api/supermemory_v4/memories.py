@@ -54,7 +54,10 @@ async def named(visit: Visit, id: str, tag: str | None) -> AnyRecord:
         NotFound: there is none.
     """
     record = await visit.find(id)
-    if record is None or tag not in (None, record.scope):  # one sentence for both: what another tag has is nobody's business
+    if record is None or tag not in (
+        None,
+        record.scope,
+    ):  # one sentence for both: what another tag has is nobody's business
         raise NotFound(f"Nothing here has the id {id[:80]!r}.")
     return record
 
@@ -72,7 +75,9 @@ async def target(visit: Visit, id: str | None, content: str | None, tag: str | N
     elif content is not None:
         await visit.core.writer.drain()
         found = await meant(visit.core.store, Forget(content=content, scope=scope), scope)
-        record = max(found, key=lambda row: (isinstance(row, Memory) and visible(row, visit.now), row.created_at))
+        record = max(
+            found, key=lambda row: (isinstance(row, Memory) and visible(row, visit.now), row.created_at)
+        )
     else:
         raise InputError("Neither id nor content is given. Name the memory by its id, or by its exact words.")
     return await versions.latest(visit.core.store, record) if isinstance(record, Memory) else record
@@ -89,10 +94,14 @@ async def fact(visit: Visit, id: str | None, content: str | None, tag: str | Non
     if isinstance(record, Document):
         facts = [row for row in await facts_of(visit.core.store, [record.id]) if visible(row, visit.now)]
         if len(facts) != 1:
-            raise InputError(f"{record.id} is a document with {len(facts)} memories, and not one memory. Take the id of a memory.")
+            raise InputError(
+                f"{record.id} is a document with {len(facts)} memories, and not one memory. Take the id of a memory."
+            )
         record = facts[0]
     if not isinstance(record, Memory):
-        raise InputError(f"{record.id} is a turn of a conversation, and has no versions. Take the id of a memory.")
+        raise InputError(
+            f"{record.id} is a turn of a conversation, and has no versions. Take the id of a memory."
+        )
     if not visible(record, visit.now):
         raise NotFound(f"The memory {record.id!r} was forgotten. Create a new one.")
     return record
@@ -115,7 +124,9 @@ class Inferred(Part):
 
 
 class Queue(Part):
-    memories: Annotated[list[Inferred], Field(description="At most 50, those that rest on most others first.")]
+    memories: Annotated[
+        list[Inferred], Field(description="At most 50, those that rest on most others first.")
+    ]
     total: int
 
 
@@ -135,7 +146,9 @@ class Decided(Part):
     review_status: Literal["approved", "declined"] | None
 
 
-@router.get("/v3/container-tags/{tag}/inferred", response_model=Queue, summary="Memories that wait for review")
+@router.get(
+    "/v3/container-tags/{tag}/inferred", response_model=Queue, summary="Memories that wait for review"
+)
 async def inferred(visit: Visiting, tag: TagInPath) -> Queue:
     """What was concluded under a tag (`derives`) and nobody decided on."""
     await visit.core.writer.drain()
@@ -150,14 +163,20 @@ async def inferred(visit: Visiting, tag: TagInPath) -> Queue:
     summary="Review a memory that was concluded",
     responses={404: {"description": "The tag has no memory of this id."}},
 )
-async def review(visit: Visiting, tag: TagInPath, id: Annotated[str, Path(description="Of the memory.")], body: Decision) -> Decided:
+async def review(
+    visit: Visiting, tag: TagInPath, id: Annotated[str, Path(description="Of the memory.")], body: Decision
+) -> Decided:
     """Approves, declines, or takes back either."""
     scope = visit.leave.writes_to(tag)
     found = await visit.find(id)
-    if not isinstance(found, Memory) or found.scope != scope:  # one sentence for all: what another tag has is nobody's business
+    if (
+        not isinstance(found, Memory) or found.scope != scope
+    ):  # one sentence for all: what another tag has is nobody's business
         raise NotFound(f"No memory under {tag!r} has the id {id[:80]!r}.")
     made: Reviewed = await visit.write("review", Review(id=found.id, action=body.action), scope=scope)
-    return Decided(id=made.id, is_inference=made.is_inference, is_forgotten=made.forgotten, review_status=made.review)
+    return Decided(
+        id=made.id, is_inference=made.is_inference, is_forgotten=made.forgotten, review_status=made.review
+    )
 
 
 def _shown(fact: Memory) -> Inferred:
@@ -178,7 +197,6 @@ SOON_SECONDS = 0.5  # for the vectors of new memories: some 8 ms each, while not
 _TEMPORAL = ("documentDate", "eventDate")  # of metadata
 
 
-
 @router.post("/v4/memories", response_model=CreatedMemories, status_code=201, summary="Create memories")
 async def create(asked: CreateMemories, visit: Visiting) -> Any:
     """Keep up to 100 facts as they are, searchable at once. Words that are known already add nothing, so the call may be repeated."""
@@ -187,7 +205,12 @@ async def create(asked: CreateMemories, visit: Visiting) -> Any:
     await _searchable(visit, added)
     rows = await visit.core.store.get(Memory, added)
     return CreatedMemories(
-        memories=[Created(id=id, memory=rows[id].content, is_static=rows[id].is_static, created_at=rows[id].created_at) for id in added]
+        memories=[
+            Created(
+                id=id, memory=rows[id].content, is_static=rows[id].is_static, created_at=rows[id].created_at
+            )
+            for id in added
+        ]
     )
 
 
@@ -198,7 +221,9 @@ async def update(asked: UpdateMemory, visit: Visiting) -> Any:
     given = asked.model_fields_set
     values: dict[str, Any] = {"content": asked.new_content, "updates": [old.id]}
     if asked.metadata is not None or asked.temporal_context is not None:
-        kept = {key: value for key, value in old.metadata.items() if asked.metadata is None or key in _TEMPORAL}
+        kept = {
+            key: value for key, value in old.metadata.items() if asked.metadata is None or key in _TEMPORAL
+        }
         told = asked.temporal_context.metadata() if asked.temporal_context else {}
         values["metadata"] = {**kept, **(asked.metadata or {}), **told}
     if "forget_after" in given:
@@ -244,8 +269,15 @@ async def listed(asked: ListMemories, visit: Visiting) -> Any:
         descending=asked.order == "desc",
         filter=asked.filters,
     )
-    entries = [entry(row, await versions.history(store, row) if row.version > 1 else []) for row in found.rows]
-    pages = Pagination(current_page=asked.page, limit=asked.limit, total_items=found.total, total_pages=-(-found.total // asked.limit))
+    entries = [
+        entry(row, await versions.history(store, row) if row.version > 1 else []) for row in found.rows
+    ]
+    pages = Pagination(
+        current_page=asked.page,
+        limit=asked.limit,
+        total_items=found.total,
+        total_pages=-(-found.total // asked.limit),
+    )
     return MemoryEntries(memory_entries=entries, pagination=pages)
 
 
@@ -269,7 +301,11 @@ async def _searchable(visit: Visit, ids: list[str]) -> None:
 
 def _fact(memory: NewMemory) -> FactText:
     told = memory.temporal_context.metadata() if memory.temporal_context else {}
-    values: dict[str, Any] = {"content": memory.content, "is_static": memory.is_static, "metadata": {**memory.metadata, **told}}
+    values: dict[str, Any] = {
+        "content": memory.content,
+        "is_static": memory.is_static,
+        "metadata": {**memory.metadata, **told},
+    }
     if memory.forget_after is not None:
         values |= {"expires_at": memory.forget_after, "forget_reason": memory.forget_reason}
     return parse(FactText, values)
@@ -279,8 +315,6 @@ async def _added(visit: Visit, scope: str, text: FactText) -> str:
     """Write one fact, without looking for others like it, which no client of this family is told of; its id."""
     made = envelope("memory", text, id=uuid4().hex, scope=scope, source=SOURCE, at=visit.now)
     return cast(MemoryAdded, await visit.core.writer.write(made)).id
-
-
 
 
 @router.delete("/v4/memories", response_model=Gone, summary="Forget a memory", responses=UNKNOWN)
@@ -304,15 +338,22 @@ async def forget_matching(asked: ForgetMany, visit: Visiting) -> Any:
     A query takes memories of this one tag that are at least `threshold` similar to it, and neither turns nor documents.
     """
     if (asked.query is None) == (asked.ids is None):
-        raise InputError("Give either query or ids" + ("; neither is given." if asked.query is None else ", not both."))
+        raise InputError(
+            "Give either query or ids" + ("; neither is given." if asked.query is None else ", not both.")
+        )
     scope = visit.leave.writes_to(asked.container_tag)
     found, unknown = await (_by_ids if asked.ids is not None else _by_query)(visit, asked, scope)
-    matched = [Matched(id=hit.id, memory=hit.memory or hit.chunk or "", score=hit.relevance_score or 0.0) for hit in found]
+    matched = [
+        Matched(id=hit.id, memory=hit.memory or hit.chunk or "", score=hit.relevance_score or 0.0)
+        for hit in found
+    ]
     return ForgottenMany.model_validate(
         {
             "dry_run": asked.dry_run,
             "count": len(matched),
-            "forget_batch_id": None if asked.dry_run or not matched else derived_id("forget", *(hit.id for hit in found)),
+            "forget_batch_id": None
+            if asked.dry_run or not matched
+            else derived_id("forget", *(hit.id for hit in found)),
             "summary": _summary(len(matched), unknown, dry_run=asked.dry_run),
             "candidates" if asked.dry_run else "forgotten": matched,
         }
@@ -320,8 +361,16 @@ async def forget_matching(asked: ForgetMany, visit: Visiting) -> Any:
 
 
 async def _by_query(visit: Visit, asked: ForgetMany, scope: str) -> tuple[list[Hit], int]:
-    values = {"query": asked.query, "scope": scope, "threshold": asked.threshold, "most": asked.max_forget, "reason": asked.reason}
-    done = await visit.core.forgetting.matching(parse(ForgetMatching, {**values, "dry_run": asked.dry_run}), SOURCE)
+    values = {
+        "query": asked.query,
+        "scope": scope,
+        "threshold": asked.threshold,
+        "most": asked.max_forget,
+        "reason": asked.reason,
+    }
+    done = await visit.core.forgetting.matching(
+        parse(ForgetMatching, {**values, "dry_run": asked.dry_run}), SOURCE
+    )
     return done.candidates, 0
 
 

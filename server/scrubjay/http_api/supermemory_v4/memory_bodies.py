@@ -7,7 +7,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from scrubjay.http_api.supermemory_v4.bodies import Filters, Pagination, Part, Tag, Tagged, TemporalContext, Whole
+from scrubjay.http_api.supermemory_v4.bodies import (
+    Filters,
+    Pagination,
+    Part,
+    Tag,
+    Tagged,
+    TemporalContext,
+    Whole,
+)
 from scrubjay.models.fields import MAX_MEMORY, Flag, Instant, Metadata, Name, Real, Text
 from scrubjay.models.records import Memory
 from scrubjay.models.requests import Query, Reason
@@ -15,7 +23,9 @@ from scrubjay.records.reviewing import is_inference
 
 Content = Annotated[Text, Field(max_length=MAX_MEMORY)]
 Flat = dict[str, Any] | None
-ForgetAfter = Annotated[Instant | None, Field(description="From then on it is forgotten (ISO 8601); null: never.")]
+ForgetAfter = Annotated[
+    Instant | None, Field(description="From then on it is forgotten (ISO 8601); null: never.")
+]
 
 
 class NewMemory(Part):
@@ -49,7 +59,9 @@ class CreatedMemories(Part):
 
 
 class _Addressed(Part):
-    id: Annotated[Name | None, Field(description="Of the memory; an older version's means the newest.")] = None
+    id: Annotated[Name | None, Field(description="Of the memory; an older version's means the newest.")] = (
+        None
+    )
     content: Annotated[Content | None, Field(description="Its exact words, in place of the id.")] = None
     container_tag: Tag | None = None
 
@@ -62,7 +74,10 @@ class UpdateMemory(_Addressed):
     forget_after: Annotated[ForgetAfter, Field(description="Left out: as in the old version.")] = None
     forget_reason: Reason | None = None
     temporal_context: Annotated[
-        TemporalContext | None, Field(description="Kept in the metadata as documentDate and eventDate; left out: as in the old version.")
+        TemporalContext | None,
+        Field(
+            description="Kept in the metadata as documentDate and eventDate; left out: as in the old version."
+        ),
     ] = None
 
 
@@ -98,15 +113,21 @@ class ForgetMany(Part):
     query: Query | None = None
     ids: Annotated[list[Name] | None, Field(min_length=1, max_length=500)] = None
     dry_run: Annotated[Flag, Field(description="True: only list them.")] = False
-    threshold: Annotated[Real, Field(ge=0, le=1, description="Least similarity to the query of what is forgotten.")] = 0.5
-    max_forget: Annotated[Whole, Field(ge=1, le=500, description="At most so many, the most similar first.")] = 100
+    threshold: Annotated[
+        Real, Field(ge=0, le=1, description="Least similarity to the query of what is forgotten.")
+    ] = 0.5
+    max_forget: Annotated[
+        Whole, Field(ge=1, le=500, description="At most so many, the most similar first.")
+    ] = 100
     reason: Reason | None = None
 
 
 class Matched(Part):
     id: str
     memory: str
-    score: Annotated[float, Field(ge=0, le=1, description="Similarity to the query; 1 for what was named by its id.")]
+    score: Annotated[
+        float, Field(ge=0, le=1, description="Similarity to the query; 1 for what was named by its id.")
+    ]
 
 
 class ForgottenMany(Part):

@@ -31,20 +31,32 @@ class AskProfile(Tagged):
     """Whose profile, which parts of it, and what to search for beside it."""
 
     q: Annotated[Query | None, Field(description="Also search for this, in memories and documents.")] = None
-    threshold: Annotated[Real, Field(ge=0, le=1, description="Least similarity of a search result.")] = THRESHOLD
+    threshold: Annotated[Real, Field(ge=0, le=1, description="Least similarity of a search result.")] = (
+        THRESHOLD
+    )
     filters: Filters | None = None
-    include: Annotated[list[Section] | None, Field(description="Left out: static and dynamic, and the buckets that are asked for.")] = None
-    buckets: Annotated[list[Name] | None, Field(max_length=100, description="The names of the buckets to fill; left out, all.")] = None
+    include: Annotated[
+        list[Section] | None,
+        Field(description="Left out: static and dynamic, and the buckets that are asked for."),
+    ] = None
+    buckets: Annotated[
+        list[Name] | None,
+        Field(max_length=100, description="The names of the buckets to fill; left out, all."),
+    ] = None
 
 
 class ProfileParts(Part):
     """Facts, word for word. A section that was not asked for is absent."""
 
-    static: Annotated[list[str], Field(description="What lasts, the most important first.")] = Field(default_factory=list)
-    dynamic: Annotated[list[str], Field(description="What is new, the newest first.")] = Field(default_factory=list)
-    buckets: Annotated[dict[str, list[str]], Field(description="The facts that answer each bucket's description best.")] = Field(
-        default_factory=dict
+    static: Annotated[list[str], Field(description="What lasts, the most important first.")] = Field(
+        default_factory=list
     )
+    dynamic: Annotated[list[str], Field(description="What is new, the newest first.")] = Field(
+        default_factory=list
+    )
+    buckets: Annotated[
+        dict[str, list[str]], Field(description="The facts that answer each bucket's description best.")
+    ] = Field(default_factory=dict)
 
 
 class ProfileAnswer(Part):
@@ -63,18 +75,24 @@ class Buckets(Part):
     buckets: list[Bucket]
 
 
-@router.post("/v4/profile", response_model=ProfileAnswer, response_model_exclude_unset=True, summary="Profile of a tag")
+@router.post(
+    "/v4/profile", response_model=ProfileAnswer, response_model_exclude_unset=True, summary="Profile of a tag"
+)
 async def profile(asked: AskProfile, visit: Visiting) -> Any:
     """The lasting and the newest facts of a tag, its buckets, and with `q` what answers that, from memories and documents alike."""
     scopes = await visit.seen(asked.tags)
-    sections = set(asked.include or ("static", "dynamic", *(["buckets"] if asked.buckets is not None else [])))
+    sections = set(
+        asked.include or ("static", "dynamic", *(["buckets"] if asked.buckets is not None else []))
+    )
     answer: dict[str, Any] = {"profile": await _sections(visit, asked, scopes, sections)}
     if asked.q is not None:
         started = time.perf_counter()
         question = Asked(asked.q, mode="hybrid", threshold=asked.threshold, filter=asked.filters)
         found = await matches(visit, question, scopes)
         took = (time.perf_counter() - started) * 1000
-        answer["searchResults"] = results(found, asked.q, Include(), Sources(docs=True, chats=False, told=False), took)
+        answer["searchResults"] = results(
+            found, asked.q, Include(), Sources(docs=True, chats=False, told=False), took
+        )
     return answer
 
 
@@ -85,7 +103,9 @@ async def buckets(asked: Tagged, visit: Visiting) -> Any:
     return Buckets(buckets=[Bucket(key=name, description=says) for name, says in described.items()])
 
 
-async def _sections(visit: Visit, asked: AskProfile, scopes: tuple[str, ...], sections: set[str]) -> dict[str, Any]:
+async def _sections(
+    visit: Visit, asked: AskProfile, scopes: tuple[str, ...], sections: set[str]
+) -> dict[str, Any]:
     made: dict[str, Any] = {}
     if scopes and sections & {"static", "dynamic"}:
         known = await visit.core.profile(scopes, TOKENS, asked.filters)
@@ -94,9 +114,18 @@ async def _sections(visit: Visit, asked: AskProfile, scopes: tuple[str, ...], se
     if "buckets" in sections:
         described = _described(visit, scopes)
         held = await contents(
-            visit.core.store, described, scopes=scopes, now=visit.now, embed=visit.core.indexer.embed_query, filter=asked.filters
+            visit.core.store,
+            described,
+            scopes=scopes,
+            now=visit.now,
+            embed=visit.core.indexer.embed_query,
+            filter=asked.filters,
         )
-        made["buckets"] = {name: _texts(hits) for name, hits in held.items() if asked.buckets is None or name in asked.buckets}
+        made["buckets"] = {
+            name: _texts(hits)
+            for name, hits in held.items()
+            if asked.buckets is None or name in asked.buckets
+        }
     return made
 
 

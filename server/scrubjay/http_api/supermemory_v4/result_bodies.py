@@ -24,15 +24,22 @@ Flat = dict[str, Any] | None
 class Include(Part):
     """What each result brings beside itself; nothing of it unless it is asked for."""
 
-    documents: Annotated[Flag, Field(description="The documents that a memory is from, or the one of a chunk.")] = False
+    documents: Annotated[
+        Flag, Field(description="The documents that a memory is from, or the one of a chunk.")
+    ] = False
     summaries: Annotated[Flag, Field(description="With each of these documents its summary.")] = False
-    related_memories: Annotated[Flag, Field(description="`context`: older and newer versions, and what it extends or derives from.")] = (
-        False
-    )
-    forgotten_memories: Annotated[Flag, Field(description="Also memories that were forgotten or have expired.")] = False
-    chunks: Annotated[Flag, Field(description="With each memory the chunks of its documents that answer too (deprecated: use hybrid).")] = (
-        False
-    )
+    related_memories: Annotated[
+        Flag, Field(description="`context`: older and newer versions, and what it extends or derives from.")
+    ] = False
+    forgotten_memories: Annotated[
+        Flag, Field(description="Also memories that were forgotten or have expired.")
+    ] = False
+    chunks: Annotated[
+        Flag,
+        Field(
+            description="With each memory the chunks of its documents that answer too (deprecated: use hybrid)."
+        ),
+    ] = False
 
 
 class Tie(Part):
@@ -76,7 +83,9 @@ class _Result(Part):
     metadata: Flat
     updated_at: datetime
     version: int
-    root_memory_id: Annotated[str | None, Field(description="The first version of a memory; null for a chunk.")]
+    root_memory_id: Annotated[
+        str | None, Field(description="The first version of a memory; null for a chunk.")
+    ]
     src: Annotated[Literal["doc"], Field(description="Only where turns could be among the results.")] = "doc"
     filepath: str = ""
     context: Ties = Ties(parents=[], children=[], related=[])
@@ -118,7 +127,9 @@ class Results(Part):
     total: Annotated[int, Field(ge=0)]
 
 
-def results(found: Sequence[Match], query: str, include: Include, sources: Sources, timing: float) -> dict[str, Any]:
+def results(
+    found: Sequence[Match], query: str, include: Include, sources: Sources, timing: float
+) -> dict[str, Any]:
     """An answer as JSON values; what was not asked for is not in it."""
     made = [_result(match, query, include, sources) for match in found]
     return {"results": made, "timing": round(timing, 1), "total": len(made)}
@@ -150,14 +161,17 @@ def _result(match: Match, query: str, include: Include, sources: Sources) -> dic
         made |= {"isLatest": record.is_latest, "isForgotten": record.forgotten_at is not None}
     if include.chunks and fact:
         made["chunks"] = [
-            {"content": chunk.hit.chunk or "", "documentId": chunk.document.id, "position": chunk.position} for chunk in match.chunks
+            {"content": chunk.hit.chunk or "", "documentId": chunk.document.id, "position": chunk.position}
+            for chunk in match.chunks
         ]
     return made
 
 
 def _context(context: Context | None) -> dict[str, Any]:
     found = context or Context()
-    return {name: [_tie(link) for link in getattr(found, name)] for name in ("parents", "children", "related")}
+    return {
+        name: [_tie(link) for link in getattr(found, name)] for name in ("parents", "children", "related")
+    }
 
 
 def _tie(link: Linked) -> dict[str, Any]:

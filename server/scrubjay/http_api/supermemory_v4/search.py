@@ -34,7 +34,9 @@ async def unknown_keys(store: Store, filter: Filter, scopes: tuple[str, ...]) ->
     for key in list(dict.fromkeys(_keys(filter)))[:MOST]:
         where = sql.both(sql.one_of("scope", scopes), facets.named(key))
         if not await store.passages(where, limit=1, columns=["id"]):
-            said.append(f"Nothing here has the metadata key {key[:80]!r}, so the filter on it matches nothing.")
+            said.append(
+                f"Nothing here has the metadata key {key[:80]!r}, so the filter on it matches nothing."
+            )
     return said
 
 
@@ -68,19 +70,34 @@ class Search(AsksForChats):
     container_tag: Annotated[str | None, Field(description="The tag to look in; left out, every one.")] = None
     container_tags: Annotated[TagList | None, Field(description="Any of these tags.")] = None
     doc_id: Annotated[
-        Annotated[Text, Field(max_length=255)] | None, Field(description="Only this document, by id or customId; an unknown one is 404.")
+        Annotated[Text, Field(max_length=255)] | None,
+        Field(description="Only this document, by id or customId; an unknown one is 404."),
     ] = None
-    filepath: Annotated[Annotated[Text, Field(max_length=4_096)] | None, Field(description="Exact, or a folder where it ends in /.")] = None
+    filepath: Annotated[
+        Annotated[Text, Field(max_length=4_096)] | None,
+        Field(description="Exact, or a folder where it ends in /."),
+    ] = None
     filters: Filters | None = None
-    include_full_docs: Annotated[Flag, Field(description="With each document its text, under content.")] = False
+    include_full_docs: Annotated[Flag, Field(description="With each document its text, under content.")] = (
+        False
+    )
     include_summary: Annotated[Flag, Field(description="With each document its summary.")] = False
-    only_matching_chunks: Annotated[Flag, Field(description="Without the chunks before and after, which have isRelevant false.")] = False
-    rerank: Annotated[Flag, Field(description="Taken without effect: no reranking stage is configured.")] = False
+    only_matching_chunks: Annotated[
+        Flag, Field(description="Without the chunks before and after, which have isRelevant false.")
+    ] = False
+    rerank: Annotated[Flag, Field(description="Taken without effect: no reranking stage is configured.")] = (
+        False
+    )
     rewrite_query: Annotated[
-        Flag, Field(description="Asks again without the wording, part by part, and by what is named; deterministic, without a model.")
+        Flag,
+        Field(
+            description="Asks again without the wording, part by part, and by what is named; deterministic, without a model."
+        ),
     ] = False
     categories_filter: Annotated[
-        Any, BeforeValidator(lambda value: None), Field(deprecated=True, description="Passed over: documents have no categories.")
+        Any,
+        BeforeValidator(lambda value: None),
+        Field(deprecated=True, description="Passed over: documents have no categories."),
     ] = None
 
 
@@ -115,7 +132,9 @@ class Found(Part):
     results: list[FoundDocument]
     total: Annotated[int, Field(description="How many results there are here.")]
     timing: Annotated[float, Field(description="Milliseconds.")]
-    warnings: Annotated[list[str] | None, Field(description="Why nothing was found: a filter names what no record has.")] = None
+    warnings: Annotated[
+        list[str] | None, Field(description="Why nothing was found: a filter names what no record has.")
+    ] = None
 
 
 @router.post(
@@ -132,11 +151,17 @@ async def search_documents(visit: Visiting, body: Search) -> Found:
     scopes = await visit.seen(tags)
     found = await _documents(visit, body, scopes) if body.sources.docs and scopes else []
     if body.sources.chats and scopes:
-        turns = await said(visit, body.q, scopes, limit=body.limit, threshold=_floor(body), filter=body.filters)
+        turns = await said(
+            visit, body.q, scopes, limit=body.limit, threshold=_floor(body), filter=body.filters
+        )
         found += [chat_result(turn, body.q, _relevant(body)) for turn in turns]
         found = sorted(found, key=lambda result: -result["score"])[: body.limit]
     more: dict[str, Any] = {}
-    if not found and body.filters is not None and (unknown := await unknown_keys(visit.core.store, body.filters, scopes)):
+    if (
+        not found
+        and body.filters is not None
+        and (unknown := await unknown_keys(visit.core.store, body.filters, scopes))
+    ):
         more["warnings"] = unknown
     took = round((time.perf_counter() - started) * 1000, 1)
     return Found.model_validate({"results": found, "total": len(found), "timing": took, **more})
@@ -145,7 +170,9 @@ async def search_documents(visit: Visiting, body: Search) -> Found:
 async def _documents(visit: Visit, body: Search, scopes: tuple[str, ...]) -> list[dict[str, Any]]:
     ways = rewrites(body.q) if body.rewrite_query else [body.q]
     best: dict[str, DocumentHit] = {}
-    for hits in await asyncio.gather(*(visit.core.search_documents(_request(body, way), scopes, room=sys.maxsize) for way in ways)):
+    for hits in await asyncio.gather(
+        *(visit.core.search_documents(_request(body, way), scopes, room=sys.maxsize) for way in ways)
+    ):
         for hit in hits.results:
             if hit.document_id not in best or hit.score > best[hit.document_id].score:
                 best[hit.document_id] = hit
@@ -204,16 +231,20 @@ def _result(hit: DocumentHit, body: Search) -> dict[str, Any]:
 THRESHOLD = 0.6
 
 
-
 class MemorySearch(Tagged, AsksForChats):
     """What to find."""
 
     q: Annotated[Query, Field(min_length=1, description="What to find, in plain words.")]
     search_mode: Annotated[
-        Mode, Field(description="memories, documents (chunks), or hybrid: both, merged by similarity, each thing once.")
+        Mode,
+        Field(
+            description="memories, documents (chunks), or hybrid: both, merged by similarity, each thing once."
+        ),
     ] = "memories"
     limit: Annotated[Whole, Field(ge=1, le=100)] = 10
-    threshold: Annotated[Real, Field(ge=0, le=1, description="Least similarity of a result; 0 lets everything through.")] = THRESHOLD
+    threshold: Annotated[
+        Real, Field(ge=0, le=1, description="Least similarity of a result; 0 lets everything through.")
+    ] = THRESHOLD
     filters: Filters | None = None
     filepath: Annotated[
         Annotated[Text, Field(max_length=4_096)] | None,
@@ -227,13 +258,18 @@ class MemorySearch(Tagged, AsksForChats):
             "all is kept, each thing once. By words, without a model, so that the same question is always rewritten alike."
         ),
     ] = False
-    rerank: Annotated[Flag, Field(description="Accepted and without effect: no rerank stage is configured.")] = False
-    aggregate: Annotated[Flag, Field(description="Accepted and without effect: nothing here writes new sentences. Not with rerank.")] = (
-        False
-    )
+    rerank: Annotated[
+        Flag, Field(description="Accepted and without effect: no rerank stage is configured.")
+    ] = False
+    aggregate: Annotated[
+        Flag,
+        Field(description="Accepted and without effect: nothing here writes new sentences. Not with rerank."),
+    ] = False
 
 
-@router.post("/v4/search", response_model=Results, response_model_exclude_unset=True, summary="Search memories")
+@router.post(
+    "/v4/search", response_model=Results, response_model_exclude_unset=True, summary="Search memories"
+)
 async def search_memories(asked: MemorySearch, visit: Visiting) -> Any:
     """Memories by similarity, most similar first; with `searchMode` hybrid or documents also the chunks of documents.
 

@@ -28,16 +28,22 @@ _SCHEMA = {
 
 def _named(name: str) -> str:
     if name in RESERVED:
-        raise ValueError(f"{name!r} is reserved: over HTTP nobody reads or writes it. Name another namespace.")
+        raise ValueError(
+            f"{name!r} is reserved: over HTTP nobody reads or writes it. Name another namespace."
+        )
     if not is_scope(name):
         raise ValueError(f"{name[:80]!r} cannot be one. {ALLOWED}; spell other characters with these.")
     return name
 
 
-Target = Annotated[str, AfterValidator(_named), WithJsonSchema(_SCHEMA)]  # a namespace that is named beside the path
+Target = Annotated[
+    str, AfterValidator(_named), WithJsonSchema(_SCHEMA)
+]  # a namespace that is named beside the path
 Namespace = Annotated[Target, Path(description=f"{ALLOWED}; `user` is reserved.")]
 Id = Annotated[str, Path(min_length=1, max_length=255, description="An id that an answer gave.")]
-DocumentId = Annotated[str, Path(min_length=1, max_length=255, description="The id that an answer gave, or the caller's own.")]
+DocumentId = Annotated[
+    str, Path(min_length=1, max_length=255, description="The id that an answer gave, or the caller's own.")
+]
 
 
 @dataclass(frozen=True)

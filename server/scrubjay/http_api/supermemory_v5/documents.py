@@ -28,7 +28,11 @@ LONGEST_TEXT = 10_000_000  # characters of one document
 Status = Literal["queued", "embedding", "done", "failed"]
 
 Content = Annotated[
-    Text, Field(max_length=LONGEST_TEXT, description="The text, plain or Markdown. A URL is kept as it is: nothing is fetched.")
+    Text,
+    Field(
+        max_length=LONGEST_TEXT,
+        description="The text, plain or Markdown. A URL is kept as it is: nothing is fetched.",
+    ),
 ]
 OwnId = Annotated[
     Annotated[Text, Field(max_length=255)] | None,
@@ -43,7 +47,9 @@ def _flat(group: dict[str, Any]) -> dict[str, Any]:
     for key, value in group.items():
         for each in value if isinstance(value, list) else [value]:
             if not isinstance(each, str | int | float | bool):
-                raise ValueError(f"must be flat, and {key[:60]!r} is not; use a string, number, boolean or a list of strings")
+                raise ValueError(
+                    f"must be flat, and {key[:60]!r} is not; use a string, number, boolean or a list of strings"
+                )
     return group
 
 
@@ -62,14 +68,19 @@ Context = Annotated[
 Date = Annotated[Instant | None, Field(description="When the content is from (ISO 8601).")]
 TaskType = Annotated[
     Literal["memory", "superrag"] | None,
-    Field(description="memory (default): each paragraph of its prose is a memory too, at most 200; superrag: its chunks alone are found."),
+    Field(
+        description="memory (default): each paragraph of its prose is a memory too, at most 200; superrag: its chunks alone are found."
+    ),
 ]
 Dreaming = Annotated[
-    Literal["dynamic", "instant"] | None, Field(description="Without effect: memories are there as soon as the document is.")
+    Literal["dynamic", "instant"] | None,
+    Field(description="Without effect: memories are there as soon as the document is."),
 ]
 
 
-UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "No document of this namespace has that id."}}
+UNKNOWN: dict[int | str, dict[str, Any]] = {
+    404: {"description": "No document of this namespace has that id."}
+}
 
 
 class About(Body):
@@ -174,7 +185,10 @@ class ListedDocument(Answer):
     content: str | None = None
     summary: str | None
     metadata: ShownMetadata
-    url: Annotated[str | None, Field(description="The address that it consists of; null where its text is not asked for.")]
+    url: Annotated[
+        str | None,
+        Field(description="The address that it consists of; null where its text is not asked for."),
+    ]
     system: DocumentTimes
 
 
@@ -192,9 +206,13 @@ class WholeDocument(Answer):
     memories: list[ShownMemory] | None = None
 
 
-def listed(row: Document, status: Status, *, content: bool = False, memories: int | None = None) -> ListedDocument:
+def listed(
+    row: Document, status: Status, *, content: bool = False, memories: int | None = None
+) -> ListedDocument:
     """A document in a list, read without its text unless there is to be `content`; `memories` is how many facts it has, if counted."""
-    values: dict[str, Any] = {"content": row.content or None, "url": url_of(row.content)} if content else {"url": None}
+    values: dict[str, Any] = (
+        {"content": row.content or None, "url": url_of(row.content)} if content else {"url": None}
+    )
     return ListedDocument(**_about(row), system=times(row, status, memories), **values)
 
 
@@ -206,7 +224,9 @@ def whole(row: Document, status: Status) -> WholeDocument:
 def times(row: Document, status: Status, memories: int | None = None) -> DocumentTimes:
     """What is kept of a document's life."""
     counted: dict[str, Any] = {} if memories is None else {"memory_count": memories}
-    return DocumentTimes(status=status, dreaming_status="done", created_at=row.created_at, updated_at=row.updated_at, **counted)
+    return DocumentTimes(
+        status=status, dreaming_status="done", created_at=row.created_at, updated_at=row.updated_at, **counted
+    )
 
 
 def chunks_of(row: Document, pieces: Iterable[Passage]) -> list[ShownChunk]:
@@ -233,7 +253,13 @@ def url_of(content: str) -> str | None:
 
 
 def _about(row: Document) -> dict[str, Any]:
-    return {"id": row.id, "title": row.title, "type": row.type, "summary": row.summary, "metadata": row.metadata}
+    return {
+        "id": row.id,
+        "title": row.title,
+        "type": row.type,
+        "summary": row.summary,
+        "metadata": row.metadata,
+    }
 
 
 router = APIRouter()
@@ -259,7 +285,10 @@ def _spelled(says: str) -> tuple[Any, ...]:
     return BeforeValidator(_from_json), BeforeValidator(_absent), WithJsonSchema(schema)
 
 
-_METADATA, _GROUP = (_spelled(f"A JSON object: {what}.") for what in ("names and values", "names and values that known memories must have"))
+_METADATA, _GROUP = (
+    _spelled(f"A JSON object: {what}.")
+    for what in ("names and values", "names and values that known memories must have")
+)
 
 
 class Said(About):
@@ -271,7 +300,9 @@ class Said(About):
     date: Annotated[Date, BeforeValidator(_absent)] = None
     task_type: Annotated[TaskType, BeforeValidator(_absent)] = None
     dreaming: Annotated[Dreaming, BeforeValidator(_absent)] = None
-    file_type: Annotated[str | None, Field(description="Without effect: what a file is shows in its bytes and its name.")] = None
+    file_type: Annotated[
+        str | None, Field(description="Without effect: what a file is shows in its bytes and its name.")
+    ] = None
     mime_type: Annotated[str | None, Field(description="Without effect, as fileType.")] = None
 
     def said(self) -> dict[str, Any]:
@@ -293,14 +324,20 @@ async def upload(place: Writing, body: Annotated[Upload, Form(media_type="multip
 
     One that cannot be read becomes a document with the status failed. The file itself is not kept.
     """
-    await place.visit.core.scope_settings.keep_context(place.namespace, body.supporting_context, place.visit.now)
+    await place.visit.core.scope_settings.keep_context(
+        place.namespace, body.supporting_context, place.visit.now
+    )
     text = await text_of(body.file, place.namespace, body.said())
     filed = await place.visit.core.filing.add(text, scope=place.namespace, source=SOURCE)
     return Ref(id=filed.id, status=filed.status)
 
 
-@router.post("/ns/{namespace}/document/file/{id:path}", summary="Replace a document by a file", responses=UNKNOWN)
-async def replace(place: Writing, id: DocumentId, body: Annotated[Upload, Form(media_type="multipart/form-data")]) -> Ref:
+@router.post(
+    "/ns/{namespace}/document/file/{id:path}", summary="Replace a document by a file", responses=UNKNOWN
+)
+async def replace(
+    place: Writing, id: DocumentId, body: Annotated[Upload, Form(media_type="multipart/form-data")]
+) -> Ref:
     """A document gets the text of a file, its title, and the metadata that is sent with it, in place of its own; its id stays."""
     row = await place.document(id)
     text = await text_of(body.file, place.namespace, body.said(), failing=False)
@@ -308,17 +345,23 @@ async def replace(place: Writing, id: DocumentId, body: Annotated[Upload, Form(m
     return await changed(place, row, values, body.supporting_context)
 
 
-@router.patch("/ns/{namespace}/document/file/{id:path}", summary="Change a document that was a file", responses=UNKNOWN)
-async def change_file(place: Writing, id: DocumentId, body: Annotated[Reupload, Form(media_type="multipart/form-data")]) -> Ref:
+@router.patch(
+    "/ns/{namespace}/document/file/{id:path}", summary="Change a document that was a file", responses=UNKNOWN
+)
+async def change_file(
+    place: Writing, id: DocumentId, body: Annotated[Reupload, Form(media_type="multipart/form-data")]
+) -> Ref:
     """A file that is sent replaces the text; what is left out stays as it was."""
     row = await place.document(id)
     values = body.said()
     if body.file is not None:
         kept = {"metadata": row.metadata, **values}
         text = await text_of(body.file, place.namespace, kept, failing=False)
-        values = {**{name: getattr(text, name) for name in ("content", "type", "title", "metadata")}, **values}
+        values = {
+            **{name: getattr(text, name) for name in ("content", "type", "title", "metadata")},
+            **values,
+        }
     return await changed(place, row, values, body.supporting_context)
-
 
 
 DELETED = "deleted over HTTP"
@@ -352,7 +395,9 @@ async def add(place: Writing, body: Added) -> Ref:
     return Ref(id=filed.id, status=filed.status)
 
 
-@router.post("/ns/{namespace}/document/batch", summary="Add up to 600 documents", response_model_exclude_unset=True)
+@router.post(
+    "/ns/{namespace}/document/batch", summary="Add up to 600 documents", response_model_exclude_unset=True
+)
 async def add_batch(place: Writing, body: Batch) -> BatchResult:
     """Takes documents, those with the earliest date first. One that cannot be added is reported and stops no other."""
     taken: dict[int, BatchItem] = {}
@@ -363,7 +408,9 @@ async def add_batch(place: Writing, body: Batch) -> BatchResult:
     for (number, each), one in zip(ordered, filed, strict=True):
         if isinstance(one, InputError):
             url = url_of(each.content)
-            refused[number] = BatchItem(id=each.id or "", status="error", error=str(one), **({"url": url} if url else {}))
+            refused[number] = BatchItem(
+                id=each.id or "", status="error", error=str(one), **({"url": url} if url else {})
+            )
         else:
             taken[number] = BatchItem(id=one.id, status=one.status)
     results = [found[number] for found in (taken, refused) for number in sorted(found)]
@@ -379,7 +426,9 @@ async def add_batch(place: Writing, body: Batch) -> BatchResult:
 async def read(
     place: Reading,
     id: DocumentId,
-    include: Annotated[list[str], Query(description="chunks: its passages; memories: what was learned of it.")] = [],  # noqa: B006
+    include: Annotated[
+        list[str], Query(description="chunks: its passages; memories: what was learned of it.")
+    ] = [],  # noqa: B006
 ) -> WholeDocument:
     """A document with its text, and how far it is; there from the moment that its add was answered."""
     wanted = included(include, ("chunks", "memories"))
@@ -388,10 +437,14 @@ async def read(
     beside: dict[str, Any] = {}
     if "memories" in wanted:
         facts = await facts_of(core.store, [row.id])
-        beside["memories"] = [shown(fact, place.visit.now) for fact in facts if visible(fact, place.visit.now)]
+        beside["memories"] = [
+            shown(fact, place.visit.now) for fact in facts if visible(fact, place.visit.now)
+        ]
     if "chunks" in wanted:
         await core.store.flush()
-        beside["chunks"] = chunks_of(row, await core.store.passages(sql.equal("record_id", row.id), columns=["id", "part", "text"]))
+        beside["chunks"] = chunks_of(
+            row, await core.store.passages(sql.equal("record_id", row.id), columns=["id", "part", "text"])
+        )
     return whole(row, (await core.filing.statuses([row]))[row.id]).model_copy(update=beside)
 
 
@@ -399,7 +452,11 @@ async def read(
 async def change(place: Writing, id: DocumentId, body: Change) -> Ref:
     """Another content replaces the text, and what is learned follows it; all else is changed in place, without anything embedded anew."""
     row = await place.document(id)
-    values = body.said() | ({"task_type": body.task_type} if body.task_type else {}) | ({"content": body.content} if body.content else {})
+    values = (
+        body.said()
+        | ({"task_type": body.task_type} if body.task_type else {})
+        | ({"content": body.content} if body.content else {})
+    )
     return await changed(place, row, values, body.supporting_context)
 
 
@@ -418,7 +475,9 @@ async def delete(place: Writing, body: Doomed) -> DeleteResult:
         except NotFound as error:
             errors.append(DeleteError(id=id, error=str(error)))
     if found:
-        await place.visit.write("forget", ForgetRecords(ids=list(found), reason=DELETED), scope=place.namespace)
+        await place.visit.write(
+            "forget", ForgetRecords(ids=list(found), reason=DELETED), scope=place.namespace
+        )
     return DeleteResult(count=len(found), errors=errors)
 
 
@@ -431,6 +490,10 @@ async def changed(place: Place, row: Document, values: dict[str, Any], context: 
 
 async def _text(place: Place, body: Input, task_type: Literal["memory", "superrag"] | None) -> DocumentText:
     """What is filed of a body; what it says of its namespace is kept."""
-    await place.visit.core.scope_settings.keep_context(place.namespace, body.supporting_context, place.visit.now)
+    await place.visit.core.scope_settings.keep_context(
+        place.namespace, body.supporting_context, place.visit.now
+    )
     own = {} if body.id is None else {"custom_id": body.id}
-    return DocumentText.model_validate({"task_type": task_type or "memory", **own, **body.said(), "content": body.content})
+    return DocumentText.model_validate(
+        {"task_type": task_type or "memory", **own, **body.said(), "content": body.content}
+    )

@@ -51,7 +51,9 @@ class _Reading:
 
     def read(self, given: Any, place: str, depth: int) -> Filter:
         if not isinstance(given, Mapping):
-            raise ValueError(f"{place or 'the filter'} must be an object with field, operator and value, or with operator and operands")
+            raise ValueError(
+                f"{place or 'the filter'} must be an object with field, operator and value, or with operator and operands"
+            )
         if "operands" not in given and given.get("operator") not in ("and", "or"):
             self._predicates += 1
             if self._predicates > MOST:
@@ -63,12 +65,18 @@ class _Reading:
         _only(given, ("operator", "operands"), where)
         operator, operands = given.get("operator"), given.get("operands")
         if operator not in ("and", "or"):
-            raise ValueError(f"{where}operator must be and or or where there are operands, not {str(operator)[:60]!r}")
+            raise ValueError(
+                f"{where}operator must be and or or where there are operands, not {str(operator)[:60]!r}"
+            )
         if depth > DEEPEST:
-            raise ValueError(f"{where}operands is nested more than {DEEPEST} levels deep; make the tree flatter")
+            raise ValueError(
+                f"{where}operands is nested more than {DEEPEST} levels deep; make the tree flatter"
+            )
         if not isinstance(operands, list) or not 1 <= len(operands) <= WIDEST:
             raise ValueError(f"{where}operands must be a list of 1 to {WIDEST} filters")
-        parts = (self.read(part, f"{where}operands[{number}]", depth + 1) for number, part in enumerate(operands))
+        parts = (
+            self.read(part, f"{where}operands[{number}]", depth + 1) for number, part in enumerate(operands)
+        )
         return Group(operator == "and", tuple(parts))
 
 
@@ -76,14 +84,20 @@ def _predicate(given: Mapping[str, Any], where: str) -> Condition | Comparison:
     _only(given, ("field", "operator", "value", "caseSensitive"), where)
     field, operator, value = given.get("field"), given.get("operator"), given.get("value")
     if not isinstance(field, str) or len(field) > LONGEST_FIELD or not _FIELD.fullmatch(field):
-        raise ValueError(f"{where}field must be the name of a metadata value: 1 to {LONGEST_FIELD} letters, digits or _ . -")
+        raise ValueError(
+            f"{where}field must be the name of a metadata value: 1 to {LONGEST_FIELD} letters, digits or _ . -"
+        )
     if not isinstance(operator, str) or operator not in _OPERATORS:
-        raise ValueError(f"{where}operator must be one of {', '.join(_OPERATORS)}, not {str(operator)[:60]!r}")
+        raise ValueError(
+            f"{where}operator must be one of {', '.join(_OPERATORS)}, not {str(operator)[:60]!r}"
+        )
     if operator in _COMPARE:
         return Comparison(field, _COMPARE[operator], _number(given, value, f"{where}value"))
     text = _text(operator, value, f"{where}value")
     kind, negate = _MATCH[operator]
-    return Condition(field, text, kind, negate, ignore_case=not _case_sensitive(given, operator, value, where))
+    return Condition(
+        field, text, kind, negate, ignore_case=not _case_sensitive(given, operator, value, where)
+    )
 
 
 def _number(given: Mapping[str, Any], value: Any, where: str) -> float:
@@ -110,7 +124,11 @@ def _text(operator: str, value: Any, where: str) -> str:
         raise ValueError(f"{where} must be a text for {operator}, not {str(value)[:60]!r}")
     if operator in ("contains", "notContains") and not value:
         raise ValueError(f"{where} is empty, and every text contains that; give some text")
-    if len(value) > LONGEST_VALUE or "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
+    if (
+        len(value) > LONGEST_VALUE
+        or "\x00" in value
+        or any("\ud800" <= character <= "\udfff" for character in value)
+    ):
         raise ValueError(f"{where} must be a text of at most {LONGEST_VALUE:,} characters, without NUL")
     return value
 
@@ -119,9 +137,13 @@ def _case_sensitive(given: Mapping[str, Any], operator: str, value: Any, where: 
     if "caseSensitive" not in given:
         return True
     if operator.startswith("array") or not isinstance(value, str):
-        raise ValueError(f"{where}caseSensitive belongs to eq, neq, contains and notContains of a text; leave it out")
+        raise ValueError(
+            f"{where}caseSensitive belongs to eq, neq, contains and notContains of a text; leave it out"
+        )
     if not isinstance(given["caseSensitive"], bool):
-        raise ValueError(f"{where}caseSensitive must be true or false, not {str(given['caseSensitive'])[:60]!r}")
+        raise ValueError(
+            f"{where}caseSensitive must be true or false, not {str(given['caseSensitive'])[:60]!r}"
+        )
     return given["caseSensitive"]
 
 
@@ -143,7 +165,8 @@ def _schema() -> dict[str, Any]:
     )
     predicates = [
         _object(
-            {"field": field, "operator": {"enum": list(names)}, "value": value}, {"caseSensitive": {"type": "boolean"}} if cased else {}
+            {"field": field, "operator": {"enum": list(names)}, "value": value},
+            {"caseSensitive": {"type": "boolean"}} if cased else {},
         )
         for names, value, cased in forms
     ]
@@ -151,12 +174,20 @@ def _schema() -> dict[str, Any]:
     for _ in range(DEEPEST):  # written out, so that it says how deep groups may nest
         operands = {"type": "array", "minItems": 1, "maxItems": WIDEST, "items": {"anyOf": expressions}}
         expressions = [*predicates, _object({"operator": {"enum": ["and", "or"]}, "operands": operands}, {})]
-    return {"anyOf": expressions, "description": f"One predicate, or a group of filters under and / or; {MOST:,} predicates at most."}
+    return {
+        "anyOf": expressions,
+        "description": f"One predicate, or a group of filters under and / or; {MOST:,} predicates at most.",
+    }
 
 
 def _object(required: dict[str, Any], optional: dict[str, Any]) -> dict[str, Any]:
     properties = {**required, **optional}
-    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
 
 
 FilterExpression = Annotated[Filter, PlainValidator(parse_expression), WithJsonSchema(_schema())]

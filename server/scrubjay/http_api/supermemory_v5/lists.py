@@ -32,8 +32,12 @@ Sort = Literal["createdAt", "updatedAt", "position"]
 
 class ListInclude(Body):
     content: Annotated[Flag, Field(description="With each document its text.")] = False
-    memory_count: Annotated[Flag, Field(description="With each document how many memories were learned of it.")] = False
-    forgotten: Annotated[Flag, Field(description="Also memories that were forgotten or have expired.")] = False
+    memory_count: Annotated[
+        Flag, Field(description="With each document how many memories were learned of it.")
+    ] = False
+    forgotten: Annotated[Flag, Field(description="Also memories that were forgotten or have expired.")] = (
+        False
+    )
 
 
 class Listing(Body):
@@ -51,7 +55,9 @@ class Listed(Answer):
 
 
 class Counting(Body):
-    ids: Annotated[list[Annotated[str, Field(min_length=1, max_length=255)]], Field(min_length=1, max_length=100)]
+    ids: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=255)]], Field(min_length=1, max_length=100)
+    ]
 
 
 class MemoryCount(Answer):
@@ -69,19 +75,29 @@ class MemoryCounts(Answer):
 async def memory_counts(place: Reading, asked: Counting) -> MemoryCounts:
     """How many memories were learned of each of these documents, by their ids; one that is not in the namespace is left out."""
     rows = await place.visit.core.store.get(Document, asked.ids)
-    here = [id for id in dict.fromkeys(asked.ids) if id in rows and rows[id].scope == place.namespace and rows[id].forgotten_at is None]
+    here = [
+        id
+        for id in dict.fromkeys(asked.ids)
+        if id in rows and rows[id].scope == place.namespace and rows[id].forgotten_at is None
+    ]
     counts = await _memories_of(place, here)
     return MemoryCounts(counts=[MemoryCount(id=id, memory_count=counts[id]) for id in here])
 
 
-@router.post("/ns/{namespace}/list/{type}", summary="List documents, chunks or memories", response_model_exclude_unset=True)
+@router.post(
+    "/ns/{namespace}/list/{type}",
+    summary="List documents, chunks or memories",
+    response_model_exclude_unset=True,
+)
 async def list_page(
     place: Reading,
     type: Kind,
     asked: Listing | None = None,
     page: PageNumber = 1,
     limit: PageSize = 10,
-    sort: Annotated[Sort, Query(description="position: of a chunk in its document, for chunks only.")] = "createdAt",
+    sort: Annotated[
+        Sort, Query(description="position: of a chunk in its document, for chunks only.")
+    ] = "createdAt",
     order: Literal["asc", "desc"] = "desc",
 ) -> Listed:
     """One page of what the namespace holds, newest first; a memory in its latest version."""
@@ -96,30 +112,58 @@ async def list_page(
     return Listed(**lists, pagination=pagination(page, limit, total))
 
 
-async def _documents(place: Place, asked: Listing, window: dict[str, Any], sort: Sort) -> tuple[Sequence[Answer], int]:
+async def _documents(
+    place: Place, asked: Listing, window: dict[str, Any], sort: Sort
+) -> tuple[Sequence[Answer], int]:
     where = sql.both(sql.equal("scope", place.namespace), "forgotten_at IS NULL")
     columns = [*COLUMNS, "content"] if asked.include.content else COLUMNS
-    found = await page(place.visit.core.store, Document, where, sort=_time(sort), filter=asked.filter, columns=columns, **window)
+    found = await page(
+        place.visit.core.store,
+        Document,
+        where,
+        sort=_time(sort),
+        filter=asked.filter,
+        columns=columns,
+        **window,
+    )
     status = await place.visit.core.filing.statuses(found.rows)
     counts = await _memories_of(place, [row.id for row in found.rows]) if asked.include.memory_count else None
     rows = [
-        listed(row, status[row.id], content=asked.include.content, memories=None if counts is None else counts[row.id])
+        listed(
+            row,
+            status[row.id],
+            content=asked.include.content,
+            memories=None if counts is None else counts[row.id],
+        )
         for row in found.rows
     ]
     return rows, found.total
 
 
-async def _chunks(place: Place, asked: Listing, window: dict[str, Any], sort: Sort) -> tuple[Sequence[Answer], int]:
+async def _chunks(
+    place: Place, asked: Listing, window: dict[str, Any], sort: Sort
+) -> tuple[Sequence[Answer], int]:
     store = place.visit.core.store
-    found = await chunk_page(store, place.namespace, by_position=sort == "position", filter=asked.filter, **window)
-    rows = {row.id: row for row in await store.select(Document, sql.one_of("id", {each.record_id for each in found.rows}), columns=COLUMNS)}
+    found = await chunk_page(
+        store, place.namespace, by_position=sort == "position", filter=asked.filter, **window
+    )
+    rows = {
+        row.id: row
+        for row in await store.select(
+            Document, sql.one_of("id", {each.record_id for each in found.rows}), columns=COLUMNS
+        )
+    }
     made = [
-        ListedChunk(**chunk_values(rows[each.record_id], each), document_id=each.record_id) for each in found.rows if each.record_id in rows
+        ListedChunk(**chunk_values(rows[each.record_id], each), document_id=each.record_id)
+        for each in found.rows
+        if each.record_id in rows
     ]
     return made, found.total
 
 
-async def _memories(place: Place, asked: Listing, window: dict[str, Any], sort: Sort) -> tuple[Sequence[Answer], int]:
+async def _memories(
+    place: Place, asked: Listing, window: dict[str, Any], sort: Sort
+) -> tuple[Sequence[Answer], int]:
     here = None if asked.include.forgotten else sql.both("forgotten_at IS NULL", unexpired(place.visit.now))
     where = sql.both(sql.equal("scope", place.namespace), sql.equal("is_latest", True), here)
     found = await page(place.visit.core.store, Memory, where, sort=_time(sort), filter=asked.filter, **window)

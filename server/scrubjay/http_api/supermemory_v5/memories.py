@@ -30,7 +30,9 @@ from scrubjay.search.retrieval.query import Question
 NEAREST = 10  # links of a list, when nobody says
 STEPS = 3  # versions that are followed in each direction
 
-ShownMetadata = Annotated[dict[str, Any], Field(description="Names and values that came with it; empty for none.")]
+ShownMetadata = Annotated[
+    dict[str, Any], Field(description="Names and values that came with it; empty for none.")
+]
 
 
 class SourceDocument(Answer):
@@ -98,7 +100,8 @@ def shown(fact: Memory, now: datetime) -> ShownMemory:
         is_static=fact.is_static,
         is_inference=is_inference(fact),
         is_latest=fact.is_latest,
-        is_forgotten=fact.forgotten_at is not None or (fact.expires_at is not None and fact.expires_at <= now),
+        is_forgotten=fact.forgotten_at is not None
+        or (fact.expires_at is not None and fact.expires_at <= now),
         version=fact.version,
         system=Times(created_at=fact.created_at, updated_at=fact.updated_at),
     )
@@ -147,7 +150,9 @@ async def surroundings(
     contexts: Mapping[str, Context] = {}
     linked: dict[str, Memory] = {}
     if related:
-        contexts = await lineage.contexts(store, Question("", (place.namespace,), ("memory",), place.visit.now), facts)
+        contexts = await lineage.contexts(
+            store, Question("", (place.namespace,), ("memory",), place.visit.now), facts
+        )
         linked = await store.get(Memory, _ids(contexts.values()))
         linked = {id: row for id, row in linked.items() if filter is None or holds(filter, row.metadata)}
     sources = await _sources(place, [*facts, *linked.values()]) if documents else {}
@@ -156,18 +161,31 @@ async def surroundings(
 
 
 def _ids(contexts: Iterable[Context]) -> list[str]:
-    return [link.id for context in contexts for link in (*context.parents, *context.children) if link.src == "memory"]
+    return [
+        link.id
+        for context in contexts
+        for link in (*context.parents, *context.children)
+        if link.src == "memory"
+    ]
 
 
 async def _sources(place: Place, facts: Collection[Memory]) -> dict[str, SourceDocument]:
     ids = {id for fact in facts for id in fact.document_ids}
-    found = await place.visit.core.store.get(Document, ids, columns=COLUMNS)  # those that are not committed yet among them
+    found = await place.visit.core.store.get(
+        Document, ids, columns=COLUMNS
+    )  # those that are not committed yet among them
     rows = {id: row for id, row in found.items() if row.scope == place.namespace and row.forgotten_at is None}
     cited = {fact.id: [rows[id] for id in fact.document_ids if id in rows] for fact in facts}
-    return {id: document_of(max(sources, key=lambda row: row.updated_at)) for id, sources in cited.items() if sources}
+    return {
+        id: document_of(max(sources, key=lambda row: row.updated_at))
+        for id, sources in cited.items()
+        if sources
+    }
 
 
-def _related(context: Context, linked: Mapping[str, Memory], sources: Mapping[str, SourceDocument], limit: int) -> Related:
+def _related(
+    context: Context, linked: Mapping[str, Memory], sources: Mapping[str, SourceDocument], limit: int
+) -> Related:
     def some(links: Iterable[Linked]) -> list[RelatedMemory]:
         near = sorted((link for link in links if link.id in linked), key=lambda link: abs(link.version))
         return [_link(link, linked[link.id], sources.get(link.id)) for link in near[:limit]]
@@ -203,7 +221,9 @@ MOST_ADDED = 100
 _UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "No memory of this namespace has that id."}}
 
 GivenId = Annotated[str, Field(min_length=1, max_length=255)]
-Content = Annotated[Annotated[Text, Field(max_length=MAX_MEMORY)], Field(description="One fact, understandable on its own.")]
+Content = Annotated[
+    Annotated[Text, Field(max_length=MAX_MEMORY)], Field(description="One fact, understandable on its own.")
+]
 Expiry = Annotated[Instant | None, Field(description="It is forgotten from then on; null: never.")]
 
 
@@ -263,7 +283,9 @@ class NewVersion(Body):
 @router.delete("/ns/{namespace}/memories/semantic", summary="Forget what is about something")
 async def forget_matching(place: Writing, asked: Matching) -> ForgetResult:
     """Forget the facts that a query is about, at most 100; with `dryRun` only list them, best first."""
-    request = parse(ForgetMatching, {"query": asked.query, "scope": place.namespace, "dry_run": asked.dry_run})
+    request = parse(
+        ForgetMatching, {"query": asked.query, "scope": place.namespace, "dry_run": asked.dry_run}
+    )
     about = (await place.visit.core.forgetting.matching(request, SOURCE)).candidates
     matches = [ForgetMatch(id=hit.id, memory=hit.memory or "") for hit in about]
     return ForgetResult(count=len(matches), errors=[], matches=matches)
@@ -280,9 +302,14 @@ async def read_memory(
     place: Reading,
     id: Id,
     include: Annotated[
-        list[str], Query(description="related: its other versions and what it is linked to; documents: the document it is from.")
+        list[str],
+        Query(
+            description="related: its other versions and what it is linked to; documents: the document it is from."
+        ),
     ] = [],  # noqa: B006  FastAPI copies it
-    related_limit: Annotated[int, Query(alias="relatedLimit", ge=1, le=100, description="Entries of each list.")] = NEAREST,
+    related_limit: Annotated[
+        int, Query(alias="relatedLimit", ge=1, le=100, description="Entries of each list.")
+    ] = NEAREST,
 ) -> MemoryDetails:
     """One fact of the namespace, forgotten or not, with what is asked for beside it."""
     wanted = included(include, ("related", "documents"))
@@ -290,7 +317,9 @@ async def read_memory(
     details = MemoryDetails(**dict(shown(fact, place.visit.now)))
     if not wanted:
         return details
-    beside = await surroundings(place, [fact], related="related" in wanted, documents="documents" in wanted, limit=related_limit)
+    beside = await surroundings(
+        place, [fact], related="related" in wanted, documents="documents" in wanted, limit=related_limit
+    )
     return details.model_copy(update={"included": beside.of(fact.id)})
 
 
@@ -309,7 +338,12 @@ async def add_memories(place: Writing, asked: NewMemories) -> AddedMemories:
     """Keep facts as they are, without a document; they are found at once. An extension: version 5 of the original has no such route."""
     facts = []
     for memory in asked.memories:
-        args = {"content": memory.content, "is_static": memory.is_static, "metadata": memory.metadata, "expires_at": memory.forget_after}
+        args = {
+            "content": memory.content,
+            "is_static": memory.is_static,
+            "metadata": memory.metadata,
+            "expires_at": memory.forget_after,
+        }
         facts.append(await _added(place, {name: value for name, value in args.items() if value is not None}))
     return AddedMemories(memories=[shown(fact, place.visit.now) for fact in facts])
 
@@ -319,7 +353,9 @@ async def change_memory(place: Writing, id: Id, change: NewVersion) -> ShownMemo
     """Replace a fact by a new version of it, which has an id of its own; the old one stays as its history. An extension, as adding is."""
     fact = await place.memory(id)
     args: dict[str, Any] = {"updates": [fact.id], "content": change.content or fact.content}
-    args |= {name: value for name in ("is_static", "metadata") if (value := getattr(change, name)) is not None}
+    args |= {
+        name: value for name in ("is_static", "metadata") if (value := getattr(change, name)) is not None
+    }
     if "forget_after" in change.model_fields_set:
         args["expires_at"] = change.forget_after
     return shown(await _added(place, args), place.visit.now)

@@ -16,7 +16,15 @@ from scrubjay.home.scope_settings import LONGEST_CONTEXT
 from scrubjay.home.scopes import EVERY_SCOPE
 from scrubjay.http_api.context import SOURCE, Visit, Visiting
 from scrubjay.http_api.permissions import Forbidden
-from scrubjay.http_api.supermemory_v5.bodies import Answer, Body, PageNumber, PageSize, Pagination, Times, pagination
+from scrubjay.http_api.supermemory_v5.bodies import (
+    Answer,
+    Body,
+    PageNumber,
+    PageSize,
+    Pagination,
+    Times,
+    pagination,
+)
 from scrubjay.http_api.supermemory_v5.context import Place, Reading, Target, Writing
 from scrubjay.store.counts import Holding
 
@@ -89,7 +97,9 @@ async def list_namespaces(
     visit: Visiting,
     page: PageNumber = 1,
     limit: PageSize = 10,
-    q: Annotated[str | None, Query(max_length=100, description="Only those whose name holds this, whatever its case.")] = None,
+    q: Annotated[
+        str | None, Query(max_length=100, description="Only those whose name holds this, whatever its case.")
+    ] = None,
 ) -> NamespaceList:
     """Every namespace that the caller reaches, newest first, with the number of documents and memories that can be found in it."""
     every = await _all(visit)
@@ -99,7 +109,11 @@ async def list_namespaces(
     return NamespaceList(namespaces=shown, pagination=pagination(page, limit, len(listed)))
 
 
-@router.get("/ns/{namespace}", summary="Read a namespace", responses={404: {"description": "There is no such namespace."}})
+@router.get(
+    "/ns/{namespace}",
+    summary="Read a namespace",
+    responses={404: {"description": "There is no such namespace."}},
+)
 async def read_namespace(place: Reading) -> NamespaceDetails:
     """What is said of a namespace."""
     return await _details(place)
@@ -110,7 +124,9 @@ async def change_namespace(place: Writing, change: NamespaceChange) -> Namespace
     """Say what a namespace is about; one that is not there yet begins with it."""
     core = place.visit.core
     await core.scope_settings.change(
-        place.namespace, lambda held: replace(held, supporting_context=change.supporting_context), place.visit.now
+        place.namespace,
+        lambda held: replace(held, supporting_context=change.supporting_context),
+        place.visit.now,
     )
     return await _details(place)
 
@@ -119,12 +135,19 @@ async def change_namespace(place: Writing, change: NamespaceChange) -> Namespace
     "/ns/{namespace}",
     summary="Delete a namespace, or move what is in it",
     response_model=Deleted,
-    responses={202: {"model": Moved, "description": "Everything was moved."}, 404: {"description": "There is no such namespace."}},
+    responses={
+        202: {"model": Moved, "description": "Everything was moved."},
+        404: {"description": "There is no such namespace."},
+    },
 )
 async def delete_namespace(
     place: Writing,
     move_to: Annotated[
-        Target | None, Query(alias="moveTo", description="The namespace that gets everything; left out, it is deleted for good.")
+        Target | None,
+        Query(
+            alias="moveTo",
+            description="The namespace that gets everything; left out, it is deleted for good.",
+        ),
     ] = None,
 ) -> Deleted | Moved | Response:
     """Delete everything in a namespace for good, documents, memories and chats, or move all of it into another first."""
@@ -132,10 +155,14 @@ async def delete_namespace(
     if move_to is None:
         had = await scopes.delete(place.visit.core, place.namespace, SOURCE)
         documents, memories = (had.documents, had.memories) if had else (0, 0)
-        return Deleted(namespace=details.namespace, deleted_documents_count=documents, deleted_memories_count=memories)
+        return Deleted(
+            namespace=details.namespace, deleted_documents_count=documents, deleted_memories_count=memories
+        )
     target = place.visit.leave.writes_to(move_to)
     if target == place.namespace:
-        raise InputError(f"moveTo = {move_to!r} is the namespace itself. Name another one, or leave moveTo out to delete it.")
+        raise InputError(
+            f"moveTo = {move_to!r} is the namespace itself. Name another one, or leave moveTo out to delete it."
+        )
     await scopes.merge(place.visit.core, place.namespace, target)
     moved = Moved(operation_id=uuid4().hex, namespace=place.namespace, move_to=target)
     return Response(moved.model_dump_json(by_alias=True), status_code=202, media_type="application/json")
@@ -152,7 +179,9 @@ async def change_organization(visit: Visiting, change: OrganizationChange) -> Or
     """Say what every namespace is about. A token of one namespace may not."""
     visit.leave.writes_to(None)
     if visit.leave.tag is not None:
-        raise Forbidden("This token reaches one namespace, and what is said of all of them is not its to change.")
+        raise Forbidden(
+            "This token reaches one namespace, and what is said of all of them is not its to change."
+        )
     await visit.core.scope_settings.change(
         EVERY_SCOPE, lambda held: replace(held, supporting_context=change.organizational_context), visit.now
     )
@@ -184,8 +213,12 @@ def _listed(visit: Visit, name: str, holding: Holding | None) -> ListedNamespace
 
 def _times(visit: Visit, name: str, holding: Holding | None) -> Times:
     said = visit.core.scope_settings.of(name)
-    created = [moment for moment in (said.created_at, holding and holding.created_at) if isinstance(moment, datetime)]
-    updated = [moment for moment in (said.updated_at, holding and holding.updated_at) if isinstance(moment, datetime)]
+    created = [
+        moment for moment in (said.created_at, holding and holding.created_at) if isinstance(moment, datetime)
+    ]
+    updated = [
+        moment for moment in (said.updated_at, holding and holding.updated_at) if isinstance(moment, datetime)
+    ]
     return Times(created_at=min(created), updated_at=max(updated))
 
 
@@ -193,6 +226,10 @@ async def _details(place: Place) -> NamespaceDetails:
     name, settings = place.namespace, place.visit.core.scope_settings
     holding = (await scopes.held(place.visit.core, name)).get(name)
     if holding is None and name not in settings.all():
-        raise NotFound(f"There is no namespace {name!r}. It begins with the first document or memory that is added to it.")
+        raise NotFound(
+            f"There is no namespace {name!r}. It begins with the first document or memory that is added to it."
+        )
     context = settings.of(name).supporting_context
-    return NamespaceDetails(namespace=name, supporting_context=context, system=_times(place.visit, name, holding))
+    return NamespaceDetails(
+        namespace=name, supporting_context=context, system=_times(place.visit, name, holding)
+    )

@@ -27,7 +27,10 @@ Description = Annotated[str, Field(max_length=LONGEST_DESCRIPTION)]
 
 class ProfileRequest(Body):
     filter: Annotated[FilterExpression | None, Field(description="Only memories whose metadata fits.")] = None
-    buckets: Annotated[list[BucketName] | None, Field(max_length=MOST, description="Only these buckets; left out, every one.")] = None
+    buckets: Annotated[
+        list[BucketName] | None,
+        Field(max_length=MOST, description="Only these buckets; left out, every one."),
+    ] = None
 
 
 class Fact(Answer):
@@ -65,16 +68,34 @@ class BucketNames(Body):
     "/ns/{namespace}/profile",
     summary="Read the profile",
     response_model=ProfileResponse,
-    responses={200: {"content": {MARKDOWN: {"schema": {"type": "string"}}}, "description": "With `Accept: text/markdown` as Markdown."}},
+    responses={
+        200: {
+            "content": {MARKDOWN: {"schema": {"type": "string"}}},
+            "description": "With `Accept: text/markdown` as Markdown.",
+        }
+    },
 )
-async def read_profile(place: Reading, request: Request, asked: ProfileRequest | None = None) -> ProfileResponse | Response:
+async def read_profile(
+    place: Reading, request: Request, asked: ProfileRequest | None = None
+) -> ProfileResponse | Response:
     """What lasts, what is recent, and what fits each bucket; every fact word for word."""
     wanted, core, scopes = asked or ProfileRequest(), place.visit.core, (place.namespace,)
     known = await core.profile(scopes, TOKENS, wanted.filter)
     described = core.scope_settings.buckets(place.namespace)
-    held = await contents(core.store, described, scopes=scopes, now=place.visit.now, embed=core.indexer.embed_query, filter=wanted.filter)
+    held = await contents(
+        core.store,
+        described,
+        scopes=scopes,
+        now=place.visit.now,
+        embed=core.indexer.embed_query,
+        filter=wanted.filter,
+    )
     names = [name for name in held if wanted.buckets is None or name in wanted.buckets]
-    profile = Profile(static=_facts(known.static), dynamic=_facts(known.recent), buckets={name: _facts(held[name]) for name in names})
+    profile = Profile(
+        static=_facts(known.static),
+        dynamic=_facts(known.recent),
+        buckets={name: _facts(held[name]) for name in names},
+    )
     if prefers_markdown(request.headers.get("accept", "")):
         return Response(_markdown(place.namespace, profile, described), media_type=MARKDOWN)
     return ProfileResponse(profile=profile)
@@ -89,7 +110,9 @@ async def read_buckets(place: Reading) -> Buckets:
 @router.put("/ns/{namespace}/profile/buckets", summary="Add buckets, or describe them anew")
 async def set_buckets(place: Writing, change: BucketChange) -> Buckets:
     """Buckets that are not named stay as they are."""
-    await place.visit.core.scope_settings.change(place.namespace, lambda held: held.with_buckets(change.buckets), place.visit.now)
+    await place.visit.core.scope_settings.change(
+        place.namespace, lambda held: held.with_buckets(change.buckets), place.visit.now
+    )
     return _buckets(place)
 
 

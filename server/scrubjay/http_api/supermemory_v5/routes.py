@@ -6,4 +6,6 @@ from fastapi import APIRouter
 
 from scrubjay.http_api.supermemory_v5 import documents, lists, memories, namespaces, profiles, search
 
-ROUTERS: tuple[APIRouter, ...] = tuple(module.router for module in (documents, search, profiles, lists, memories, namespaces))
+ROUTERS: tuple[APIRouter, ...] = tuple(
+    module.router for module in (documents, search, profiles, lists, memories, namespaces)
+)

@@ -12,7 +12,13 @@ from scrubjay.http_api.matches import Asked, Match, Mode, matches
 from scrubjay.http_api.supermemory_v5.bodies import Answer, Body, Times
 from scrubjay.http_api.supermemory_v5.context import Place, Reading
 from scrubjay.http_api.supermemory_v5.filter_expressions import FilterExpression
-from scrubjay.http_api.supermemory_v5.memories import Included, Metadata, Surroundings, document_of, surroundings
+from scrubjay.http_api.supermemory_v5.memories import (
+    Included,
+    Metadata,
+    Surroundings,
+    document_of,
+    surroundings,
+)
 from scrubjay.models.fields import Count, Flag
 from scrubjay.models.records import Document, Memory
 from scrubjay.models.requests import Query, Share
@@ -26,23 +32,31 @@ _MODES: dict[str, Mode] = {"hybrid": "hybrid", "memories": "memories", "chunks":
 
 class SearchInclude(Body):
     documents: Annotated[Flag, Field(description="With each result the document that it is from.")] = False
-    related: Annotated[Flag, Field(description="With each memory its other versions and what it is linked to.")] = False
-    forgotten: Annotated[Flag, Field(description="Also memories that were forgotten or have expired.")] = False
+    related: Annotated[
+        Flag, Field(description="With each memory its other versions and what it is linked to.")
+    ] = False
+    forgotten: Annotated[Flag, Field(description="Also memories that were forgotten or have expired.")] = (
+        False
+    )
 
 
 class SearchRequest(Body):
     query: Annotated[Query, Field(description="What to find, in plain words.")]
     filter: Annotated[FilterExpression | None, Field(description="Only results whose metadata fits.")] = None
     search_mode: Annotated[
-        Literal["hybrid", "memories", "chunks"], Field(description="memories: facts; chunks: passages of documents; hybrid: both.")
+        Literal["hybrid", "memories", "chunks"],
+        Field(description="memories: facts; chunks: passages of documents; hybrid: both."),
     ] = "hybrid"
     limit: Annotated[Count, Field(ge=1, le=100)] = 10
     include: SearchInclude = SearchInclude()
     threshold: Annotated[Share, Field(description="Least similarity of a result.")] = THRESHOLD
     rerank: Annotated[
-        Literal["none", "order", "aggregate"], Field(description="Accepted; the order is always that of similarity, and nothing is joined.")
+        Literal["none", "order", "aggregate"],
+        Field(description="Accepted; the order is always that of similarity, and nothing is joined."),
     ] = "none"
-    rewrite_query: Annotated[Flag, Field(description="Also search for the parts of the question and for what it names.")] = False
+    rewrite_query: Annotated[
+        Flag, Field(description="Also search for the parts of the question and for what it names.")
+    ] = False
 
 
 class Result(Answer):
@@ -87,7 +101,9 @@ async def search(place: Reading, asked: SearchRequest) -> SearchResponse:
 async def _results(place: Place, found: list[Match], asked: SearchRequest) -> list[Result]:
     facts = [match.record for match in found if isinstance(match.record, Memory)]
     include = asked.include
-    beside = await surroundings(place, facts, related=include.related, documents=include.documents, filter=asked.filter)
+    beside = await surroundings(
+        place, facts, related=include.related, documents=include.documents, filter=asked.filter
+    )
     return [_result(match, place, beside, asked.include) for match in found]
 
 

@@ -56,7 +56,9 @@ class Ingest:
         """
         work = await self._differences(paths, again)
         self.states.update((file.path, "queued") for file, _ in work.to_read)
-        moved: dict[str, Document] = {document.file_digest: document for document in work.gone if document.file_digest}
+        moved: dict[str, Document] = {
+            document.file_digest: document for document in work.gone if document.file_digest
+        }
         done = _Done(unchanged=work.unchanged)
         try:
             for number, (file, document) in enumerate(work.to_read):
@@ -80,16 +82,30 @@ class Ingest:
             except InputError:
                 missing.append(path)
         await self.store.flush()
-        where = sql.both(sql.equal("scope", self.scope), "path IS NOT NULL", "custom_id IS NULL", "forgotten_at IS NULL")
+        where = sql.both(
+            sql.equal("scope", self.scope), "path IS NOT NULL", "custom_id IS NULL", "forgotten_at IS NULL"
+        )
         known = await self.store.select(Document, where, columns=_COLUMNS)
         self._taken = {document.id for document in known}
         found = await asyncio.to_thread(differences, seen, known, paths, again=again)
         for path in missing:  # what was indexed and is deleted now is gone; what never was is a mistake
-            if not any(document.path == path or (document.path or "").startswith(f"{path}/") for document in found.gone):
-                raise InputError(f"There is nothing at {path[:300]!r} to index. Give the path of a file or a folder.")
+            if not any(
+                document.path == path or (document.path or "").startswith(f"{path}/")
+                for document in found.gone
+            ):
+                raise InputError(
+                    f"There is nothing at {path[:300]!r} to index. Give the path of a file or a folder."
+                )
         return found
 
-    async def _take(self, file: Seen, document: Document | None, folder: str | None, moved: dict[str, Document], done: _Done) -> None:
+    async def _take(
+        self,
+        file: Seen,
+        document: Document | None,
+        folder: str | None,
+        moved: dict[str, Document],
+        done: _Done,
+    ) -> None:
         self.states[file.path] = "extracting"
         text = await asyncio.to_thread(_read, file, folder)
         state = text.file
@@ -148,7 +164,11 @@ def _read(file: Seen, folder: str | None) -> DocumentText:
         digest = hashlib.sha256(data).hexdigest()
         found = read(data, file.path)
     except (OSError, InputError) as error:
-        reason = str(error) if isinstance(error, InputError) else f"{file.path!r} cannot be read: {error.strerror}."
+        reason = (
+            str(error)
+            if isinstance(error, InputError)
+            else f"{file.path!r} cannot be read: {error.strerror}."
+        )
         return DocumentText(error=reason[:2_000], path=file.path, file=_state(file, digest, folder))
     language = {"language": found.language} if found.language and found.kind == "code" else {}
     return DocumentText(
@@ -167,7 +187,11 @@ def _state(file: Seen, digest: str, folder: str | None) -> FileState:
 
 def _root(file: Seen, paths: Sequence[str]) -> str | None:
     """The indexed folder that a file came with; None for one that was named itself."""
-    return None if file.named else max((path for path in paths if file.path.startswith(path)), key=len, default=None)
+    return (
+        None
+        if file.named
+        else max((path for path in paths if file.path.startswith(path)), key=len, default=None)
+    )
 
 
 @dataclass(frozen=True)
@@ -179,7 +203,9 @@ class Differences:
     unchanged: int
 
 
-def differences(seen: Iterable[Seen], known: Iterable[Document], roots: Sequence[str], *, again: bool = False) -> Differences:
+def differences(
+    seen: Iterable[Seen], known: Iterable[Document], roots: Sequence[str], *, again: bool = False
+) -> Differences:
     """`known` are the documents of a scope that are files, `roots` the paths that were looked at; `again` reads all files anew.
 
     A document is gone when its file is not on the disk; one that came with a folder also when the folder no longer gives it, because
@@ -196,7 +222,9 @@ def differences(seen: Iterable[Seen], known: Iterable[Document], roots: Sequence
     gone = [
         document
         for path, document in documents.items()
-        if path not in files and _within(path, roots) and (document.folder is not None or not os.path.lexists(path))
+        if path not in files
+        and _within(path, roots)
+        and (document.folder is not None or not os.path.lexists(path))
     ]
     unchanged = sum(_is_as_read(file, documents.get(path)) for path, file in files.items())
     return Differences(tuple(to_read), tuple(gone), 0 if again else unchanged)

@@ -45,7 +45,9 @@ def files_at(path: str) -> list[Seen]:
             return [Seen(path, state.st_size, state.st_mtime_ns, named=True)]
         return sorted(_below(path, _above(path)), key=lambda seen: seen.path)
     except (OSError, ValueError) as error:
-        raise InputError(f"{path[:300]!r} cannot be looked at: {getattr(error, 'strerror', None) or error}.") from None
+        raise InputError(
+            f"{path[:300]!r} cannot be looked at: {getattr(error, 'strerror', None) or error}."
+        ) from None
 
 
 def _below(folder: str, ignored: list[_Rule]) -> Iterator[Seen]:

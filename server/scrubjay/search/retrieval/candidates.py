@@ -19,7 +19,9 @@ from scrubjay.text.terms import quotes
 REACH = 2  # places to each side that pass score on
 
 
-class Candidate(NamedTuple):  # as `Found`, for its speed: a search makes 500, and by position twice as fast as by name
+class Candidate(
+    NamedTuple
+):  # as `Found`, for its speed: a search makes 500, and by position twice as fast as by name
     """One record that may answer; `found` is None for a turn that only its neighbours brought here."""
 
     id: str
@@ -62,11 +64,35 @@ def lay_out(
             place = session.places[position]
             found = pools.found.get(place.id)
             importance = found.importance_score if found else 5.0
-            rows.append(Candidate(place.id, "turn", scope, session_id, position, place.started_at, importance, place.role, found))
+            rows.append(
+                Candidate(
+                    place.id,
+                    "turn",
+                    scope,
+                    session_id,
+                    position,
+                    place.started_at,
+                    importance,
+                    place.role,
+                    found,
+                )
+            )
     for found in pools.found.values():
         if found.src != "turn":
             at, importance = found.dated_at, found.importance_score
-            rows.append(Candidate(found.id, found.src, found.scope, found.session_id, None, at, importance, found.role, found))
+            rows.append(
+                Candidate(
+                    found.id,
+                    found.src,
+                    found.scope,
+                    found.session_id,
+                    None,
+                    at,
+                    importance,
+                    found.role,
+                    found,
+                )
+            )
             numbers.append(-1)
     return Candidates(tuple(rows), _signals(rows, numbers, pools, query, periods, speaker))
 
@@ -80,14 +106,27 @@ def _near(session: Session, found: Iterable[str], reach: int) -> list[int]:
     return sorted(near)
 
 
-def _signals(rows: list[Candidate], numbers: list[int], pools: Pools, query: str, periods: list[Period], speaker: str | None) -> Signals:
+def _signals(
+    rows: list[Candidate],
+    numbers: list[int],
+    pools: Pools,
+    query: str,
+    periods: list[Period],
+    speaker: str | None,
+) -> Signals:
     quoted = {id for id, text in pools.quotable if quotes(query, text)}
     found = [row.found for row in rows]
     return Signals(
-        cosine=np.array([np.nan if one is None or one.cosine is None else one.cosine for one in found], dtype=float),
-        bm25=np.array([np.nan if one is None or one.bm25 is None else one.bm25 for one in found], dtype=float),
+        cosine=np.array(
+            [np.nan if one is None or one.cosine is None else one.cosine for one in found], dtype=float
+        ),
+        bm25=np.array(
+            [np.nan if one is None or one.bm25 is None else one.bm25 for one in found], dtype=float
+        ),
         unembedded=np.array([one is not None and not one.embedded for one in found], dtype=bool),
-        date=np.array([_date(periods, row.dated_at) for row in rows] if periods else np.zeros(len(rows)), dtype=float),
+        date=np.array(
+            [_date(periods, row.dated_at) for row in rows] if periods else np.zeros(len(rows)), dtype=float
+        ),
         speaker=np.array([speaker is not None and row.role == speaker for row in rows], dtype=bool),
         quoted=np.array([row.id in quoted for row in rows], dtype=bool),
         named=np.array([0.0 if one is None else one.named for one in found], dtype=float),

@@ -24,7 +24,10 @@ from scrubjay.text.terms import query_terms, quotes
 
 POOL = 200  # chunks a leg; with 100 two in a hundred answers were not in it
 EACH = 10  # chunks a leg for every document that is asked for
-DENSE, LEXICAL = 0.4, 0.6  # shares of the legs; 0.55 to 0.65 for words is a plateau, on code and Markdown alike
+DENSE, LEXICAL = (
+    0.4,
+    0.6,
+)  # shares of the legs; 0.55 to 0.65 for words is a plateau, on code and Markdown alike
 DEFINES = 1.0  # the chunk defines what the question names: then 93 of 100 definitions come first, else 58; from 0.5 on a plateau
 
 
@@ -39,7 +42,9 @@ class RankedChunk:
     score: float
 
 
-async def rank_chunks(store: Store, question: Question, embed: Embed, *, documents: int = 10) -> list[RankedChunk]:
+async def rank_chunks(
+    store: Store, question: Question, embed: Embed, *, documents: int = 10
+) -> list[RankedChunk]:
     """The chunks that may answer, best first, enough for so many documents; what the question quotes scores at least 0.9."""
     await store.flush()
     where, pool = question.where(), max(POOL, EACH * documents)
@@ -133,5 +138,9 @@ def defines(text: str, names: frozenset[str]) -> bool:
 def _introduces(names: frozenset[str]) -> re.Pattern[str]:
     name = f"(?:{'|'.join(map(re.escape, sorted(names)))})"
     words = "|".join(re.escape(word) for word in _WORDS.split())
-    either = (rf"(?:^|[\s;({{]){_INTRODUCED.format(words=words, name=name)}", _ASSIGNED.format(name=name), _HEADED.format(name=name))
+    either = (
+        rf"(?:^|[\s;({{]){_INTRODUCED.format(words=words, name=name)}",
+        _ASSIGNED.format(name=name),
+        _HEADED.format(name=name),
+    )
     return re.compile("|".join(either), re.MULTILINE)

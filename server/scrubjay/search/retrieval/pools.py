@@ -18,7 +18,9 @@ from scrubjay.store.store import Store
 from scrubjay.text.entities import named
 from scrubjay.text.terms import query_terms
 
-QUOTABLE = 10  # a passage that the query quotes holds all of its words, so it stands at the top of the word leg
+QUOTABLE = (
+    10  # a passage that the query quotes holds all of its words, so it stands at the top of the word leg
+)
 POOL = 200  # passages a leg; a bounded pool lost nothing against scoring every turn (94.7 against 94.6 on LoCoMo)
 
 
@@ -93,7 +95,9 @@ async def both_legs(store: Store, question: Question, asked: Awaitable[Asked | N
     return Pools(found, tuple((row["record_id"], row["text"]) for row in lexical[:QUOTABLE]))
 
 
-async def by_words(store: Store, words: str, where: str, limit: int, *, extra: Sequence[str] = ()) -> list[dict[str, Any]]:
+async def by_words(
+    store: Store, words: str, where: str, limit: int, *, extra: Sequence[str] = ()
+) -> list[dict[str, Any]]:
     """The passages of the word leg, best first; no words find nothing."""
     return _rows(await store.by_words(words, where, limit, extra=extra)) if words.strip() else []
 
@@ -103,13 +107,20 @@ async def by_vector(
 ) -> list[dict[str, Any]]:
     """The passages of the dense leg, nearest first; no vector, or one of zeros, finds nothing."""
     made = await asked
-    return _rows(await store.by_vector(made.vector, where, limit, extra=extra)) if made is not None and np.any(made.vector) else []
+    return (
+        _rows(await store.by_vector(made.vector, where, limit, extra=extra))
+        if made is not None and np.any(made.vector)
+        else []
+    )
 
 
 def _rows(table: Any) -> list[dict[str, Any]]:
     """An Arrow table as dicts; by columns, which is several times faster than row by row."""
     names = table.column_names
-    return [dict(zip(names, row, strict=True)) for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]
+    return [
+        dict(zip(names, row, strict=True))
+        for row in zip(*(column.to_pylist() for column in table.columns), strict=True)
+    ]
 
 
 LOOKED_AT = 100  # passages; the word leg finds those that name what everything names
@@ -130,7 +141,12 @@ async def by_names(store: Store, query: str, where: str) -> Named:
     if not asked:
         return Named()
     found = await store.tied(asked, where, LOOKED_AT, LEG_COLUMNS)
-    shared = {row.record_id: [asked[word] for word in (row.tied or "").split() if word in asked] for row in found}
-    rows = [{name: getattr(row, name) for name in LEG_COLUMNS} | {"dated_at": micros(row.dated_at)} for row in found]
+    shared = {
+        row.record_id: [asked[word] for word in (row.tied or "").split() if word in asked] for row in found
+    }
+    rows = [
+        {name: getattr(row, name) for name in LEG_COLUMNS} | {"dated_at": micros(row.dated_at)}
+        for row in found
+    ]
     weights = {id: max(tie.weight for tie in ties) for id, ties in shared.items()}
     return Named(rows, weights, {id: " ".join(tie.via for tie in ties) for id, ties in shared.items()})

@@ -29,7 +29,9 @@ class Question:
     filters: Filter | None = None
     since: datetime | None = None
     until: datetime | None = None
-    as_of: datetime | None = None  # what was known then: neither what came later, nor what was forgotten or replaced later
+    as_of: datetime | None = (
+        None  # what was known then: neither what came later, nor what was forgotten or replaced later
+    )
     forgotten: bool = False  # what is forgotten or expired may answer too
 
     @property
@@ -72,14 +74,22 @@ class Question:
         if self.as_of is None:
             return self.forgotten or not place.forgotten
         then = micros(self.as_of)
-        return place.started_at <= then and (self.forgotten or place.forgotten_at is None or place.forgotten_at > then)
+        return place.started_at <= then and (
+            self.forgotten or place.forgotten_at is None or place.forgotten_at > then
+        )
 
     def admits(self, record: AnyRecord) -> bool:
         """Whether a record may answer; what the index says of it may be older than the record."""
         at = self.as_of or self.now
-        if (isinstance(record, Turn) and record.purged_at is not None) or (self.as_of is not None and _dated_at(record) > self.as_of):
+        if (isinstance(record, Turn) and record.purged_at is not None) or (
+            self.as_of is not None and _dated_at(record) > self.as_of
+        ):
             return False
-        if isinstance(record, Memory) and record.replaced_at is not None and (self.as_of is None or record.replaced_at <= at):
+        if (
+            isinstance(record, Memory)
+            and record.replaced_at is not None
+            and (self.as_of is None or record.replaced_at <= at)
+        ):
             return False
         gone = record.forgotten_at is not None and (self.as_of is None or record.forgotten_at <= at)
         return self.forgotten or not (gone or (record.expires_at is not None and record.expires_at <= at))

@@ -53,7 +53,9 @@ class Signals:
         return len(self.cosine)
 
 
-def scale(values: Floats, *, floor: float | None = None, least_span: float = 0.0, least_top: float = -np.inf) -> Floats:
+def scale(
+    values: Floats, *, floor: float | None = None, least_span: float = 0.0, least_top: float = -np.inf
+) -> Floats:
     """Min-max to [0, 1]; NaN (absent) counts as the least present value, or as `floor`. All equal or all absent: 0.
 
     A span below `least_span` is not stretched to 1: between two near twins a hair's breadth is no reason. Nor is a greatest value below
@@ -75,9 +77,17 @@ def scale(values: Floats, *, floor: float | None = None, least_span: float = 0.0
 def parts(signals: Signals) -> dict[str, Floats]:
     """What the ranking sum is made of, by name: one column each, its weight already in it."""
     wording = scale(signals.bm25, floor=0.0)
-    top = RELATED if signals.unembedded.any() else -np.inf  # what is best of those compared so far may answer nothing
-    meaning = np.where(signals.unembedded, wording, scale(signals.cosine, least_span=COSINE_SPAN, least_top=top))
-    own: dict[str, Floats] = {"meaning": DENSE * meaning, "words": LEXICAL * wording, "date": DATE * signals.date}
+    top = (
+        RELATED if signals.unembedded.any() else -np.inf
+    )  # what is best of those compared so far may answer nothing
+    meaning = np.where(
+        signals.unembedded, wording, scale(signals.cosine, least_span=COSINE_SPAN, least_top=top)
+    )
+    own: dict[str, Floats] = {
+        "meaning": DENSE * meaning,
+        "words": LEXICAL * wording,
+        "date": DATE * signals.date,
+    }
     return {
         **own,
         **from_context(sum(own.values(), np.zeros(len(signals))), signals.session, signals.place),
@@ -96,7 +106,11 @@ def from_context(score: Floats, session: Ints, place: Ints) -> dict[str, Floats]
     neighbours = np.zeros_like(score)
     for apart, row, other in _neighbours(session, place):
         neighbours[row] += np.where(apart == 1, NEAR, FAR) * score[other]
-    return {"neighbours": neighbours, "session": SESSION * best[session] * placed, "alone": np.where(placed, 0.0, ALONE * score)}
+    return {
+        "neighbours": neighbours,
+        "session": SESSION * best[session] * placed,
+        "alone": np.where(placed, 0.0, ALONE * score),
+    }
 
 
 def late(matches: Floats, looked: Ints, session: Ints, place: Ints) -> Floats:
@@ -153,7 +167,9 @@ def recency(age_days: Floats, *, half_life_days: float) -> Floats:
     return np.power(0.5, np.maximum(age_days, 0.0) / half_life_days)
 
 
-def blend(relevance: Floats, importance: Floats, recency: Floats, weights: tuple[float, float, float]) -> Floats:
+def blend(
+    relevance: Floats, importance: Floats, recency: Floats, weights: tuple[float, float, float]
+) -> Floats:
     """The weighted mean of the three scores, each in [0, 1]; seed 002's formula. The weights' sum must be positive."""
     by_relevance, by_importance, by_recency = weights
     total = by_relevance * relevance + by_importance * importance + by_recency * recency

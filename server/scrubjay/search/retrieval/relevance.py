@@ -18,22 +18,32 @@ from scrubjay.search.retrieval.ranking import QUOTED, Floats
 from scrubjay.text.terms import compared_words, hidden_words, may_begin, spelled_words
 
 PROOF = 5  # candidates from the top whose evidence counts: 1 separates less well (AUC .872 for .881), 10 no better
-UNRELATED, PARAPHRASE = 0.15, 0.75  # cosines with all-MiniLM-L6-v2; 0.1 to 0.2, and spans of 0.5 to 0.7, are a plateau
+UNRELATED, PARAPHRASE = (
+    0.15,
+    0.75,
+)  # cosines with all-MiniLM-L6-v2; 0.1 to 0.2, and spans of 0.5 to 0.7, are a plateau
 BY_WORDS = 0.8  # words alone prove less than meaning; 0.7 to 0.9 is a plateau
 STEEPNESS, MIDDLE = 9.9, 0.69  # of the chance over the evidence; at MIDDLE it is even
 WORDS_STEEPNESS, WORDS_MIDDLE = 6.3, 0.61  # over coverage alone, where there is no vector to compare
 FALL = 2.0  # of the log odds for a unit behind the best; 3.2 fits single hits best, but keeps the right one above 0.5 in 57 % and not 62
-QUOTATION = 0.9  # what the query quotes lies from here to 1, and everything else below while something is quoted
+QUOTATION = (
+    0.9  # what the query quotes lies from here to 1, and everything else below while something is quoted
+)
 
 
 def coverage(query: str, texts: Iterable[str]) -> Floats:
     """The share of the query's content words that each text holds, in [0, 1]."""
     wanted = {_stem(word) for word in compared_words(query)}
-    return np.array([(len(wanted) - len(_missing(wanted, text))) / len(wanted) if wanted else 0.0 for text in texts], dtype=float)
+    return np.array(
+        [(len(wanted) - len(_missing(wanted, text))) / len(wanted) if wanted else 0.0 for text in texts],
+        dtype=float,
+    )
 
 
 def _missing(wanted: set[str], text: str) -> set[str]:
-    may = may_begin(text, wanted)  # a stem is the beginning of its word; of hundreds of chunks a search holds against a question
+    may = may_begin(
+        text, wanted
+    )  # a stem is the beginning of its word; of hundreds of chunks a search holds against a question
     left = may.difference(map(_stem, spelled_words(text, may))) if may else may
     if left:
         left = left.difference(map(_stem, hidden_words(text, left)))
@@ -80,13 +90,17 @@ def behind(total: Floats, *, quoted: NDArray[np.bool_]) -> Floats:
     return plain.max(initial=-np.inf) - plain
 
 
-@lru_cache(maxsize=4096)  # of five turns in every search, and of hundreds of chunks; mostly the same few thousand words
+@lru_cache(
+    maxsize=4096
+)  # of five turns in every search, and of hundreds of chunks; mostly the same few thousand words
 def _stem(word: str) -> str:
     """A word without its commonest English endings: enough to count coverage, too coarse to search with."""
     for ending in ("ings", "ing", "ies", "ied", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             word = word[: -len(ending)]
             break
-    if len(word) > 3 and (word[-1] in "ey" or word[-1] == word[-2]):  # release and releases, query and queries, stop and stopped
+    if len(word) > 3 and (
+        word[-1] in "ey" or word[-1] == word[-2]
+    ):  # release and releases, query and queries, stop and stopped
         word = word[:-1]
     return word

@@ -19,7 +19,9 @@ from scrubjay.store.store import Store
 from scrubjay.text.dates import periods
 from scrubjay.text.terms import mentioned, without
 
-Embed = Callable[[str], Awaitable[Asked | None]]  # a query's vector and tokens; None where meaning cannot be searched now
+Embed = Callable[
+    [str], Awaitable[Asked | None]
+]  # a query's vector and tokens; None where meaning cannot be searched now
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,11 @@ async def retrieve(store: Store, question: Question, embed: Embed) -> Ranked:
     # A name that every turn carries dominates a small model's sentence vector: dense alone 46 -> 67 % on LoCoMo without it.
     asking = asyncio.ensure_future(embed(without(question.text, names)))
     pools = await both_legs(store, question, asking)
-    keys = [(row.scope, row.session_id) for row in pools.found.values() if row.src == "turn" and row.session_id is not None]
+    keys = [
+        (row.scope, row.session_id)
+        for row in pools.found.values()
+        if row.src == "turn" and row.session_id is not None
+    ]
     named = mentioned(question.text, speakers)
     candidates = lay_out(
         pools,
@@ -73,18 +79,26 @@ def _ranked(candidates: Candidates, query: str) -> Ranked:
     total = sum(made_of.values(), np.zeros(len(rows)))
     positions = order(total)
     first = [at for at in positions[:PROOF] if rows[at].found is not None]
-    said = [f"{rows[at].role or ''} {found.text} {found.spelled}" for at in first if (found := rows[at].found)]
+    said = [
+        f"{rows[at].role or ''} {found.text} {found.spelled}" for at in first if (found := rows[at].found)
+    ]
     covered = coverage(query, said)
     words_only = signals.unembedded | np.isnan(signals.cosine).all()
     likely = chance(signals.cosine[first], covered, words_only=words_only[first])
     values = relevance(total, likely, quoted=signals.quoted)
     proof = float(evidence(signals.cosine[first], covered).max(initial=0.0))
-    return Ranked(tuple(rows[at] for at in positions), values[positions], Grounds(positions, signals, made_of, total, proof, likely))
+    return Ranked(
+        tuple(rows[at] for at in positions),
+        values[positions],
+        Grounds(positions, signals, made_of, total, proof, likely),
+    )
 
 
 def _projects(scopes: tuple[str, ...] | None) -> frozenset[str]:
     """The projects' own names, out of `repo_<name>__<hash>`."""
-    return frozenset(scope[5:].rpartition("__")[0] for scope in scopes or () if scope.startswith("repo_") and "__" in scope)
+    return frozenset(
+        scope[5:].rpartition("__")[0] for scope in scopes or () if scope.startswith("repo_") and "__" in scope
+    )
 
 
 LOOKED_AT = 30  # candidates; any@10 on LoCoMo's dev half is the same with 40 and falls with 20
@@ -96,7 +110,9 @@ async def look_closely(store: Store, candidates: Candidates, question: Bits) -> 
     looked = order(ranking_sum(signals))[:LOOKED_AT]
     wanted = np.flatnonzero(beside(looked, signals.session, signals.place))
     known = await _matches(store, candidates, wanted, question)
-    return replace(candidates, signals=replace(signals, late=late(known, looked, signals.session, signals.place)))
+    return replace(
+        candidates, signals=replace(signals, late=late(known, looked, signals.session, signals.place))
+    )
 
 
 async def _matches(store: Store, candidates: Candidates, wanted: Ints, question: Bits) -> Floats:

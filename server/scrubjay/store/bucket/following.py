@@ -38,13 +38,18 @@ class Following:
         text = await store.notes.read(INDEX)
         note = store.note if text is None else parse_note(text, store.path)
         changed, store.note, before = note != store.note, note, store.note
-        if note.generation != before.generation or self._versions.get("passages", 0) > self._opened_at + REOPEN_AFTER:
+        if (
+            note.generation != before.generation
+            or self._versions.get("passages", 0) > self._opened_at + REOPEN_AFTER
+        ):
             await store.reopen()
             self._opened_at = await store.tables.passages.version()
         tables = [store.tables.of(name) for name in TABLES]
         if at_once:
             await asyncio.gather(*(table.checkout_latest() for table in tables))
-        versions = dict(zip(TABLES, await asyncio.gather(*(table.version() for table in tables)), strict=True))
+        versions = dict(
+            zip(TABLES, await asyncio.gather(*(table.version() for table in tables)), strict=True)
+        )
         if versions != self._versions:
             self._versions = versions
             self._opened_at = self._opened_at or versions["passages"]

@@ -19,7 +19,13 @@ from scrubjay.store.schema import micros, moment
 from scrubjay.store.tables import opened_or_created
 from scrubjay.store.upserts import Seen
 
-_SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("kind", pa.string()), pa.field("body", pa.string())])
+_SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("kind", pa.string()),
+        pa.field("body", pa.string()),
+    ]
+)
 ENVELOPE, ACCESS = "envelope", "access"  # kinds
 _AT_ONCE = 100  # entries; a document may have 50 MB
 
@@ -61,7 +67,9 @@ class Inbox:
         version = await self.table.version()
         if version == self._version:
             return []
-        query = self.table.query().order_by([ColumnOrdering(column_name="id", ascending=True)]).limit(_AT_ONCE)
+        query = (
+            self.table.query().order_by([ColumnOrdering(column_name="id", ascending=True)]).limit(_AT_ONCE)
+        )
         rows = (await query.to_arrow()).to_pylist()
         if not rows:
             self._version = version

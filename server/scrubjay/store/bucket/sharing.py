@@ -28,7 +28,14 @@ _NOBODY = ""
 class Lease:
     """One engine's hold on the lease; `holder` names that engine and nobody else."""
 
-    def __init__(self, notes: TableNotes, holder: str, *, seconds: float = SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        notes: TableNotes,
+        holder: str,
+        *,
+        seconds: float = SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._notes, self._me, self._seconds, self._clock = notes, holder, seconds, clock
         self._mine: str | None = None  # what stands in the note while it is ours
         self._seen: str | None = None
@@ -109,7 +116,9 @@ def refuse_follower(shared: Shared | None, what: str) -> None:
         InputError: another one does, and only that one can do this.
     """
     if shared is not None and not shared.maintains:
-        raise InputError(f"{what} is for the engine that maintains this store: {shared.lease.holder}. Ask that one, or stop it first.")
+        raise InputError(
+            f"{what} is for the engine that maintains this store: {shared.lease.holder}. Ask that one, or stop it first."
+        )
 
 
 async def join(path: str, *, seconds: float = SECONDS) -> Shared:

@@ -61,14 +61,18 @@ def stretches(blocks: Sequence[Block], text: str, starts: Sequence[int], size: i
         if unit.parent != to.parent or (length(to) + length(unit) > size >= length(unit)):
             return False
         if length(unit) > size or (unit.names and length(unit) >= size // 4):
-            return length(to) < size // 4  # what little stands before something large goes with it, even if that is cut as text
+            return (
+                length(to) < size // 4
+            )  # what little stands before something large goes with it, even if that is cut as text
         if to.names == 1 and length(to) >= size // 4:
             return length(unit) < size // 8
         # a row of small ones ends where it ended before, though one more may stand in it now
         return length(to) < size // 5 or known_again(text, offset(unit.first)) % 4 > 0
 
     joined: _Unit | None = None
-    for unit in _units(Block(0, len(starts), None, lambda: blocks), (), 0, lambda block: length(block) > size):
+    for unit in _units(
+        Block(0, len(starts), None, lambda: blocks), (), 0, lambda block: length(block) > size
+    ):
         if joined is not None and not belongs(unit, joined):
             yield Stretch(offset(joined.first), offset(joined.last), joined.path)
             joined = None
@@ -86,7 +90,9 @@ def _together(one: _Unit, other: _Unit) -> _Unit:
 
 def _units(block: Block, path: Path, depth: int, is_large: Callable[[Block], bool]) -> Iterator[_Unit]:
     """The block itself, or if it is large its head and parts; together they have all its lines, in order."""
-    if block.name and path[-1:] != (block.name,):  # a decorated function is called what the function in it is called
+    if block.name and path[-1:] != (
+        block.name,
+    ):  # a decorated function is called what the function in it is called
         path = (*path, block.name)
     parts = _filled(block) if depth < DEEPEST and is_large(block) else ()
     if not parts:
@@ -99,7 +105,9 @@ def _units(block: Block, path: Path, depth: int, is_large: Callable[[Block], boo
 def _filled(block: Block) -> list[Block]:
     """The parts of a block without gaps: lines between two belong to the one before, lines above the first are the head."""
     parts = [part for part in block.inside() if block.first <= part.first < part.last <= block.last]
-    if not parts or (len(parts) == 1 and (parts[0].first, parts[0].last) == (block.first, block.last) and not parts[0].name):
+    if not parts or (
+        len(parts) == 1 and (parts[0].first, parts[0].last) == (block.first, block.last) and not parts[0].name
+    ):
         return []
     ends = [*(part.first for part in parts[1:]), block.last]
     closed = [replace(part, last=end) for part, end in zip(parts, ends, strict=True)]
@@ -112,7 +120,9 @@ _NAME = 80  # characters of one in a breadcrumb
 _CLOSES = re.compile(
     r"\s*(?:[)\]}>]|end\b|else\b|elif\b|elsif\b|elseif\b|catch\b|rescue\b|ensure\b|finally\b|fi\b|done\b|esac\b|then\b|\*/|-->|</)"
 )
-_ABOVE = re.compile(r"\s*(?:#|//|/\*|\*|--(?:\s|$)|;|@|<!--|\[[\w:(])")  # a comment or an attribute belongs to what follows it
+_ABOVE = re.compile(
+    r"\s*(?:#|//|/\*|\*|--(?:\s|$)|;|@|<!--|\[[\w:(])"
+)  # a comment or an attribute belongs to what follows it
 _BRACE = re.compile(r"\s*\{\s*$")  # on a line of its own it belongs to the line above
 _SECTION = re.compile(r"\[{1,2}([^\[\]]+)\]{1,2}\s*(?:[#;].*)?$")  # of TOML and INI files
 _WORD = (
@@ -123,7 +133,9 @@ _NAMES = (
     re.compile(rf"(?:^|\s)(?:{_WORD})\s+(?:IF NOT EXISTS\s+)?[\"'`]?([\w.:$-]+)"),
     re.compile(r"\s*(?:-\s+)?\"([^\"]{1,80})\"\s*:"),  # a key of JSON
     re.compile(r"\s*(?:-\s+)?([\w./-]{1,80})\s*:(?:\s|$)"),  # a key of YAML, a target of make
-    re.compile(r"\s*([^\s{}();=][^{}();=]{0,79}?)\s*\{\s*$"),  # a selector, or a block with a name before its brace
+    re.compile(
+        r"\s*([^\s{}();=][^{}();=]{0,79}?)\s*\{\s*$"
+    ),  # a selector, or a block with a name before its brace
 )
 
 
@@ -135,7 +147,11 @@ def blocks(text: str, starts: Sequence[int]) -> Sequence[Block]:
     """
     lines = [line.rstrip() for line in text.split("\n")]
     sections = {at: found[1].strip() for at, line in enumerate(lines) if (found := _SECTION.match(line))}
-    return _sections(lines, sections) if len(sections) > 1 or 0 in sections else _blocks(lines, 0, len(lines), -1)
+    return (
+        _sections(lines, sections)
+        if len(sections) > 1 or 0 in sections
+        else _blocks(lines, 0, len(lines), -1)
+    )
 
 
 def _sections(lines: list[str], names: dict[int, str]) -> list[Block]:
@@ -170,11 +186,23 @@ def _blocks(lines: list[str], low: int, high: int, outer: int) -> list[Block]:
 
 def _block(lines: list[str], first: int, last: int, depth: int) -> Block:
     head = next((at for at in range(first, last) if lines[at] and not _ABOVE.match(lines[at])), first)
-    return Block(first, last, _name(lines[head]) if last - head > 1 else None, lambda: _blocks(lines, head + 1, last, depth))
+    return Block(
+        first,
+        last,
+        _name(lines[head]) if last - head > 1 else None,
+        lambda: _blocks(lines, head + 1, last, depth),
+    )
 
 
 def _name(line: str) -> str | None:
-    found = next((match for pattern in _NAMES if (match := pattern.search(line) if pattern is _NAMES[0] else pattern.match(line))), None)
+    found = next(
+        (
+            match
+            for pattern in _NAMES
+            if (match := pattern.search(line) if pattern is _NAMES[0] else pattern.match(line))
+        ),
+        None,
+    )
     return " ".join(found[1].split())[:_NAME] if found else None
 
 

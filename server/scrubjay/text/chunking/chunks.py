@@ -37,7 +37,9 @@ class Chunk:
     repeat: str = ""
 
 
-def chunks(text: str, kind: str = "markdown", language: str | None = None, size: int | None = None) -> list[Chunk]:
+def chunks(
+    text: str, kind: str = "markdown", language: str | None = None, size: int | None = None
+) -> list[Chunk]:
     """The chunks of a document, in order: at most `size` characters each, leaving out nothing but white space.
 
     `kind` is `csv`, `tsv` or `pdf`; all else is read as Markdown, unless `language` names a programming or data language.
@@ -98,7 +100,9 @@ def outline(text: str, starts: list[int], delimiter: str) -> Iterator[Stretch]:
     except csv.Error:  # a NUL, or one cell above 128 KB: not rows after all, and lines will do
         ends = starts[1:]
     rows = [*zip([0, *ends], ends, strict=False)]
-    several = [(low, high) for low, high in rows if bisect_right(starts, high - 1) > bisect_right(starts, low)]
+    several = [
+        (low, high) for low, high in rows if bisect_right(starts, high - 1) > bisect_right(starts, low)
+    ]
     whole = tuple((low, low + len(text[low:high].rstrip())) for low, high in several)
     header = text[: ends[0]].strip() if ends else ""
     repeats = (Repeat(ends[0] - 1, len(text), header[:HEADER]),) if len(rows) > 1 else ()

@@ -66,7 +66,13 @@ def _steadiest(text: str, cuts: list[int], start: int, size: int) -> int:
 
 
 def _cut(
-    text: str, start: int, end: int, size: int, whole: Sequence[Span], patterns: Sequence[re.Pattern[str]], choose: _Choose
+    text: str,
+    start: int,
+    end: int,
+    size: int,
+    whole: Sequence[Span],
+    patterns: Sequence[re.Pattern[str]],
+    choose: _Choose,
 ) -> Iterator[Span]:
     if size < 1:
         raise ValueError(f"size must be at least 1 character, not {size}")
@@ -80,7 +86,13 @@ def _cut(
 
 
 def _end_of_piece(
-    text: str, start: int, end: int, size: int, whole: list[Span], patterns: Sequence[re.Pattern[str]], choose: _Choose
+    text: str,
+    start: int,
+    end: int,
+    size: int,
+    whole: list[Span],
+    patterns: Sequence[re.Pattern[str]],
+    choose: _Choose,
 ) -> int:
     """Where the piece that begins at `start` ends: a good cut of the window, but not in its first third.
 

@@ -35,7 +35,9 @@ _GRAMMARS = {  # the package, and its function where it holds several
 LANGUAGES = frozenset(_GRAMMARS)
 
 _NAME = 80  # characters of one in a breadcrumb
-_DEFINES = re.compile(r"(?:definition|declaration|item|specifier|_spec)$|^(?:class|module|method|singleton_method|export_statement)$")
+_DEFINES = re.compile(
+    r"(?:definition|declaration|item|specifier|_spec)$|^(?:class|module|method|singleton_method|export_statement)$"
+)
 _USES = re.compile(r"variable|local|let_|field|param|import|package|using|^declaration$")
 _ABOVE = re.compile(r"comment|attribute|annotation|decorator")  # what stands above the thing it belongs to
 _MADE = re.compile(r"function|class")  # what a JavaScript constant must hold to be a definition
@@ -65,7 +67,9 @@ def _parts(node: Node, large: int, depth: int) -> list[Block]:
     found: list[Block] = []
     above: Block | None = None  # a comment or decorator that waits for what it belongs to
     for child in _children(node, large, depth):
-        part = Block(child.start_point.row, _end(child), _name(child), partial(_parts, child, large, depth + 1))
+        part = Block(
+            child.start_point.row, _end(child), _name(child), partial(_parts, child, large, depth + 1)
+        )
         if part.first == head and part.name is None:
             continue
         if above is not None:
@@ -90,7 +94,9 @@ def _add(found: list[Block], part: Block) -> None:
 
 def _children(node: Node, large: int, depth: int) -> Iterator[Node]:
     for child in node.children:
-        through = child.end_byte - child.start_byte > large and child.named_child_count and _name(child) is None
+        through = (
+            child.end_byte - child.start_byte > large and child.named_child_count and _name(child) is None
+        )
         if through and depth < DEEPEST:
             yield from _children(child, large, depth + 1)
         else:
@@ -110,7 +116,10 @@ def _name(node: Node) -> str | None:
         return _made(node)
     if not _DEFINES.search(node.type) or _USES.search(node.type):
         return None
-    names = [node.child_by_field_name(field) for field in ("receiver", "trait", "type" if node.type == "impl_item" else "name")]
+    names = [
+        node.child_by_field_name(field)
+        for field in ("receiver", "trait", "type" if node.type == "impl_item" else "name")
+    ]
     return (" ".join(filter(None, map(_text, names))) or _text(_declared(node)))[:_NAME] or None
 
 
@@ -118,7 +127,11 @@ def _made(node: Node) -> str | None:
     """The name of a JavaScript constant that holds a function or a class."""
     made = node.named_children[0] if node.named_child_count == 1 else None
     value = made.child_by_field_name("value") if made else None
-    return _text(made.child_by_field_name("name"))[:_NAME] if made and value and _MADE.search(value.type) else None
+    return (
+        _text(made.child_by_field_name("name"))[:_NAME]
+        if made and value and _MADE.search(value.type)
+        else None
+    )
 
 
 def _declared(node: Node) -> Node | None:

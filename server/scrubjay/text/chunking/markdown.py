@@ -40,7 +40,13 @@ def outline(text: str, starts: list[int]) -> Iterator[Stretch]:
         if kind != "text":
             whole.append((start, start + len(text[start:end].rstrip())))
         if kind == "table":
-            repeats.append(Repeat(starts[first + 1], end, text[start : starts[first + 2] if first + 2 < len(starts) else end].rstrip()))
+            repeats.append(
+                Repeat(
+                    starts[first + 1],
+                    end,
+                    text[start : starts[first + 2] if first + 2 < len(starts) else end].rstrip(),
+                )
+            )
     yield stretch(len(text))
 
 
@@ -61,7 +67,11 @@ def _blocks(text: str, starts: list[int]) -> Iterator[tuple[int, int, str, int, 
             while after < len(lines) and "|" in lines[after]:
                 after += 1
             yield at, after, "table", 0, ""
-        elif (rule := _UNDERLINE.fullmatch(following)) and _PARAGRAPH.fullmatch(lines[at]) and not (at and lines[at - 1].strip()):
+        elif (
+            (rule := _UNDERLINE.fullmatch(following))
+            and _PARAGRAPH.fullmatch(lines[at])
+            and not (at and lines[at - 1].strip())
+        ):
             after = at + 2
             yield at, after, "heading", 1 if rule[1][0] == "=" else 2, lines[at].strip()
         else:
@@ -80,4 +90,6 @@ def _title(rest: str) -> str:
 def _end_of_fence(lines: list[str], at: int, mark: str) -> int:
     """The line after the closing fence, or the end of the document when it is never closed."""
     closing = re.compile(rf" {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*")
-    return next((line + 1 for line in range(at + 1, len(lines)) if closing.fullmatch(lines[line])), len(lines))
+    return next(
+        (line + 1 for line in range(at + 1, len(lines)) if closing.fullmatch(lines[line])), len(lines)
+    )
