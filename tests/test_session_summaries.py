@@ -21,7 +21,7 @@ from scrubjay.models.envelopes import Envelope, envelope
 from scrubjay.models.records import SUMMARY, Memory, Turn
 from scrubjay.models.requests import Forget, ForgetRecords, parse
 from scrubjay.records.session_summaries import EVERY
-from scrubjay.store import sql
+from scrubjay.store import conditions
 
 SECRET = "quagga-7731-zorilla"
 
@@ -67,7 +67,7 @@ async def summaries(core: Core, until: Callable[[list[Memory]], bool] = bool) ->
         while True:
             await core.writer.settle()
             found = await core.store.select(
-                Memory, sql.both(sql.equal("source", SUMMARY), "forgotten_at IS NULL")
+                Memory, conditions.both(conditions.equal("source", SUMMARY), "forgotten_at IS NULL")
             )
             if until(found) and not core.consolidation.waiting and not core.writer.pending:
                 return sorted(found, key=lambda row: row.turn or 0)
@@ -147,7 +147,7 @@ async def test_a_turn_that_is_completed_later_changes_its_summary_in_place(core:
     (after,) = await summaries(core, lambda found: found != [before])
     assert "src/new_file.py" in after.content and (after.id, after.version) == (before.id, 1)
     await embedded(core)
-    assert await core.store.count_passages(sql.equal("record_id", after.id)) == 1
+    assert await core.store.count_passages(conditions.equal("record_id", after.id)) == 1
 
 
 async def test_a_forgotten_turn_leaves_its_summary_at_once_and_comes_back_with_it(core: Core):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +16,8 @@ from hypothesis import strategies as st
 
 from scrubjay.errors import StoreError
 from scrubjay.home.paths import Home
-from scrubjay.models.records import Memory, Passage, Turn
-from scrubjay.store import sql
+from scrubjay.models.records import Memory, Passage, Turn, is_current
+from scrubjay.store import conditions
 from scrubjay.store.changes import Change
 from scrubjay.store.notes import FileNotes, parse_note
 from scrubjay.store.opening import open_store
@@ -177,7 +179,7 @@ async def test_no_value_can_leave_its_literal(store: Store, now, value: str):
     store.stage(Change(a_turn(now, "turn_real", session_id="real")))
     store.stage(Change(a_turn(now, "turn_odd", session_id=f"odd {value}")))
     await store.flush()
-    rows = await store.select(Turn, sql.equal("session_id", f"odd {value}"))
+    rows = await store.select(Turn, conditions.equal("session_id", f"odd {value}"))
     assert [row.id for row in rows] == ["turn_odd"]
 
 
@@ -195,10 +197,34 @@ async def test_no_query_text_can_break_the_word_leg(store: Store, now, text: str
 async def test_conditions_on_nothing_and_on_no_values_are_still_conditions(store: Store, now):
     store.stage(Change(a_turn(now, tags=("x", "y"))))
     await store.flush()
-    assert len(await store.select(Turn, sql.both(None, None))) == 1
-    assert await store.select(Turn, sql.one_of("id", [])) == []
-    assert len(await store.select(Turn, sql.has_all("tags", ["x", "y"]))) == 1
-    assert await store.select(Turn, sql.has_all("tags", ["x", "z"])) == []
+    assert len(await store.select(Turn, conditions.both(None, None))) == 1
+    assert await store.select(Turn, conditions.one_of("id", [])) == []
+    assert len(await store.select(Turn, conditions.has_all("tags", ["x", "y"]))) == 1
+    assert await store.select(Turn, conditions.has_all("tags", ["x", "z"])) == []
+
+
+async def test_what_is_current_means_the_same_of_rows_and_of_records(store: Store, now):
+    base = dict(
+        scope="s", partition_id="mem_x", source="test", created_at=now, updated_at=now, last_accessed_at=now
+    )
+    states = list(itertools.product((None, now), (None, -1, 0, 1), (True, False)))
+    records: list[Turn | Memory] = []
+    for n, (forgotten_at, late, is_latest) in enumerate(states):
+        expires_at = None if late is None else now + timedelta(microseconds=late)
+        gone = dict(forgotten_at=forgotten_at, expires_at=expires_at)
+        records.append(a_turn(now, id=f"turn_{n}", turn=n, **gone))
+        fact = dict(
+            id=f"mem_{n}", root_id=f"mem_{n}", content=f"c{n}", content_hash=f"h{n}", is_latest=is_latest
+        )
+        records.append(Memory(**fact, **base, **gone))
+    for record in records:
+        store.stage(Change(record))
+    await store.flush()
+    rows = [
+        row.id for kind in (Turn, Memory) for row in await store.select(kind, conditions.current(kind, now))
+    ]
+    assert sorted(rows) == sorted(record.id for record in records if is_current(record, now))
+    assert len(rows) == 4 + 2
 
 
 def test_each_file_is_synced_once(tmp_path: Path):

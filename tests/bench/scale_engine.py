@@ -24,7 +24,7 @@ from scrubjay.engine.core import Core
 from scrubjay.home.paths import open_home
 from scrubjay.home.scopes import EVERY_SCOPE
 from scrubjay.models import requests
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.schema import VECTOR
 from scrubjay.store.tables import index_vectors
 
@@ -153,7 +153,7 @@ async def _nearest(core: Core, ready: list[Ready]) -> float:
     """The share of the exact 200 nearest passages of a scope that the vector leg finds."""
     shares = []
     for scope, _, asked in ready:
-        where = sql.both(sql.equal("scope", scope), sql.equal("hidden", False))
+        where = conditions.both(conditions.equal("scope", scope), conditions.equal("hidden", False))
         found = await core.store.by_vector(asked.vector, where, 200)
         exact = (
             core.store.tables.passages.query()

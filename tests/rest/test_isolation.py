@@ -26,7 +26,7 @@ from scrubjay.http_api.conditions import Conditions, parse_address
 from scrubjay.http_api.door import Door
 from scrubjay.mcp_server.server import build_server
 from scrubjay.models.records import Document, Memory, Turn
-from scrubjay.store import sql
+from scrubjay.store import conditions
 
 OPERATIONS = pytest.mark.parametrize("operation", sorted(TRIES))
 GHOSTS = {
@@ -101,7 +101,7 @@ async def kept(core: Core) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for scope in (FIRST, "user"):
         for kind in (Turn, Memory, Document):
-            rows = await core.store.select(kind, sql.equal("scope", scope))
+            rows = await core.store.select(kind, conditions.equal("scope", scope))
             found |= {row.id: row.model_dump(exclude={"access_count", "last_accessed_at"}) for row in rows}
         found[scope] = core.scope_settings.of(scope)
     return found

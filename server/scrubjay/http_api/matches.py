@@ -16,7 +16,7 @@ from scrubjay.models.records import SUMMARY, Document, Memory, PassageSrc, Turn
 from scrubjay.models.requests import SearchDocuments, SearchRecords, parse
 from scrubjay.models.results import Hit
 from scrubjay.search.document_search import COLUMNS, FoundChunk, search_chunks
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.text.entities import entities
 from scrubjay.text.terms import content_words, words
 
@@ -138,7 +138,9 @@ async def _documents(visit: Visit, found: Iterable[Match]) -> dict[str, Document
     """The documents that facts cite, without their texts, by id."""
     ids = {id for match in found if isinstance(match.record, Memory) for id in match.record.document_ids}
     rows = (
-        await visit.core.store.select(Document, sql.one_of("id", sorted(ids)), columns=COLUMNS) if ids else []
+        await visit.core.store.select(Document, conditions.one_of("id", sorted(ids)), columns=COLUMNS)
+        if ids
+        else []
     )
     return {row.id: row for row in rows if row.forgotten_at is None}
 

@@ -161,6 +161,16 @@ AnyRecord = Turn | Memory | Document
 Relation = Literal["updates", "extends", "derives"]
 
 
+def is_current(record: AnyRecord, now: datetime) -> bool:
+    """Whether a record is neither forgotten nor expired nor, if it is a fact, replaced by a newer version.
+
+    `store.conditions.current` says the same of rows.
+    """
+    replaced = isinstance(record, Memory) and not record.is_latest
+    expired = record.expires_at is not None and record.expires_at <= now
+    return record.forgotten_at is None and not replaced and not expired
+
+
 def hidden_since(record: AnyRecord) -> datetime | None:
     """When a record left every search: when it was forgotten or replaced, whichever came first; None while it is to be found."""
     replaced = record.replaced_at if isinstance(record, Memory) else None

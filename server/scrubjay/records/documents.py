@@ -17,7 +17,7 @@ from scrubjay.models.results import DocumentAdded
 from scrubjay.reading.kinds import kind_of
 from scrubjay.records.extracted import learned
 from scrubjay.records.plans import Plan
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.changes import Change
 from scrubjay.store.facets import facets
 from scrubjay.store.store import Store
@@ -250,8 +250,11 @@ async def _get(store: Store, id: str) -> Document | None:
 
 async def _at(store: Store, scope: str, path: str) -> Document | None:
     """The document of a file that is not forgotten."""
-    where = sql.both(
-        sql.equal("scope", scope), sql.equal("path", path), "custom_id IS NULL", "forgotten_at IS NULL"
+    where = conditions.both(
+        conditions.equal("scope", scope),
+        conditions.equal("path", path),
+        conditions.missing("custom_id"),
+        conditions.NOT_FORGOTTEN,
     )
     rows = await store.select(Document, where, columns=["id"])
     staged = [

@@ -13,10 +13,10 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-from scrubjay.models.records import Document, Memory, content_hash, derived_id
-from scrubjay.records.memories import passage, visible
+from scrubjay.models.records import Document, Memory, content_hash, derived_id, is_current
+from scrubjay.records.memories import passage
 from scrubjay.records.versions import holding
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.changes import Change
 from scrubjay.store.store import Store
 from scrubjay.text.paragraphs import paragraphs
@@ -58,7 +58,7 @@ async def learned(
     kept: dict[str, Memory] = {}
     for id, text in said.items():
         own, other = rows.get(id), same.get(content_hash(text))
-        if own is not None and (visible(own, at) or (other is None and own.forget_reason in _OURS)):
+        if own is not None and (is_current(own, at) or (other is None and own.forget_reason in _OURS)):
             kept[id] = _as_it_is(own, text, document, at)
         elif other is not None:
             kept[other.id] = _cited(other, document.id, at)
@@ -121,13 +121,13 @@ async def _same_words(
     digests = {content_hash(text) for text in said.values()}
     rows = {row.id: row for digest in digests if (row := seen.get(digest)) is not None}
     if unseen := sorted(digests - seen.keys()):
-        where = sql.both(sql.one_of("content_hash", unseen), sql.equal("scope", scope))
+        where = conditions.both(conditions.one_of("content_hash", unseen), conditions.equal("scope", scope))
         rows.update((row.id, row) for row in await store.select(Memory, where))
     rows.update((row.id, row) for row in store.staged(Memory))
     found = [
         row
         for row in rows.values()
-        if row.content_hash in digests and row.scope == scope and visible(row, at)
+        if row.content_hash in digests and row.scope == scope and is_current(row, at)
     ]
     return {row.content_hash: row for row in found if row.id not in said and _is_of(group, row.metadata)}
 

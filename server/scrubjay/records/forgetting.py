@@ -16,7 +16,7 @@ from scrubjay.records import extracted, session_summaries, turns
 from scrubjay.records.passages import passages_of
 from scrubjay.records.plans import Plan
 from scrubjay.records.versions import history
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.changes import Change
 from scrubjay.store.store import Store
 
@@ -149,7 +149,9 @@ async def _of(store: Store, ids: Sequence[str]) -> dict[str, AnyRecord]:
 
 
 async def _saying(store: Store, content: str, scope: str) -> Sequence[Memory]:
-    where = sql.both(sql.equal("content_hash", content_hash(content)), sql.equal("scope", scope))
+    where = conditions.both(
+        conditions.equal("content_hash", content_hash(content)), conditions.equal("scope", scope)
+    )
     rows = {row.id: row for row in await store.select(Memory, where)}
     rows.update((row.id, row) for row in store.staged(Memory))
     digest = content_hash(content)

@@ -21,12 +21,13 @@ from scrubjay.models.records import (
     content_hash,
     derived_id,
     hidden_since,
+    is_current,
 )
 from scrubjay.models.requests import FactText, parse
 from scrubjay.models.results import Hit, MemoryAdded
 from scrubjay.records import versions
 from scrubjay.records.plans import Plan
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.changes import Change
 from scrubjay.store.facets import facets
 from scrubjay.store.store import Store
@@ -57,10 +58,10 @@ async def plan_add(store: Store, envelope: Envelope, now: datetime) -> Plan[Memo
         return Plan(None, _answer(replayed, "stored" if request.link is None else "updated", envelope))
     linked = next((row for row in same if request.link and _has_link(row, *request.link)), None)
     if linked and (
-        visible(linked, envelope.at) or linked.updated_at >= envelope.at
+        is_current(linked, envelope.at) or linked.updated_at >= envelope.at
     ):  # the call is repeated, or replayed
         return Plan(None, _answer(linked, "known", envelope))
-    known = next((row for row in same if visible(row, envelope.at)), None)
+    known = next((row for row in same if is_current(row, envelope.at)), None)
     if request.link is None:
         if known:
             again = said_again(known, _text(request.metadata.get("session_id")), envelope.at)
@@ -232,20 +233,13 @@ def passage(memory: Memory) -> Passage:
     )
 
 
-def visible(memory: Memory, now: datetime) -> bool:
-    return (
-        memory.forgotten_at is None
-        and memory.is_latest
-        and (memory.expires_at is None or memory.expires_at > now)
-    )
-
-
 async def _same_words(store: Store, scope: str, digest: str, *, place: Place | None) -> list[Memory]:
     """The facts of a scope in these words, whatever became of them; what was said in one turn is not what was said in another."""
     rows = {
         row.id: row
         for row in await store.select(
-            Memory, sql.both(sql.equal("content_hash", digest), sql.equal("scope", scope))
+            Memory,
+            conditions.both(conditions.equal("content_hash", digest), conditions.equal("scope", scope)),
         )
     }
     rows.update((row.id, row) for row in store.staged(Memory))

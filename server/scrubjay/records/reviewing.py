@@ -8,12 +8,12 @@ from datetime import datetime
 
 from scrubjay.errors import InputError, NotFound
 from scrubjay.models.envelopes import Envelope
-from scrubjay.models.records import SUMMARY, AnyRecord, Memory
+from scrubjay.models.records import SUMMARY, AnyRecord, Memory, is_current
 from scrubjay.models.requests import Review, parse
 from scrubjay.models.results import Reviewed
-from scrubjay.records.memories import passage, visible
+from scrubjay.records.memories import passage
 from scrubjay.records.plans import Plan
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.changes import Change
 from scrubjay.store.store import Store
 
@@ -61,10 +61,13 @@ async def waiting(store: Store, scope: str, now: datetime) -> list[Memory]:
 
     The caller has committed everything (`Store.flush`).
     """
-    where = sql.both(
-        sql.equal("scope", scope), sql.equal("relation", "derives"), "review IS NULL", "forgotten_at IS NULL"
+    where = conditions.both(
+        conditions.equal("scope", scope),
+        conditions.equal("relation", "derives"),
+        conditions.missing("review"),
+        conditions.NOT_FORGOTTEN,
     )
-    found = [row for row in await store.select(Memory, where) if concluded(row) and visible(row, now)]
+    found = [row for row in await store.select(Memory, where) if concluded(row) and is_current(row, now)]
     found.sort(key=lambda row: (-len(row.parent_ids), row.created_at, row.id))
     return found[:MOST]
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from scrubjay.errors import InputError, NotFound
 from scrubjay.models.records import AnyRecord, Document, Memory, Relation, Turn
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.changes import Change
 from scrubjay.store.store import Store
 
@@ -80,7 +80,7 @@ async def holding(
     wanted = set(ids)
     if not wanted:
         return []
-    rows = {row.id: row for row in await store.select(Memory, sql.has_any(column, sorted(wanted)))}
+    rows = {row.id: row for row in await store.select(Memory, conditions.has_any(column, sorted(wanted)))}
     rows.update((row.id, row) for row in store.staged(Memory))
     return [row for row in rows.values() if wanted.intersection(getattr(row, column))]
 

@@ -12,7 +12,7 @@ from scrubjay.records.exchange import values_of
 from scrubjay.records.forgetting import unknown
 from scrubjay.records.versions import children, latest
 from scrubjay.search.hits import shown
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.store import Store
 
 
@@ -43,7 +43,7 @@ async def detail(store: Store, id: str, counted: Callable[[AnyRecord], AnyRecord
     found = [await store.find(id) for id in record.parent_ids] if isinstance(record, Memory) else []
     after = [child for child in await children(store, [record.id]) if child.id != record.id]
     newest = await latest(store, record) if isinstance(record, Memory) else record
-    own = sql.equal("record_id", record.id)
+    own = conditions.equal("record_id", record.id)
     return Detail(
         kind=fields.pop("kind"),
         record=fields,
@@ -52,5 +52,5 @@ async def detail(store: Store, id: str, counted: Callable[[AnyRecord], AnyRecord
         relations=[child.relation or "" for child in after],
         newest=newest.id if newest.id != record.id else None,
         passages=await store.count_passages(own),
-        waiting_for_vector=await store.count_passages(sql.both(own, "space_id IS NULL")),
+        waiting_for_vector=await store.count_passages(conditions.both(own, conditions.missing("space_id"))),
     )

@@ -16,7 +16,7 @@ from scrubjay.search.recall import scopes_seen
 from scrubjay.search.retrieval.chunks import RankedChunk, rank_chunks
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.retrieve import Embed
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.store import Store
 
 CHUNKS_SHOWN = 3  # of a document, without those beside them
@@ -64,7 +64,9 @@ async def search_documents(
     )
     best = _by_document(await rank_chunks(store, question, embed, documents=request.limit), request)
     columns = [*_SHOWN, "content"] if request.include_full_docs else _SHOWN
-    rows = {row.id: row for row in await store.select(Document, sql.one_of("id", best), columns=columns)}
+    rows = {
+        row.id: row for row in await store.select(Document, conditions.one_of("id", best), columns=columns)
+    }
     found = [rows[id] for id in best if id in rows and rows[id].forgotten_at is None]
     places = await _read(
         store,
@@ -116,11 +118,11 @@ async def _read(store: Store, places: Sequence[Place]) -> dict[Place, Passage]:
     for id, position in places:
         by_document.setdefault(id, set()).add(position)
     each = (
-        sql.both(sql.equal("record_id", id), f"part IN ({', '.join(map(str, sorted(parts)))})")
+        conditions.both(conditions.equal("record_id", id), conditions.one_of("part", sorted(parts)))
         for id, parts in by_document.items()
     )
     rows = await store.passages(
-        sql.either(*each), columns=["record_id", "part", "text", "line_start", "line_end"]
+        conditions.either(*each), columns=["record_id", "part", "text", "line_start", "line_end"]
     )
     return {(row.record_id, row.part): row for row in rows}
 
@@ -132,8 +134,10 @@ async def _document_id(store: Store, named: str, scopes: tuple[str, ...] | None)
         NotFound: these scopes hold none.
     """
     await store.flush()
-    name = sql.either(sql.equal("id", named), sql.equal("custom_id", named))
-    where = sql.both(name, "forgotten_at IS NULL", None if scopes is None else sql.one_of("scope", scopes))
+    name = conditions.either(conditions.equal("id", named), conditions.equal("custom_id", named))
+    where = conditions.both(
+        name, conditions.NOT_FORGOTTEN, None if scopes is None else conditions.one_of("scope", scopes)
+    )
     rows = await store.select(Document, where, limit=1, columns=["id"])
     if not rows:
         raise NotFound(
@@ -270,7 +274,7 @@ async def search_chunks(
     ]
     ids = {chunk.document_id for chunk in ranked}
     rows = (
-        {row.id: row for row in await store.select(Document, sql.one_of("id", ids), columns=COLUMNS)}
+        {row.id: row for row in await store.select(Document, conditions.one_of("id", ids), columns=COLUMNS)}
         if ids
         else {}
     )

@@ -9,7 +9,8 @@ from typing import Any, Generic, Literal, TypeVar
 
 from scrubjay.models.filters import Filter, holds
 from scrubjay.models.records import Document, Memory, Passage, Turn
-from scrubjay.store import facets, sql
+from scrubjay.store import conditions, facets
+from scrubjay.store.conditions import Where
 from scrubjay.store.store import Store
 
 T = TypeVar("T", Turn, Memory, Document)
@@ -27,7 +28,7 @@ class Page(Generic[R]):
 async def page(
     store: Store,
     kind: type[T],
-    where: str,
+    where: Where,
     *,
     start: int,
     size: int,
@@ -45,7 +46,7 @@ async def page(
         keys = [row for row in keys if holds(filter, row.metadata)]
     keys.sort(key=_by(sort), reverse=descending)
     ids = [row.id for row in keys[start : start + size]]
-    rows = {row.id: row for row in await store.select(kind, sql.one_of("id", ids), columns=columns)}
+    rows = {row.id: row for row in await store.select(kind, conditions.one_of("id", ids), columns=columns)}
     return Page([rows[id] for id in ids if id in rows], len(keys))
 
 
@@ -53,7 +54,7 @@ def _by(sort: str) -> Callable[[Any], tuple[Any, str]]:
     return lambda row: (getattr(row, sort), row.id)
 
 
-async def merged(store: Store, wheres: Mapping[type, str], *, start: int, size: int) -> Page[Memory | Turn]:
+async def merged(store: Store, wheres: Mapping[type, Where], *, start: int, size: int) -> Page[Memory | Turn]:
     """Some of the facts and turns that match, newest first; a fact by when it was added, a turn by when it was said.
 
     The caller has committed everything (`Store.flush`).
@@ -68,7 +69,7 @@ async def merged(store: Store, wheres: Mapping[type, str], *, start: int, size: 
     ids = [id for _, id in keys[start : start + size]]
     rows: dict[str, Memory | Turn] = {}
     for kind in wheres:
-        rows.update((row.id, row) for row in await store.select(kind, sql.one_of("id", ids)))
+        rows.update((row.id, row) for row in await store.select(kind, conditions.one_of("id", ids)))
     return Page([rows[id] for id in ids if id in rows], len(keys))
 
 
@@ -86,13 +87,13 @@ async def chunk_page(
 
     The caller has committed everything (`Store.flush`).
     """
-    conditions = (
-        "src = 'chunk'",
-        sql.equal("hidden", False),
-        sql.equal("scope", scope),
+    where = conditions.both(
+        conditions.equal("src", "chunk"),
+        conditions.equal("hidden", False),
+        conditions.equal("scope", scope),
         facets.where(filter) if filter else None,
     )
-    keys = await store.passages(sql.both(*conditions), columns=["id", "record_id", "part", "dated_at"])
+    keys = await store.passages(where, columns=["id", "record_id", "part", "dated_at"])
     keys.sort(
         key=lambda row: (row.part, row.dated_at) if by_position else (row.dated_at, row.record_id, row.part),
         reverse=descending,
@@ -100,6 +101,8 @@ async def chunk_page(
     ids = [row.id for row in keys[start : start + size]]
     rows = {
         row.id: row
-        for row in await store.passages(sql.one_of("id", ids), columns=["id", "record_id", "part", "text"])
+        for row in await store.passages(
+            conditions.one_of("id", ids), columns=["id", "record_id", "part", "text"]
+        )
     }
     return Page([rows[id] for id in ids if id in rows], len(keys))

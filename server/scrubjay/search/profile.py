@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from scrubjay.models.filters import Filter, holds
-from scrubjay.models.records import SUMMARY, Memory
+from scrubjay.models.records import Memory
 from scrubjay.models.results import Hit, Profile
 from scrubjay.records import memories
 from scrubjay.search.recall import scopes_seen
-from scrubjay.store import sql
-from scrubjay.store.store import Store, unexpired
+from scrubjay.store import conditions
+from scrubjay.store.store import Store
 
 TOKENS = 400  # of all facts together, when nobody says
 LASTING = 0.6  # their share at most; the newest facts get what is left
@@ -35,12 +35,12 @@ async def profile(
     `filter` is on metadata. The caller has committed everything.
     """
     seen = scopes_seen(None, scope) or ()
-    where = sql.both(
-        sql.one_of("scope", seen),
-        sql.equal("is_latest", True),
-        f"NOT ({sql.equal('source', SUMMARY)})",
-        "forgotten_at IS NULL",
-        unexpired(now),
+    where = conditions.both(
+        conditions.one_of("scope", seen),
+        conditions.LATEST,
+        conditions.NOT_A_SUMMARY,
+        conditions.NOT_FORGOTTEN,
+        conditions.unexpired(now),
     )
     rows = sorted(await store.select(Memory, where), key=lambda row: row.created_at, reverse=True)
     if filter is not None:

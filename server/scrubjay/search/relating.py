@@ -15,7 +15,8 @@ from scrubjay.models.records import AnyRecord, Memory, Passage, Turn
 from scrubjay.models.results import Hit
 from scrubjay.search.hits import shown
 from scrubjay.search.retrieval.query import Question
-from scrubjay.store import sql
+from scrubjay.store import conditions
+from scrubjay.store.conditions import Where
 from scrubjay.store.store import Store
 from scrubjay.text.entities import Tie, ties
 
@@ -70,12 +71,14 @@ async def related(
     ]
 
 
-async def _sharing(store: Store, where: str, words: Collection[str], ids: Collection[str]) -> list[Passage]:
+async def _sharing(store: Store, where: Where, words: Collection[str], ids: Collection[str]) -> list[Passage]:
     """The passages that hold one of the ties, the rarest first, and those of the records with these ids."""
     found = await store.tied(words, where, LOOKED_AT, _COLUMNS) if words else []
     if ids:
         found += await store.passages(
-            sql.both(where, sql.one_of("record_id", ids)), limit=LOOKED_AT, columns=[*_COLUMNS, "tied"]
+            conditions.both(where, conditions.one_of("record_id", ids)),
+            limit=LOOKED_AT,
+            columns=[*_COLUMNS, "tied"],
         )
     return found
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from scrubjay.models.records import SUMMARY, Memory
+from scrubjay.models.records import Memory
 from scrubjay.search.retrieval.candidates import Candidate
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import window
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.sessions import Key, Session
-from scrubjay.store.store import Store, unexpired
+from scrubjay.store.store import Store
 
 _PLACE = ["id", "scope", "session_id", "turn", "partition_id"]  # of a fact, what its place is made of
 
@@ -99,14 +99,14 @@ async def _places(store: Store, question: Question, facts: list[Memory]) -> list
 
     A search commits what is staged before it looks, so that the table has them all.
     """
-    where = sql.both(
-        sql.one_of("session_id", {fact.session_id or "" for fact in facts}),
-        "turn IS NOT NULL",
-        sql.equal("is_latest", True),
-        f"NOT ({sql.equal('source', SUMMARY)})",
+    where = conditions.both(
+        conditions.one_of("session_id", {fact.session_id or "" for fact in facts}),
+        conditions.present("turn"),
+        conditions.LATEST,
+        conditions.NOT_A_SUMMARY,
         None
         if question.forgotten
-        else sql.both("forgotten_at IS NULL", unexpired(question.as_of or question.now)),
+        else conditions.both(conditions.NOT_FORGOTTEN, conditions.unexpired(question.as_of or question.now)),
     )
     return await store.select(Memory, where, columns=_PLACE)
 

@@ -14,27 +14,28 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scrubjay.models.records import SUMMARY, Memory, Turn
-from scrubjay.store import sql
+from scrubjay.models.records import Memory, Turn
+from scrubjay.store import conditions
 from scrubjay.store.changes import TABLE_OF
+from scrubjay.store.conditions import Where
 from scrubjay.store.schema import micros, moment
-from scrubjay.store.store import Store, unexpired
+from scrubjay.store.store import Store
 from scrubjay.store.tables import Tables
 
 KINDS: tuple[type, ...] = (Memory, Turn)
 
 
-def current(kind: type, scopes: Sequence[str], now: datetime, *conditions: str) -> str:
+def current(kind: type, scopes: Sequence[str], now: datetime, *others: Where) -> Where:
     """The condition that a fact or turn of these scopes is neither forgotten, expired nor replaced.
 
     Summaries of sessions are left out: they say turns again.
     """
-    newest = (
-        sql.both(sql.equal("is_latest", True), f"NOT ({sql.equal('source', SUMMARY)})")
-        if kind is Memory
-        else None
+    return conditions.both(
+        conditions.one_of("scope", scopes),
+        conditions.current(kind, now),
+        conditions.NOT_A_SUMMARY if kind is Memory else None,
+        *others,
     )
-    return sql.both(sql.one_of("scope", scopes), "forgotten_at IS NULL", unexpired(now), newest, *conditions)
 
 
 async def by_partition(store: Store, scopes: Sequence[str], now: datetime) -> Counter[str]:
@@ -63,7 +64,7 @@ async def tagged(
         query = (
             store.tables.of(TABLE_OF[kind])
             .query()
-            .where(current(kind, scopes, now, "array_length(tags) > 0"))
+            .where(current(kind, scopes, now, conditions.has_items("tags")))
         )
         rows = await query.select([id, "tags"]).limit(max(1, most - len(found))).to_arrow()
         found += zip(rows[id].to_pylist(), rows["tags"].to_pylist(), strict=True)
@@ -99,9 +100,9 @@ async def holdings(tables: Tables, now: datetime, scope: str | None = None) -> d
             "expires_at",
             *(["is_latest"] if name == "memories" else []),
         ]
-        where = sql.both(
-            None if scope is None else sql.equal("scope", scope),
-            "purged_at IS NULL" if name == "turns" else None,
+        where = conditions.both(
+            None if scope is None else conditions.equal("scope", scope),
+            conditions.missing("purged_at") if name == "turns" else None,
         )
         rows = await tables.of(name).query().where(where).select(columns).to_arrow()
         times = rows.group_by("scope").aggregate([("created_at", "min"), ("updated_at", "max")]).to_pylist()

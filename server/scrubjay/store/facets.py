@@ -18,7 +18,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scrubjay.models.filters import Comparison, Condition, Filter, number_of, text_of
-from scrubjay.store import sql
+from scrubjay.store import conditions
+from scrubjay.store.conditions import Where
 
 _MARKS = {  # kind of condition -> the mark of the values it looks at, with case and without
     "metadata": ("=", "~"),
@@ -58,33 +59,35 @@ def _start(mark: str, name: str) -> str:
     return f"\0{mark}{name}\0:"
 
 
-def where(filter: Filter, column: str = "facets") -> str:
+def where(filter: Filter, column: str = "facets") -> Where:
     """The filter as a condition on the column that holds `facets`."""
     if isinstance(filter, Condition):
         return _condition(filter, column)
     if isinstance(filter, Comparison):
         read = _value(column, _start(_NUMBER, filter.key))
-        return f"cast(nullif({read}, '') as double) {filter.operator} cast('{filter.value!r}' as double)"
+        return Where(
+            f"cast(nullif({read}, '') as double) {filter.operator} cast('{filter.value!r}' as double)"
+        )
     parts = [where(part, column) for part in filter.parts]
-    return sql.both(*parts) if filter.every else sql.either(*parts)
+    return conditions.both(*parts) if filter.every else conditions.either(*parts)
 
 
-def named(key: str, column: str = "facets") -> str:
+def named(key: str, column: str = "facets") -> Where:
     """The condition that a record has a value of this name."""
-    return sql.either(*(f"contains({column}, {sql.quote(_start(mark, key))})" for mark in ("=", "@")))
+    return conditions.either(*(conditions.contains(column, _start(mark, key)) for mark in ("=", "@")))
 
 
-def _condition(condition: Condition, column: str) -> str:
+def _condition(condition: Condition, column: str) -> Where:
     mark = _MARKS[condition.kind][condition.ignore_case]
     value = condition.value.casefold() if condition.ignore_case else condition.value
     if condition.kind == "string_contains":
-        holds = f"contains({_value(column, _start(mark, condition.key))}, {sql.quote(value)})"
+        holds = conditions.contains(_value(column, _start(mark, condition.key)), value)
     else:
-        holds = f"contains({column}, {sql.quote(_field(mark, condition.key, value))})"
+        holds = conditions.contains(column, _field(mark, condition.key, value))
     # A record without metadata has no text at all; unknown is not false, and its negation would be unknown too.
-    return f"NOT coalesce({holds}, false)" if condition.negate else holds
+    return Where(f"NOT coalesce({holds}, false)") if condition.negate else holds
 
 
 def _value(column: str, start: str) -> str:
     """The value behind a field's start; '' where there is none."""
-    return f"split_part(split_part({column}, {sql.quote(start)}, 2), '\0', 1)"
+    return f"split_part(split_part({column}, {conditions.quote(start)}, 2), '\0', 1)"

@@ -12,7 +12,8 @@ from lancedb import AsyncTable
 from lancedb.query import AsyncQuery, MatchQuery
 from numpy.typing import NDArray
 
-from scrubjay.store import sql
+from scrubjay.store import conditions
+from scrubjay.store.conditions import Where
 
 LEG_COLUMNS = [
     "id",
@@ -29,14 +30,16 @@ LEG_COLUMNS = [
 PROBES = 64  # partitions looked into, of 8,192 passages each: all of them up to half a million, where 20 miss a third of the nearest 200
 
 
-async def by_words(passages: AsyncTable, text: str, where: str, limit: int, extra: Sequence[str]) -> pa.Table:
+async def by_words(
+    passages: AsyncTable, text: str, where: Where, limit: int, extra: Sequence[str]
+) -> pa.Table:
     """See `Store.by_words`."""
     query = scan(passages).nearest_to_text(MatchQuery(text, "search_text")).where(where)
     return await query.select([*LEG_COLUMNS, *extra, "_score"]).limit(limit).to_arrow()
 
 
 async def by_ties(
-    passages: AsyncTable, words: Iterable[str], where: str, limit: int, columns: Sequence[str]
+    passages: AsyncTable, words: Iterable[str], where: Where, limit: int, columns: Sequence[str]
 ) -> pa.Table:
     """See `Store.tied`."""
     query = scan(passages).nearest_to_text(MatchQuery(" ".join(words), "tied")).where(where)
@@ -44,7 +47,7 @@ async def by_ties(
 
 
 async def by_vector(
-    passages: AsyncTable, vector: NDArray[np.float32], where: str, limit: int, extra: Sequence[str]
+    passages: AsyncTable, vector: NDArray[np.float32], where: Where, limit: int, extra: Sequence[str]
 ) -> pa.Table:
     """See `Store.by_vector`.
 
@@ -73,7 +76,7 @@ async def codes_of(passages: AsyncTable, record_ids: Iterable[str]) -> list[tupl
     """
     rows = (
         await scan(passages)
-        .where(sql.one_of("record_id", record_ids))
+        .where(conditions.one_of("record_id", record_ids))
         .select(["record_id", "token_vectors"])
         .to_arrow()
     )

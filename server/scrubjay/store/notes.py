@@ -15,7 +15,7 @@ from lancedb import AsyncConnection, AsyncTable
 from lancedb.index import BTree
 
 from scrubjay.errors import StoreError
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.tables import opened_or_created
 
 _SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("text", pa.string())])
@@ -71,7 +71,7 @@ class TableNotes:
         self.table = table
 
     async def read(self, name: str) -> str | None:
-        rows = await self.table.query().where(sql.equal("id", name)).to_arrow()
+        rows = await self.table.query().where(conditions.equal("id", name)).to_arrow()
         return rows["text"][0].as_py() if len(rows) else None
 
     async def write(self, name: str, text: str) -> None:
@@ -85,7 +85,7 @@ class TableNotes:
             return (
                 await self.table.merge_insert("id").when_not_matched_insert_all().execute(row)
             ).num_inserted_rows == 1
-        same = sql.both(sql.equal("id", name), sql.equal("text", before))
+        same = conditions.both(conditions.equal("id", name), conditions.equal("text", before))
         return (await self.table.update({"text": after}, where=same)).rows_updated == 1
 
 

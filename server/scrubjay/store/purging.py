@@ -16,7 +16,7 @@ from lancedb import AsyncTable
 from lancedb.index import Bitmap
 
 from scrubjay.models.records import Turn
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.bucket.sharing import KEPT
 from scrubjay.store.changes import TABLE_OF
 from scrubjay.store.failures import not_written
@@ -49,16 +49,16 @@ async def purge(store: Store, ids: Collection[str], now: datetime) -> None:
 
 
 async def _purge(store: Store, ids: Collection[str], now: datetime) -> None:
-    turns = [bare(turn, now) for turn in await store.select(Turn, sql.one_of("id", ids))]
+    turns = [bare(turn, now) for turn in await store.select(Turn, conditions.one_of("id", ids))]
     for table, column in (
         (store.tables.passages, "record_id"),
         (store.tables.memories, "id"),
         (store.tables.documents, "id"),
     ):
         if await table.count_rows(
-            sql.one_of(column, ids)
+            conditions.one_of(column, ids)
         ):  # a delete of nothing is a version too, with its condition in it
-            await table.delete(sql.one_of(column, ids))
+            await table.delete(conditions.one_of(column, ids))
     if turns:
         await upsert(store.tables.turns, to_table(turns, arrow_schema(Turn)))
     names = ["passages", *TABLE_OF.values()]

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from lancedb import AsyncTable
 
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.changes import TABLE_OF
+from scrubjay.store.conditions import Where
 from scrubjay.store.schema import from_table
 from scrubjay.store.store import Store
 from scrubjay.store.tables import connect
@@ -29,7 +30,7 @@ class Snapshot:
     """Three tables, each at one version. Order is kept: 40 bytes a record are in memory, the rest a page at a time."""
 
     tables: dict[str, AsyncTable]
-    where: str
+    where: Where
 
     async def count(self, kind: Kind) -> int:
         return await self.tables[TABLE_OF[kind]].count_rows(self.where)
@@ -42,7 +43,7 @@ class Snapshot:
         ids = rows.sort_by([("created_at", "ascending"), ("id", "ascending")])["id"]
         for start in range(0, len(ids), _PAGE[name]):
             wanted = ids.slice(start, _PAGE[name]).to_pylist()
-            page = await table.query().where(sql.one_of("id", wanted)).to_arrow()
+            page = await table.query().where(conditions.one_of("id", wanted)).to_arrow()
             found: dict[str, AnyRecord] = {row.id: row for row in from_table(kind, page)}
             yield [found[id] for id in wanted]
 
@@ -57,7 +58,7 @@ async def snapshot(store: Store, scope: str | None) -> AsyncIterator[Snapshot]:
             tables = {name: await database.open_table(name) for name in TABLE_OF.values()}
             for table in tables.values():
                 await table.checkout(await table.version())
-        yield Snapshot(tables, "true" if scope is None else sql.equal("scope", scope))
+        yield Snapshot(tables, conditions.EVERY_ROW if scope is None else conditions.equal("scope", scope))
     finally:
         store.readers -= 1
 

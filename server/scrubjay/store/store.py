@@ -19,9 +19,10 @@ from lancedb.query import ColumnOrdering
 from numpy.typing import NDArray
 
 from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn
-from scrubjay.store import legs, sql
+from scrubjay.store import conditions, legs
 from scrubjay.store.bucket.sharing import Shared
 from scrubjay.store.changes import TABLE_OF, Change, Staged
+from scrubjay.store.conditions import Where
 from scrubjay.store.failures import not_written
 from scrubjay.store.legs import scan
 from scrubjay.store.notes import INDEX, FileNotes, IndexNote, Notes, spell_note
@@ -146,7 +147,7 @@ class Store:
         wanted = list(dict.fromkeys(ids))
         staged = {id: found for id in wanted if isinstance(found := self._seen(id), kind)}
         if rest := [id for id in wanted if id not in staged]:
-            for row in await self.select(kind, sql.one_of("id", rest), columns=columns):
+            for row in await self.select(kind, conditions.one_of("id", rest), columns=columns):
                 staged[row.id] = row
         return staged
 
@@ -155,7 +156,7 @@ class Store:
         if found := self._seen(id):
             return found
         for kind in TABLE_OF:
-            if rows := await self.select(kind, sql.equal("id", id), limit=1):
+            if rows := await self.select(kind, conditions.equal("id", id), limit=1):
                 return rows[0]
         return None
 
@@ -172,7 +173,7 @@ class Store:
         return self._staged.record(id) or self._committing.record(id)
 
     async def select(
-        self, kind: type[T], where: str, *, limit: int | None = None, columns: Sequence[str] | None = None
+        self, kind: type[T], where: Where, *, limit: int | None = None, columns: Sequence[str] | None = None
     ) -> list[T]:
         """Committed records that match, in no particular order."""
         query = scan(self.tables.of(TABLE_OF[kind])).where(where)
@@ -184,26 +185,34 @@ class Store:
 
     async def latest(self, last: int, scope: str | None, now: datetime) -> list[AnyRecord]:
         """The newest committed records that are neither forgotten, expired nor replaced, of every kind together, newest first."""
-        where = sql.both(
-            "forgotten_at IS NULL", unexpired(now), None if scope is None else sql.equal("scope", scope)
-        )
-        return await newest(self.tables, last, where)
+        here = None if scope is None else conditions.equal("scope", scope)
+        rows: list[AnyRecord] = []
+        for kind, name in TABLE_OF.items():
+            moment = ColumnOrdering(
+                column_name="started_at" if kind is Turn else "created_at", ascending=False
+            )
+            query = scan(self.tables.of(name)).where(conditions.both(conditions.current(kind, now), here))
+            rows += from_table(kind, await query.order_by([moment]).limit(last).to_arrow())
+        rows.sort(key=lambda row: row.started_at if isinstance(row, Turn) else row.created_at, reverse=True)
+        return rows[:last]
 
     async def rescope(self, old: str, new: str) -> int:
         """Move every record and passage of one scope into another; how many records moved."""
         async with self.lock:
             moved = 0
             for name in ("passages", *TABLE_OF.values()):
-                result = await self.tables.of(name).update({"scope": new}, where=sql.equal("scope", old))
+                result = await self.tables.of(name).update(
+                    {"scope": new}, where=conditions.equal("scope", old)
+                )
                 moved += 0 if name == "passages" else result.rows_updated
             self.moved()
             return moved
 
-    async def count(self, kind: type[T], where: str | None = None) -> int:
+    async def count(self, kind: type[T], where: Where | None = None) -> int:
         return await self.tables.of(TABLE_OF[kind]).count_rows(where)
 
     async def _places(self, keys: list[Key]) -> dict[Key, list[Place]]:
-        where = sql.one_of("session_id", {session for _, session in keys})
+        where = conditions.one_of("session_id", {session for _, session in keys})
         places = places_of(keys, await scan(self.tables.turns).where(where).select(COLUMNS).to_arrow())
         for row in self.staged(Turn):
             if (session := places.get((row.scope, row.session_id))) is not None:
@@ -212,12 +221,12 @@ class Store:
 
     # -- passages --------------------------------------------------------------------------------------------------
 
-    async def by_words(self, text: str, where: str, limit: int, *, extra: Sequence[str] = ()) -> pa.Table:
+    async def by_words(self, text: str, where: Where, limit: int, *, extra: Sequence[str] = ()) -> pa.Table:
         """Passages by BM25 (k1 1.2, b 0.75), best first: the leg columns, `extra` ones, and `_score`."""
         return await legs.by_words(self.tables.passages, text, where, limit, extra)
 
     async def by_vector(
-        self, vector: NDArray[np.float32], where: str, limit: int, *, extra: Sequence[str] = ()
+        self, vector: NDArray[np.float32], where: Where, limit: int, *, extra: Sequence[str] = ()
     ) -> pa.Table:
         """Passages by cosine distance (1 - cos) to a vector of length 1, best first, as `by_words` with `_distance`.
 
@@ -226,13 +235,13 @@ class Store:
         return await legs.by_vector(self.tables.passages, vector, where, limit, extra)
 
     async def tied(
-        self, words: Iterable[str], where: str, limit: int, columns: Sequence[str]
+        self, words: Iterable[str], where: Where, limit: int, columns: Sequence[str]
     ) -> list[Passage]:
         """Passages that have one of these ties, by their words; first those that share the most and the rarest."""
         return from_table(Passage, await legs.by_ties(self.tables.passages, words, where, limit, columns))
 
     async def passages(
-        self, where: str, *, limit: int | None = None, columns: Sequence[str] | None = None
+        self, where: Where, *, limit: int | None = None, columns: Sequence[str] | None = None
     ) -> list[Passage]:
         query = scan(self.tables.passages).where(where)
         if columns:
@@ -243,10 +252,10 @@ class Store:
 
     async def vectorless(self, record_ids: Iterable[str]) -> set[str]:
         """Which of these records have a passage that waits for its vector."""
-        where = sql.both(sql.one_of("record_id", record_ids), "space_id IS NULL")
+        where = conditions.both(conditions.one_of("record_id", record_ids), conditions.missing("space_id"))
         return {piece.record_id for piece in await self.passages(where, columns=["record_id"])}
 
-    async def unembedded(self, limit: int, where: str = "space_id IS NULL") -> list[Passage]:
+    async def unembedded(self, limit: int, where: Where = conditions.missing("space_id")) -> list[Passage]:
         """Passages that wait for their vector, at most `limit` of them, newest first: what was just said is asked for first."""
         query = (
             scan(self.tables.passages)
@@ -256,7 +265,7 @@ class Store:
         columns = ["id", "src", "record_id", "role", "part", "text", "embed_text", "dated_at"]
         return from_table(Passage, await query.select(columns).limit(limit).to_arrow())
 
-    async def count_passages(self, where: str | None = None) -> int:
+    async def count_passages(self, where: Where | None = None) -> int:
         return await self.tables.passages.count_rows(where)
 
     async def set_vectors(
@@ -275,7 +284,9 @@ class Store:
         Under one lock, so that no newer version of a record is committed between its reading and the writing of its passages.
         """
         async with self.lock:
-            passages = [piece for row in await self.select(kind, sql.one_of("id", ids)) for piece in cut(row)]
+            passages = [
+                piece for row in await self.select(kind, conditions.one_of("id", ids)) for piece in cut(row)
+            ]
             if passages:
                 await upsert_passages(self.tables.passages, passages, self.note.dim, rewritten=True)
 
@@ -300,11 +311,6 @@ class Store:
         self.tables = await open_tables(self.path, self.note.passages, self.note.dim, change=self.writes)
 
 
-def unexpired(now: datetime) -> str:
-    """The condition that a row has not expired by `now`."""
-    return sql.either("expires_at IS NULL", f"expires_at > {micros(now)}")
-
-
 def _place(turn: Turn) -> Place:
     forgotten_at = None if turn.forgotten_at is None else micros(turn.forgotten_at)
     return Place(micros(turn.started_at), turn.turn, turn.id, turn.role, forgotten_at)
@@ -321,13 +327,15 @@ async def commit(tables: Tables, staged: Staged, dim: int) -> None:
         id for id, change in staged.changes.items() if change.rewritten and change.passages is not None
     ]
     if rewritten:
-        kept = sql.one_of("id", (piece.id for piece in passages))
-        await tables.passages.delete(sql.both(sql.one_of("record_id", rewritten), f"NOT ({kept})"))
+        kept = conditions.one_of("id", (piece.id for piece in passages))
+        await tables.passages.delete(
+            conditions.both(conditions.one_of("record_id", rewritten), conditions.negation(kept))
+        )
     if passages:
         await upsert_passages(tables.passages, passages, dim, rewritten=bool(rewritten))
     for since, ids in staged.hidden().items():
         values = {"hidden": True, "hidden_at": None if since is None else micros(since)}
-        await tables.passages.update(values, where=sql.one_of("record_id", ids))
+        await tables.passages.update(values, where=conditions.one_of("record_id", ids))
     for kind, name in TABLE_OF.items():
         if rows := staged.records(kind):
             await upsert(tables.of(name), to_table(rows, arrow_schema(kind)))
@@ -368,7 +376,7 @@ class Names:
             rows = (
                 await self._tables()
                 .turns.query()
-                .where("role IS NOT NULL")
+                .where(conditions.present("role"))
                 .select(["scope", "role"])
                 .to_arrow()
             )
@@ -385,23 +393,6 @@ class Names:
             self._speakers.values() if scopes is None else (self._speakers.get(scope, ()) for scope in scopes)
         )
         return frozenset(role for found in names for role in found)
-
-
-async def newest(tables: Tables, last: int, where: str) -> list[AnyRecord]:
-    """The `last` newest records that match and are not replaced, newest first."""
-    rows: list[AnyRecord] = []
-    for kind, name in TABLE_OF.items():
-        moment = "started_at" if kind is Turn else "created_at"
-        matching = sql.both(where, sql.equal("is_latest", True)) if kind is Memory else where
-        query = (
-            tables.of(name)
-            .query()
-            .where(matching)
-            .order_by([ColumnOrdering(column_name=moment, ascending=False)])
-        )
-        rows += from_table(kind, await query.limit(last).to_arrow())
-    rows.sort(key=lambda row: row.started_at if isinstance(row, Turn) else row.created_at, reverse=True)
-    return rows[:last]
 
 
 class Durable:

@@ -16,7 +16,7 @@ from lancedb import AsyncTable
 from numpy.typing import NDArray
 
 from scrubjay.models.records import Passage
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.schema import VECTOR, arrow_schema, micros, to_table
 
 _EMBEDDED = (
@@ -41,7 +41,9 @@ async def upsert_passages(
     kept: dict[str, dict[str, Any]] = {}
     if rewritten:
         query = (
-            table.query().where(sql.one_of("id", (piece.id for piece in passages))).select(["id", *_EMBEDDED])
+            table.query()
+            .where(conditions.one_of("id", (piece.id for piece in passages)))
+            .select(["id", *_EMBEDDED])
         )
         kept = {row.pop("id"): row for row in (await query.to_arrow()).to_pylist()}
     nothing: dict[str, Any] = dict.fromkeys(_EMBEDDED)
@@ -57,7 +59,7 @@ async def put_vectors(
     table: AsyncTable, vectors: Mapping[str, NDArray[np.float32]], codes: Mapping[str, bytes], space_id: str
 ) -> None:
     """Give passages their vectors, and the codes of their tokens where there are any, by passage id; ids gone by now are passed over."""
-    rows = await table.query().where(sql.one_of("id", vectors)).to_arrow()
+    rows = await table.query().where(conditions.one_of("id", vectors)).to_arrow()
     if not len(rows):
         return
     ids = rows["id"].to_pylist()
@@ -78,7 +80,7 @@ class Seen(NamedTuple):
 
 async def put_counts(table: AsyncTable, seen: Mapping[str, Seen]) -> None:
     """Add to the access counts of the records that this table has."""
-    rows = await table.query().where(sql.one_of("id", seen)).to_arrow()
+    rows = await table.query().where(conditions.one_of("id", seen)).to_arrow()
     if not len(rows):
         return
     new = [seen[id] for id in rows["id"].to_pylist()]

@@ -19,12 +19,12 @@ from scrubjay.engine.background.indexing import Indexer
 from scrubjay.engine.background.tasks import passed
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import EncoderError, ScrubjayError
-from scrubjay.models.records import SUMMARY, AnyRecord, Memory, Turn
+from scrubjay.models.records import SUMMARY, AnyRecord, Memory, Turn, is_current
 from scrubjay.records import session_summaries
-from scrubjay.records.memories import passage, visible
+from scrubjay.records.memories import passage
 from scrubjay.records.turns import passages
 from scrubjay.search.similar import repeated, said_before
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.changes import Change
 from scrubjay.store.failures import reason
 from scrubjay.store.schema import micros
@@ -172,7 +172,7 @@ class Consolidation:
         if isinstance(found, Turn) and found.forgotten_at is None:
             again = found.model_copy(update={"alike": await said_before(self._store, found)})
             return [] if again == found else [Change(again, passages(again), rewritten=True)]
-        if not isinstance(found, Memory) or not visible(found, self._clock()):
+        if not isinstance(found, Memory) or not is_current(found, self._clock()):
             return []
         fact = found
         alike = tuple(dict.fromkeys((*fact.alike, *await repeated(self._store, fact, self._vector))))
@@ -192,11 +192,14 @@ class Consolidation:
         if (
             through is None
         ):  # a home of an older Scrubjay: the last turn of each stretch stands for all, of a million perhaps
-            turns, facts = f"turn % {session_summaries.EVERY} = {session_summaries.EVERY - 1}", "true"
+            turns = conditions.every_nth("turn", session_summaries.EVERY)
+            facts = conditions.EVERY_ROW
         else:
-            turns = facts = f"updated_at >= {through - SLACK // timedelta(microseconds=1)}"
+            turns = facts = conditions.at_least("updated_at", through - SLACK // timedelta(microseconds=1))
         for turn in await self._store.select(
-            Turn, sql.both(turns, "role IS NULL"), columns=["id", "scope", "session_id", "turn"]
+            Turn,
+            conditions.both(turns, conditions.missing("role")),
+            columns=["id", "scope", "session_id", "turn"],
         ):
             self.consider(turn)
         for fact in await self._store.select(Memory, facts, columns=["id", "source"]):

@@ -20,8 +20,9 @@ from scrubjay.encoders.token_codes import Asked
 from scrubjay.encoders.worker import EmbeddingWorker, Vectors
 from scrubjay.errors import EncoderError
 from scrubjay.models.records import AnyRecord, Document, Passage
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.allocator import give_memory_back
+from scrubjay.store.conditions import Where
 from scrubjay.store.failures import reason
 from scrubjay.store.notes import IndexNote
 from scrubjay.store.store import Store
@@ -39,7 +40,12 @@ SOON_SECONDS = 0.015  # for the vector of a text that is being written: twice wh
 # What has token codes. Chunks are ranked by their vectors alone. A summary repeats what the turn's other passages say: 40 % of all
 # codes for nothing. Of a log of a hundred pieces the first stand for all, so that neither the disk nor a close look pays for the rest.
 _CODED_PARTS = 12  # of each side of a turn: some 10,000 characters
-_WITHOUT_CODES = f"token_vectors IS NULL AND src != 'chunk' AND part < {_CODED_PARTS} AND (role IS NULL OR role != 'summary')"
+_WITHOUT_CODES = conditions.both(
+    conditions.missing("token_vectors"),
+    conditions.differs("src", "chunk"),
+    conditions.below("part", _CODED_PARTS),
+    conditions.either(conditions.missing("role"), conditions.differs("role", "summary")),
+)
 
 
 class Indexer:
@@ -285,10 +291,10 @@ class Indexer:
             await asyncio.to_thread(give_memory_back)
 
 
-def _waiting(*, of: Iterable[str] | None = None, besides: Iterable[str] = ()) -> str:
+def _waiting(*, of: Iterable[str] | None = None, besides: Iterable[str] = ()) -> Where:
     """Passages without a vector: those of some records, or of all but some."""
-    ids = sql.one_of("record_id", besides if of is None else of)
-    return sql.both("space_id IS NULL", ids if of is not None else None if ids == "false" else f"NOT ({ids})")
+    ids = conditions.one_of("record_id", besides if of is None else of)
+    return conditions.both(conditions.missing("space_id"), conditions.negation(ids) if of is None else ids)
 
 
 def _by_record(passages: Iterable[Passage]) -> dict[str, list[Passage]]:

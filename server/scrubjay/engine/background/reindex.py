@@ -9,6 +9,7 @@ from scrubjay.engine.writing import Writer
 from scrubjay.errors import EncoderError
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.records.passages import passages_of
+from scrubjay.store import conditions
 from scrubjay.store.bucket.sharing import refuse_follower
 from scrubjay.store.store import Store
 
@@ -34,7 +35,7 @@ async def reindex(
     if store.note.complete:
         await store.next_generation(encoder.space.dim)
     for kind in (Turn, Memory, Document):
-        ids = [row.id for row in await store.select(kind, "true", columns=["id"])]
+        ids = [row.id for row in await store.select(kind, conditions.EVERY_ROW, columns=["id"])]
         for start in range(0, len(ids), PAGE):
             await store.refill(kind, ids[start : start + PAGE], passages_of)
     await store.write_note(store.note.filled())
@@ -44,5 +45,5 @@ async def reindex(
     total = await store.count_passages()
     while await indexer.embed_some(encoder):
         if progress:
-            progress(total - await store.count_passages("space_id IS NULL"), total)
+            progress(total - await store.count_passages(conditions.missing("space_id")), total)
     return total

@@ -15,6 +15,7 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from scrubjay.engine.background.tasks import passed
+from scrubjay.store import conditions
 from scrubjay.store.allocator import give_memory_back
 from scrubjay.store.bucket.sharing import KEPT
 from scrubjay.store.store import Store
@@ -136,7 +137,10 @@ class Upkeep:
     async def _compact(self, name: str, bounds: Bounds) -> None:
         """Compact, put the result on disk, and only then remove the versions it replaces."""
         async with self._store.lock:
-            if name == "passages" and await self._store.count_passages("space_id IS NOT NULL") >= VECTORS:
+            if (
+                name == "passages"
+                and await self._store.count_passages(conditions.present("space_id")) >= VECTORS
+            ):
                 large = await self._store.count_passages() > LARGE
                 await index_vectors(
                     self._store.tables.passages, segments=bounds.segments * (PATIENCE if large else 1)

@@ -20,7 +20,7 @@ from scrubjay.models.requests import DocumentText
 from scrubjay.models.results import DocumentAdded
 from scrubjay.records.documents import Seen, plan_add
 from scrubjay.records.extracted import LARGE
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.store import Store
 from scrubjay.text.paragraphs import SHORT
 
@@ -103,7 +103,7 @@ class Filing:
 
     async def named(self, custom_id: str, scopes: Collection[str]) -> list[Document]:
         """The documents of these scopes with this custom_id, without their texts, those not forgotten first, the latest first."""
-        where = sql.both(sql.equal("custom_id", custom_id), sql.one_of("scope", scopes))
+        where = conditions.both(conditions.equal("custom_id", custom_id), conditions.one_of("scope", scopes))
         rows = {row.id: row for row in await self._store.select(Document, where, columns=_COLUMNS)}
         rows.update((row.id, row) for row in self._store.staged(Document))
         found = [row for row in rows.values() if row.custom_id == custom_id and row.scope in scopes]
@@ -211,11 +211,11 @@ class LookedUp:
             if len(content := str(each.args.get("content") or "").strip()) <= SHORT:
                 self._facts.setdefault(each.scope, {})[content_hash(content)] = None
         for scope, facts in self._facts.items():
-            where = sql.both(
-                sql.one_of("content_hash", sorted(facts)),
-                sql.equal("scope", scope),
-                "forgotten_at IS NULL",
-                "is_latest",
+            where = conditions.both(
+                conditions.one_of("content_hash", sorted(facts)),
+                conditions.equal("scope", scope),
+                conditions.NOT_FORGOTTEN,
+                conditions.LATEST,
             )
             if known := await self._store.select(Memory, where, columns=["id"]):
                 facts_there = await self._store.get(Memory, [row.id for row in known])

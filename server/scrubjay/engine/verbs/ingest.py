@@ -9,7 +9,7 @@ from datetime import datetime
 from scrubjay.models.records import Document
 from scrubjay.models.results import Ingested, ListedDocument
 from scrubjay.records.ingest.job import Ingest, Report, Write
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.store import Store
 
 _COLUMNS = ["id", "title", "type", "path", "scope", "status", "error", "chunk_count", "updated_at"]
@@ -40,7 +40,9 @@ class Ingesting:
 
     async def documents(self, scope: str | None, last: int) -> list[ListedDocument]:
         """The documents of a scope (None: everywhere): those in hand, then the stored ones, the latest first."""
-        where = sql.both("forgotten_at IS NULL", None if scope is None else sql.equal("scope", scope))
+        where = conditions.both(
+            conditions.NOT_FORGOTTEN, None if scope is None else conditions.equal("scope", scope)
+        )
         rows = sorted(
             await self._store.select(Document, where, columns=_COLUMNS),
             key=lambda row: row.updated_at,

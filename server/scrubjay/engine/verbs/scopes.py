@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.bucket.sharing import refuse_follower
 from scrubjay.store.counts import Holding, holdings
 
@@ -53,8 +53,8 @@ async def delete(core: Core, scope: str, source: str) -> Holding | None:
     """
     core.refuse_purge()
     had = (await held(core, scope)).get(scope)
-    where = sql.equal("scope", scope)
-    turns = await core.store.select(Turn, sql.both(where, "purged_at IS NULL"))
+    where = conditions.equal("scope", scope)
+    turns = await core.store.select(Turn, conditions.both(where, conditions.missing("purged_at")))
     records: list[AnyRecord] = [
         *turns,
         *await core.store.select(Memory, where),

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 from scrubjay.errors import ScrubjayError
 from scrubjay.home import spool
 from scrubjay.models.records import Document, Memory, Turn
-from scrubjay.store import sql
+from scrubjay.store import conditions
 
 if TYPE_CHECKING:
     from scrubjay.engine.core import Core
     from scrubjay.store.store import Store
 
 ERRORS_SHOWN = 5
-_NEWEST = sql.equal("is_latest", True)  # of a fact; what it replaced is its history
 
 
 async def status(core: Core) -> dict[str, Any]:
@@ -28,18 +27,18 @@ async def status(core: Core) -> dict[str, Any]:
     ):  # status answers also when the disk does not: the backlog tells
         await core.writer.drain()
         await core.writer.settle()
-    visible = "forgotten_at IS NULL"
-    from_hooks = sql.both(visible, "source LIKE 'hook:%'")
+    visible = conditions.NOT_FORGOTTEN
+    from_hooks = conditions.both(visible, conditions.starts_with("source", "hook:"))
     disk = await asyncio.to_thread(_size, core.home.root)
     return {
         "space_id": store.note.space_id,
         "trouble": core.indexer.trouble,
         "records": {
             "turns": await store.count(Turn, visible),
-            "memories": await store.count(Memory, sql.both(visible, _NEWEST)),
+            "memories": await store.count(Memory, conditions.both(visible, conditions.LATEST)),
             "documents": await store.count(Document, visible),
             "passages": await store.count_passages(),
-            "waiting_for_vector": await store.count_passages("space_id IS NULL"),
+            "waiting_for_vector": await store.count_passages(conditions.missing("space_id")),
         },
         "captured": await store.count(Turn, from_hooks),
         "spool": {

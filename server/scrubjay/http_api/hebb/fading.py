@@ -14,7 +14,7 @@ from scrubjay.http_api.hebb.context import Staying
 from scrubjay.http_api.hebb.partitions import PartitionRead, require, shelves
 from scrubjay.models.fields import Flag, Real
 from scrubjay.search.listing import merged
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.counts import KINDS, current
 
 KEPT = "Nothing is forgotten by age: what is stored stays until somebody forgets it, or its own expires_at."
@@ -131,7 +131,9 @@ async def preview(stay: Staying, partition_id: PartitionIdPath, params: Params) 
     scopes = await stay.reads()
     decay = Decay()._replace(**params.model_dump(exclude={"enabled"}, exclude_none=True))
     await core.store.flush()
-    wheres = {kind: current(kind, scopes, now, sql.equal("partition_id", partition_id)) for kind in KINDS}
+    wheres = {
+        kind: current(kind, scopes, now, conditions.equal("partition_id", partition_id)) for kind in KINDS
+    }
     rows = [
         row
         for kind, where in wheres.items()

@@ -18,7 +18,7 @@ from scrubjay.models.records import SUMMARY, Turn
 from scrubjay.models.requests import AddMemory, Forget
 from scrubjay.models.results import MemoryAdded
 from scrubjay.search.listing import merged
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.counts import KINDS, current
 
 MOST_AT_ONCE = 1_000  # memories of one batch
@@ -65,12 +65,14 @@ async def listed(
     await core.writer.drain()
     await core.store.flush()
     wanted = [tag.strip() for tag in (tags or "").split(",") if tag.strip()]
-    conditions = [sql.equal("partition_id", partition_id)] if partition_id else []
-    conditions += [sql.has_all("tags", wanted)] if wanted else []
+    where = conditions.both(
+        conditions.equal("partition_id", partition_id) if partition_id else None,
+        conditions.has_all("tags", wanted) if wanted else None,
+    )
     scopes = await stay.reads()
     page = await merged(
         core.store,
-        {kind: current(kind, scopes, stay.visit.now, *conditions) for kind in KINDS},
+        {kind: current(kind, scopes, stay.visit.now, where) for kind in KINDS},
         start=offset,
         size=limit,
     )

@@ -15,7 +15,7 @@ from scrubjay.http_api.hebb.bodies import Answer, Body
 from scrubjay.http_api.hebb.context import Stay, Staying
 from scrubjay.http_api.permissions import DEFAULT_TAG
 from scrubjay.models.fields import Flag, PartitionId, Text
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.counts import KINDS, by_partition, current
 
 router = APIRouter(prefix="/api/v1/partitions")
@@ -123,7 +123,9 @@ async def require(stay: Stay, id: str) -> None:
     core = stay.visit.core
     await core.store.flush()
     for kind in KINDS:
-        if await core.store.count(kind, current(kind, scopes, stay.visit.now, sql.equal("partition_id", id))):
+        if await core.store.count(
+            kind, current(kind, scopes, stay.visit.now, conditions.equal("partition_id", id))
+        ):
             return
     raise NotFound(f"There is no partition {id!r}. Make it first, with POST /api/v1/partitions.")
 

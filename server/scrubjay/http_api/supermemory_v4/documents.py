@@ -44,13 +44,13 @@ from scrubjay.http_api.supermemory_v4.document_bodies import (
 from scrubjay.http_api.uploads import text_of
 from scrubjay.models.filters import Filter
 from scrubjay.models.input_errors import sentences
-from scrubjay.models.records import AnyRecord, Document, Memory
+from scrubjay.models.records import AnyRecord, Document, Memory, is_current
 from scrubjay.models.requests import ForgetRecords
 from scrubjay.records.extracted import facts_of
-from scrubjay.records.memories import visible
 from scrubjay.search.document_search import COLUMNS
 from scrubjay.search.listing import Page, page
-from scrubjay.store import sql
+from scrubjay.store import conditions
+from scrubjay.store.conditions import Where
 
 Id = Annotated[str, Path(description="Its id, or its customId.")]
 WithinTag = Annotated[
@@ -97,12 +97,14 @@ async def document(visit: Visit, id: str, tag: str | None = None) -> Document:
     return found
 
 
-def filed_at(filepath: str | None) -> str | None:
+def filed_at(filepath: str | None) -> Where | None:
     """The condition that a document is filed there, or anywhere below where it ends in a slash; None for no condition."""
     return (
         None
         if filepath is None
-        else sql.either(sql.at_or_below("filepath", filepath), sql.at_or_below("path", filepath))
+        else conditions.either(
+            conditions.at_or_below("filepath", filepath), conditions.at_or_below("path", filepath)
+        )
     )
 
 
@@ -192,7 +194,7 @@ async def list_with_memories(visit: Visiting, body: Annotated[Paged | None, Body
     facts = [
         fact
         for fact in await facts_of(visit.core.store, [row.id for row in found.rows])
-        if visible(fact, visit.now)
+        if is_current(fact, visit.now)
     ]
     rows = [
         WithMemories(
@@ -225,13 +227,16 @@ async def list_processing(
     """Documents that meaning does not find yet. While no model can be loaded nothing is in hand: words find everything."""
     tags = [tag.strip() for tag in (containerTags or "").split(",") if tag.strip()]
     await _committed(visit)
-    scopes = sql.one_of("scope", await visit.seen(tags))
+    scopes = conditions.one_of("scope", await visit.seen(tags))
     waiting = await visit.core.store.passages(
-        sql.both(scopes, "src = 'chunk'", "space_id IS NULL"), columns=["record_id"]
+        conditions.both(scopes, conditions.equal("src", "chunk"), conditions.missing("space_id")),
+        columns=["record_id"],
     )
-    in_hand = sql.one_of("id", sorted({piece.record_id for piece in waiting}))
-    where = sql.both(
-        scopes, "forgotten_at IS NULL", sql.either(in_hand, "status = 'failed'") if view == "all" else in_hand
+    in_hand = conditions.one_of("id", sorted({piece.record_id for piece in waiting}))
+    where = conditions.both(
+        scopes,
+        conditions.NOT_FORGOTTEN,
+        conditions.either(in_hand, conditions.equal("status", "failed")) if view == "all" else in_hand,
     )
     rows = sorted(
         await visit.core.store.select(Document, where, columns=COLUMNS),
@@ -272,8 +277,10 @@ async def chunks(
     row = await document(visit, id, within)
     await _committed(visit)
     columns = ["id", "part", "text", "line_start", "line_end"]
-    where = sql.both(
-        sql.equal("record_id", row.id), f"part >= {(page - 1) * limit}", f"part < {page * limit}"
+    where = conditions.both(
+        conditions.equal("record_id", row.id),
+        conditions.at_least("part", (page - 1) * limit),
+        conditions.below("part", page * limit),
     )
     found = sorted(await visit.core.store.passages(where, columns=columns), key=lambda piece: piece.part)
     made = [
@@ -299,9 +306,9 @@ async def _page(
     whole: bool = False,
 ) -> Page[Document]:
     await _committed(visit)
-    where = sql.both(
-        sql.one_of("scope", await visit.seen(asked.container_tags)),
-        "forgotten_at IS NULL",
+    where = conditions.both(
+        conditions.one_of("scope", await visit.seen(asked.container_tags)),
+        conditions.NOT_FORGOTTEN,
         filed_at(filepath),
     )
     return await page(
@@ -403,9 +410,9 @@ async def delete_bulk(visit: Visiting, body: BulkDelete) -> BulkAnswer:
     visit.leave.writes_to(None)
     await visit.core.writer.drain()
     await visit.core.store.flush()
-    where = sql.both(
-        sql.one_of("scope", await visit.seen(body.container_tags)),
-        "forgotten_at IS NULL",
+    where = conditions.both(
+        conditions.one_of("scope", await visit.seen(body.container_tags)),
+        conditions.NOT_FORGOTTEN,
         filed_at(body.filepath),
     )
     rows = await visit.core.store.select(Document, where, columns=["id", "scope"])
@@ -424,7 +431,9 @@ async def get(visit: Visiting, id: Id, within: WithinTag = None) -> WholeDocumen
     """A document with its text, how far it is, and what was learned of it; there from the moment that its add was answered."""
     row = await document(visit, id, within)
     status = (await visit.core.filing.statuses([row]))[row.id]
-    facts = [entry(fact) for fact in await facts_of(visit.core.store, [row.id]) if visible(fact, visit.now)]
+    facts = [
+        entry(fact) for fact in await facts_of(visit.core.store, [row.id]) if is_current(fact, visit.now)
+    ]
     more: dict[str, Any] = {"memories": facts} if facts else {}
     if row.content.startswith(("http://", "https://")) and len(row.content.split()) == 1:
         more["url"] = row.content.strip()

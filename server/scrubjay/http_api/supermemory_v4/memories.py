@@ -33,18 +33,16 @@ from scrubjay.http_api.supermemory_v4.memory_bodies import (
     parent_of,
 )
 from scrubjay.models.envelopes import envelope
-from scrubjay.models.records import SUMMARY, AnyRecord, Document, Memory, derived_id
+from scrubjay.models.records import AnyRecord, Document, Memory, derived_id, is_current
 from scrubjay.models.requests import FactText, Forget, ForgetMatching, ForgetRecords, Review, parse
 from scrubjay.models.results import Hit, MemoryAdded, Reviewed
 from scrubjay.records import versions
 from scrubjay.records.extracted import facts_of
 from scrubjay.records.forgetting import meant
-from scrubjay.records.memories import visible
 from scrubjay.records.reviewing import waiting
 from scrubjay.search.hits import shown
 from scrubjay.search.listing import page
-from scrubjay.store import sql
-from scrubjay.store.store import unexpired
+from scrubjay.store import conditions
 
 
 async def named(visit: Visit, id: str, tag: str | None) -> AnyRecord:
@@ -76,7 +74,7 @@ async def target(visit: Visit, id: str | None, content: str | None, tag: str | N
         await visit.core.writer.drain()
         found = await meant(visit.core.store, Forget(content=content, scope=scope), scope)
         record = max(
-            found, key=lambda row: (isinstance(row, Memory) and visible(row, visit.now), row.created_at)
+            found, key=lambda row: (isinstance(row, Memory) and is_current(row, visit.now), row.created_at)
         )
     else:
         raise InputError("Neither id nor content is given. Name the memory by its id, or by its exact words.")
@@ -92,7 +90,7 @@ async def fact(visit: Visit, id: str | None, content: str | None, tag: str | Non
     """
     record = await target(visit, id, content, tag)
     if isinstance(record, Document):
-        facts = [row for row in await facts_of(visit.core.store, [record.id]) if visible(row, visit.now)]
+        facts = [row for row in await facts_of(visit.core.store, [record.id]) if is_current(row, visit.now)]
         if len(facts) != 1:
             raise InputError(
                 f"{record.id} is a document with {len(facts)} memories, and not one memory. Take the id of a memory."
@@ -102,7 +100,7 @@ async def fact(visit: Visit, id: str | None, content: str | None, tag: str | Non
         raise InputError(
             f"{record.id} is a turn of a conversation, and has no versions. Take the id of a memory."
         )
-    if not visible(record, visit.now):
+    if not is_current(record, visit.now):
         raise NotFound(f"The memory {record.id!r} was forgotten. Create a new one.")
     return record
 
@@ -252,12 +250,12 @@ async def listed(asked: ListMemories, visit: Visiting) -> Any:
     store, now = visit.core.store, visit.now
     await visit.core.writer.drain()
     await store.flush()
-    where = sql.both(
-        sql.one_of("scope", await visit.seen(asked.tags)),
-        sql.equal("is_latest", True),
-        "forgotten_at IS NULL",
-        unexpired(now),
-        f"NOT ({sql.equal('source', SUMMARY)})",
+    where = conditions.both(
+        conditions.one_of("scope", await visit.seen(asked.tags)),
+        conditions.LATEST,
+        conditions.NOT_FORGOTTEN,
+        conditions.unexpired(now),
+        conditions.NOT_A_SUMMARY,
     )
     found = await page(
         store,

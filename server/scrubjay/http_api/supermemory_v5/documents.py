@@ -18,11 +18,10 @@ from scrubjay.http_api.supermemory_v5.context import DocumentId, Place, Reading,
 from scrubjay.http_api.supermemory_v5.memories import ShownMemory, ShownMetadata, shown
 from scrubjay.http_api.uploads import text_of
 from scrubjay.models.fields import Instant, Metadata, Text
-from scrubjay.models.records import Document, Passage
+from scrubjay.models.records import Document, Passage, is_current
 from scrubjay.models.requests import DocumentText, ForgetRecords
 from scrubjay.records.extracted import facts_of
-from scrubjay.records.memories import visible
-from scrubjay.store import sql
+from scrubjay.store import conditions
 
 LONGEST_TEXT = 10_000_000  # characters of one document
 Status = Literal["queued", "embedding", "done", "failed"]
@@ -438,12 +437,13 @@ async def read(
     if "memories" in wanted:
         facts = await facts_of(core.store, [row.id])
         beside["memories"] = [
-            shown(fact, place.visit.now) for fact in facts if visible(fact, place.visit.now)
+            shown(fact, place.visit.now) for fact in facts if is_current(fact, place.visit.now)
         ]
     if "chunks" in wanted:
         await core.store.flush()
         beside["chunks"] = chunks_of(
-            row, await core.store.passages(sql.equal("record_id", row.id), columns=["id", "part", "text"])
+            row,
+            await core.store.passages(conditions.equal("record_id", row.id), columns=["id", "part", "text"]),
         )
     return whole(row, (await core.filing.statuses([row]))[row.id]).model_copy(update=beside)
 

@@ -16,13 +16,11 @@ from scrubjay.http_api.supermemory_v5.documents import ListedChunk, ListedDocume
 from scrubjay.http_api.supermemory_v5.filter_expressions import FilterExpression
 from scrubjay.http_api.supermemory_v5.memories import ShownMemory, shown
 from scrubjay.models.fields import Flag
-from scrubjay.models.records import Document, Memory
+from scrubjay.models.records import Document, Memory, is_current
 from scrubjay.records.extracted import facts_of
-from scrubjay.records.memories import visible
 from scrubjay.search.document_search import COLUMNS
 from scrubjay.search.listing import chunk_page, page
-from scrubjay.store import sql
-from scrubjay.store.store import unexpired
+from scrubjay.store import conditions
 
 router = APIRouter()
 
@@ -115,7 +113,7 @@ async def list_page(
 async def _documents(
     place: Place, asked: Listing, window: dict[str, Any], sort: Sort
 ) -> tuple[Sequence[Answer], int]:
-    where = sql.both(sql.equal("scope", place.namespace), "forgotten_at IS NULL")
+    where = conditions.both(conditions.equal("scope", place.namespace), conditions.NOT_FORGOTTEN)
     columns = [*COLUMNS, "content"] if asked.include.content else COLUMNS
     found = await page(
         place.visit.core.store,
@@ -150,7 +148,7 @@ async def _chunks(
     rows = {
         row.id: row
         for row in await store.select(
-            Document, sql.one_of("id", {each.record_id for each in found.rows}), columns=COLUMNS
+            Document, conditions.one_of("id", {each.record_id for each in found.rows}), columns=COLUMNS
         )
     }
     made = [
@@ -164,8 +162,12 @@ async def _chunks(
 async def _memories(
     place: Place, asked: Listing, window: dict[str, Any], sort: Sort
 ) -> tuple[Sequence[Answer], int]:
-    here = None if asked.include.forgotten else sql.both("forgotten_at IS NULL", unexpired(place.visit.now))
-    where = sql.both(sql.equal("scope", place.namespace), sql.equal("is_latest", True), here)
+    here = (
+        None
+        if asked.include.forgotten
+        else conditions.both(conditions.NOT_FORGOTTEN, conditions.unexpired(place.visit.now))
+    )
+    where = conditions.both(conditions.equal("scope", place.namespace), conditions.LATEST, here)
     found = await page(place.visit.core.store, Memory, where, sort=_time(sort), filter=asked.filter, **window)
     return [shown(fact, place.visit.now) for fact in found.rows], found.total
 
@@ -179,5 +181,7 @@ def _time(sort: Sort) -> Literal["created_at", "updated_at"]:
 
 async def _memories_of(place: Place, ids: Sequence[str]) -> Counter[str]:
     """How many facts there are of each of these documents."""
-    facts = [fact for fact in await facts_of(place.visit.core.store, ids) if visible(fact, place.visit.now)]
+    facts = [
+        fact for fact in await facts_of(place.visit.core.store, ids) if is_current(fact, place.visit.now)
+    ]
     return Counter(id for fact in facts for id in fact.document_ids)

@@ -25,7 +25,7 @@ from scrubjay.models.results import Ingested, NotRead, Result
 from scrubjay.reading import MAX_FILE, read
 from scrubjay.records.documents import id_of_path
 from scrubjay.records.ingest.tree import Seen, files_at
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.records.ingest")
@@ -82,8 +82,11 @@ class Ingest:
             except InputError:
                 missing.append(path)
         await self.store.flush()
-        where = sql.both(
-            sql.equal("scope", self.scope), "path IS NOT NULL", "custom_id IS NULL", "forgotten_at IS NULL"
+        where = conditions.both(
+            conditions.equal("scope", self.scope),
+            conditions.present("path"),
+            conditions.missing("custom_id"),
+            conditions.NOT_FORGOTTEN,
         )
         known = await self.store.select(Document, where, columns=_COLUMNS)
         self._taken = {document.id for document in known}

@@ -12,6 +12,7 @@ import numpy as np
 from scrubjay.encoders.token_codes import Asked
 from scrubjay.models.records import Src
 from scrubjay.search.retrieval.query import Question
+from scrubjay.store.conditions import Where
 from scrubjay.store.legs import LEG_COLUMNS
 from scrubjay.store.schema import micros
 from scrubjay.store.store import Store
@@ -96,14 +97,14 @@ async def both_legs(store: Store, question: Question, asked: Awaitable[Asked | N
 
 
 async def by_words(
-    store: Store, words: str, where: str, limit: int, *, extra: Sequence[str] = ()
+    store: Store, words: str, where: Where, limit: int, *, extra: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
     """The passages of the word leg, best first; no words find nothing."""
     return _rows(await store.by_words(words, where, limit, extra=extra)) if words.strip() else []
 
 
 async def by_vector(
-    store: Store, asked: Awaitable[Asked | None], where: str, limit: int, *, extra: Sequence[str] = ()
+    store: Store, asked: Awaitable[Asked | None], where: Where, limit: int, *, extra: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
     """The passages of the dense leg, nearest first; no vector, or one of zeros, finds nothing."""
     made = await asked
@@ -135,7 +136,7 @@ class Named:
     spellings: Mapping[str, str] = field(default_factory=dict)
 
 
-async def by_names(store: Store, query: str, where: str) -> Named:
+async def by_names(store: Store, query: str, where: Where) -> Named:
     """The records that name an entity of the query. A query that names none, as prose does, costs nothing."""
     asked = {tie.word: tie for tie in named(query)}
     if not asked:

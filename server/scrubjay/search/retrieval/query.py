@@ -7,10 +7,10 @@ from datetime import datetime
 
 from scrubjay.models.filters import Filter
 from scrubjay.models.records import AnyRecord, Document, Memory, PassageSrc, Turn
-from scrubjay.store import facets, sql
+from scrubjay.store import conditions, facets
+from scrubjay.store.conditions import Where
 from scrubjay.store.schema import micros
 from scrubjay.store.sessions import Place, Session
-from scrubjay.store.store import unexpired
 
 
 @dataclass(frozen=True)
@@ -40,29 +40,33 @@ class Question:
         conditions = (self.tags, self.since, self.until, self.record_id, self.path, self.filters, self.as_of)
         return self.partition_ids is not None or any(conditions)
 
-    def where(self) -> str:
+    def where(self) -> Where:
         """The prefilter over passages."""
-        return sql.both(
-            None if self.scopes is None else sql.one_of("scope", self.scopes),
-            sql.one_of("src", self.srcs),
+        return conditions.both(
+            None if self.scopes is None else conditions.one_of("scope", self.scopes),
+            conditions.one_of("src", self.srcs),
             self._not_hidden(),
-            None if self.forgotten else unexpired(self.as_of or self.now),
-            None if self.partition_ids is None else sql.one_of("partition_id", self.partition_ids),
-            sql.has_all("tags", self.tags) if self.tags else None,
-            None if self.session_id is None else sql.equal("session_id", self.session_id),
-            None if self.record_id is None else sql.equal("record_id", self.record_id),
-            None if self.path is None else sql.at_or_below("path", self.path),
+            None if self.forgotten else conditions.unexpired(self.as_of or self.now),
+            None if self.partition_ids is None else conditions.one_of("partition_id", self.partition_ids),
+            conditions.has_all("tags", self.tags) if self.tags else None,
+            None if self.session_id is None else conditions.equal("session_id", self.session_id),
+            None if self.record_id is None else conditions.equal("record_id", self.record_id),
+            None if self.path is None else conditions.at_or_below("path", self.path),
             None if self.filters is None else facets.where(self.filters),
-            None if self.since is None else f"dated_at >= {micros(self.since)}",
-            None if self.until is None else f"dated_at < {micros(self.until)}",
+            None if self.since is None else conditions.at_least("dated_at", micros(self.since)),
+            None if self.until is None else conditions.below("dated_at", micros(self.until)),
         )
 
-    def _not_hidden(self) -> str | None:
+    def _not_hidden(self) -> Where | None:
         if self.as_of is not None:
             then = micros(self.as_of)
-            shown = None if self.forgotten else sql.either(sql.equal("hidden", False), f"hidden_at > {then}")
-            return sql.both(f"dated_at <= {then}", shown)
-        return None if self.forgotten else sql.equal("hidden", False)
+            shown = (
+                None
+                if self.forgotten
+                else conditions.either(conditions.equal("hidden", False), conditions.above("hidden_at", then))
+            )
+            return conditions.both(conditions.at_most("dated_at", then), shown)
+        return None if self.forgotten else conditions.equal("hidden", False)
 
     def in_sight(self, session: Session) -> Session:
         """The turns of a session that may be shown."""

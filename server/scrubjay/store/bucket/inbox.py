@@ -14,7 +14,7 @@ from lancedb import AsyncConnection, AsyncTable
 from lancedb.index import BTree
 from lancedb.query import ColumnOrdering
 
-from scrubjay.store import sql
+from scrubjay.store import conditions
 from scrubjay.store.schema import micros, moment
 from scrubjay.store.tables import opened_or_created
 from scrubjay.store.upserts import Seen
@@ -77,12 +77,12 @@ class Inbox:
 
     async def holds(self, ids: Iterable[str]) -> set[str]:
         """Which of these entries still wait."""
-        rows = await self.table.query().where(sql.one_of("id", ids)).select(["id"]).to_arrow()
+        rows = await self.table.query().where(conditions.one_of("id", ids)).select(["id"]).to_arrow()
         return set(rows["id"].to_pylist())
 
     async def remove(self, ids: Iterable[str]) -> None:
         """Entries that were written, or set aside."""
-        await self.table.delete(sql.one_of("id", ids))
+        await self.table.delete(conditions.one_of("id", ids))
 
 
 async def open_inbox(database: AsyncConnection) -> Inbox:

@@ -1,0 +1,143 @@
+"""Conditions on rows: the only place where a filter is spelled as SQL, and where a value becomes part of one.
+
+LanceDB filters are DataFusion SQL. In a literal only the single quote is special (doubled); everything else, backslashes
+and newlines included, is plain text there. Column names come from our own code, never from a caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import NewType
+
+from scrubjay.models.records import SUMMARY, Memory, Record
+from scrubjay.store.schema import micros
+
+Where = NewType("Where", str)  # a condition as SQL; only this room makes one
+
+EVERY_ROW = Where("true")
+NO_ROW = Where("false")
+
+
+def quote(value: str) -> str:
+    """Spell a string literal.
+
+    >>> print(quote("it's"))
+    'it''s'
+    """
+    return "'" + value.replace("'", "''") + "'"
+
+
+def equal(column: str, value: str | int | bool) -> Where:
+    """The column has this value."""
+    if isinstance(value, bool):
+        return Where(f"{column} = {'true' if value else 'false'}")
+    return Where(f"{column} = {value if isinstance(value, int) else quote(value)}")
+
+
+def differs(column: str, value: str) -> Where:
+    """The column has another value than this; a row without one belongs to neither."""
+    return Where(f"{column} != {quote(value)}")
+
+
+def one_of(column: str, values: Iterable[str | int]) -> Where:
+    """The column has one of these values; no values means no rows (an empty IN list is a syntax error there)."""
+    listed = ", ".join(quote(value) if isinstance(value, str) else str(value) for value in values)
+    return Where(f"{column} IN ({listed})") if listed else NO_ROW
+
+
+def missing(column: str) -> Where:
+    """The column has no value."""
+    return Where(f"{column} IS NULL")
+
+
+def present(column: str) -> Where:
+    """The column has a value."""
+    return Where(f"{column} IS NOT NULL")
+
+
+def at_least(column: str, value: int) -> Where:
+    """The column is this number or more."""
+    return Where(f"{column} >= {value}")
+
+
+def at_most(column: str, value: int) -> Where:
+    """The column is this number or less."""
+    return Where(f"{column} <= {value}")
+
+
+def above(column: str, value: int) -> Where:
+    """The column is more than this number."""
+    return Where(f"{column} > {value}")
+
+
+def below(column: str, value: int) -> Where:
+    """The column is less than this number."""
+    return Where(f"{column} < {value}")
+
+
+def every_nth(column: str, step: int) -> Where:
+    """The column, counted from 0, ends a run of `step` rows."""
+    return Where(f"{column} % {step} = {step - 1}")
+
+
+def has_all(column: str, values: Iterable[str]) -> Where:
+    """The list column holds every one of the values."""
+    return Where(f"array_has_all({column}, [{', '.join(quote(value) for value in values)}])")
+
+
+def has_any(column: str, values: Iterable[str]) -> Where:
+    """The list column holds at least one of the values."""
+    return Where(f"array_has_any({column}, [{', '.join(quote(value) for value in values)}])")
+
+
+def has_items(column: str) -> Where:
+    """The list column is not empty."""
+    return Where(f"array_length({column}) > 0")
+
+
+def starts_with(column: str, prefix: str) -> Where:
+    """The text column begins with this."""
+    return Where(f"starts_with({column}, {quote(prefix)})")
+
+
+def contains(column: str, text: str) -> Where:
+    """The text column contains this."""
+    return Where(f"contains({column}, {quote(text)})")
+
+
+def at_or_below(column: str, path: str) -> Where:
+    """The column is this path, or begins with it if it ends in a slash."""
+    return starts_with(column, path) if path.endswith("/") else equal(column, path)
+
+
+def both(*parts: Where | None) -> Where:
+    """All of these conditions, without the empty ones; none at all is every row."""
+    return Where(" AND ".join(f"({part})" for part in parts if part)) or EVERY_ROW
+
+
+def either(*parts: Where) -> Where:
+    """At least one of these conditions."""
+    return Where(" OR ".join(f"({part})" for part in parts))
+
+
+def negation(part: Where) -> Where:
+    """The rows for which the condition is false; those for which it is unknown belong to neither."""
+    return Where(f"NOT ({part})")
+
+
+# What "current" means for rows; for a record in hand it is `models.records.is_current`. A test holds the two together.
+
+NOT_FORGOTTEN = missing("forgotten_at")
+LATEST = equal("is_latest", True)
+NOT_A_SUMMARY = negation(equal("source", SUMMARY))  # of a session, which says its turns again
+
+
+def unexpired(now: datetime) -> Where:
+    """The row has not expired by `now`."""
+    return either(missing("expires_at"), above("expires_at", micros(now)))
+
+
+def current(kind: type[Record], now: datetime) -> Where:
+    """The record is neither forgotten nor expired, nor, if it is a fact, replaced by a newer version."""
+    return both(NOT_FORGOTTEN, unexpired(now), LATEST if kind is Memory else None)
