@@ -84,7 +84,7 @@ class Writer:
         ] = {}  # those of them that lie in the inbox of a shared store, and in no spool here
         self._role = 0  # counts how often this engine began or ceased to be the one that writes
         self._handover = None if store.shared is None else Handover(home, store, store.shared)
-        store.elsewhere = self._caught_up
+        store.elsewhere = self._hand_over_and_wait
         self._wake = asyncio.Event()
         self._doomed: set[str] = set()  # records whose bytes are to leave the disk
         self.set_aside = 0
@@ -128,6 +128,11 @@ class Writer:
                     if path not in self._open and os.path.exists(path):
                         await self._replay(path)
             return len(paths)
+
+    async def caught_up(self) -> None:
+        """Take what the spool holds and commit what is staged, so that the next read sees every acknowledged write."""
+        await self.drain()
+        await self._store.flush()
 
     async def take(self, entries: Iterable[Entry]) -> None:
         """Take what other engines handed over, in order."""
@@ -237,8 +242,8 @@ class Writer:
             assert self._store.shared is not None
             self._store.shared.leads = False  # until what was handed over is planned anew
 
-    async def _caught_up(self) -> None:
-        """Hand everything over, and see it written."""
+    async def _hand_over_and_wait(self) -> None:
+        """Hand everything over, and wait until the other engine has written it."""
         await self.settle()
         if self._handover is not None:
             await self._handover.settled()
