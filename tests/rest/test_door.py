@@ -1,4 +1,4 @@
-"""Who may in: tokens, Host and Origin, sizes and rates, on whatever route. The application behind the door says what leave it got."""
+"""Who may in: tokens, Host and Origin, sizes and rates, on whatever route. The application behind the door says what permissions it got."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ NOW = datetime(2026, 3, 5, 12, 0, tzinfo=UTC)
 HERE, EVERYWHERE = parse_address("127.0.0.1:6767"), parse_address("0.0.0.0:6767")
 
 
-async def says_its_leave(scope: Scope, receive: Receive, send: Send) -> None:
+async def says_its_permissions(scope: Scope, receive: Receive, send: Send) -> None:
     request = Request(scope, receive)
     body = await request.body()
-    await JSONResponse({**dataclasses.asdict(request.state.leave), "bytes": len(body)})(scope, receive, send)
+    await JSONResponse({**dataclasses.asdict(request.state.permissions), "bytes": len(body)})(
+        scope, receive, send
+    )
 
 
 def visitor(door: Door, base: str = "http://127.0.0.1:6767") -> httpx2.AsyncClient:
@@ -38,14 +40,14 @@ def visitor(door: Door, base: str = "http://127.0.0.1:6767") -> httpx2.AsyncClie
 @pytest.fixture
 async def anybody() -> AsyncIterator[httpx2.AsyncClient]:
     """Somebody at a door without tokens."""
-    async with visitor(Door(says_its_leave)) as client:
+    async with visitor(Door(says_its_permissions)) as client:
         yield client
 
 
 @pytest.fixture
 def guarded(home: Home) -> Door:
     """A door to which the home's tokens open."""
-    return Door(says_its_leave, Conditions(HERE), tokens.Tokens(home).now)
+    return Door(says_its_permissions, Conditions(HERE), tokens.Tokens(home).now)
 
 
 def bearer(key: str) -> dict[str, str]:
@@ -92,7 +94,7 @@ async def test_once_there_are_tokens_they_are_needed_at_once_and_until_they_go(h
 
 async def test_an_address_of_other_machines_needs_a_key_even_when_the_last_token_goes(home: Home):
     async with visitor(
-        Door(says_its_leave, Conditions(EVERYWHERE), tokens.Tokens(home).now), "http://10.0.0.7:6767"
+        Door(says_its_permissions, Conditions(EVERYWHERE), tokens.Tokens(home).now), "http://10.0.0.7:6767"
     ) as client:
         assert (await client.get("/")).status_code == 401
 
@@ -176,7 +178,7 @@ async def test_a_name_that_was_made_to_point_here_is_not(anybody: httpx2.AsyncCl
     [("10.0.0.7", 401), ("[fd00::7]:6767", 401), ("nas.lan:6767", 401), ("evil.example", 421)],
 )
 async def test_where_others_reach_it_numbers_and_allowed_names_are_answered(host: str, status: int):
-    async with visitor(Door(says_its_leave, Conditions(EVERYWHERE, names=("nas.lan",)))) as client:
+    async with visitor(Door(says_its_permissions, Conditions(EVERYWHERE, names=("nas.lan",)))) as client:
         assert (await client.get("/", headers={"Host": host})).status_code == status
 
 
@@ -198,7 +200,7 @@ async def test_an_origin_that_the_user_named_may_ask_and_no_other(home: Home):
     _, key = tokens.add(home, NOW)
     page = "https://app.example.com"
     async with visitor(
-        Door(says_its_leave, Conditions(HERE, origins=(page,)), tokens.Tokens(home).now)
+        Door(says_its_permissions, Conditions(HERE, origins=(page,)), tokens.Tokens(home).now)
     ) as client:
         asked = {
             "Origin": page,
@@ -245,7 +247,7 @@ async def test_a_body_that_is_too_long_is_refused_whether_or_not_it_says_so():
         from starlette.exceptions import HTTPException
 
         try:
-            await says_its_leave(scope, receive, send)
+            await says_its_permissions(scope, receive, send)
         except HTTPException as error:  # as the application's own handler does
             await refusal(Request(scope), error.status_code, error.detail)(scope, receive, send)
 
@@ -275,7 +277,9 @@ async def test_a_loop_that_ran_away_is_slowed_down_and_no_other_caller_is(home: 
     keys = [tokens.add(home, NOW)[1] for _ in range(2)]
     seconds = [0.0]
     async with visitor(
-        Door(says_its_leave, Conditions(HERE, per_second=5), tokens.Tokens(home).now, lambda: seconds[0])
+        Door(
+            says_its_permissions, Conditions(HERE, per_second=5), tokens.Tokens(home).now, lambda: seconds[0]
+        )
     ) as client:
         statuses = [(await client.get("/", headers=bearer(keys[0]))).status_code for _ in range(11)]
         assert statuses == [200] * 10 + [429]
@@ -289,7 +293,7 @@ async def test_a_loop_that_ran_away_is_slowed_down_and_no_other_caller_is(home: 
 async def test_guessing_keys_is_slowed_down_too(home: Home):
     tokens.add(home, NOW)
     async with visitor(
-        Door(says_its_leave, Conditions(HERE, per_second=1), tokens.Tokens(home).now, lambda: 0.0)
+        Door(says_its_permissions, Conditions(HERE, per_second=1), tokens.Tokens(home).now, lambda: 0.0)
     ) as client:
         assert [(await client.get("/", headers=bearer(f"sm_{guess}"))).status_code for guess in range(3)] == [
             401,

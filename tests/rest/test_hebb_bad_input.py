@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from scrubjay.engine.engine import Engine
 from scrubjay.http_api.app import build_app
-from scrubjay.http_api.permissions import Leave
+from scrubjay.http_api.permissions import Permissions
 from scrubjay.mcp_server.server import build_server
 
 ODD = ["\x00", "'", "' OR 1=1 --", "%", "a\nb", "é", "日本", "\U0001f426", "..", "a/b", "x" * 300]
@@ -78,13 +78,13 @@ async def test_odd_bodies_are_answered(http: httpx2.AsyncClient, path: str):
 
 
 class Letting:
-    """A door that lets everybody in with one leave."""
+    """A door that lets everybody in with the same permissions."""
 
-    def __init__(self, app: ASGIApp, leave: Leave) -> None:
-        self._app, self._leave = app, leave
+    def __init__(self, app: ASGIApp, permissions: Permissions) -> None:
+        self._app, self._permissions = app, permissions
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope.setdefault("state", {})["leave"] = self._leave
+        scope.setdefault("state", {})["permissions"] = self._permissions
         await self._app(scope, receive, send)
 
 
@@ -94,7 +94,7 @@ async def test_a_token_of_one_scope_meets_no_other(http: httpx2.AsyncClient, eng
     ).json()["id"]
     await http.post("/api/v1/partitions", json={"id": "mem_theirs", "name": "Theirs"})
     app = build_app(engine, build_server(engine))
-    transport = httpx2.ASGITransport(app=Letting(app, Leave(tag="mine")))
+    transport = httpx2.ASGITransport(app=Letting(app, Permissions(tag="mine")))
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as mine:
         made = await mine.post("/api/v1/memories", json={"content": "The zebra of mine."})
         assert made.status_code == 201
@@ -112,7 +112,7 @@ async def test_a_token_of_one_scope_meets_no_other(http: httpx2.AsyncClient, eng
         assert (await mine.get("/api/v1/graph/tags")).json() == []
         assert (await mine.get("/api/v1/admin/stats")).json()["total_memories"] == 1
         assert (await mine.get("/api/v1/memories", params={"scope": "sm_project_default"})).status_code == 403
-    transport = httpx2.ASGITransport(app=Letting(app, Leave(read_only=True)))
+    transport = httpx2.ASGITransport(app=Letting(app, Permissions(read_only=True)))
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as reader:
         assert (await reader.get(f"/api/v1/memories/{secret}")).status_code == 200
         for method, path, body in (

@@ -15,7 +15,7 @@ from scrubjay.errors import HomeError, InputError, NotFound
 from scrubjay.home.paths import Home
 from scrubjay.http_api import tokens
 from scrubjay.http_api.conditions import Conditions, parse_address
-from scrubjay.http_api.permissions import Leave
+from scrubjay.http_api.permissions import Permissions
 
 NOW = datetime(2026, 3, 5, 12, 0, tzinfo=UTC)
 
@@ -74,7 +74,7 @@ def test_a_chosen_key_opens_and_no_other_does(key: str):
     token = tokens.given(key, "--token")
     assert tokens.match(key, [token]) is token
     assert tokens.match(key[:-1], [token]) is None and tokens.match("", [token]) is None
-    assert token.leave == Leave()
+    assert token.permissions == Permissions()
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:6767", "[::]:6767", "192.168.1.5:6767"])

@@ -14,7 +14,7 @@ from v5_calls import NS, add, call, document, keep, listed, said, search
 
 from scrubjay.engine.engine import Engine
 from scrubjay.http_api.app import build_app
-from scrubjay.http_api.permissions import Leave
+from scrubjay.http_api.permissions import Permissions
 from scrubjay.mcp_server.server import build_server
 
 
@@ -186,11 +186,11 @@ async def test_buckets_are_added_described_anew_and_removed(http: httpx2.AsyncCl
 # -- who may ---------------------------------------------------------------------------------------------------------------------
 
 
-def bound(app: ASGIApp, leave: Leave) -> httpx2.AsyncClient:
-    """Somebody with this leave."""
+def bound(app: ASGIApp, permissions: Permissions) -> httpx2.AsyncClient:
+    """Somebody with these permissions."""
 
     async def door(scope: Scope, receive: Receive, send: Send) -> None:
-        await app({**scope, "state": {**scope.get("state", {}), "leave": leave}}, receive, send)
+        await app({**scope, "state": {**scope.get("state", {}), "permissions": permissions}}, receive, send)
 
     return httpx2.AsyncClient(
         transport=httpx2.ASGITransport(app=door, raise_app_exceptions=False), base_url="http://127.0.0.1"
@@ -236,11 +236,11 @@ async def test_a_token_of_one_namespace_reaches_no_other(
 ) -> None:
     await add(http, "The secret of Alex.", id="d")
     app = build_app(engine, build_server(engine))
-    async with bound(app, Leave(tag="sam")) as sam:
+    async with bound(app, Permissions(tag="sam")) as sam:
         assert (await sam.request(method, f"/ns/{NS}{path}", json=body)).status_code == 403
         own = await sam.request(method, f"/ns/sam{path}", json=body)
         assert own.status_code in (200, 201, 404) and "secret" not in own.text
-    async with bound(app, dataclasses.replace(Leave(), read_only=True)) as reader:
+    async with bound(app, dataclasses.replace(Permissions(), read_only=True)) as reader:
         assert ((await reader.request(method, f"/ns/{NS}{path}", json=body)).status_code == 403) is writes
     assert said(await search(http, "secret")) == ["The secret of Alex."]
 
@@ -248,7 +248,7 @@ async def test_a_token_of_one_namespace_reaches_no_other(
 async def test_a_token_of_one_namespace_lists_itself_alone(http: httpx2.AsyncClient, engine: Engine) -> None:
     await add(http, "Something.")
     await add(http, "Something else.", ns="sam")
-    async with bound(build_app(engine, build_server(engine)), Leave(tag="sam")) as sam:
+    async with bound(build_app(engine, build_server(engine)), Permissions(tag="sam")) as sam:
         assert [each["namespace"] for each in (await call(sam, "GET", "/ns"))["namespaces"]] == ["sam"]
         assert (await call(sam, "GET", "/organization"))["namespaceCount"] == 1
         await call(sam, "PATCH", "/organization", 403, json={"organizationalContext": "mine"})

@@ -43,7 +43,7 @@ ROUTERS: tuple[APIRouter, ...] = (
 
 
 def build_app(engine: Engine, mcp_server: Server[Any]) -> FastAPI:
-    """The routes over this engine. Every request needs `request.state.leave`, which the door sets; MCP answers within the lifespan."""
+    """The routes over this engine. Every request needs `request.state.permissions`, which the door sets; MCP answers within the lifespan."""
     mcp = McpOverHttp(mcp_server)
 
     @contextlib.asynccontextmanager

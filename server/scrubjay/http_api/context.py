@@ -1,4 +1,4 @@
-"""One request as a route sees it: the engine, the time, and what the caller may do. Routes take it as a parameter of type `Visiting`."""
+"""One request as a route sees it: the engine, the time, and what the caller may do. Routes take it as a parameter of type `Context`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fastapi import Depends, Request
 
 from scrubjay.engine.core import Core
 from scrubjay.errors import NotFound
-from scrubjay.http_api.permissions import Leave
+from scrubjay.http_api.permissions import Permissions
 from scrubjay.models import requests
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import AnyRecord
@@ -22,21 +22,21 @@ SOURCE = "api"  # of what is written over HTTP, where the request names none
 
 
 @dataclass(frozen=True)
-class Visit:
+class RequestContext:
     """One request. `now` is when it came."""
 
     core: Core
-    leave: Leave
+    permissions: Permissions
     now: datetime
 
-    async def seen(self, tags: str | Iterable[str] | None) -> tuple[str, ...]:
-        """The scopes that a read with these tags looks in; see `Leave.reads`."""
-        return self.leave.reads(tags, await self.core.store.names.scopes())
+    async def scopes(self, tags: str | Iterable[str] | None) -> tuple[str, ...]:
+        """The scopes that a read with these tags looks in; see `Permissions.reads`."""
+        return self.permissions.reads(tags, await self.core.store.names.scopes())
 
     async def find(self, id: str) -> AnyRecord | None:
         """The record of any kind that has this id, None also where the caller does not reach it."""
         record = await self.core.find(id)
-        return record if record is not None and self.leave.reaches(record.scope) else None
+        return record if record is not None and self.permissions.reaches(record.scope) else None
 
     async def get(self, id: str) -> AnyRecord:
         """As `find`.
@@ -56,16 +56,16 @@ class Visit:
         scope: str,
         source: str = SOURCE,
     ) -> Any:
-        """Take one write into a scope that `leave.writes_to` gave; it is durable when this returns. The result of that kind."""
+        """Take one write into a scope that `permissions.writes_to` gave; it is durable when this returns. The result of that kind."""
         made: Result = await self.core.write(
             envelope(kind, request, id=uuid4().hex, scope=scope, source=source, at=self.now)
         )
         return made
 
 
-async def _visit(request: Request) -> Visit:
+async def _context(request: Request) -> RequestContext:
     engine = request.app.state.engine
-    return Visit(await engine.core(), request.state.leave, engine.clock())
+    return RequestContext(await engine.core(), request.state.permissions, engine.clock())
 
 
-Visiting = Annotated[Visit, Depends(_visit)]
+Context = Annotated[RequestContext, Depends(_context)]

@@ -1,5 +1,5 @@
 """Who may in: the outermost layer of the HTTP face. Looks at the headers and the size of every request, whatever its route, and gives the
-application the leave of its caller. Does not know what is asked.
+application the permissions of its caller. Does not know what is asked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from scrubjay.errors import HomeError
 from scrubjay.http_api.conditions import Address, Conditions, Hosts, Rate, is_own
-from scrubjay.http_api.permissions import Leave
+from scrubjay.http_api.permissions import Permissions
 from scrubjay.http_api.refusals import refusal
 from scrubjay.http_api.tokens import Token, match
 
@@ -34,7 +34,7 @@ _READS = re.compile(
 
 
 class Door:
-    """Lets requests through to the application with the leave of their caller in `request.state.leave`.
+    """Lets requests through to the application with the permissions of their caller in `request.state.permissions`.
 
     `tokens` gives those in force now; where there are none, and the address is of this machine alone, every key opens.
     """
@@ -78,12 +78,12 @@ class Door:
         request = Request(scope)
         try:
             self._origin(request)
-            leave = self._leave(request)
+            permissions = self._permissions(request)
             _size(request)
         except HTTPException as error:
             await refusal(request, error.status_code, error.detail, error.headers)(scope, receive, send)
             return
-        scope.setdefault("state", {})["leave"] = leave
+        scope.setdefault("state", {})["permissions"] = permissions
         await self._app(scope, _counted(receive), send)
 
     def _origin(self, request: Request) -> None:
@@ -98,7 +98,7 @@ class Door:
                 f"Pages of {origin[:80]!r} may not ask this server. `--cors ORIGIN` lets those of one origin in.",
             )
 
-    def _leave(self, request: Request) -> Leave:
+    def _permissions(self, request: Request) -> Permissions:
         """What this caller may do.
 
         Raises:
@@ -116,7 +116,7 @@ class Door:
                 429, "Too many requests from one caller.", {"Retry-After": str(math.ceil(wait))}
             )
         if free:
-            return Leave()
+            return Permissions()
         if token is None:
             sentence = "This key opens nothing here." if _key(request) else "This server needs a key."
             advice = "Send one that `scrubjay token add` made, as `Authorization: Bearer KEY`."
@@ -127,7 +127,7 @@ class Door:
             and not (request.method == "POST" and _READS.search(request.url.path))
         ):
             raise HTTPException(403, READ_ONLY)
-        return token.leave
+        return token.permissions
 
 
 def _key(request: Request) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from scrubjay.http_api.context import Visit
+from scrubjay.http_api.context import RequestContext
 from scrubjay.models.filters import Filter
 from scrubjay.models.records import SUMMARY, Document, Memory, PassageSrc, Turn
 from scrubjay.models.requests import SearchDocuments, SearchRecords, parse
@@ -69,13 +69,13 @@ class Match:
         return isinstance(self.record, Turn) or self.record.source == SUMMARY
 
 
-async def matches(visit: Visit, asked: Asked, scopes: tuple[str, ...]) -> list[Match]:
+async def matches(context: RequestContext, asked: Asked, scopes: tuple[str, ...]) -> list[Match]:
     """What answers in these scopes, at most `limit`, most similar first; with `rewrite` the best of every way to put the question."""
     if not scopes:
         return []
     ways = rewrites(asked.query) if asked.rewrite else [asked.query]
     best: dict[str, Match] = {}
-    for found in await asyncio.gather(*(_found(visit, replace(asked, query=way), scopes) for way in ways)):
+    for found in await asyncio.gather(*(_found(context, replace(asked, query=way), scopes) for way in ways)):
         for match in found:
             if match.hit.id not in best or match.similarity > best[match.hit.id].similarity:
                 best[match.hit.id] = match
@@ -83,12 +83,12 @@ async def matches(visit: Visit, asked: Asked, scopes: tuple[str, ...]) -> list[M
     return _once(ranked)[: asked.limit]
 
 
-async def _found(visit: Visit, asked: Asked, scopes: tuple[str, ...]) -> list[Match]:
+async def _found(context: RequestContext, asked: Asked, scopes: tuple[str, ...]) -> list[Match]:
     facts = asked.docs and asked.mode != "documents"
     whole = asked.docs and asked.mode != "memories"
-    records = await _records(visit, asked, scopes, facts=facts) if facts or asked.chats else []
-    chunks = await _chunks(visit, asked, scopes) if whole or (asked.chunks and facts) else []
-    documents = await _documents(visit, records)
+    records = await _records(context, asked, scopes, facts=facts) if facts or asked.chats else []
+    chunks = await _chunks(context, asked, scopes) if whole or (asked.chunks and facts) else []
+    documents = await _documents(context, records)
     made = [_with_documents(match, documents, chunks if asked.chunks else ()) for match in records]
     if asked.filepath is not None:
         made = [
@@ -99,10 +99,12 @@ async def _found(visit: Visit, asked: Asked, scopes: tuple[str, ...]) -> list[Ma
     return [*made, *(Match(row.document, row.hit, row.position, (row.document,)) for row in chunks if whole)]
 
 
-async def _records(visit: Visit, asked: Asked, scopes: tuple[str, ...], *, facts: bool) -> list[Match]:
+async def _records(
+    context: RequestContext, asked: Asked, scopes: tuple[str, ...], *, facts: bool
+) -> list[Match]:
     srcs: list[PassageSrc] = ["memory"] if facts else []
     if asked.chats:
-        srcs += ["turn", "summary"] if visit.core.settings.chat_capture == "summary_only" else ["turn"]
+        srcs += ["turn", "summary"] if context.core.settings.chat_capture == "summary_only" else ["turn"]
     request = parse(
         SearchRecords,
         {
@@ -115,12 +117,12 @@ async def _records(visit: Visit, asked: Asked, scopes: tuple[str, ...], *, facts
             "include": {"related_memories": asked.related, "forgotten": asked.forgotten},
         },
     ).model_copy(update={"filters": asked.filter})
-    hits = await visit.core.search_memories(request, scopes, tied=False, apart=True)
+    hits = await context.core.search_memories(request, scopes, tied=False, apart=True)
     return [Match(hits.records[hit.id], hit) for hit in hits.results]
 
 
-async def _chunks(visit: Visit, asked: Asked, scopes: tuple[str, ...]) -> list[FoundChunk]:
-    await visit.core.writer.drain()
+async def _chunks(context: RequestContext, asked: Asked, scopes: tuple[str, ...]) -> list[FoundChunk]:
+    await context.core.writer.drain()
     values = {
         "query": asked.query,
         "limit": asked.limit,
@@ -128,17 +130,17 @@ async def _chunks(visit: Visit, asked: Asked, scopes: tuple[str, ...]) -> list[F
         "path": asked.filepath,
     }
     request = parse(SearchDocuments, values).model_copy(update={"filters": asked.filter})
-    core = visit.core
+    core = context.core
     return await search_chunks(
-        core.store, request, scopes=scopes, now=visit.now, embed=core.indexer.embed_query
+        core.store, request, scopes=scopes, now=context.now, embed=core.indexer.embed_query
     )
 
 
-async def _documents(visit: Visit, found: Iterable[Match]) -> dict[str, Document]:
+async def _documents(context: RequestContext, found: Iterable[Match]) -> dict[str, Document]:
     """The documents that facts cite, without their texts, by id."""
     ids = {id for match in found if isinstance(match.record, Memory) for id in match.record.document_ids}
     rows = (
-        await visit.core.store.select(Document, conditions.one_of("id", sorted(ids)), columns=COLUMNS)
+        await context.core.store.select(Document, conditions.one_of("id", sorted(ids)), columns=COLUMNS)
         if ids
         else []
     )

@@ -1,5 +1,5 @@
-"""MCP over streamable HTTP: the server that the pipe serves, behind the same door as every route. Knows who calls from the leave of the
-request and from the scope it names; does not know what the tools do.
+"""MCP over streamable HTTP: the server that the pipe serves, behind the same door as every route. Knows who calls from the permissions
+of the request and from the scope it names; does not know what the tools do.
 
 Every request stands by itself, in both eras of the protocol: the tools ask clients nothing, so a session would hold nothing, and any of
 several engines can answer the next request.
@@ -20,7 +20,7 @@ from scrubjay.engine.caller import Caller, set_caller
 from scrubjay.errors import InputError
 from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.http_api.door import LONGEST_BODY
-from scrubjay.http_api.permissions import DEFAULT_TAG, Leave
+from scrubjay.http_api.permissions import DEFAULT_TAG, Permissions
 from scrubjay.http_api.refusals import refusal, status_of
 
 PATH = "/mcp"
@@ -62,9 +62,13 @@ def _caller(request: Request) -> Caller:
     """Who calls: the scope of the header or the query, else the token's, else that of a write without a tag.
 
     Raises:
-        InputError, Forbidden: as `Leave.own`.
+        InputError, Forbidden: as `Permissions.own`.
     """
-    leave: Leave = request.state.leave
+    permissions: Permissions = request.state.permissions
     named = request.headers.get(SCOPE_HEADER) or request.query_params.get("scope") or None
-    scope = USER_SCOPE if named == USER_SCOPE and leave.tag is None else leave.own(named) or DEFAULT_TAG
-    return Caller(scope=scope, confined=leave.tag is not None, read_only=leave.read_only)
+    scope = (
+        USER_SCOPE
+        if named == USER_SCOPE and permissions.tag is None
+        else permissions.own(named) or DEFAULT_TAG
+    )
+    return Caller(scope=scope, confined=permissions.tag is not None, read_only=permissions.read_only)

@@ -17,7 +17,7 @@ class Forbidden(InputError):
 
 
 @dataclass(frozen=True)
-class Leave:
+class Permissions:
     """What one caller may do. `tag` is the only one it reaches, None for every one; `read_only` lets it change nothing."""
 
     tag: str | None = None

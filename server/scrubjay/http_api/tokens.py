@@ -21,7 +21,7 @@ from scrubjay.errors import EngineError, HomeError, InputError, NotFound
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import is_scope
 from scrubjay.home.spool import durable_write
-from scrubjay.http_api.permissions import Leave
+from scrubjay.http_api.permissions import Permissions
 from scrubjay.wire.lock import FileLock
 
 SHORTEST = (
@@ -42,8 +42,8 @@ class Token:
     created_at: str = ""
 
     @property
-    def leave(self) -> Leave:
-        return Leave(tag=self.tag, read_only=self.read_only)
+    def permissions(self) -> Permissions:
+        return Permissions(tag=self.tag, read_only=self.read_only)
 
 
 def digest(key: str) -> str:
@@ -85,7 +85,7 @@ def add(
     """
     if name is not None and not is_scope(name):
         raise InputError(f"--name {name[:80]!r} must be 1 to 100 letters, digits or . _ : -; choose another.")
-    Leave().writes_to(tag)  # refuses what no scope may be called
+    Permissions().writes_to(tag)  # refuses what no scope may be called
     key = f"sm_{secrets.token_urlsafe(32)}"
     with _changing(home):
         tokens = load(home)

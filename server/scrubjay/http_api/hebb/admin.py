@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 
 from scrubjay import VERSION
 from scrubjay.engine.core import Core
-from scrubjay.http_api.context import Visiting
+from scrubjay.http_api.context import Context
 from scrubjay.http_api.hebb.bodies import Answer, MemoryQuery
 from scrubjay.http_api.hebb.context import Staying
 from scrubjay.http_api.hebb.fading import KEPT
@@ -58,7 +58,7 @@ class Stats(Answer):
 async def consolidate(stay: Staying) -> Consolidated:
     """Sessions get their summaries and facts that say the same are linked. No memory is changed, moved or deleted by it."""
     stay.writes()
-    core = stay.visit.core
+    core = stay.context.core
     done = await core.consolidation.work_off()
     return Consolidated(
         processed=done, succeeded=done, failed=0, errors=[], waiting=core.consolidation.waiting
@@ -82,13 +82,13 @@ async def stats(stay: Staying) -> Stats:
         ],
         total_memories=sum(each.memory_count for each in held),
         graph=GraphSize(tag_count=len(graph.counts), edge_count=len(graph.edges)),
-        scheduler=jobs(stay.visit.core),
+        scheduler=jobs(stay.context.core),
     )
 
 
 @router.get("/config", response_model=dict[str, Any], summary="The settings that these clients know")
 async def config(stay: Staying) -> dict[str, Any]:
-    model = embedding(stay.visit.core)
+    model = embedding(stay.context.core)
     weights = {
         name: field.default for name, field in MemoryQuery.model_fields.items() if name.startswith("weight_")
     }
@@ -148,8 +148,8 @@ async def health(request: Request) -> Health:
 @health_router.get(
     "/api/v1/status", response_model=Status, summary="Which model embeds, and what works in the background"
 )
-async def status(visit: Visiting) -> Status:
-    core = visit.core
+async def status(context: Context) -> Status:
+    core = context.core
     return Status(version=VERSION, scheduler=jobs(core), embedding=Embedding(**embedding(core)))
 
 

@@ -127,7 +127,7 @@ async def runs(stay: Staying) -> Runs:
 async def preview(stay: Staying, partition_id: PartitionIdPath, params: Params) -> Preview:
     """Retention is e ^ -(days since the last access / life); a memory has faded when it is below the threshold."""
     await require(stay, partition_id)
-    core, now = stay.visit.core, stay.visit.now
+    core, now = stay.context.core, stay.context.now
     scopes = await stay.reads()
     decay = Decay()._replace(**params.model_dump(exclude={"enabled"}, exclude_none=True))
     await core.store.flush()

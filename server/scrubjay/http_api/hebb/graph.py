@@ -105,11 +105,11 @@ async def export(stay: Staying) -> GraphState:
 
 
 async def graph_of(stay: Stay) -> TagGraph:
-    """The graph of what a visit sees."""
-    core = stay.visit.core
+    """The graph of what a request sees."""
+    core = stay.context.core
     await core.writer.drain()
     await core.store.flush()
-    found = await tagged(core.store, await stay.reads(), stay.visit.now, MOST_RECORDS)
+    found = await tagged(core.store, await stay.reads(), stay.context.now, MOST_RECORDS)
     return await asyncio.to_thread(
         tag_graph, found
     )  # of 50,000 records it takes a second, and others are served meanwhile

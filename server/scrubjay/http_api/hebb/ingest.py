@@ -47,7 +47,7 @@ async def ingest(stay: Staying, item: IngestRequest) -> IngestResponse:
     created = 0
     for turn in export.turns:
         try:
-            made: TurnRecorded = await stay.visit.write(
+            made: TurnRecorded = await stay.context.write(
                 "turn", _request(turn, unnamed), scope=scope, source=item.source or "ingest"
             )
             created += made.stored

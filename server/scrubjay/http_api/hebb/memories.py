@@ -8,7 +8,7 @@ from uuid import uuid4
 from fastapi import APIRouter, Body, Path, Query
 
 from scrubjay.errors import InputError
-from scrubjay.http_api.context import SOURCE, Visit
+from scrubjay.http_api.context import SOURCE, RequestContext
 from scrubjay.http_api.hebb.bodies import Memory, MemoryCreate, MemoryUpdate, Page, as_memories, as_memory
 from scrubjay.http_api.hebb.context import Staying
 from scrubjay.http_api.hebb.partitions import require
@@ -34,7 +34,7 @@ router = APIRouter(prefix="/api/v1/memories")
 async def create(stay: Staying, item: MemoryCreate) -> Memory:
     scope = stay.writes()
     await require(stay, item.partition_id)
-    return await as_memory(stay.visit.core, await kept(stay.visit, item, scope))
+    return await as_memory(stay.context.core, await kept(stay.context, item, scope))
 
 
 @router.post(
@@ -47,7 +47,7 @@ async def create_batch(
     scope = stay.writes()
     for partition_id in {item.partition_id for item in items}:
         await require(stay, partition_id)
-    return await as_memories(stay.visit.core, [await kept(stay.visit, item, scope) for item in items])
+    return await as_memories(stay.context.core, [await kept(stay.context, item, scope) for item in items])
 
 
 @router.get("", response_model=Page[Memory], summary="List memories, newest first")
@@ -61,7 +61,7 @@ async def listed(
     offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Page[Memory]:
-    core = stay.visit.core
+    core = stay.context.core
     await core.writer.drain()
     await core.store.flush()
     wanted = [tag.strip() for tag in (tags or "").split(",") if tag.strip()]
@@ -72,7 +72,7 @@ async def listed(
     scopes = await stay.reads()
     page = await merged(
         core.store,
-        {kind: current(kind, scopes, stay.visit.now, where) for kind in KINDS},
+        {kind: current(kind, scopes, stay.context.now, where) for kind in KINDS},
         start=offset,
         size=limit,
     )
@@ -83,8 +83,8 @@ async def listed(
 async def read(stay: Staying, memory_id: MemoryId) -> Memory:
     """Counts as an access, which the next answer shows."""
     record = await stay.memory(memory_id)
-    made = await as_memory(stay.visit.core, record)
-    stay.visit.core.access.note([record.id])
+    made = await as_memory(stay.context.core, record)
+    stay.context.core.access.note([record.id])
     return made
 
 
@@ -92,19 +92,19 @@ async def read(stay: Staying, memory_id: MemoryId) -> Memory:
 async def update(stay: Staying, memory_id: MemoryId, item: MemoryUpdate) -> Memory:
     """The id stays. What it said before is kept as an older version; a turn keeps what was said and is refused."""
     record = await stay.memory(memory_id)
-    stay.visit.leave.writes_to(record.scope)
-    return await as_memory(stay.visit.core, await changed(stay.visit, record, item))
+    stay.context.permissions.writes_to(record.scope)
+    return await as_memory(stay.context.core, await changed(stay.context, record, item))
 
 
 @router.delete("/{memory_id}", status_code=204, responses=MISSING, summary="Forget one memory")
 async def delete(stay: Staying, memory_id: MemoryId) -> None:
     """It leaves every search and list; `scrubjay restore` brings it back."""
     record = await stay.memory(memory_id)
-    scope = stay.visit.leave.writes_to(record.scope)
-    await stay.visit.core.forget(Forget(id=record.id, reason="deleted over HTTP"), scope, SOURCE)
+    scope = stay.context.permissions.writes_to(record.scope)
+    await stay.context.core.forget(Forget(id=record.id, reason="deleted over HTTP"), scope, SOURCE)
 
 
-async def kept(visit: Visit, item: MemoryCreate, scope: str) -> records.Memory:
+async def kept(context: RequestContext, item: MemoryCreate, scope: str) -> records.Memory:
     """The memory of these words in a scope; one that is known there becomes what the request says of it."""
     asked = {
         "partition_id": item.partition_id,
@@ -112,16 +112,18 @@ async def kept(visit: Visit, item: MemoryCreate, scope: str) -> records.Memory:
         "importance": item.importance_score,
         "metadata": item.metadata,
     }
-    added = await _added(visit, {"content": item.content, **asked}, scope, item.source or SOURCE)
-    record = await _fact(visit, added.id)
+    added = await _added(context, {"content": item.content, **asked}, scope, item.source or SOURCE)
+    record = await _fact(context, added.id)
     if added.action != "known":
         return record
     named = {"importance" if name == "importance_score" else name for name in item.model_fields_set}
     said = {name: value for name, value in asked.items() if name in named}
-    return await _version(visit, record, said) if said else record
+    return await _version(context, record, said) if said else record
 
 
-async def changed(visit: Visit, record: records.Memory | Turn, update: MemoryUpdate) -> records.Memory:
+async def changed(
+    context: RequestContext, record: records.Memory | Turn, update: MemoryUpdate
+) -> records.Memory:
     """A memory with what an update names; the version before it stays as its history.
 
     Raises:
@@ -142,24 +144,24 @@ async def changed(visit: Visit, record: records.Memory | Turn, update: MemoryUpd
         "metadata": update.metadata,
     }
     said = {name: value for name, value in asked.items() if value is not None}
-    return await _version(visit, record, said) if said else record
+    return await _version(context, record, said) if said else record
 
 
-async def _version(visit: Visit, record: records.Memory, said: dict[str, Any]) -> records.Memory:
+async def _version(context: RequestContext, record: records.Memory, said: dict[str, Any]) -> records.Memory:
     # A new version inherits all but its words and its place in a session, so these are said again.
     arguments = {"content": record.content, "metadata": record.metadata, **said, "updates": [record.id]}
-    return await _fact(visit, (await _added(visit, arguments, record.scope, record.source)).id)
+    return await _fact(context, (await _added(context, arguments, record.scope, record.source)).id)
 
 
-async def _added(visit: Visit, arguments: dict[str, Any], scope: str, source: str) -> MemoryAdded:
+async def _added(context: RequestContext, arguments: dict[str, Any], scope: str, source: str) -> MemoryAdded:
     """One write without a look at what is similar, which these clients do not show and a batch would wait for."""
     made = envelope(
-        "memory", AddMemory(**arguments), id=uuid4().hex, scope=scope, source=source, at=visit.core.clock()
+        "memory", AddMemory(**arguments), id=uuid4().hex, scope=scope, source=source, at=context.core.clock()
     )
-    added = await visit.core.writer.write(made)
+    added = await context.core.writer.write(made)
     assert isinstance(added, MemoryAdded)
     return added
 
 
-async def _fact(visit: Visit, id: str) -> records.Memory:
-    return (await visit.core.store.get(records.Memory, [id]))[id]
+async def _fact(context: RequestContext, id: str) -> records.Memory:
+    return (await context.core.store.get(records.Memory, [id]))[id]

@@ -59,7 +59,7 @@ async def listed(stay: Staying) -> list[PartitionRead]:
 
 @router.post("", status_code=201, response_model=PartitionRead, summary="Make a partition")
 async def create(stay: Staying, item: PartitionCreate) -> PartitionRead:
-    scope, now = stay.writes(), stay.visit.now
+    scope, now = stay.writes(), stay.context.now
     if item.id in _book(stay).of(await _scopes(stay)):
         raise InputError(f"A partition {item.id!r} is there already. Change that one, or choose another id.")
     await _book(stay).make(scope, Partition(item.id, item.name, item.description, item.enabled, now, now))
@@ -78,10 +78,10 @@ async def update(stay: Staying, partition_id: Id, item: PartitionUpdate) -> Part
     await _one(stay, partition_id)
     scopes = await _scopes(stay)
     owner = _book(stay).owner(partition_id, scopes)
-    scope = stay.visit.leave.writes_to(owner or stay.writes())
+    scope = stay.context.permissions.writes_to(owner or stay.writes())
     known = _book(stay).of([scope]).get(partition_id) or Partition(partition_id, partition_id)
     said = {name: value for name, value in item.model_dump(exclude_unset=True).items() if value is not None}
-    await _book(stay).change(scope, replace(known, **said, updated_at=stay.visit.now))
+    await _book(stay).change(scope, replace(known, **said, updated_at=stay.context.now))
     return await _one(stay, partition_id)
 
 
@@ -94,15 +94,15 @@ async def delete(stay: Staying, partition_id: Id) -> None:
             f"{partition_id!r} holds {held.memory_count:,} memories. Delete them first, so that none is lost by it."
         )
     owner = _book(stay).owner(partition_id, await _scopes(stay))
-    await _book(stay).remove(stay.visit.leave.writes_to(owner or stay.writes()), partition_id)
+    await _book(stay).remove(stay.context.permissions.writes_to(owner or stay.writes()), partition_id)
 
 
 async def shelves(stay: Stay) -> dict[str, PartitionRead]:
-    """The partitions that a visit sees, by id, each with the number of its memories."""
-    core = stay.visit.core
+    """The partitions that a request sees, by id, each with the number of its memories."""
+    core = stay.context.core
     await core.writer.drain()
     await core.store.flush()
-    counts = await by_partition(core.store, await stay.reads(), stay.visit.now)
+    counts = await by_partition(core.store, await stay.reads(), stay.context.now)
     known = _book(stay).of(await _scopes(stay))
     known |= {id: Partition(id, id) for id in sorted(counts.keys() - known.keys())}
     return {
@@ -120,11 +120,11 @@ async def require(stay: Stay, id: str) -> None:
     scopes = await _scopes(stay)
     if id in _book(stay).of(scopes):
         return
-    core = stay.visit.core
+    core = stay.context.core
     await core.store.flush()
     for kind in KINDS:
         if await core.store.count(
-            kind, current(kind, scopes, stay.visit.now, conditions.equal("partition_id", id))
+            kind, current(kind, scopes, stay.context.now, conditions.equal("partition_id", id))
         ):
             return
     raise NotFound(f"There is no partition {id!r}. Make it first, with POST /api/v1/partitions.")
@@ -137,10 +137,10 @@ async def _one(stay: Stay, id: str) -> PartitionRead:
 
 
 def _book(stay: Stay) -> PartitionBook:
-    return stay.visit.core.partitions
+    return stay.context.core.partitions
 
 
 async def _scopes(stay: Stay) -> tuple[str, ...]:
-    """What a visit reads and what it would write to, which may hold nothing yet; that one first."""
-    own = stay.named or stay.visit.leave.tag or DEFAULT_TAG
+    """What a context reads and what it would write to, which may hold nothing yet; that one first."""
+    own = stay.named or stay.context.permissions.tag or DEFAULT_TAG
     return tuple(dict.fromkeys((own, *await stay.reads())))

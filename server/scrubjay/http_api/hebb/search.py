@@ -44,7 +44,7 @@ async def search(stay: Staying, query: MemoryQuery) -> SearchResponse:
         prev_turns=query.prev_turns,
         next_turns=query.next_turns,
     )
-    core = stay.visit.core
+    core = stay.context.core
     hits = await core.search_memories(asked, await stay.reads(), apart=True, least_score=floor or 0.0)
     found = await _memories(core, [*hits.results, *hits.related])
     return SearchResponse(

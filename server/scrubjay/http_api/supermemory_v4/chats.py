@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field
 
-from scrubjay.http_api.context import Visit
+from scrubjay.http_api.context import RequestContext
 from scrubjay.http_api.matches import Asked, Match, matches
 from scrubjay.http_api.supermemory_v4.bodies import Part, iso
 from scrubjay.models.fields import Flag
@@ -81,11 +81,17 @@ def cited(match: Match, query: str) -> dict[str, Any]:
 
 
 async def said(
-    visit: Visit, query: str, scopes: tuple[str, ...], *, limit: int, threshold: float, filter: Filter | None
+    context: RequestContext,
+    query: str,
+    scopes: tuple[str, ...],
+    *,
+    limit: int,
+    threshold: float,
+    filter: Filter | None,
 ) -> list[Match]:
     """The turns alone that answer, most similar first: for a search that finds documents another way."""
     return await matches(
-        visit, Asked(query, limit=limit, threshold=threshold, filter=filter, docs=False, chats=True), scopes
+        context, Asked(query, limit=limit, threshold=threshold, filter=filter, docs=False, chats=True), scopes
     )
 
 

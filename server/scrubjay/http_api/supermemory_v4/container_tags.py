@@ -13,7 +13,7 @@ from pydantic import Field
 from scrubjay.engine.verbs import scopes
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home.scope_settings import LONGEST_NAME, ScopeSettings
-from scrubjay.http_api.context import SOURCE, Visit, Visiting
+from scrubjay.http_api.context import SOURCE, RequestContext, Context
 from scrubjay.http_api.supermemory_v4.bodies import Part, iso
 from scrubjay.http_api.supermemory_v4.document_bodies import LONGEST_CONTEXT, TagList
 from scrubjay.models.fields import Text
@@ -95,10 +95,10 @@ class DeletedTag(Part):
 
 
 @router.get("/v3/container-tags/list", response_model=list[ListedTag], summary="List container tags")
-async def list_tags(visit: Visiting) -> list[ListedTag]:
+async def list_tags(context: Context) -> list[ListedTag]:
     """Every tag that the caller reaches, the one with the latest change first."""
-    held, said = await scopes.held(visit.core), visit.core.scope_settings.all()
-    tags = [tag for tag in {**held, **said} if visit.leave.reaches(tag)]
+    held, said = await scopes.held(context.core), context.core.scope_settings.all()
+    tags = [tag for tag in {**held, **said} if context.permissions.reaches(tag)]
     return sorted(
         (_listed(tag, held.get(tag), said.get(tag)) for tag in tags),
         key=lambda row: row.last_activity_at or "",
@@ -109,15 +109,17 @@ async def list_tags(visit: Visiting) -> list[ListedTag]:
 @router.post(
     "/v3/container-tags/merge", response_model=Merged, summary="Merge container tags", responses=_UNKNOWN
 )
-async def merge(visit: Visiting, body: Merge) -> Merged:
+async def merge(context: Context, body: Merge) -> Merged:
     """Moves everything under some tags to another one, at once; a document whose customId both use is kept twice."""
-    target = visit.leave.writes_to(body.target_container_tag)
-    sources = [visit.leave.writes_to(tag) for tag in dict.fromkeys(body.container_tags) if tag != target]
+    target = context.permissions.writes_to(body.target_container_tag)
+    sources = [
+        context.permissions.writes_to(tag) for tag in dict.fromkeys(body.container_tags) if tag != target
+    ]
     if not sources:
         raise InputError("containerTags names only the target. Name a tag whose content is to move.")
     for tag in sources:
-        await _known(visit, tag)
-    moved = [await scopes.merge(visit.core, tag, target) for tag in sources]
+        await _known(context, tag)
+    moved = [await scopes.merge(context.core, tag, target) for tag in sources]
     return Merged(
         success=True, status="completed", merged_count=sum(moved), target_tag=target, deleted_tags=sources
     )
@@ -130,7 +132,7 @@ async def merge(visit: Visiting, body: Merge) -> Merged:
     summary="How far a merge is",
     responses={404: {"description": "Always: a merge is done when it is answered."}},
 )
-async def merge_status(visit: Visiting, merge_id: Annotated[str, Path(description="Of a merge.")]) -> None:
+async def merge_status(context: Context, merge_id: Annotated[str, Path(description="Of a merge.")]) -> None:
     """No merge is ever waiting."""
     raise NotFound("A merge is done when its call is answered, so there is none to wait for.")
 
@@ -138,26 +140,26 @@ async def merge_status(visit: Visiting, merge_id: Annotated[str, Path(descriptio
 @router.get(
     "/v3/container-tags/{tag}", response_model=TagSettings, summary="Read a container tag", responses=_UNKNOWN
 )
-async def read(visit: Visiting, tag: TagInPath) -> TagSettings:
+async def read(context: Context, tag: TagInPath) -> TagSettings:
     """What is said of a tag."""
-    own = str(visit.leave.own(tag))
-    held = await _known(visit, own)
-    return _settings(own, visit.core.scope_settings.of(own), held)
+    own = str(context.permissions.own(tag))
+    held = await _known(context, own)
+    return _settings(own, context.core.scope_settings.of(own), held)
 
 
 @router.patch(
     "/v3/container-tags/{tag}", response_model=TagSettings, summary="Change what is said of a container tag"
 )
-async def change(visit: Visiting, tag: TagInPath, body: TagChange) -> TagSettings:
+async def change(context: Context, tag: TagInPath, body: TagChange) -> TagSettings:
     """Names a tag or describes its content; one that is not there yet begins with it."""
-    own = visit.leave.writes_to(tag)
+    own = context.permissions.writes_to(tag)
     values: dict[str, Any] = {}
     if "name" in body.model_fields_set:
         values["name"] = body.name
     if "entity_context" in body.model_fields_set:
         values["supporting_context"] = body.entity_context
-    said = await visit.core.scope_settings.change(own, lambda held: replace(held, **values), visit.now)
-    return _settings(own, said, (await scopes.held(visit.core, own)).get(own))
+    said = await context.core.scope_settings.change(own, lambda held: replace(held, **values), context.now)
+    return _settings(own, said, (await scopes.held(context.core, own)).get(own))
 
 
 @router.delete(
@@ -166,20 +168,20 @@ async def change(visit: Visiting, tag: TagInPath, body: TagChange) -> TagSetting
     summary="Delete a container tag",
     responses=_UNKNOWN,
 )
-async def delete(visit: Visiting, tag: TagInPath) -> DeletedTag:
+async def delete(context: Context, tag: TagInPath) -> DeletedTag:
     """Deletes everything under a tag for good: documents, memories and turns with their bytes, and what is said of it."""
-    own = visit.leave.writes_to(tag)
-    await _known(visit, own)
-    had = await scopes.delete(visit.core, own, SOURCE)
+    own = context.permissions.writes_to(tag)
+    await _known(context, own)
+    had = await scopes.delete(context.core, own, SOURCE)
     documents, memories = (had.documents, had.memories) if had else (0, 0)
     return DeletedTag(
         success=True, container_tag=own, deleted_documents_count=documents, deleted_memories_count=memories
     )
 
 
-async def _known(visit: Visit, tag: str) -> Holding | None:
-    held = (await scopes.held(visit.core, tag)).get(tag)
-    if held is None and tag not in visit.core.scope_settings.all():
+async def _known(context: RequestContext, tag: str) -> Holding | None:
+    held = (await scopes.held(context.core, tag)).get(tag)
+    if held is None and tag not in context.core.scope_settings.all():
         raise NotFound(f"Nothing is kept under the container tag {tag!r}.")
     return held
 

@@ -11,7 +11,7 @@ from pydantic import AliasChoices, BeforeValidator, Field
 
 from scrubjay.errors import InputError
 from scrubjay.home.capture import storable
-from scrubjay.http_api.context import Visiting
+from scrubjay.http_api.context import Context
 from scrubjay.http_api.supermemory_v4.bodies import Part, Tagged
 from scrubjay.models.fields import MAX_TURN_TEXT, Instant, Metadata, Name
 from scrubjay.text.conversations import Message
@@ -88,7 +88,7 @@ class Kept(Part):
 
 
 @router.post("/v4/conversations", response_model=Kept, summary="Keep a conversation")
-async def keep(asked: Conversation, visit: Visiting) -> Any:
+async def keep(asked: Conversation, context: Context) -> Any:
     """Keep a conversation that may grow: sent again with more messages, whole or only their end, the new ones are added.
 
     Every message is kept in a document, which is searched like any other. By the setting `chat_capture` (`off` unless it was changed)
@@ -98,9 +98,9 @@ async def keep(asked: Conversation, visit: Visiting) -> Any:
         raise InputError(
             f"{len(asked.tags)} container tags are named, and a conversation belongs to one. Name one."
         )
-    scope = visit.leave.writes_to(next(iter(asked.tags), None))
+    scope = context.permissions.writes_to(next(iter(asked.tags), None))
     messages = [sent.message() for sent in asked.messages]
-    kept = await visit.core.conversing.keep(
+    kept = await context.core.conversing.keep(
         asked.conversation_id, messages, scope=scope, metadata=asked.metadata
     )
     return Kept(id=kept.id, conversation_id=asked.conversation_id, status=kept.status)

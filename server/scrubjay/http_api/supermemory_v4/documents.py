@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from scrubjay.engine.verbs.filing import Filed
 from scrubjay.errors import InputError, NotFound
-from scrubjay.http_api.context import SOURCE, Visit, Visiting
+from scrubjay.http_api.context import SOURCE, RequestContext, Context
 from scrubjay.http_api.supermemory_v4.document_bodies import (
     MOST_PER_PAGE,
     PER_PAGE,
@@ -62,19 +62,21 @@ WithinTag = Annotated[
 ]
 
 
-async def record(visit: Visit, id: str, tag: str | None = None) -> AnyRecord:
+async def record(context: RequestContext, id: str, tag: str | None = None) -> AnyRecord:
     """The record of any kind that has this id, else the document with this custom id; nothing that is forgotten.
 
     Raises:
         NotFound: there is none within the tag, or within the caller's reach.
         InputError: documents of several tags have this custom id.
     """
-    own = visit.leave.own(tag)
-    found = await visit.find(id)
+    own = context.permissions.own(tag)
+    found = await context.find(id)
     if found is not None and found.forgotten_at is None and own in (None, found.scope):
         return found
     named = [
-        row for row in await visit.core.filing.named(id, await visit.seen(own)) if row.forgotten_at is None
+        row
+        for row in await context.core.filing.named(id, await context.scopes(own))
+        if row.forgotten_at is None
     ]
     if len(named) > 1:
         tags = ", ".join(sorted(row.scope for row in named)[:5])
@@ -83,14 +85,14 @@ async def record(visit: Visit, id: str, tag: str | None = None) -> AnyRecord:
         )
     if not named:
         raise NotFound(f"Nothing here has the id or customId {id[:80]!r}.")
-    return await visit.get(named[0].id)
+    return await context.get(named[0].id)
 
 
-async def document(visit: Visit, id: str, tag: str | None = None) -> Document:
+async def document(context: RequestContext, id: str, tag: str | None = None) -> Document:
     """The document that an id means; that of a memory is the document it was learned from. Raises as `record` does."""
-    found = await record(visit, id, tag)
+    found = await record(context, id, tag)
     if isinstance(found, Memory):
-        sources = await visit.core.store.get(Document, found.document_ids)
+        sources = await context.core.store.get(Document, found.document_ids)
         found = next((row for row in sources.values() if row.forgotten_at is None), found)
     if not isinstance(found, Document):
         raise NotFound(f"No document here has the id or customId {id[:80]!r}.")
@@ -123,16 +125,16 @@ class Upload(DocumentFields):
 
 @router.post("/v3/documents/file", response_model=Accepted, summary="Upload a file")
 async def upload(
-    visit: Visiting, body: Annotated[Upload, Form(media_type="multipart/form-data")]
+    context: Context, body: Annotated[Upload, Form(media_type="multipart/form-data")]
 ) -> Accepted:
     """Reads a file (text, Markdown, source code, HTML, PDF, Word, PowerPoint, sheets, notebooks, mails; at most 50 MB) and adds its text.
 
     One that cannot be read becomes a document with the status failed, whose errorMessage says why. The file itself is not kept.
     """
-    scope = visit.leave.writes_to(body.tag())
-    await keep_context(visit, body, scope)
+    scope = context.permissions.writes_to(body.tag())
+    await keep_context(context, body, scope)
     text = await text_of(body.file, scope, body.said())
-    filed = await visit.core.filing.add(text, scope=scope, source=SOURCE)
+    filed = await context.core.filing.add(text, scope=scope, source=SOURCE)
     return Accepted(id=filed.id, status=filed.status)
 
 
@@ -143,9 +145,9 @@ async def upload(
     summary="The file of a document, which is not kept",
     responses={404: {"description": "Always: of a file its text is kept, and not the file."}},
 )
-async def file_url(visit: Visiting, id: Id, within: WithinTag = None) -> None:
+async def file_url(context: Context, id: Id, within: WithinTag = None) -> None:
     """Scrubjay keeps no files, so there is none to point to."""
-    row = await document(visit, id, within)
+    row = await document(context, id, within)
     raise NotFound(
         f"Of {row.title or row.id} the text is kept and not the file. Read its content with GET /v3/documents/{row.id}."
     )
@@ -166,13 +168,13 @@ _PageSize = Annotated[int, Query(ge=1, le=MOST_PER_PAGE)]
     response_model_exclude_unset=True,
     summary="List documents",
 )
-async def list_documents(visit: Visiting, body: Annotated[Listing | None, Body()] = None) -> DocumentPage:
+async def list_documents(context: Context, body: Annotated[Listing | None, Body()] = None) -> DocumentPage:
     """A page of documents, under `memories`; failed ones are among them, deleted ones are not."""
     asked = body or Listing()
     found = await _page(
-        visit, asked, filter=asked.filters, filepath=asked.filepath, whole=asked.include_content
+        context, asked, filter=asked.filters, filepath=asked.filepath, whole=asked.include_content
     )
-    status = await visit.core.filing.statuses(found.rows)
+    status = await context.core.filing.statuses(found.rows)
     rows = [
         Listed(**listed(row, status[row.id], **({"content": row.content} if asked.include_content else {})))
         for row in found.rows
@@ -186,15 +188,15 @@ async def list_documents(visit: Visiting, body: Annotated[Listing | None, Body()
     response_model_exclude_unset=True,
     summary="List documents with their memories",
 )
-async def list_with_memories(visit: Visiting, body: Annotated[Paged | None, Body()] = None) -> GraphPage:
+async def list_with_memories(context: Context, body: Annotated[Paged | None, Body()] = None) -> GraphPage:
     """A page of documents, each with the memories that were learned from it or cite it."""
     asked = body or Paged()
-    found = await _page(visit, asked)
-    status = await visit.core.filing.statuses(found.rows)
+    found = await _page(context, asked)
+    status = await context.core.filing.statuses(found.rows)
     facts = [
         fact
-        for fact in await facts_of(visit.core.store, [row.id for row in found.rows])
-        if is_current(fact, visit.now)
+        for fact in await facts_of(context.core.store, [row.id for row in found.rows])
+        if is_current(fact, context.now)
     ]
     rows = [
         WithMemories(
@@ -213,7 +215,7 @@ async def list_with_memories(visit: Visiting, body: Annotated[Paged | None, Body
     summary="List documents in hand",
 )
 async def list_processing(
-    visit: Visiting,
+    context: Context,
     containerTags: Annotated[str | None, Query(description="Tags, with commas between them.")] = None,
     view: Annotated[
         Literal["active", "pending", "all"],
@@ -226,9 +228,9 @@ async def list_processing(
 ) -> Processing:
     """Documents that meaning does not find yet. While no model can be loaded nothing is in hand: words find everything."""
     tags = [tag.strip() for tag in (containerTags or "").split(",") if tag.strip()]
-    await _committed(visit)
-    scopes = conditions.one_of("scope", await visit.seen(tags))
-    waiting = await visit.core.store.passages(
+    await _committed(context)
+    scopes = conditions.one_of("scope", await context.scopes(tags))
+    waiting = await context.core.store.passages(
         conditions.both(scopes, conditions.equal("src", "chunk"), conditions.missing("space_id")),
         columns=["record_id"],
     )
@@ -239,15 +241,15 @@ async def list_processing(
         conditions.either(in_hand, conditions.equal("status", "failed")) if view == "all" else in_hand,
     )
     rows = sorted(
-        await visit.core.store.select(Document, where, columns=COLUMNS),
+        await context.core.store.select(Document, where, columns=COLUMNS),
         key=lambda row: (row.updated_at, row.id),
         reverse=True,
     )
-    status = await visit.core.filing.statuses(rows)
+    status = await context.core.filing.statuses(rows)
     found = [
         row
         for row in rows
-        if status[row.id] != "done" and (view != "active" or visit.now - row.updated_at < STUCK)
+        if status[row.id] != "done" and (view != "active" or context.now - row.updated_at < STUCK)
     ]
     total = len(found)
     asked = Paged(page=page, limit=limit)
@@ -256,7 +258,7 @@ async def list_processing(
     made = [
         InHand(
             **listed(row, status[row.id]),
-            stuck=status[row.id] != "failed" and visit.now - row.updated_at >= STUCK,
+            stuck=status[row.id] != "failed" and context.now - row.updated_at >= STUCK,
         )
         for row in found
     ]
@@ -271,18 +273,22 @@ async def list_processing(
     responses={404: {"description": "No document that the caller reaches has this id or customId."}},
 )
 async def chunks(
-    visit: Visiting, id: Id, within: WithinTag = None, page: _PageNumber = 1, limit: _PageSize = MOST_PER_PAGE
+    context: Context,
+    id: Id,
+    within: WithinTag = None,
+    page: _PageNumber = 1,
+    limit: _PageSize = MOST_PER_PAGE,
 ) -> Chunks:
     """The pieces that a document is searched by, in its order, without the headings that are searched with them."""
-    row = await document(visit, id, within)
-    await _committed(visit)
+    row = await document(context, id, within)
+    await _committed(context)
     columns = ["id", "part", "text", "line_start", "line_end"]
     where = conditions.both(
         conditions.equal("record_id", row.id),
         conditions.at_least("part", (page - 1) * limit),
         conditions.below("part", page * limit),
     )
-    found = sorted(await visit.core.store.passages(where, columns=columns), key=lambda piece: piece.part)
+    found = sorted(await context.core.store.passages(where, columns=columns), key=lambda piece: piece.part)
     made = [
         ChunkOfDocument(
             id=piece.id,
@@ -298,21 +304,21 @@ async def chunks(
 
 
 async def _page(
-    visit: Visit,
+    context: RequestContext,
     asked: Paged,
     *,
     filter: Filter | None = None,
     filepath: str | None = None,
     whole: bool = False,
 ) -> Page[Document]:
-    await _committed(visit)
+    await _committed(context)
     where = conditions.both(
-        conditions.one_of("scope", await visit.seen(asked.container_tags)),
+        conditions.one_of("scope", await context.scopes(asked.container_tags)),
         conditions.NOT_FORGOTTEN,
         filed_at(filepath),
     )
     return await page(
-        visit.core.store,
+        context.core.store,
         Document,
         where,
         start=(asked.page - 1) * asked.limit,
@@ -324,9 +330,9 @@ async def _page(
     )
 
 
-async def _committed(visit: Visit) -> None:
-    await visit.core.writer.drain()
-    await visit.core.store.flush()
+async def _committed(context: RequestContext) -> None:
+    await context.core.writer.drain()
+    await context.core.store.flush()
 
 
 DELETED = "deleted over HTTP"
@@ -337,9 +343,9 @@ _GONE: dict[int | str, dict[str, Any]] = {
 
 
 @router.post("/v3/documents", response_model=Accepted, summary="Add a document")
-async def add(visit: Visiting, body: AddedDocument) -> Accepted:
+async def add(context: Context, body: AddedDocument) -> Accepted:
     """Takes a text; it is on disk when this answers, found by words within a moment, and repeating the call changes nothing."""
-    filed = await _added(visit, body, body.tag())
+    filed = await _added(context, body, body.tag())
     return Accepted(id=filed.id, status=filed.status)
 
 
@@ -349,9 +355,9 @@ async def add(visit: Visiting, body: AddedDocument) -> Accepted:
     response_model_exclude_none=True,
     summary="Add up to 600 documents",
 )
-async def add_batch(visit: Visiting, body: Batch) -> BatchAnswer:
+async def add_batch(context: Context, body: Batch) -> BatchAnswer:
     """Takes texts or objects, those from the earliest documentDate first; one that is wrong is reported and stops no other."""
-    visit.leave.writes_to(body.tag())  # wrong for all of them is wrong once
+    context.permissions.writes_to(body.tag())  # wrong for all of them is wrong once
     shared = body.model_dump(by_alias=True, exclude={"documents"}, exclude_none=True)
     results: dict[int, BatchItem] = {}
     made: list[tuple[int, AddedDocument]] = []
@@ -370,12 +376,12 @@ async def add_batch(visit: Visiting, body: Batch) -> BatchAnswer:
     placed: list[tuple[int, AddedDocument, str]] = []
     for number, each in sorted(made, key=lambda pair: pair[1].document_date or _FIRST):
         try:
-            placed.append((number, each, visit.leave.writes_to(each.tag())))
+            placed.append((number, each, context.permissions.writes_to(each.tag())))
         except InputError as error:
             results[number] = _wrong({"customId": each.custom_id}, str(error))
     for _, each, scope in placed:
-        await keep_context(visit, each, scope)
-    filed = await visit.core.filing.add_all(
+        await keep_context(context, each, scope)
+    filed = await context.core.filing.add_all(
         [(each.text(), scope) for _, each, scope in placed], source=SOURCE
     )
     for (number, each, _), one in zip(placed, filed, strict=True):
@@ -395,7 +401,7 @@ async def add_batch(visit: Visiting, body: Batch) -> BatchAnswer:
     summary="Delete documents by id, by tag or by path",
     responses={404: {"description": "No document is filed there."}},
 )
-async def delete_bulk(visit: Visiting, body: BulkDelete) -> BulkAnswer:
+async def delete_bulk(context: Context, body: BulkDelete) -> BulkAnswer:
     """Hides documents and what was learned of them from every search, as deleting one does."""
     given = [name for name in ("ids", "container_tags", "filepath") if getattr(body, name)]
     if len(given) != 1:
@@ -404,19 +410,19 @@ async def delete_bulk(visit: Visiting, body: BulkDelete) -> BulkAnswer:
             + (f"{' and '.join(given)} are given." if given else "none is given.")
         )
     if body.ids is not None:
-        return await _delete_each(visit, body.ids)
+        return await _delete_each(context, body.ids)
     for tag in body.container_tags or ():
-        visit.leave.writes_to(tag)
-    visit.leave.writes_to(None)
-    await visit.core.writer.drain()
-    await visit.core.store.flush()
+        context.permissions.writes_to(tag)
+    context.permissions.writes_to(None)
+    await context.core.writer.drain()
+    await context.core.store.flush()
     where = conditions.both(
-        conditions.one_of("scope", await visit.seen(body.container_tags)),
+        conditions.one_of("scope", await context.scopes(body.container_tags)),
         conditions.NOT_FORGOTTEN,
         filed_at(body.filepath),
     )
-    rows = await visit.core.store.select(Document, where, columns=["id", "scope"])
-    await _forget(visit, rows)
+    rows = await context.core.store.select(Document, where, columns=["id", "scope"])
+    await _forget(context, rows)
     return BulkAnswer(success=True, deleted_count=len(rows), container_tags=body.container_tags)
 
 
@@ -427,12 +433,12 @@ async def delete_bulk(visit: Visiting, body: BulkDelete) -> BulkAnswer:
     summary="Get a document",
     responses=_GONE,
 )
-async def get(visit: Visiting, id: Id, within: WithinTag = None) -> WholeDocument:
+async def get(context: Context, id: Id, within: WithinTag = None) -> WholeDocument:
     """A document with its text, how far it is, and what was learned of it; there from the moment that its add was answered."""
-    row = await document(visit, id, within)
-    status = (await visit.core.filing.statuses([row]))[row.id]
+    row = await document(context, id, within)
+    status = (await context.core.filing.statuses([row]))[row.id]
     facts = [
-        entry(fact) for fact in await facts_of(visit.core.store, [row.id]) if is_current(fact, visit.now)
+        entry(fact) for fact in await facts_of(context.core.store, [row.id]) if is_current(fact, context.now)
     ]
     more: dict[str, Any] = {"memories": facts} if facts else {}
     if row.content.startswith(("http://", "https://")) and len(row.content.split()) == 1:
@@ -454,59 +460,59 @@ async def get(visit: Visiting, id: Id, within: WithinTag = None) -> WholeDocumen
 @router.patch(
     "/v3/documents/{id:path}", response_model=Accepted, summary="Change a document", responses=_GONE
 )
-async def change(visit: Visiting, id: Id, body: ChangedDocument) -> Accepted:
+async def change(context: Context, id: Id, body: ChangedDocument) -> Accepted:
     """Another content replaces the text, and what is learned follows it; all else is changed in place, without anything embedded anew.
 
     A container tag says where the document is; it does not move it.
     """
-    row = await document(visit, id, body.tag())
-    visit.leave.writes_to(row.scope)
-    await keep_context(visit, body, row.scope)
+    row = await document(context, id, body.tag())
+    context.permissions.writes_to(row.scope)
+    await keep_context(context, body, row.scope)
     values = body.said() if body.content is None else {**body.said(), "content": body.content}
-    filed = await visit.core.filing.change(row, values, source=SOURCE)
+    filed = await context.core.filing.change(row, values, source=SOURCE)
     return Accepted(id=filed.id, status=filed.status)
 
 
 @router.delete("/v3/documents/{id:path}", status_code=204, summary="Delete a document", responses=_GONE)
-async def delete(visit: Visiting, id: Id, within: WithinTag = None) -> Response:
+async def delete(context: Context, id: Id, within: WithinTag = None) -> Response:
     """Hides it and what was learned of it from every search; `scrubjay restore` brings it back, `scrubjay forget --purge` takes its bytes.
 
     The id of a memory or of a turn is taken too.
     """
-    await _forget(visit, [await record(visit, id, within)])
+    await _forget(context, [await record(context, id, within)])
     return Response(status_code=204)
 
 
-async def _added(visit: Visit, body: AddedDocument, tag: str | None) -> Filed:
-    scope = visit.leave.writes_to(tag)
-    await keep_context(visit, body, scope)
-    return await visit.core.filing.add(body.text(), scope=scope, source=SOURCE)
+async def _added(context: RequestContext, body: AddedDocument, tag: str | None) -> Filed:
+    scope = context.permissions.writes_to(tag)
+    await keep_context(context, body, scope)
+    return await context.core.filing.add(body.text(), scope=scope, source=SOURCE)
 
 
-async def keep_context(visit: Visit, body: DocumentFields, scope: str) -> None:
+async def keep_context(context: RequestContext, body: DocumentFields, scope: str) -> None:
     """Keep what a document says of its tag."""
-    await visit.core.scope_settings.keep_context(scope, body.entity_context, visit.now)
+    await context.core.scope_settings.keep_context(scope, body.entity_context, context.now)
 
 
-async def _delete_each(visit: Visit, ids: list[str]) -> BulkAnswer:
+async def _delete_each(context: RequestContext, ids: list[str]) -> BulkAnswer:
     found: dict[str, AnyRecord] = {}
     errors = []
     for id in dict.fromkeys(ids):
         try:
-            row = await record(visit, id)
+            row = await record(context, id)
             found[row.id] = row
         except (InputError, NotFound) as error:
             errors.append(DeleteError(id=id, error=str(error)))
-    await _forget(visit, list(found.values()))
+    await _forget(context, list(found.values()))
     return BulkAnswer(success=not errors, deleted_count=len(found), errors=errors or None)
 
 
-async def _forget(visit: Visit, rows: list[Any]) -> None:
+async def _forget(context: RequestContext, rows: list[Any]) -> None:
     """Forget records, one envelope for each of their scopes."""
-    scopes = dict.fromkeys(visit.leave.writes_to(row.scope) for row in rows)
+    scopes = dict.fromkeys(context.permissions.writes_to(row.scope) for row in rows)
     for scope in scopes:
         request = ForgetRecords(ids=[row.id for row in rows if row.scope == scope], reason=DELETED)
-        await visit.write("forget", request, scope=scope)
+        await context.write("forget", request, scope=scope)
 
 
 def _wrong(values: dict[str, Any], sentence: str) -> BatchItem:

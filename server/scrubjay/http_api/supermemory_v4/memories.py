@@ -12,7 +12,7 @@ from fastapi import Query as InQuery
 from pydantic import Field
 
 from scrubjay.errors import InputError, NotFound
-from scrubjay.http_api.context import SOURCE, Visit, Visiting
+from scrubjay.http_api.context import SOURCE, RequestContext, Context
 from scrubjay.http_api.supermemory_v4.bodies import Pagination, Part, Tag, iso
 from scrubjay.http_api.supermemory_v4.container_tags import TagInPath
 from scrubjay.http_api.supermemory_v4.memory_bodies import (
@@ -45,13 +45,13 @@ from scrubjay.search.listing import page
 from scrubjay.store import conditions
 
 
-async def named(visit: Visit, id: str, tag: str | None) -> AnyRecord:
+async def named(context: RequestContext, id: str, tag: str | None) -> AnyRecord:
     """The record of any kind that has this id, in the scope of the tag if one is named.
 
     Raises:
         NotFound: there is none.
     """
-    record = await visit.find(id)
+    record = await context.find(id)
     if record is None or tag not in (
         None,
         record.scope,
@@ -60,37 +60,39 @@ async def named(visit: Visit, id: str, tag: str | None) -> AnyRecord:
     return record
 
 
-async def target(visit: Visit, id: str | None, content: str | None, tag: str | None) -> AnyRecord:
+async def target(context: RequestContext, id: str | None, content: str | None, tag: str | None) -> AnyRecord:
     """What a request means that names an id or the exact words of a memory: of a memory the newest version.
 
     Raises:
         InputError: neither is given.
         NotFound: there is no such memory.
     """
-    scope = visit.leave.writes_to(tag)
+    scope = context.permissions.writes_to(tag)
     if id is not None:
-        record = await named(visit, id, tag)
+        record = await named(context, id, tag)
     elif content is not None:
-        await visit.core.writer.drain()
-        found = await meant(visit.core.store, Forget(content=content, scope=scope), scope)
+        await context.core.writer.drain()
+        found = await meant(context.core.store, Forget(content=content, scope=scope), scope)
         record = max(
-            found, key=lambda row: (isinstance(row, Memory) and is_current(row, visit.now), row.created_at)
+            found, key=lambda row: (isinstance(row, Memory) and is_current(row, context.now), row.created_at)
         )
     else:
         raise InputError("Neither id nor content is given. Name the memory by its id, or by its exact words.")
-    return await versions.latest(visit.core.store, record) if isinstance(record, Memory) else record
+    return await versions.latest(context.core.store, record) if isinstance(record, Memory) else record
 
 
-async def fact(visit: Visit, id: str | None, content: str | None, tag: str | None) -> Memory:
+async def fact(context: RequestContext, id: str | None, content: str | None, tag: str | None) -> Memory:
     """As `target`, and always a memory that can be found: of a document its only one.
 
     Raises:
         InputError: a turn is meant, or a document that has another number of memories.
         NotFound: there is no such memory, or it was forgotten.
     """
-    record = await target(visit, id, content, tag)
+    record = await target(context, id, content, tag)
     if isinstance(record, Document):
-        facts = [row for row in await facts_of(visit.core.store, [record.id]) if is_current(row, visit.now)]
+        facts = [
+            row for row in await facts_of(context.core.store, [record.id]) if is_current(row, context.now)
+        ]
         if len(facts) != 1:
             raise InputError(
                 f"{record.id} is a document with {len(facts)} memories, and not one memory. Take the id of a memory."
@@ -100,7 +102,7 @@ async def fact(visit: Visit, id: str | None, content: str | None, tag: str | Non
         raise InputError(
             f"{record.id} is a turn of a conversation, and has no versions. Take the id of a memory."
         )
-    if not is_current(record, visit.now):
+    if not is_current(record, context.now):
         raise NotFound(f"The memory {record.id!r} was forgotten. Create a new one.")
     return record
 
@@ -147,11 +149,11 @@ class Decided(Part):
 @router.get(
     "/v3/container-tags/{tag}/inferred", response_model=Queue, summary="Memories that wait for review"
 )
-async def inferred(visit: Visiting, tag: TagInPath) -> Queue:
+async def inferred(context: Context, tag: TagInPath) -> Queue:
     """What was concluded under a tag (`derives`) and nobody decided on."""
-    await visit.core.writer.drain()
-    await visit.core.store.flush()
-    rows = await waiting(visit.core.store, str(visit.leave.own(tag)), visit.now)
+    await context.core.writer.drain()
+    await context.core.store.flush()
+    rows = await waiting(context.core.store, str(context.permissions.own(tag)), context.now)
     return Queue(memories=[_shown(row) for row in rows], total=len(rows))
 
 
@@ -162,16 +164,16 @@ async def inferred(visit: Visiting, tag: TagInPath) -> Queue:
     responses={404: {"description": "The tag has no memory of this id."}},
 )
 async def review(
-    visit: Visiting, tag: TagInPath, id: Annotated[str, Path(description="Of the memory.")], body: Decision
+    context: Context, tag: TagInPath, id: Annotated[str, Path(description="Of the memory.")], body: Decision
 ) -> Decided:
     """Approves, declines, or takes back either."""
-    scope = visit.leave.writes_to(tag)
-    found = await visit.find(id)
+    scope = context.permissions.writes_to(tag)
+    found = await context.find(id)
     if (
         not isinstance(found, Memory) or found.scope != scope
     ):  # one sentence for all: what another tag has is nobody's business
         raise NotFound(f"No memory under {tag!r} has the id {id[:80]!r}.")
-    made: Reviewed = await visit.write("review", Review(id=found.id, action=body.action), scope=scope)
+    made: Reviewed = await context.write("review", Review(id=found.id, action=body.action), scope=scope)
     return Decided(
         id=made.id, is_inference=made.is_inference, is_forgotten=made.forgotten, review_status=made.review
     )
@@ -196,12 +198,12 @@ _TEMPORAL = ("documentDate", "eventDate")  # of metadata
 
 
 @router.post("/v4/memories", response_model=CreatedMemories, status_code=201, summary="Create memories")
-async def create(asked: CreateMemories, visit: Visiting) -> Any:
+async def create(asked: CreateMemories, context: Context) -> Any:
     """Keep up to 100 facts as they are, searchable at once. Words that are known already add nothing, so the call may be repeated."""
-    scope = visit.leave.writes_to(asked.container_tag)
-    added = [await _added(visit, scope, _fact(memory)) for memory in asked.memories]
-    await _searchable(visit, added)
-    rows = await visit.core.store.get(Memory, added)
+    scope = context.permissions.writes_to(asked.container_tag)
+    added = [await _added(context, scope, _fact(memory)) for memory in asked.memories]
+    await _searchable(context, added)
+    rows = await context.core.store.get(Memory, added)
     return CreatedMemories(
         memories=[
             Created(
@@ -213,9 +215,9 @@ async def create(asked: CreateMemories, visit: Visiting) -> Any:
 
 
 @router.patch("/v4/memories", response_model=Updated, summary="Update a memory", responses=UNKNOWN)
-async def update(asked: UpdateMemory, visit: Visiting) -> Any:
+async def update(asked: UpdateMemory, context: Context) -> Any:
     """Give a memory new content as a new version; what is not named is inherited. Nothing new makes no new version."""
-    old = await fact(visit, asked.id, asked.content, asked.container_tag)
+    old = await fact(context, asked.id, asked.content, asked.container_tag)
     given = asked.model_fields_set
     values: dict[str, Any] = {"content": asked.new_content, "updates": [old.id]}
     if asked.metadata is not None or asked.temporal_context is not None:
@@ -228,9 +230,9 @@ async def update(asked: UpdateMemory, visit: Visiting) -> Any:
         values["expires_at"] = asked.forget_after
     if "forget_reason" in given:
         values["forget_reason"] = asked.forget_reason
-    id = await _added(visit, old.scope, parse(FactText, values))
-    await _searchable(visit, [id])
-    new = (await visit.core.store.get(Memory, [id]))[id]
+    id = await _added(context, old.scope, parse(FactText, values))
+    await _searchable(context, [id])
+    new = (await context.core.store.get(Memory, [id]))[id]
     return Updated(
         id=new.id,
         memory=new.content,
@@ -245,13 +247,13 @@ async def update(asked: UpdateMemory, visit: Visiting) -> Any:
 
 
 @router.post("/v4/memories/list", response_model=MemoryEntries, summary="List memories")
-async def listed(asked: ListMemories, visit: Visiting) -> Any:
+async def listed(asked: ListMemories, context: Context) -> Any:
     """The newest version of every memory that is not forgotten, a page at a time, with its older versions."""
-    store, now = visit.core.store, visit.now
-    await visit.core.writer.drain()
+    store, now = context.core.store, context.now
+    await context.core.writer.drain()
     await store.flush()
     where = conditions.both(
-        conditions.one_of("scope", await visit.seen(asked.tags)),
+        conditions.one_of("scope", await context.scopes(asked.tags)),
         conditions.LATEST,
         conditions.NOT_FORGOTTEN,
         conditions.unexpired(now),
@@ -281,20 +283,20 @@ async def listed(asked: ListMemories, visit: Visiting) -> Any:
 
 @router.get("/v4/memories", response_model=MemoryEntries, summary="List memories, by query parameters")
 async def listed_by_query(
-    visit: Visiting,
+    context: Context,
     container_tag: Annotated[Tag | None, InQuery(alias="containerTag")] = None,
     page: Annotated[int, InQuery(ge=1, le=1_000_000)] = 1,
     limit: Annotated[int, InQuery(ge=1, le=1_100)] = 10,
 ) -> Any:
     """As `POST /v4/memories/list`, of one tag or of all."""
-    return await listed(ListMemories(container_tag=container_tag, page=page, limit=limit), visit)
+    return await listed(ListMemories(container_tag=container_tag, page=page, limit=limit), context)
 
 
-async def _searchable(visit: Visit, ids: list[str]) -> None:
+async def _searchable(context: RequestContext, ids: list[str]) -> None:
     """Wait a moment for vectors: whoever searches next would find these by their words alone, and `threshold` is high here."""
-    await visit.core.writer.settle()
-    visit.core.indexer.wake()
-    await visit.core.indexer.found_by_meaning(ids, SOON_SECONDS)
+    await context.core.writer.settle()
+    context.core.indexer.wake()
+    await context.core.indexer.found_by_meaning(ids, SOON_SECONDS)
 
 
 def _fact(memory: NewMemory) -> FactText:
@@ -309,18 +311,18 @@ def _fact(memory: NewMemory) -> FactText:
     return parse(FactText, values)
 
 
-async def _added(visit: Visit, scope: str, text: FactText) -> str:
+async def _added(context: RequestContext, scope: str, text: FactText) -> str:
     """Write one fact, without looking for others like it, which no client of this family is told of; its id."""
-    made = envelope("memory", text, id=uuid4().hex, scope=scope, source=SOURCE, at=visit.now)
-    return cast(MemoryAdded, await visit.core.writer.write(made)).id
+    made = envelope("memory", text, id=uuid4().hex, scope=scope, source=SOURCE, at=context.now)
+    return cast(MemoryAdded, await context.core.writer.write(made)).id
 
 
 @router.delete("/v4/memories", response_model=Gone, summary="Forget a memory", responses=UNKNOWN)
-async def forget(asked: ForgetMemory, visit: Visiting) -> Any:
+async def forget(asked: ForgetMemory, context: Context) -> Any:
     """Hide a memory, a document with its memories, or a turn from every search. Forgetting twice is as forgetting once."""
-    record = await target(visit, asked.id, asked.content, asked.container_tag)
+    record = await target(context, asked.id, asked.content, asked.container_tag)
     values = {"ids": [record.id], "reason": asked.reason}
-    await visit.write("forget", parse(ForgetRecords, values), scope=record.scope)
+    await context.write("forget", parse(ForgetRecords, values), scope=record.scope)
     return Gone(id=record.id, forgotten=True)
 
 
@@ -330,7 +332,7 @@ async def forget(asked: ForgetMemory, visit: Visiting) -> Any:
     response_model_exclude_unset=True,
     summary="Forget the memories that a query is about",
 )
-async def forget_matching(asked: ForgetMany, visit: Visiting) -> Any:
+async def forget_matching(asked: ForgetMany, context: Context) -> Any:
     """Forget by a query or by ids, at most `maxForget`, in one call; `dryRun` true first shows what it would take.
 
     A query takes memories of this one tag that are at least `threshold` similar to it, and neither turns nor documents.
@@ -339,8 +341,8 @@ async def forget_matching(asked: ForgetMany, visit: Visiting) -> Any:
         raise InputError(
             "Give either query or ids" + ("; neither is given." if asked.query is None else ", not both.")
         )
-    scope = visit.leave.writes_to(asked.container_tag)
-    found, unknown = await (_by_ids if asked.ids is not None else _by_query)(visit, asked, scope)
+    scope = context.permissions.writes_to(asked.container_tag)
+    found, unknown = await (_by_ids if asked.ids is not None else _by_query)(context, asked, scope)
     matched = [
         Matched(id=hit.id, memory=hit.memory or hit.chunk or "", score=hit.relevance_score or 0.0)
         for hit in found
@@ -358,7 +360,7 @@ async def forget_matching(asked: ForgetMany, visit: Visiting) -> Any:
     )
 
 
-async def _by_query(visit: Visit, asked: ForgetMany, scope: str) -> tuple[list[Hit], int]:
+async def _by_query(context: RequestContext, asked: ForgetMany, scope: str) -> tuple[list[Hit], int]:
     values = {
         "query": asked.query,
         "scope": scope,
@@ -366,18 +368,18 @@ async def _by_query(visit: Visit, asked: ForgetMany, scope: str) -> tuple[list[H
         "most": asked.max_forget,
         "reason": asked.reason,
     }
-    done = await visit.core.forgetting.matching(
+    done = await context.core.forgetting.matching(
         parse(ForgetMatching, {**values, "dry_run": asked.dry_run}), SOURCE
     )
     return done.candidates, 0
 
 
-async def _by_ids(visit: Visit, asked: ForgetMany, scope: str) -> tuple[list[Hit], int]:
-    records = [await visit.find(id) for id in dict.fromkeys(asked.ids or ())]
+async def _by_ids(context: RequestContext, asked: ForgetMany, scope: str) -> tuple[list[Hit], int]:
+    records = [await context.find(id) for id in dict.fromkeys(asked.ids or ())]
     known = [record for record in records if record is not None and record.scope == scope][: asked.max_forget]
     if known and not asked.dry_run:
         values = {"ids": [record.id for record in known], "reason": asked.reason}
-        await visit.write("forget", parse(ForgetRecords, values), scope=scope)
+        await context.write("forget", parse(ForgetRecords, values), scope=scope)
     unknown = sum(record is None or record.scope != scope for record in records)
     return [shown(record, None).model_copy(update={"relevance_score": 1.0}) for record in known], unknown
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter
 from pydantic import Field
 
-from scrubjay.http_api.context import Visit, Visiting
+from scrubjay.http_api.context import RequestContext, Context
 from scrubjay.http_api.matches import Asked, matches
 from scrubjay.http_api.supermemory_v4.bodies import Filters, Part, Tagged
 from scrubjay.http_api.supermemory_v4.chats import Sources
@@ -78,17 +78,17 @@ class Buckets(Part):
 @router.post(
     "/v4/profile", response_model=ProfileAnswer, response_model_exclude_unset=True, summary="Profile of a tag"
 )
-async def profile(asked: AskProfile, visit: Visiting) -> Any:
+async def profile(asked: AskProfile, context: Context) -> Any:
     """The lasting and the newest facts of a tag, its buckets, and with `q` what answers that, from memories and documents alike."""
-    scopes = await visit.seen(asked.tags)
+    scopes = await context.scopes(asked.tags)
     sections = set(
         asked.include or ("static", "dynamic", *(["buckets"] if asked.buckets is not None else []))
     )
-    answer: dict[str, Any] = {"profile": await _sections(visit, asked, scopes, sections)}
+    answer: dict[str, Any] = {"profile": await _sections(context, asked, scopes, sections)}
     if asked.q is not None:
         started = time.perf_counter()
         question = Asked(asked.q, mode="hybrid", threshold=asked.threshold, filter=asked.filters)
-        found = await matches(visit, question, scopes)
+        found = await matches(context, question, scopes)
         took = (time.perf_counter() - started) * 1000
         answer["searchResults"] = results(
             found, asked.q, Include(), Sources(docs=True, chats=False, told=False), took
@@ -97,28 +97,28 @@ async def profile(asked: AskProfile, visit: Visiting) -> Any:
 
 
 @router.post("/v4/profile/buckets", response_model=Buckets, summary="Buckets of a tag's profile")
-async def buckets(asked: Tagged, visit: Visiting) -> Any:
+async def buckets(asked: Tagged, context: Context) -> Any:
     """The names and descriptions of the buckets."""
-    described = _described(visit, await visit.seen(asked.tags))
+    described = _described(context, await context.scopes(asked.tags))
     return Buckets(buckets=[Bucket(key=name, description=says) for name, says in described.items()])
 
 
 async def _sections(
-    visit: Visit, asked: AskProfile, scopes: tuple[str, ...], sections: set[str]
+    context: RequestContext, asked: AskProfile, scopes: tuple[str, ...], sections: set[str]
 ) -> dict[str, Any]:
     made: dict[str, Any] = {}
     if scopes and sections & {"static", "dynamic"}:
-        known = await visit.core.profile(scopes, TOKENS, asked.filters)
+        known = await context.core.profile(scopes, TOKENS, asked.filters)
         made |= {"static": _texts(known.static), "dynamic": _texts(known.recent)}
     made = {name: made.get(name, []) for name in ("static", "dynamic") if name in sections}
     if "buckets" in sections:
-        described = _described(visit, scopes)
+        described = _described(context, scopes)
         held = await contents(
-            visit.core.store,
+            context.core.store,
             described,
             scopes=scopes,
-            now=visit.now,
-            embed=visit.core.indexer.embed_query,
+            now=context.now,
+            embed=context.core.indexer.embed_query,
             filter=asked.filters,
         )
         made["buckets"] = {
@@ -129,8 +129,10 @@ async def _sections(
     return made
 
 
-def _described(visit: Visit, scopes: tuple[str, ...]) -> dict[str, str]:
-    return {name: says for scope in scopes for name, says in visit.core.scope_settings.buckets(scope).items()}
+def _described(context: RequestContext, scopes: tuple[str, ...]) -> dict[str, str]:
+    return {
+        name: says for scope in scopes for name, says in context.core.scope_settings.buckets(scope).items()
+    }
 
 
 def _texts(hits: list[Hit]) -> list[str]:

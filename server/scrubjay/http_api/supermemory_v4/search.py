@@ -12,7 +12,7 @@ from fastapi import APIRouter
 from pydantic import BeforeValidator, Field
 
 from scrubjay.errors import InputError
-from scrubjay.http_api.context import Visit, Visiting
+from scrubjay.http_api.context import RequestContext, Context
 from scrubjay.http_api.matches import Asked, Mode, matches, rewrites
 from scrubjay.http_api.supermemory_v4.bodies import Filters, Part, Tagged, Whole, iso
 from scrubjay.http_api.supermemory_v4.chats import AsksForChats, Src, chat_result, said
@@ -144,15 +144,15 @@ class Found(Part):
     summary="Search documents",
     responses={404: {"description": "No document has the docId."}},
 )
-async def search_documents(visit: Visiting, body: Search) -> Found:
+async def search_documents(context: Context, body: Search) -> Found:
     """Documents by their best chunk, best first, each with its matching chunks and, unless they are not wanted, those around them."""
     started = time.perf_counter()
     tags = [*([body.container_tag] if body.container_tag else []), *(body.container_tags or ())]
-    scopes = await visit.seen(tags)
-    found = await _documents(visit, body, scopes) if body.sources.docs and scopes else []
+    scopes = await context.scopes(tags)
+    found = await _documents(context, body, scopes) if body.sources.docs and scopes else []
     if body.sources.chats and scopes:
         turns = await said(
-            visit, body.q, scopes, limit=body.limit, threshold=_floor(body), filter=body.filters
+            context, body.q, scopes, limit=body.limit, threshold=_floor(body), filter=body.filters
         )
         found += [chat_result(turn, body.q, _relevant(body)) for turn in turns]
         found = sorted(found, key=lambda result: -result["score"])[: body.limit]
@@ -160,18 +160,18 @@ async def search_documents(visit: Visiting, body: Search) -> Found:
     if (
         not found
         and body.filters is not None
-        and (unknown := await unknown_keys(visit.core.store, body.filters, scopes))
+        and (unknown := await unknown_keys(context.core.store, body.filters, scopes))
     ):
         more["warnings"] = unknown
     took = round((time.perf_counter() - started) * 1000, 1)
     return Found.model_validate({"results": found, "total": len(found), "timing": took, **more})
 
 
-async def _documents(visit: Visit, body: Search, scopes: tuple[str, ...]) -> list[dict[str, Any]]:
+async def _documents(context: RequestContext, body: Search, scopes: tuple[str, ...]) -> list[dict[str, Any]]:
     ways = rewrites(body.q) if body.rewrite_query else [body.q]
     best: dict[str, DocumentHit] = {}
     for hits in await asyncio.gather(
-        *(visit.core.search_documents(_request(body, way), scopes, room=sys.maxsize) for way in ways)
+        *(context.core.search_documents(_request(body, way), scopes, room=sys.maxsize) for way in ways)
     ):
         for hit in hits.results:
             if hit.document_id not in best or hit.score > best[hit.document_id].score:
@@ -270,7 +270,7 @@ class MemorySearch(Tagged, AsksForChats):
 @router.post(
     "/v4/search", response_model=Results, response_model_exclude_unset=True, summary="Search memories"
 )
-async def search_memories(asked: MemorySearch, visit: Visiting) -> Any:
+async def search_memories(asked: MemorySearch, context: Context) -> Any:
     """Memories by similarity, most similar first; with `searchMode` hybrid or documents also the chunks of documents.
 
     A memory result has the key `memory`, a chunk the key `chunk`, never both. Turns of conversations are found with `includeChats` or
@@ -281,7 +281,7 @@ async def search_memories(asked: MemorySearch, visit: Visiting) -> Any:
     started = time.perf_counter()
     sources, include = asked.sources, asked.include
     found = await matches(
-        visit,
+        context,
         Asked(
             asked.q,
             mode=asked.search_mode,
@@ -296,6 +296,6 @@ async def search_memories(asked: MemorySearch, visit: Visiting) -> Any:
             forgotten=include.forgotten_memories,
             chunks=include.chunks,
         ),
-        await visit.seen(asked.tags),
+        await context.scopes(asked.tags),
     )
     return results(found, asked.q, include, sources, (time.perf_counter() - started) * 1000)

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, WithJsonSchema
 
 from scrubjay.errors import NotFound
 from scrubjay.home.scopes import is_scope
-from scrubjay.http_api.context import Visit, Visiting
+from scrubjay.http_api.context import RequestContext, Context
 from scrubjay.http_api.permissions import RESERVED
 from scrubjay.models.records import Document, Memory
 
@@ -50,7 +50,7 @@ DocumentId = Annotated[
 class Place:
     """A namespace that the caller reaches, in one request."""
 
-    visit: Visit
+    context: RequestContext
     namespace: str
 
     async def memory(self, id: str) -> Memory:
@@ -59,7 +59,7 @@ class Place:
         Raises:
             NotFound: there is none.
         """
-        record = await self.visit.find(id)
+        record = await self.context.find(id)
         if not isinstance(record, Memory) or record.scope != self.namespace:
             raise NotFound(f"No memory of the namespace {self.namespace!r} has the id {id[:80]!r}.")
         return record
@@ -70,22 +70,22 @@ class Place:
         Raises:
             NotFound: there is none, or it was deleted.
         """
-        record = await self.visit.find(id)
+        record = await self.context.find(id)
         if not isinstance(record, Document) or record.scope != self.namespace:
-            named = await self.visit.core.filing.named(id, [self.namespace])
-            record = await self.visit.find(named[0].id) if named else None
+            named = await self.context.core.filing.named(id, [self.namespace])
+            record = await self.context.find(named[0].id) if named else None
         if not isinstance(record, Document) or record.forgotten_at is not None:
             raise NotFound(f"No document of the namespace {self.namespace!r} has the id {id[:80]!r}.")
         return record
 
 
-async def _readable(visit: Visiting, namespace: Namespace) -> Place:
-    visit.leave.own(namespace)
-    return Place(visit, namespace)
+async def _readable(context: Context, namespace: Namespace) -> Place:
+    context.permissions.own(namespace)
+    return Place(context, namespace)
 
 
-async def _writable(visit: Visiting, namespace: Namespace) -> Place:
-    return Place(visit, visit.leave.writes_to(namespace))
+async def _writable(context: Context, namespace: Namespace) -> Place:
+    return Place(context, context.permissions.writes_to(namespace))
 
 
 Reading = Annotated[Place, Depends(_readable)]

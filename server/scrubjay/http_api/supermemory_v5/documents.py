@@ -60,7 +60,7 @@ Group = Annotated[
         description="Known memories are taken for ones of this document only if their metadata has these values; of a list any one.",
     ),
 ]
-Context = Annotated[
+SupportingContext = Annotated[
     Annotated[str, Field(max_length=LONGEST_CONTEXT)] | None,
     Field(description="Background to the namespace; kept as its supportingContext."),
 ]
@@ -85,7 +85,7 @@ UNKNOWN: dict[int | str, dict[str, Any]] = {
 class About(Body):
     """What can be said of a document beside its text. What is left out is as it was."""
 
-    supporting_context: Context = None
+    supporting_context: SupportingContext = None
     metadata: Metadata | None = None
     group: Group | None = None
     date: Date = None
@@ -293,7 +293,7 @@ _METADATA, _GROUP = (
 class Said(About):
     """What a form says of a file. An empty field is one that was not sent."""
 
-    supporting_context: Annotated[Context, BeforeValidator(_absent)] = None
+    supporting_context: Annotated[SupportingContext, BeforeValidator(_absent)] = None
     metadata: Annotated[Metadata | None, *_METADATA] = None
     group: Annotated[Group | None, *_GROUP] = None
     date: Annotated[Date, BeforeValidator(_absent)] = None
@@ -323,11 +323,11 @@ async def upload(place: Writing, body: Annotated[Upload, Form(media_type="multip
 
     One that cannot be read becomes a document with the status failed. The file itself is not kept.
     """
-    await place.visit.core.scope_settings.keep_context(
-        place.namespace, body.supporting_context, place.visit.now
+    await place.context.core.scope_settings.keep_context(
+        place.namespace, body.supporting_context, place.context.now
     )
     text = await text_of(body.file, place.namespace, body.said())
-    filed = await place.visit.core.filing.add(text, scope=place.namespace, source=SOURCE)
+    filed = await place.context.core.filing.add(text, scope=place.namespace, source=SOURCE)
     return Ref(id=filed.id, status=filed.status)
 
 
@@ -390,7 +390,7 @@ class DeleteResult(Answer):
 async def add(place: Writing, body: Added) -> Ref:
     """Takes a text; it is on disk when this answers, found by words within a moment, and repeating the call changes nothing."""
     text = await _text(place, body, body.task_type)
-    filed = await place.visit.core.filing.add(text, scope=place.namespace, source=SOURCE)
+    filed = await place.context.core.filing.add(text, scope=place.namespace, source=SOURCE)
     return Ref(id=filed.id, status=filed.status)
 
 
@@ -403,7 +403,7 @@ async def add_batch(place: Writing, body: Batch) -> BatchResult:
     refused: dict[int, BatchItem] = {}
     ordered = sorted(enumerate(body.documents), key=lambda pair: pair[1].date or _FIRST)
     texts = [(await _text(place, each, body.task_type), place.namespace) for _, each in ordered]
-    filed = await place.visit.core.filing.add_all(texts, source=SOURCE)
+    filed = await place.context.core.filing.add_all(texts, source=SOURCE)
     for (number, each), one in zip(ordered, filed, strict=True):
         if isinstance(one, InputError):
             url = url_of(each.content)
@@ -432,12 +432,12 @@ async def read(
     """A document with its text, and how far it is; there from the moment that its add was answered."""
     wanted = included(include, ("chunks", "memories"))
     row = await place.document(id)
-    core = place.visit.core
+    core = place.context.core
     beside: dict[str, Any] = {}
     if "memories" in wanted:
         facts = await facts_of(core.store, [row.id])
         beside["memories"] = [
-            shown(fact, place.visit.now) for fact in facts if is_current(fact, place.visit.now)
+            shown(fact, place.context.now) for fact in facts if is_current(fact, place.context.now)
         ]
     if "chunks" in wanted:
         await core.store.flush()
@@ -475,23 +475,23 @@ async def delete(place: Writing, body: Doomed) -> DeleteResult:
         except NotFound as error:
             errors.append(DeleteError(id=id, error=str(error)))
     if found:
-        await place.visit.write(
+        await place.context.write(
             "forget", ForgetRecords(ids=list(found), reason=DELETED), scope=place.namespace
         )
     return DeleteResult(count=len(found), errors=errors)
 
 
-async def changed(place: Place, row: Document, values: dict[str, Any], context: str | None) -> Ref:
+async def changed(place: Place, row: Document, values: dict[str, Any], background: str | None) -> Ref:
     """Give a document other values for some fields of a `DocumentText`."""
-    await place.visit.core.scope_settings.keep_context(place.namespace, context, place.visit.now)
-    filed = await place.visit.core.filing.change(row, values, source=SOURCE)
+    await place.context.core.scope_settings.keep_context(place.namespace, background, place.context.now)
+    filed = await place.context.core.filing.change(row, values, source=SOURCE)
     return Ref(id=filed.id, status=filed.status)
 
 
 async def _text(place: Place, body: Input, task_type: Literal["memory", "superrag"] | None) -> DocumentText:
     """What is filed of a body; what it says of its namespace is kept."""
-    await place.visit.core.scope_settings.keep_context(
-        place.namespace, body.supporting_context, place.visit.now
+    await place.context.core.scope_settings.keep_context(
+        place.namespace, body.supporting_context, place.context.now
     )
     own = {} if body.id is None else {"custom_id": body.id}
     return DocumentText.model_validate(

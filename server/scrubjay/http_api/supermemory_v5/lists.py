@@ -72,7 +72,7 @@ class MemoryCounts(Answer):
 @router.post("/ns/{namespace}/list/documents/memory-counts", summary="Count the memories of documents")
 async def memory_counts(place: Reading, asked: Counting) -> MemoryCounts:
     """How many memories were learned of each of these documents, by their ids; one that is not in the namespace is left out."""
-    rows = await place.visit.core.store.get(Document, asked.ids)
+    rows = await place.context.core.store.get(Document, asked.ids)
     here = [
         id
         for id in dict.fromkeys(asked.ids)
@@ -101,8 +101,8 @@ async def list_page(
     """One page of what the namespace holds, newest first; a memory in its latest version."""
     if sort == "position" and type != "chunks":
         raise InputError(f"sort = 'position' is not possible for {type}; give createdAt or updatedAt.")
-    await place.visit.core.writer.drain()
-    await place.visit.core.store.flush()
+    await place.context.core.writer.drain()
+    await place.context.core.store.flush()
     listing = asked or Listing()
     window: dict[str, Any] = {"start": (page - 1) * limit, "size": limit, "descending": order == "desc"}
     rows, total = await _READERS[type](place, listing, window, sort)
@@ -116,7 +116,7 @@ async def _documents(
     where = conditions.both(conditions.equal("scope", place.namespace), conditions.NOT_FORGOTTEN)
     columns = [*COLUMNS, "content"] if asked.include.content else COLUMNS
     found = await page(
-        place.visit.core.store,
+        place.context.core.store,
         Document,
         where,
         sort=_time(sort),
@@ -124,7 +124,7 @@ async def _documents(
         columns=columns,
         **window,
     )
-    status = await place.visit.core.filing.statuses(found.rows)
+    status = await place.context.core.filing.statuses(found.rows)
     counts = await _memories_of(place, [row.id for row in found.rows]) if asked.include.memory_count else None
     rows = [
         listed(
@@ -141,7 +141,7 @@ async def _documents(
 async def _chunks(
     place: Place, asked: Listing, window: dict[str, Any], sort: Sort
 ) -> tuple[Sequence[Answer], int]:
-    store = place.visit.core.store
+    store = place.context.core.store
     found = await chunk_page(
         store, place.namespace, by_position=sort == "position", filter=asked.filter, **window
     )
@@ -165,11 +165,13 @@ async def _memories(
     here = (
         None
         if asked.include.forgotten
-        else conditions.both(conditions.NOT_FORGOTTEN, conditions.unexpired(place.visit.now))
+        else conditions.both(conditions.NOT_FORGOTTEN, conditions.unexpired(place.context.now))
     )
     where = conditions.both(conditions.equal("scope", place.namespace), conditions.LATEST, here)
-    found = await page(place.visit.core.store, Memory, where, sort=_time(sort), filter=asked.filter, **window)
-    return [shown(fact, place.visit.now) for fact in found.rows], found.total
+    found = await page(
+        place.context.core.store, Memory, where, sort=_time(sort), filter=asked.filter, **window
+    )
+    return [shown(fact, place.context.now) for fact in found.rows], found.total
 
 
 _READERS = {"documents": _documents, "chunks": _chunks, "memories": _memories}
@@ -182,6 +184,6 @@ def _time(sort: Sort) -> Literal["created_at", "updated_at"]:
 async def _memories_of(place: Place, ids: Sequence[str]) -> Counter[str]:
     """How many facts there are of each of these documents."""
     facts = [
-        fact for fact in await facts_of(place.visit.core.store, ids) if is_current(fact, place.visit.now)
+        fact for fact in await facts_of(place.context.core.store, ids) if is_current(fact, place.context.now)
     ]
     return Counter(id for fact in facts for id in fact.document_ids)

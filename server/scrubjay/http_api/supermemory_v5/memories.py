@@ -146,12 +146,12 @@ async def surroundings(
     What is forgotten or of another namespace is left out, and so is a link that `filter` (on metadata) does not let through: nothing
     comes in beside a fact that a search with that filter could not have found.
     """
-    store = place.visit.core.store
+    store = place.context.core.store
     contexts: Mapping[str, Context] = {}
     linked: dict[str, Memory] = {}
     if related:
         contexts = await lineage.contexts(
-            store, Question("", (place.namespace,), ("memory",), place.visit.now), facts
+            store, Question("", (place.namespace,), ("memory",), place.context.now), facts
         )
         linked = await store.get(Memory, _ids(contexts.values()))
         linked = {id: row for id, row in linked.items() if filter is None or holds(filter, row.metadata)}
@@ -171,7 +171,7 @@ def _ids(contexts: Iterable[Context]) -> list[str]:
 
 async def _sources(place: Place, facts: Collection[Memory]) -> dict[str, SourceDocument]:
     ids = {id for fact in facts for id in fact.document_ids}
-    found = await place.visit.core.store.get(
+    found = await place.context.core.store.get(
         Document, ids, columns=COLUMNS
     )  # those that are not committed yet among them
     rows = {id: row for id, row in found.items() if row.scope == place.namespace and row.forgotten_at is None}
@@ -286,7 +286,7 @@ async def forget_matching(place: Writing, asked: Matching) -> ForgetResult:
     request = parse(
         ForgetMatching, {"query": asked.query, "scope": place.namespace, "dry_run": asked.dry_run}
     )
-    about = (await place.visit.core.forgetting.matching(request, SOURCE)).candidates
+    about = (await place.context.core.forgetting.matching(request, SOURCE)).candidates
     matches = [ForgetMatch(id=hit.id, memory=hit.memory or "") for hit in about]
     return ForgetResult(count=len(matches), errors=[], matches=matches)
 
@@ -314,7 +314,7 @@ async def read_memory(
     """One fact of the namespace, forgotten or not, with what is asked for beside it."""
     wanted = included(include, ("related", "documents"))
     fact = await place.memory(id)
-    details = MemoryDetails(**dict(shown(fact, place.visit.now)))
+    details = MemoryDetails(**dict(shown(fact, place.context.now)))
     if not wanted:
         return details
     beside = await surroundings(
@@ -328,7 +328,7 @@ async def forget_memories(place: Writing, asked: Exact) -> ForgetResult:
     """Forget these facts: they leave every search and profile, and stay as history. Each id stands for itself; twice is no error."""
     found, errors = await _each(place, list(dict.fromkeys(asked.ids)))
     if found:
-        await place.visit.write("forget", parse(ForgetRecords, {"ids": list(found)}), scope=place.namespace)
+        await place.context.write("forget", parse(ForgetRecords, {"ids": list(found)}), scope=place.namespace)
     matches = [ForgetMatch(id=fact.id, memory=fact.content) for fact in found.values()]
     return ForgetResult(count=len(matches), errors=errors, matches=matches)
 
@@ -345,7 +345,7 @@ async def add_memories(place: Writing, asked: NewMemories) -> AddedMemories:
             "expires_at": memory.forget_after,
         }
         facts.append(await _added(place, {name: value for name, value in args.items() if value is not None}))
-    return AddedMemories(memories=[shown(fact, place.visit.now) for fact in facts])
+    return AddedMemories(memories=[shown(fact, place.context.now) for fact in facts])
 
 
 @router.patch("/ns/{namespace}/memories/{id}", summary="Give a memory a new version", responses=_UNKNOWN)
@@ -358,18 +358,18 @@ async def change_memory(place: Writing, id: Id, change: NewVersion) -> ShownMemo
     }
     if "forget_after" in change.model_fields_set:
         args["expires_at"] = change.forget_after
-    return shown(await _added(place, args), place.visit.now)
+    return shown(await _added(place, args), place.context.now)
 
 
 async def _added(place: Place, args: dict[str, Any]) -> Memory:
-    added: MemoryAdded = await place.visit.write("memory", parse(AddMemory, args), scope=place.namespace)
+    added: MemoryAdded = await place.context.write("memory", parse(AddMemory, args), scope=place.namespace)
     return await place.memory(added.id)
 
 
 async def _each(place: Place, ids: list[str]) -> tuple[dict[str, Memory], list[ForgetError]]:
     """The facts that these ids name, and what is wrong with the other ids."""
-    await place.visit.core.writer.drain()
-    rows = await place.visit.core.store.get(Memory, ids)
+    await place.context.core.writer.drain()
+    rows = await place.context.core.store.get(Memory, ids)
     found = {id: rows[id] for id in ids if id in rows and rows[id].scope == place.namespace}
     wrong = NotFound(f"No memory of the namespace {place.namespace!r} has this id.")
     return found, [ForgetError(id=id, error=str(wrong)) for id in ids if id not in found]

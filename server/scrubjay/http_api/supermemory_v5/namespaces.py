@@ -14,7 +14,7 @@ from scrubjay.engine.verbs import scopes
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home.scope_settings import LONGEST_CONTEXT
 from scrubjay.home.scopes import EVERY_SCOPE
-from scrubjay.http_api.context import SOURCE, Visit, Visiting
+from scrubjay.http_api.context import SOURCE, RequestContext, Context
 from scrubjay.http_api.permissions import Forbidden
 from scrubjay.http_api.supermemory_v5.bodies import (
     Answer,
@@ -30,7 +30,7 @@ from scrubjay.store.counts import Holding
 
 router = APIRouter()
 
-Context = Annotated[
+SupportingContext = Annotated[
     Annotated[str, Field(max_length=LONGEST_CONTEXT)] | None,
     Field(description="Background to what is kept here; null removes it. It is kept and given back."),
 ]
@@ -61,7 +61,7 @@ class NamespaceDetails(Answer):
 
 
 class NamespaceChange(Body):
-    supporting_context: Context
+    supporting_context: SupportingContext
 
 
 class Deleted(Answer):
@@ -88,13 +88,13 @@ class Organization(Answer):
 
 
 class OrganizationChange(Body):
-    organizational_context: Context
+    organizational_context: SupportingContext
 
 
 @router.get("/ns", summary="List namespaces")
 @router.get("/namespaces", summary="List namespaces")
 async def list_namespaces(
-    visit: Visiting,
+    context: Context,
     page: PageNumber = 1,
     limit: PageSize = 10,
     q: Annotated[
@@ -102,7 +102,7 @@ async def list_namespaces(
     ] = None,
 ) -> NamespaceList:
     """Every namespace that the caller reaches, newest first, with the number of documents and memories that can be found in it."""
-    every = await _all(visit)
+    every = await _all(context)
     listed = [name for name in every if q is None or q.casefold() in name.casefold()]
     listed.sort(key=lambda name: (every[name].system.created_at, name), reverse=True)
     shown = [every[name] for name in listed[(page - 1) * limit : page * limit]]
@@ -122,11 +122,11 @@ async def read_namespace(place: Reading) -> NamespaceDetails:
 @router.patch("/ns/{namespace}", summary="Change a namespace")
 async def change_namespace(place: Writing, change: NamespaceChange) -> NamespaceDetails:
     """Say what a namespace is about; one that is not there yet begins with it."""
-    core = place.visit.core
+    core = place.context.core
     await core.scope_settings.change(
         place.namespace,
         lambda held: replace(held, supporting_context=change.supporting_context),
-        place.visit.now,
+        place.context.now,
     )
     return await _details(place)
 
@@ -153,66 +153,66 @@ async def delete_namespace(
     """Delete everything in a namespace for good, documents, memories and chats, or move all of it into another first."""
     details = await _details(place)
     if move_to is None:
-        had = await scopes.delete(place.visit.core, place.namespace, SOURCE)
+        had = await scopes.delete(place.context.core, place.namespace, SOURCE)
         documents, memories = (had.documents, had.memories) if had else (0, 0)
         return Deleted(
             namespace=details.namespace, deleted_documents_count=documents, deleted_memories_count=memories
         )
-    target = place.visit.leave.writes_to(move_to)
+    target = place.context.permissions.writes_to(move_to)
     if target == place.namespace:
         raise InputError(
             f"moveTo = {move_to!r} is the namespace itself. Name another one, or leave moveTo out to delete it."
         )
-    await scopes.merge(place.visit.core, place.namespace, target)
+    await scopes.merge(place.context.core, place.namespace, target)
     moved = Moved(operation_id=uuid4().hex, namespace=place.namespace, move_to=target)
     return Response(moved.model_dump_json(by_alias=True), status_code=202, media_type="application/json")
 
 
 @router.get("/organization", summary="Read what is said of all namespaces")
-async def read_organization(visit: Visiting) -> Organization:
+async def read_organization(context: Context) -> Organization:
     """Background to every namespace, and how many there are."""
-    return await _organization(visit)
+    return await _organization(context)
 
 
 @router.patch("/organization", summary="Change what is said of all namespaces")
-async def change_organization(visit: Visiting, change: OrganizationChange) -> Organization:
+async def change_organization(context: Context, change: OrganizationChange) -> Organization:
     """Say what every namespace is about. A token of one namespace may not."""
-    visit.leave.writes_to(None)
-    if visit.leave.tag is not None:
+    context.permissions.writes_to(None)
+    if context.permissions.tag is not None:
         raise Forbidden(
             "This token reaches one namespace, and what is said of all of them is not its to change."
         )
-    await visit.core.scope_settings.change(
-        EVERY_SCOPE, lambda held: replace(held, supporting_context=change.organizational_context), visit.now
+    await context.core.scope_settings.change(
+        EVERY_SCOPE, lambda held: replace(held, supporting_context=change.organizational_context), context.now
     )
-    return await _organization(visit)
+    return await _organization(context)
 
 
-async def _organization(visit: Visit) -> Organization:
-    context = visit.core.scope_settings.of(EVERY_SCOPE).supporting_context
-    return Organization(organizational_context=context, namespace_count=len(await _all(visit)))
+async def _organization(context: RequestContext) -> Organization:
+    background = context.core.scope_settings.of(EVERY_SCOPE).supporting_context
+    return Organization(organizational_context=background, namespace_count=len(await _all(context)))
 
 
-async def _all(visit: Visit) -> dict[str, ListedNamespace]:
+async def _all(context: RequestContext) -> dict[str, ListedNamespace]:
     """The namespaces that the caller reaches: those that hold something, and those of which something is said."""
-    held, said = await scopes.held(visit.core), visit.core.scope_settings.all()
-    names = [name for name in {**held, **said} if visit.leave.reaches(name)]
-    return {name: _listed(visit, name, held.get(name)) for name in names}
+    held, said = await scopes.held(context.core), context.core.scope_settings.all()
+    names = [name for name in {**held, **said} if context.permissions.reaches(name)]
+    return {name: _listed(context, name, held.get(name)) for name in names}
 
 
-def _listed(visit: Visit, name: str, holding: Holding | None) -> ListedNamespace:
+def _listed(context: RequestContext, name: str, holding: Holding | None) -> ListedNamespace:
     return ListedNamespace(
         id=name,
         namespace=name,
         document_count=holding.documents if holding else 0,
         memory_count=holding.memories if holding else 0,
-        description=visit.core.scope_settings.of(name).name,
-        system=_times(visit, name, holding),
+        description=context.core.scope_settings.of(name).name,
+        system=_times(context, name, holding),
     )
 
 
-def _times(visit: Visit, name: str, holding: Holding | None) -> Times:
-    said = visit.core.scope_settings.of(name)
+def _times(context: RequestContext, name: str, holding: Holding | None) -> Times:
+    said = context.core.scope_settings.of(name)
     created = [
         moment for moment in (said.created_at, holding and holding.created_at) if isinstance(moment, datetime)
     ]
@@ -223,13 +223,13 @@ def _times(visit: Visit, name: str, holding: Holding | None) -> Times:
 
 
 async def _details(place: Place) -> NamespaceDetails:
-    name, settings = place.namespace, place.visit.core.scope_settings
-    holding = (await scopes.held(place.visit.core, name)).get(name)
+    name, settings = place.namespace, place.context.core.scope_settings
+    holding = (await scopes.held(place.context.core, name)).get(name)
     if holding is None and name not in settings.all():
         raise NotFound(
             f"There is no namespace {name!r}. It begins with the first document or memory that is added to it."
         )
-    context = settings.of(name).supporting_context
+    background = settings.of(name).supporting_context
     return NamespaceDetails(
-        namespace=name, supporting_context=context, system=_times(place.visit, name, holding)
+        namespace=name, supporting_context=background, system=_times(place.context, name, holding)
     )

@@ -79,14 +79,14 @@ async def read_profile(
     place: Reading, request: Request, asked: ProfileRequest | None = None
 ) -> ProfileResponse | Response:
     """What lasts, what is recent, and what fits each bucket; every fact word for word."""
-    wanted, core, scopes = asked or ProfileRequest(), place.visit.core, (place.namespace,)
+    wanted, core, scopes = asked or ProfileRequest(), place.context.core, (place.namespace,)
     known = await core.profile(scopes, TOKENS, wanted.filter)
     described = core.scope_settings.buckets(place.namespace)
     held = await contents(
         core.store,
         described,
         scopes=scopes,
-        now=place.visit.now,
+        now=place.context.now,
         embed=core.indexer.embed_query,
         filter=wanted.filter,
     )
@@ -110,8 +110,8 @@ async def read_buckets(place: Reading) -> Buckets:
 @router.put("/ns/{namespace}/profile/buckets", summary="Add buckets, or describe them anew")
 async def set_buckets(place: Writing, change: BucketChange) -> Buckets:
     """Buckets that are not named stay as they are."""
-    await place.visit.core.scope_settings.change(
-        place.namespace, lambda held: held.with_buckets(change.buckets), place.visit.now
+    await place.context.core.scope_settings.change(
+        place.namespace, lambda held: held.with_buckets(change.buckets), place.context.now
     )
     return _buckets(place)
 
@@ -119,14 +119,16 @@ async def set_buckets(place: Writing, change: BucketChange) -> Buckets:
 @router.delete("/ns/{namespace}/profile/buckets", summary="Remove buckets")
 async def delete_buckets(place: Writing, named: BucketNames) -> Buckets:
     """A name that there is no bucket of changes nothing."""
-    book = place.visit.core.scope_settings
+    book = place.context.core.scope_settings
     if set(named.buckets) & book.of(place.namespace).buckets.keys():
-        await book.change(place.namespace, lambda held: held.without_buckets(named.buckets), place.visit.now)
+        await book.change(
+            place.namespace, lambda held: held.without_buckets(named.buckets), place.context.now
+        )
     return _buckets(place)
 
 
 def _buckets(place: Place) -> Buckets:
-    return Buckets(buckets=dict(place.visit.core.scope_settings.buckets(place.namespace)))
+    return Buckets(buckets=dict(place.context.core.scope_settings.buckets(place.namespace)))
 
 
 def prefers_markdown(accept: str) -> bool:

@@ -93,7 +93,7 @@ async def search(place: Reading, asked: SearchRequest) -> SearchResponse:
         rewrite=asked.rewrite_query,
         forgotten=asked.include.forgotten,
     )
-    found = await matches(place.visit, question, (place.namespace,))
+    found = await matches(place.context, question, (place.namespace,))
     results = await _results(place, found, asked)
     return SearchResponse(results=results, search_time=round((perf_counter() - started) * 1000, 1))
 
@@ -110,7 +110,7 @@ async def _results(place: Place, found: list[Match], asked: SearchRequest) -> li
 def _result(match: Match, place: Place, beside: Surroundings, include: SearchInclude) -> Result:
     record, hit = match.record, match.hit
     fact = record if isinstance(record, Memory) else None
-    expired = record.expires_at is not None and record.expires_at <= place.visit.now
+    expired = record.expires_at is not None and record.expires_at <= place.context.now
     values: dict[str, object] = {"chunk": match.text} if fact is None else {"memory": match.text}
     if include.related or include.documents:
         source = document_of(record) if include.documents and isinstance(record, Document) else None
