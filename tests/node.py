@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from installs import INSTALL_SECONDS, installation
 
 CLIENTS = Path(__file__).parent / "clients"
 OLDEST = 20  # the major version that most of the pinned clients run on
-INSTALL_SECONDS, CALL_SECONDS = 300, 60
+CALL_SECONDS = 60
 
 
 def node(least: int = OLDEST, folder: Path | None = None) -> str:
@@ -39,22 +38,18 @@ def _major(command: str) -> int:
 
 @pytest.fixture(scope="session")
 def installed() -> Path:
-    """The folder with the clients, installed from their lock once for all runs: a mark is left where that went well."""
+    """The folder with the clients, installed from their lock."""
     node()
     npm = shutil.which("npm")
     if npm is None:
         pytest.skip("clients of others need npm, and this machine has none")
-    wanted = b"".join((CLIENTS / name).read_bytes() for name in ("package.json", "package-lock.json"))
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "scrubjay-tests" / f"clients-{hashlib.sha256(wanted).hexdigest()[:16]}"
-    folder.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(CLIENTS, folder, dirs_exist_ok=True)
-    mark = folder / "complete"
-    if not mark.exists():
+    identity = b"".join((CLIENTS / name).read_bytes() for name in ("package.json", "package-lock.json"))
+
+    def install(folder: Path) -> None:
         command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
         done = subprocess.run(
             command, cwd=folder, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
         )
         assert done.returncode == 0, f"npm could not install the clients of {CLIENTS}:\n{done.stderr[-2000:]}"
-        mark.touch()
-    return folder
+
+    return installation("clients", identity, install, unpack=CLIENTS)

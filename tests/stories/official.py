@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import json
 import os
 import subprocess
@@ -14,43 +13,43 @@ from pathlib import Path
 
 import pytest
 from assistant import PATIENCE, until
-from node import CLIENTS, INSTALL_SECONDS
+from installs import INSTALL_SECONDS, installation
+from node import CLIENTS
 from user import User, make_user
 
 from scrubjay.cli.installation import console_command
 from scrubjay.wire.address import engine_facts
 
+PYTHON = "Scripts/python.exe" if os.name == "nt" else "bin/python"
 TELLING_SECONDS = 120
 KEY = "sm_any_key_opens_a_loopback_door"
 
 
 def interpreter(version: str) -> str:
-    """The Python of an environment with this version of the client, made once for all runs: a mark is left where that went well."""
+    """The Python of an environment with this version of the client."""
     pins = CLIENTS / f"python-{version}.txt"
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    identity = hashlib.sha256(pins.read_bytes() + sys.version.encode()).hexdigest()[:16]
-    folder = cache / "scrubjay-tests" / f"supermemory-{version}-{identity}"
-    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    mark = folder / "complete"
-    if not mark.exists():
+
+    def install(folder: Path) -> None:
         venv.create(folder, clear=True, with_pip=False)  # ours installs into it, which takes half the time
-        command = [
+        pip = [
             sys.executable,
             "-m",
             "pip",
             "--python",
-            str(python),
+            str(folder / PYTHON),
             "install",
-            "--quiet",
-            "--disable-pip-version-check",
             "--no-deps",
+            "-r",
+            pins,
         ]
+        quiet = ["--quiet", "--disable-pip-version-check"]
         done = subprocess.run(
-            [*command, "-r", pins], capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
+            [*pip, *quiet], capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
         )
         assert done.returncode == 0, f"pip could not install {pins.name}:\n{done.stderr[-2000:]}"
-        mark.touch()
-    return str(python)
+
+    identity = pins.read_bytes() + sys.version.encode()
+    return str(installation(f"supermemory-{version}", identity, install) / PYTHON)
 
 
 class Server:
