@@ -17,18 +17,17 @@ from scrubjay.home import spool
 from scrubjay.hooks import session_start, stop, user_prompt_submit
 
 PACKAGE = HOOKS.parent / "server" / "scrubjay"
-SHARED = (
+SHARED = (  # what hooks use of the package, some of it only once there is something to do
     "__init__",
     "errors",
-    "version",
-    "home",
-    "hello",
-    "capture",
-    "redaction",
-    "spool",
-    "repositories",
-    "scopes",
-    "transcripts",
+    "home/capture",
+    "home/paths",
+    "home/repositories",
+    "home/scopes",
+    "home/spool",
+    "text/redaction",
+    "text/transcripts",
+    "wire/hello",
 )
 HELLO = {"protocol": 1, "version": "0.1.0", "kind": "engine", "pid": 1}
 
@@ -328,7 +327,7 @@ def test_a_damaged_installation_is_noted(host: Host, tmp_path: Path) -> None:
     package = tmp_path / "site-packages" / "scrubjay"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(HOOKS, package / "hooks", ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "redaction.py").write_text("half a li")
+    (package / "text" / "redaction.py").write_text("half a li")
     host.scripts = package / "hooks"
     assert host.stop("Renamed to advance().") == {}
     assert host.log().split(" ", 1)[1].startswith("start - SyntaxError in ")

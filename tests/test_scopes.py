@@ -191,7 +191,7 @@ def test_a_damaged_book_is_kept_aside_and_begun_anew(home: Home, tmp_path: Path,
 def test_many_first_sights_at_once_all_end_up_in_the_book(home: Home, tmp_path: Path) -> None:
     tops = [repository(tmp_path / f"jay{at}") for at in range(6)]
     code = (
-        "import sys; from scrubjay import scopes; from scrubjay.home.paths import Home\n"
+        "import sys; from scrubjay.home import scopes; from scrubjay.home.paths import Home\n"
         "scopes.LOCK_WAIT_S = 20.0  # a hook gives up earlier, as on a machine that is busy with other tests\n"
         "print(scopes.scope_of(Home(sys.argv[1]), sys.argv[2]))"
     )
