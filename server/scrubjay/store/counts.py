@@ -38,7 +38,7 @@ def current(kind: type, scopes: Sequence[str], now: datetime, *others: Where) ->
     )
 
 
-async def by_partition(store: Store, scopes: Sequence[str], now: datetime) -> Counter[str]:
+async def count_by_partition(store: Store, scopes: Sequence[str], now: datetime) -> Counter[str]:
     """How many facts and turns each partition holds."""
     counts: Counter[str] = Counter()
     for kind in KINDS:
@@ -54,7 +54,7 @@ async def by_partition(store: Store, scopes: Sequence[str], now: datetime) -> Co
     return counts
 
 
-async def tagged(
+async def record_tags(
     store: Store, scopes: Sequence[str], now: datetime, most: int
 ) -> list[tuple[str, list[str]]]:
     """(id, tags) of at most so many facts and turns that carry a tag; of a fact the id that all of its versions share."""
@@ -75,7 +75,7 @@ _COUNTED = ("turns", "memories", "documents")
 
 
 @dataclass(frozen=True)
-class Holding:
+class ScopeCounts:
     """What one scope holds. Counted is what a search may find; the times are those of the first and the last change of anything in it."""
 
     created_at: datetime
@@ -85,12 +85,12 @@ class Holding:
     documents: int = 0
 
 
-async def holdings(tables: Tables, now: datetime, scope: str | None = None) -> dict[str, Holding]:
+async def count_by_scope(tables: Tables, now: datetime, scope: str | None = None) -> dict[str, ScopeCounts]:
     """Every scope that holds a record, or only the one that is named. The caller has committed everything.
 
     What is forgotten, expired or replaced is not counted, and yet its scope is there; a turn whose texts are gone for good is nothing.
     """
-    found: dict[str, Holding] = {}
+    found: dict[str, ScopeCounts] = {}
     for name in _COUNTED:
         columns = [
             "scope",
@@ -123,9 +123,9 @@ def _visible(rows: pa.Table, now: datetime) -> Any:
     )
 
 
-def _joined(known: Holding | None, row: dict[str, Any], name: str, count: int) -> Holding:
+def _joined(known: ScopeCounts | None, row: dict[str, Any], name: str, count: int) -> ScopeCounts:
     first, last = moment(row["created_at_min"]), moment(row["updated_at_max"])
-    held = known or Holding(first, last)
+    held = known or ScopeCounts(first, last)
     values: dict[str, Any] = {
         name: count,
         "created_at": min(held.created_at, first),

@@ -72,7 +72,7 @@ def where(filter: Filter, column: str = "facets") -> Where:
     return conditions.both(*parts) if filter.every else conditions.either(*parts)
 
 
-def named(key: str, column: str = "facets") -> Where:
+def has_key(key: str, column: str = "facets") -> Where:
     """The condition that a record has a value of this name."""
     return conditions.either(*(conditions.contains(column, _start(mark, key)) for mark in ("=", "@")))
 

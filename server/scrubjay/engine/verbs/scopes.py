@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.store import conditions
 from scrubjay.store.bucket.sharing import refuse_follower
-from scrubjay.store.counts import Holding, holdings
+from scrubjay.store.counts import ScopeCounts, count_by_scope
 
 if TYPE_CHECKING:
     from scrubjay.engine.core import Core
@@ -25,11 +25,11 @@ async def counts(core: Core) -> dict[str, dict[str, int]]:
     return {scope: each for scope, each in numbers.items() if any(each.values())}
 
 
-async def held(core: Core, scope: str | None = None) -> dict[str, Holding]:
+async def held(core: Core, scope: str | None = None) -> dict[str, ScopeCounts]:
     """What each scope holds, as of everything acknowledged; with `scope` only of that one, if it holds anything."""
     await core.writer.drain()
     await core.store.flush()
-    return await holdings(core.store.tables, core.clock(), scope)
+    return await count_by_scope(core.store.tables, core.clock(), scope)
 
 
 async def merge(core: Core, old: str, new: str) -> int:
@@ -45,7 +45,7 @@ async def merge(core: Core, old: str, new: str) -> int:
     return await core.store.rescope(old, new)
 
 
-async def delete(core: Core, scope: str, source: str) -> Holding | None:
+async def delete(core: Core, scope: str, source: str) -> ScopeCounts | None:
     """Delete everything of one scope for good, and what is said of it; what it held, None for nothing.
 
     Raises:

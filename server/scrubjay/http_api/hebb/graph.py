@@ -14,7 +14,7 @@ from fastapi import APIRouter, Path, Query
 from scrubjay.errors import InputError, NotFound
 from scrubjay.http_api.hebb.bodies import Answer
 from scrubjay.http_api.hebb.context import Stay, Staying
-from scrubjay.store.counts import tagged
+from scrubjay.store.counts import record_tags
 
 router = APIRouter(prefix="/api/v1/graph")
 MISSING: dict[int | str, dict[str, Any]] = {404: {"description": "No memory carries this tag."}}
@@ -109,7 +109,7 @@ async def graph_of(stay: Stay) -> TagGraph:
     core = stay.context.core
     await core.writer.drain()
     await core.store.flush()
-    found = await tagged(core.store, await stay.reads(), stay.context.now, MOST_RECORDS)
+    found = await record_tags(core.store, await stay.reads(), stay.context.now, MOST_RECORDS)
     return await asyncio.to_thread(
         tag_graph, found
     )  # of 50,000 records it takes a second, and others are served meanwhile
@@ -190,12 +190,12 @@ class TagGraph:
         return found
 
 
-def tag_graph(tagged: Iterable[tuple[str, Sequence[str]]]) -> TagGraph:
+def tag_graph(record_tags: Iterable[tuple[str, Sequence[str]]]) -> TagGraph:
     """The graph of records, given as (id, tags)."""
     counts: Counter[str] = Counter()
     pairs: Counter[tuple[str, str]] = Counter()
     carriers: dict[str, list[str]] = {}
-    for id, tags in tagged:
+    for id, tags in record_tags:
         counts.update(tags)
         pairs.update(combinations(sorted(set(tags))[:TAGS_PAIRED], 2))
         for tag in tags:

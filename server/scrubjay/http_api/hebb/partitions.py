@@ -16,7 +16,7 @@ from scrubjay.http_api.hebb.context import Stay, Staying
 from scrubjay.http_api.permissions import DEFAULT_TAG
 from scrubjay.models.fields import Flag, PartitionId, Text
 from scrubjay.store import conditions
-from scrubjay.store.counts import KINDS, by_partition, current
+from scrubjay.store.counts import KINDS, count_by_partition, current
 
 router = APIRouter(prefix="/api/v1/partitions")
 MISSING: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such partition."}}
@@ -102,7 +102,7 @@ async def shelves(stay: Stay) -> dict[str, PartitionRead]:
     core = stay.context.core
     await core.writer.drain()
     await core.store.flush()
-    counts = await by_partition(core.store, await stay.reads(), stay.context.now)
+    counts = await count_by_partition(core.store, await stay.reads(), stay.context.now)
     known = _book(stay).of(await _scopes(stay))
     known |= {id: Partition(id, id) for id in sorted(counts.keys() - known.keys())}
     return {

@@ -17,7 +17,7 @@ from scrubjay.http_api.context import SOURCE, RequestContext, Context
 from scrubjay.http_api.supermemory_v4.bodies import Part, iso
 from scrubjay.http_api.supermemory_v4.document_bodies import LONGEST_CONTEXT, TagList
 from scrubjay.models.fields import Text
-from scrubjay.store.counts import Holding
+from scrubjay.store.counts import ScopeCounts
 
 TagInPath = Annotated[str, Path(description="The container tag.")]
 _UNKNOWN: dict[int | str, dict[str, Any]] = {
@@ -179,14 +179,14 @@ async def delete(context: Context, tag: TagInPath) -> DeletedTag:
     )
 
 
-async def _known(context: RequestContext, tag: str) -> Holding | None:
+async def _known(context: RequestContext, tag: str) -> ScopeCounts | None:
     held = (await scopes.held(context.core, tag)).get(tag)
     if held is None and tag not in context.core.scope_settings.all():
         raise NotFound(f"Nothing is kept under the container tag {tag!r}.")
     return held
 
 
-def _settings(tag: str, said: ScopeSettings, held: Holding | None) -> TagSettings:
+def _settings(tag: str, said: ScopeSettings, held: ScopeCounts | None) -> TagSettings:
     times = [at for at in (said.created_at, held and held.created_at) if at]
     last = [at for at in (said.updated_at, held and held.updated_at) if at]
     return TagSettings(
@@ -198,7 +198,7 @@ def _settings(tag: str, said: ScopeSettings, held: Holding | None) -> TagSetting
     )
 
 
-def _listed(tag: str, held: Holding | None, said: ScopeSettings | None) -> ListedTag:
+def _listed(tag: str, held: ScopeCounts | None, said: ScopeSettings | None) -> ListedTag:
     settings = _settings(tag, said or ScopeSettings(), held)
     return ListedTag(
         id=tag,

@@ -32,7 +32,7 @@ async def unknown_keys(store: Store, filter: Filter, scopes: tuple[str, ...]) ->
     """A sentence for each name that the filter asks for and that no record of these scopes has."""
     said = []
     for key in list(dict.fromkeys(_keys(filter)))[:MOST]:
-        where = conditions.both(conditions.one_of("scope", scopes), facets.named(key))
+        where = conditions.both(conditions.one_of("scope", scopes), facets.has_key(key))
         if not await store.passages(where, limit=1, columns=["id"]):
             said.append(
                 f"Nothing here has the metadata key {key[:80]!r}, so the filter on it matches nothing."

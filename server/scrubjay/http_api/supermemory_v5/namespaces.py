@@ -26,7 +26,7 @@ from scrubjay.http_api.supermemory_v5.bodies import (
     pagination,
 )
 from scrubjay.http_api.supermemory_v5.context import Place, Reading, Target, Writing
-from scrubjay.store.counts import Holding
+from scrubjay.store.counts import ScopeCounts
 
 router = APIRouter()
 
@@ -200,7 +200,7 @@ async def _all(context: RequestContext) -> dict[str, ListedNamespace]:
     return {name: _listed(context, name, held.get(name)) for name in names}
 
 
-def _listed(context: RequestContext, name: str, holding: Holding | None) -> ListedNamespace:
+def _listed(context: RequestContext, name: str, holding: ScopeCounts | None) -> ListedNamespace:
     return ListedNamespace(
         id=name,
         namespace=name,
@@ -211,7 +211,7 @@ def _listed(context: RequestContext, name: str, holding: Holding | None) -> List
     )
 
 
-def _times(context: RequestContext, name: str, holding: Holding | None) -> Times:
+def _times(context: RequestContext, name: str, holding: ScopeCounts | None) -> Times:
     said = context.core.scope_settings.of(name)
     created = [
         moment for moment in (said.created_at, holding and holding.created_at) if isinstance(moment, datetime)
