@@ -241,12 +241,8 @@ HEBB: dict[str, list[Try]] = {
     "GET /api/v1/graph/path": _hebb(f"{_API}/graph/path", params={"from": "feather", "to": "bird"}),
     "GET /api/v1/graph/export": _hebb(f"{_API}/graph/export"),
     "POST /api/v1/admin/consolidate": _hebb(f"{_API}/admin/consolidate"),
-    "POST /api/v1/admin/forget": _hebb(f"{_API}/admin/forget"),
     "GET /api/v1/admin/stats": _hebb(f"{_API}/admin/stats"),
     "GET /api/v1/admin/config": _hebb(f"{_API}/admin/config"),
-    "GET /api/v1/admin/forgetting": _hebb(f"{_API}/admin/forgetting"),
-    "GET /api/v1/admin/forgetting/runs": _hebb(f"{_API}/admin/forgetting/runs"),
-    "POST /api/v1/admin/forgetting/{partition_id}/preview": _hebb(f"{_API}/admin/forgetting/mem_semantic/preview", json={}),
     "GET /api/v1/health": [to(f"{_API}/health")],
     "GET /api/v1/status": [to(f"{_API}/status")],
 }  # fmt: skip

@@ -48,7 +48,6 @@ WRITES = [
     "memories/batch",
     "ingest",
     "partitions",
-    "admin/forgetting/mem_semantic/preview",
 ]
 
 
@@ -125,7 +124,6 @@ async def test_a_token_of_one_scope_meets_no_other(http: httpx2.AsyncClient, eng
             ("PATCH", "partitions/mem_theirs", {"name": "x"}),
             ("DELETE", "partitions/mem_theirs", None),
             ("POST", "admin/consolidate", None),
-            ("POST", "admin/forget", None),
         ):
             assert (await reader.request(method, f"/api/v1/{path}", json=body)).status_code == 403, (
                 method,

@@ -15,9 +15,9 @@ from starlette.routing import Route
 
 from scrubjay import VERSION
 from scrubjay.engine.engine import Engine
+from scrubjay.http_api import hebb
 from scrubjay.http_api.conditions import Conditions
 from scrubjay.http_api.door import Door
-from scrubjay.http_api.hebb import routes as hebb
 from scrubjay.http_api.mcp import PATH, McpOverHttp
 from scrubjay.http_api.openapi import describe
 from scrubjay.http_api.refusals import refuse

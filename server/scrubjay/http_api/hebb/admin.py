@@ -11,7 +11,6 @@ from scrubjay.engine.core import Core
 from scrubjay.http_api.context import Context
 from scrubjay.http_api.hebb.bodies import Answer, MemoryQuery
 from scrubjay.http_api.hebb.context import Staying
-from scrubjay.http_api.hebb.fading import KEPT
 from scrubjay.http_api.hebb.graph import graph_of
 from scrubjay.http_api.hebb.partitions import shelves
 from scrubjay.search.injection import FLOOR
@@ -28,11 +27,6 @@ class Consolidated(Answer):
     failed: int
     errors: list[dict[str, str]]
     waiting: int
-
-
-class Swept(Answer):
-    deleted: int
-    note: str
 
 
 class PartitionCount(Answer):
@@ -63,12 +57,6 @@ async def consolidate(stay: Staying) -> Consolidated:
     return Consolidated(
         processed=done, succeeded=done, failed=0, errors=[], waiting=core.consolidation.waiting
     )
-
-
-@router.post("/forget", response_model=Swept, summary="Sweep what has faded, which is nothing")
-async def forget(stay: Staying) -> Swept:
-    stay.writes()
-    return Swept(deleted=0, note=KEPT)
 
 
 @router.get("/stats", response_model=Stats, summary="How much is stored")
