@@ -111,7 +111,7 @@ async def sentence(engine: Engine, tool: str, **arguments: Any) -> str:
 async def nothing_written(engine: Engine) -> bool:
     core = await engine.core()
     counts = [await core.store.count(kind) for kind in (Turn, Memory, Document)]
-    return counts == [0, 0, 0] and core.store.unwritten == 0 and spool.pending(engine.home) == []
+    return counts == [0, 0, 0] and not any(map(core.store.staged, (Turn, Memory, Document))) and spool.pending(engine.home) == []
 
 
 @pytest.mark.parametrize("tool", listed(), ids=lambda tool: tool.name)

@@ -60,7 +60,7 @@ async def test_what_was_forgotten_comes_back_as_it_was(core: Core, kind: str):
     assert back.restored and len(texts(await search(core, "make deploy", search_mode="hybrid"))) == 1
     record = await core.find(added.id)
     assert (record.forgotten_at, record.forget_reason) == (None, None)
-    assert await core.store.vectorless([added.id]) == set()  # it keeps its vector
+    assert await core.store.records_without_vectors([added.id]) == set()  # it keeps its vector
     assert not (await core.forgetting.restore(added.id, "test")).restored
     with pytest.raises(NotFound, match="mem_0"):
         await core.forgetting.restore("mem_0", "test")

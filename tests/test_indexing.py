@@ -247,7 +247,7 @@ async def test_a_burst_of_short_turns_gets_its_vectors_at_once(home: Home, clock
     await core.writer.settle()
     encoder.gate.set()
     async with asyncio.timeout(30):
-        while not core.indexer.idle or await core.store.unembedded(1):
+        while not core.indexer.idle or await core.store.passages_without_vectors(1):
             await asyncio.sleep(0.01)
     assert given == [2, 12]  # each with its summary
     await core.close()
@@ -263,7 +263,7 @@ async def test_the_end_of_a_long_record_is_embedded_too(home: Home, clock):
     await core.writer.settle()
     core.indexer.wake()
     async with asyncio.timeout(30):
-        while not core.indexer.idle or await core.store.vectorless([long.id]):
+        while not core.indexer.idle or await core.store.records_without_vectors([long.id]):
             await asyncio.sleep(0.01)
     assert await core.store.count_passages() > 2 * MOST_AHEAD
     await core.close()
@@ -276,12 +276,12 @@ async def test_a_burst_of_turns_of_one_date_gets_all_of_its_vectors(home: Home, 
     )  # whose next write would wake the indexer for what it forgot
     encoder = Gated()
     core = await opened(home, clock, lambda: encoder)
-    unembedded = core.store.unembedded
+    unembedded = core.store.passages_without_vectors
 
     async def by_role(limit, *rest):
         return sorted(await unembedded(1_000, *rest), key=lambda piece: piece.role or "")[:limit]
 
-    monkeypatch.setattr(core.store, "unembedded", by_role)
+    monkeypatch.setattr(core.store, "passages_without_vectors", by_role)
     for number in range(2 * MOST_AHEAD):
         await turn(
             core,
@@ -299,6 +299,6 @@ async def test_a_burst_of_turns_of_one_date_gets_all_of_its_vectors(home: Home, 
             await asyncio.sleep(0.01)
     encoder.gate.set()
     async with asyncio.timeout(20):
-        while not core.indexer.idle or await core.store.unembedded(1):
+        while not core.indexer.idle or await core.store.passages_without_vectors(1):
             await asyncio.sleep(0.01)
     await core.close()

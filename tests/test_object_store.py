@@ -155,10 +155,10 @@ async def test_when_the_maintainer_dies_what_others_handed_over_waits_for_the_ne
     await second.writer.settle()
     assert spool.pending(second.home) == []  # the bucket has it
     inbox = await open_inbox(await connect(place, fresh=ALWAYS))
-    assert [entry.kind for entry in await inbox.waiting()] == [ENVELOPE]
+    assert [entry.kind for entry in await inbox.next_entries()] == [ENVELOPE]
 
     async def taken() -> bool:
-        return second.store.writes and await second.store.count(Memory) == 1 and await inbox.waiting() == []
+        return second.store.writes and await second.store.count(Memory) == 1 and await inbox.next_entries() == []
 
     hurry(second)
     await until(taken)

@@ -37,7 +37,7 @@ async def again(core: Core, at: datetime, content: str = RULE, **args) -> Memory
 async def settled(core: Core) -> dict[str, Memory]:
     """The facts on disk by their words, once none waits to be compared with the others."""
     async with asyncio.timeout(20):
-        while core.consolidation.waiting or core.writer.pending or core.store.unwritten:
+        while core.consolidation.waiting or core.writer.pending or core.store.staged(Memory):
             await asyncio.sleep(0.01)
     await core.writer.settle()
     return {row.content: row for row in await core.store.select(Memory, "true")}

@@ -68,6 +68,6 @@ async def test_an_entry_put_in_twice_waits_once_and_entries_keep_their_order(pla
     entries = [Entry(f"{number:020d}-x", ENVELOPE, "{}") for number in (3, 1, 2)]
     await inbox.put(entries)
     await inbox.put(entries[:1])
-    assert [entry.id for entry in await inbox.waiting()] == sorted(entry.id for entry in entries)
+    assert [entry.id for entry in await inbox.next_entries()] == sorted(entry.id for entry in entries)
     await inbox.remove([entries[0].id])
     assert await inbox.holds(entry.id for entry in entries) == {entries[1].id, entries[2].id}

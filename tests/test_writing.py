@@ -131,7 +131,7 @@ async def test_a_spool_that_cannot_be_written_is_said_and_nothing_is_kept(core: 
     os.remove(core.home.spool)
     for folder in (core.home.spool_new, core.home.spool_tmp, core.home.spool_broken):
         os.makedirs(folder)
-    assert await core.store.count(Memory) == 0 and core.store.unwritten == 0
+    assert await core.store.count(Memory) == 0 and core.store.staged(Memory) == []
 
 
 async def test_a_write_that_settles_while_the_spool_is_listed_is_not_taken_for_lost(core: Core, now):
@@ -159,7 +159,7 @@ async def test_the_spool_is_watched_on_after_a_disk_that_failed_for_a_moment(cor
     failing.unlink()
     spool.write(core.home, an_envelope(now, 1))
     async with asyncio.timeout(10):
-        while not core.store.unwritten and not await core.store.count(Turn):
+        while not core.store.staged(Turn) and not await core.store.count(Turn):
             await asyncio.sleep(0.01)
     assert not watch.done()
     watch.cancel()

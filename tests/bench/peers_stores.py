@@ -217,7 +217,7 @@ class Scrubjay:
             await asyncio.gather(*map(self._record, self._turns[first : first + _TOGETHER]))
         await self._core.writer.settle()
         encoder = await self._core.indexer.load()
-        while await self._core.indexer.embed_some(encoder) or await self._core.store.unembedded(1):
+        while await self._core.indexer.embed_some(encoder) or await self._core.store.passages_without_vectors(1):
             pass
         await self._core.upkeep.tidy(Bounds(1, 0))
 

@@ -119,7 +119,7 @@ async def opened(home: Home) -> Core:
 async def settled(core: Core) -> None:
     """Wait until everything written is committed, embedded, and tidy by the engine's own measure."""
     await core.writer.settle()
-    while not core.indexer.idle or await core.store.unembedded(1):
+    while not core.indexer.idle or await core.store.passages_without_vectors(1):
         await asyncio.sleep(0.5)
     await core.upkeep.tidy(IDLE)
 

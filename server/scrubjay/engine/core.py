@@ -56,7 +56,7 @@ from scrubjay.search.injection import injection, opening, question, room
 from scrubjay.search.profile import TOKENS, profile
 from scrubjay.search.recall import search_memories
 from scrubjay.search.similar import near, with_similar
-from scrubjay.store.allocator import Returns
+from scrubjay.store.allocator import PeriodicRelease
 from scrubjay.store.failures import reason
 from scrubjay.store.opening import open_at
 from scrubjay.store.store import Store
@@ -94,7 +94,7 @@ class Core:
         self._background = Background()
         self._working = 0
         self._searched = -math.inf  # when the last search ended
-        self._returns = Returns(SEARCHES)
+        self._release = PeriodicRelease(SEARCHES)
         self.ingesting = Ingesting(store, self.write, clock)
         self.filing = Filing(store, self.writer, clock, lambda: not self.indexer.trouble)
         self.conversing = Conversing(store, self.writer, self.filing, clock, lambda: self.settings)
@@ -216,7 +216,7 @@ class Core:
         await self.writer.drain()
         hits = await search()
         took = round((time.perf_counter() - started) * 1000, 1)
-        self._returns.worked()
+        self._release.tick()
         self._searched = time.monotonic()
         return hits.model_copy(update={"timing": took, "degraded": self.indexer.trouble})
 

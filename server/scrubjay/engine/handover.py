@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from scrubjay.home import spool
 from scrubjay.home.paths import Home
-from scrubjay.store.bucket.following import Following
+from scrubjay.store.follower import Follower
 from scrubjay.store.bucket.inbox import ENVELOPE, Entry
 from scrubjay.store.bucket.sharing import Shared
 from scrubjay.store.failures import not_written
@@ -29,7 +29,7 @@ class Handover:
 
     def __init__(self, home: Home, store: Store, shared: Shared) -> None:
         self._home, self._store, self._shared = home, store, shared
-        self.following = Following(store)
+        self.follower = Follower(store)
         self._sent: dict[str, tuple[str, ...]] = {}  # entries that are not written yet
         self._turn = asyncio.Lock()
 
@@ -63,7 +63,7 @@ class Handover:
                 return
             waiting = await self._shared.inbox.holds(self._sent)
             if written := self._sent.keys() - waiting:
-                await self.following.look(at_once=True)
+                await self.follower.look(at_once=True)
                 ids = {id for name in written for id in self._sent.pop(name)}
                 self._store.unstage(ids - {id for still in self._sent.values() for id in still})
 

@@ -84,7 +84,7 @@ class Writer:
         ] = {}  # those of them that lie in the inbox of a shared store, and in no spool here
         self._role = 0  # counts how often this engine began or ceased to be the one that writes
         self._handover = None if store.shared is None else Handover(home, store, store.shared)
-        store.elsewhere = self._hand_over_and_wait
+        store.wait_for_writer = self._hand_over_and_wait
         self._wake = asyncio.Event()
         self._doomed: set[str] = set()  # records whose bytes are to leave the disk
         self.set_aside = 0
@@ -98,7 +98,7 @@ class Writer:
         """
         await self.drain()  # what hooks left before has its place before
         if self._handover is not None:
-            await self._handover.following.look()
+            await self._handover.follower.look()
         async with self._order:
             plan = await self._planned(planned or _PLANS[envelope.kind], envelope)
             if plan.changes or plan.purged:
@@ -112,7 +112,7 @@ class Writer:
         except NotFound:
             if self._handover is None or self._store.writes:
                 raise
-        await self._handover.following.look(
+        await self._handover.follower.look(
             at_once=True
         )  # it may name what another engine was told a moment ago
         return await plan(self._store, envelope, self._clock())
@@ -247,7 +247,7 @@ class Writer:
         await self.settle()
         if self._handover is not None:
             await self._handover.settled()
-            await self._handover.following.look()
+            await self._handover.follower.look()
 
     async def follow(self) -> None:
         """See what the engine that writes has written by now of what was handed over."""
@@ -259,7 +259,7 @@ class Writer:
         if self._handover is None or (shared := self._store.shared) is None:
             return
         async with self._order:
-            waiting = await shared.inbox.waiting()
+            waiting = await shared.inbox.next_entries()
             async with self._store.lock:
                 self._store.unstage()
             for kept in (self._open, self._borrowed, self._doomed):

@@ -46,7 +46,7 @@ async def plan_record(store: Store, envelope: Envelope, now: datetime) -> Plan[T
         )
     fresh, changed = existing is None, existing is not None and turn is not existing
     change = Change(turn, passages(turn), rewritten=changed) if fresh or changed else None
-    indexed = change is None and not await store.vectorless([turn.id])
+    indexed = change is None and not await store.records_without_vectors([turn.id])
     return Plan(
         change,
         TurnRecorded(

@@ -73,7 +73,7 @@ async def related(
 
 async def _sharing(store: Store, where: Where, words: Collection[str], ids: Collection[str]) -> list[Passage]:
     """The passages that hold one of the ties, the rarest first, and those of the records with these ids."""
-    found = await store.tied(words, where, LOOKED_AT, _COLUMNS) if words else []
+    found = await store.by_ties(words, where, LOOKED_AT, _COLUMNS) if words else []
     if ids:
         found += await store.passages(
             conditions.both(where, conditions.one_of("record_id", ids)),

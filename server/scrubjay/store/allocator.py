@@ -21,13 +21,13 @@ def give_memory_back() -> None:
             trim(0)
 
 
-class Returns:
+class PeriodicRelease:
     """Gives memory back once in so many pieces of work, in a thread. Belongs to one event loop."""
 
     def __init__(self, every: int) -> None:
         self._every, self._done = every, 0
 
-    def worked(self) -> None:
+    def tick(self) -> None:
         self._done += 1
         if self._done % self._every == 0:
             asyncio.get_running_loop().run_in_executor(None, give_memory_back)

@@ -16,7 +16,7 @@ from lancedb.index import BTree
 
 from scrubjay.errors import StoreError
 from scrubjay.store import conditions
-from scrubjay.store.tables import opened_or_created
+from scrubjay.store.tables import open_or_create
 
 _SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("text", pa.string())])
 
@@ -91,7 +91,7 @@ class TableNotes:
 
 async def open_notes(database: AsyncConnection) -> TableNotes:
     """The notes of a shared store; created where they are missing."""
-    return TableNotes(await opened_or_created(database, "notes", _SCHEMA, {"id": BTree()}))
+    return TableNotes(await open_or_create(database, "notes", _SCHEMA, {"id": BTree()}))
 
 
 SCHEMA_VERSION = 1
@@ -116,7 +116,7 @@ class IndexNote:
     def passages(self) -> str:
         return f"passages_{self.generation}"
 
-    def following(self, *, dim: int) -> IndexNote:
+    def next_generation(self, *, dim: int) -> IndexNote:
         """The note of the next generation, which holds no vectors yet."""
         return replace(
             self, generation=self.generation + 1, dim=dim, space_id=None, canaries=(), complete=False
@@ -125,11 +125,11 @@ class IndexNote:
     def with_space(self, space_id: str, canaries: tuple[tuple[float, ...], ...]) -> IndexNote:
         return replace(self, space_id=space_id, canaries=canaries)
 
-    def unfilled(self) -> IndexNote:
+    def as_incomplete(self) -> IndexNote:
         """The note of passages that lack something, and are to be made anew of the records; they keep their vectors."""
         return replace(self, complete=False)
 
-    def filled(self) -> IndexNote:
+    def as_complete(self) -> IndexNote:
         return replace(self, complete=True)
 
 
@@ -159,26 +159,26 @@ def _refuse_newer(version: int, where: str) -> None:
         )
 
 
-def spell_note(note: IndexNote) -> str:
+def dump_note(note: IndexNote) -> str:
     """The text that `parse_note` reads."""
     return json.dumps(asdict(note))
 
 
-async def first_note(notes: Notes, path: str, dim: int | None) -> IndexNote:
+async def load_or_create_note(notes: Notes, path: str, dim: int | None) -> IndexNote:
     """The note on the index of a store whose engine may write; one that fits `dim` where nothing is embedded yet."""
     text = await notes.read(INDEX)
     note = None if text is None else parse_note(text, path)
     if note is None or (note.space_id is None and dim is not None and note.dim != dim):
         note = (
-            note.following(dim=dim) if note and dim else IndexNote(dim=dim or IndexNote.dim)
+            note.next_generation(dim=dim) if note and dim else IndexNote(dim=dim or IndexNote.dim)
         )  # nothing embedded yet: start over
-        await notes.write(INDEX, spell_note(note))
+        await notes.write(INDEX, dump_note(note))
     return note
 
 
-async def brought_forward(notes: Notes, note: IndexNote, *, outdated: bool) -> IndexNote:
+async def mark_if_outdated(notes: Notes, note: IndexNote, *, outdated: bool) -> IndexNote:
     """The note of a store whose passages may be `outdated`, so that whoever opened it fills them anew, also after an interruption."""
     if not outdated or not note.complete:
         return note
-    await notes.write(INDEX, spell_note(note.unfilled()))
-    return note.unfilled()
+    await notes.write(INDEX, dump_note(note.as_incomplete()))
+    return note.as_incomplete()

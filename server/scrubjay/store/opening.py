@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from scrubjay.errors import StoreError
-from scrubjay.store.bucket.sharing import SECONDS, Lease, join
+from scrubjay.store.bucket.sharing import LEASE_SECONDS, Lease, join
 from scrubjay.store.failures import not_opened
-from scrubjay.store.notes import INDEX, FileNotes, brought_forward, first_note, parse_note
+from scrubjay.store.notes import INDEX, FileNotes, mark_if_outdated, load_or_create_note, parse_note
 from scrubjay.store.store import Store
 from scrubjay.store.tables import is_shared, open_tables
 
@@ -19,7 +19,7 @@ PATIENCE = 60.0  # seconds for the engine that maintains a store to make its tab
 _PAUSE = 0.5
 
 
-async def open_at(path: str, *, dim: int | None, lease_seconds: float = SECONDS) -> Store:
+async def open_at(path: str, *, dim: int | None, lease_seconds: float = LEASE_SECONDS) -> Store:
     """Open the store in a folder, or below the prefix of a bucket; see `open_store`.
 
     Raises:
@@ -45,9 +45,9 @@ async def open_store(path: str, *, dim: int | None) -> Store:
     """
     os.makedirs(path, mode=0o700, exist_ok=True)
     notes = FileNotes(path)
-    note = await first_note(notes, path, dim)
+    note = await load_or_create_note(notes, path, dim)
     tables = await open_tables(path, note.passages, note.dim)
-    return Store(path, await brought_forward(notes, note, outdated=tables.outdated), tables)
+    return Store(path, await mark_if_outdated(notes, note, outdated=tables.outdated), tables)
 
 
 async def _open_shared(path: str, dim: int | None, lease_seconds: float) -> Store:
@@ -56,9 +56,9 @@ async def _open_shared(path: str, dim: int | None, lease_seconds: float) -> Stor
     while True:
         if await shared.lease.keep():
             async with _kept(shared.lease):
-                note = await first_note(shared.notes, path, dim)
+                note = await load_or_create_note(shared.notes, path, dim)
                 tables = await open_tables(path, note.passages, note.dim)
-                note = await brought_forward(shared.notes, note, outdated=tables.outdated)
+                note = await mark_if_outdated(shared.notes, note, outdated=tables.outdated)
             shared.leads = True
             return Store(path, note, tables, shared)
         text = await shared.notes.read(INDEX)

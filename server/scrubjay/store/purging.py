@@ -17,7 +17,7 @@ from lancedb.index import Bitmap
 
 from scrubjay.models.records import Turn
 from scrubjay.store import conditions
-from scrubjay.store.bucket.sharing import KEPT
+from scrubjay.store.bucket.sharing import VERSION_LIFETIME
 from scrubjay.store.changes import TABLE_OF
 from scrubjay.store.failures import not_written
 from scrubjay.store.schema import VECTOR, arrow_schema, to_table
@@ -49,7 +49,7 @@ async def purge(store: Store, ids: Collection[str], now: datetime) -> None:
 
 
 async def _purge(store: Store, ids: Collection[str], now: datetime) -> None:
-    turns = [bare(turn, now) for turn in await store.select(Turn, conditions.one_of("id", ids))]
+    turns = [blank_turn(turn, now) for turn in await store.select(Turn, conditions.one_of("id", ids))]
     for table, column in (
         (store.tables.passages, "record_id"),
         (store.tables.memories, "id"),
@@ -72,7 +72,7 @@ async def _purge(store: Store, ids: Collection[str], now: datetime) -> None:
     await store.reopen()
 
 
-def bare(turn: Turn, now: datetime) -> Turn:
+def blank_turn(turn: Turn, now: datetime) -> Turn:
     """A turn without anything that was said: its place in the session, and its key, so that no transcript brings it back."""
     nothing: dict[str, Any] = dict.fromkeys(
         ("user", "assistant", "role", "text", "summary", "host", "forget_reason")
@@ -95,4 +95,4 @@ async def _rewrite(table: AsyncTable, *, at_once: bool) -> None:
             await index_vectors(table, segments=0)  # fragments of different segments are never merged
         elif index.index_type == "Bitmap":  # which keeps values that no row has any more
             await table.create_index(column, config=Bitmap(), replace=True)
-    await table.optimize(cleanup_older_than=_AT_ONCE if at_once else KEPT, delete_unverified=at_once)
+    await table.optimize(cleanup_older_than=_AT_ONCE if at_once else VERSION_LIFETIME, delete_unverified=at_once)

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-SESSIONS_KEPT = 4_000  # about 20 turns each: some 20 MB
+CAPACITY = 4_000  # about 20 turns each: some 20 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Sessions:
             answer[key] = fresh[key] if key in fresh else self._kept[key]
             if key in self._kept:
                 self._kept.move_to_end(key)
-        while len(self._kept) > SESSIONS_KEPT:
+        while len(self._kept) > CAPACITY:
             self._kept.popitem(last=False)
         return answer
 

@@ -63,7 +63,7 @@ async def snapshot(store: Store, scope: str | None) -> AsyncIterator[Snapshot]:
         store.readers -= 1
 
 
-async def rows_at(path: str, names: Iterable[str]) -> dict[str, int]:
+async def count_rows_at(path: str, names: Iterable[str]) -> dict[str, int]:
     """How many rows the tables of another store have; nothing there is changed.
 
     Raises:

@@ -25,11 +25,11 @@ from scrubjay.store.changes import TABLE_OF, Change, Staged
 from scrubjay.store.conditions import Where
 from scrubjay.store.failures import not_written
 from scrubjay.store.legs import scan
-from scrubjay.store.notes import INDEX, FileNotes, IndexNote, Notes, spell_note
+from scrubjay.store.notes import INDEX, FileNotes, IndexNote, Notes, dump_note
 from scrubjay.store.schema import arrow_schema, from_table, micros, to_table
 from scrubjay.store.sessions import COLUMNS, Key, Place, Sessions, places_of
 from scrubjay.store.tables import Tables, drop_table, open_tables
-from scrubjay.store.upserts import Seen, put_counts, put_vectors, upsert, upsert_passages
+from scrubjay.store.upserts import AccessCount, put_counts, put_vectors, upsert, upsert_passages
 
 T = TypeVar("T", Turn, Memory, Document)
 
@@ -37,13 +37,13 @@ T = TypeVar("T", Turn, Memory, Document)
 class Store:
     """See the module. Open one with `store.opening`; `shared` is its part in a store that other engines use too.
 
-    `elsewhere` is awaited in place of a commit where another engine writes the tables.
+    `wait_for_writer` is awaited in place of a commit where another engine writes the tables.
     """
 
     def __init__(self, path: str, note: IndexNote, tables: Tables, shared: Shared | None = None) -> None:
         self.path, self.note, self.tables, self.shared = path, note, tables, shared
         self.notes: Notes = shared.notes if shared else FileNotes(path)
-        self.elsewhere: Callable[[], Awaitable[None]] = _nothing
+        self.wait_for_writer: Callable[[], Awaitable[None]] = _nothing
         self.repairs = tables.repairs
         self.lock = asyncio.Lock()
         self.readers = 0  # of versions that are not the newest; while there are any, none is removed
@@ -74,20 +74,16 @@ class Store:
         if isinstance(change.record, Turn):
             self.sessions.changed((change.record.scope, change.record.session_id), _place(change.record))
 
-    @property
-    def unwritten(self) -> int:
-        return len(self._staged.changes)
-
     def unstage(self, ids: Iterable[str] | None = None) -> None:
         """Let go of staged records (None: of all): another engine has written them, or they are planned anew."""
         for id in list(self._staged.changes) if ids is None else ids:
             self._staged.changes.pop(id, None)
-        self.moved()
+        self.forget_cache()
 
-    def moved(self) -> None:
+    def forget_cache(self) -> None:
         """Somebody else wrote the tables: what is remembered of them is read anew."""
         self.sessions = Sessions(self._places)
-        self.names.changed()
+        self.names.clear()
 
     async def flush(self) -> int:
         """Commit what is staged; the number of records. A failed commit leaves everything staged.
@@ -98,7 +94,7 @@ class Store:
             StoreError: the disk does not take it.
         """
         if not self.writes:
-            await self.elsewhere()
+            await self.wait_for_writer()
             return 0
         return await self.commit()
 
@@ -127,7 +123,7 @@ class Store:
         except (RuntimeError, OSError) as error:
             raise not_written(self.path, error) from error
 
-    async def count_access(self, seen: Mapping[str, Seen]) -> None:
+    async def count_access(self, seen: Mapping[str, AccessCount]) -> None:
         """Add to the access counts of committed records of any kind, by id; a staged write of one of them wins over its count."""
         async with self.lock:
             for name in TABLE_OF.values():
@@ -205,7 +201,7 @@ class Store:
                     {"scope": new}, where=conditions.equal("scope", old)
                 )
                 moved += 0 if name == "passages" else result.rows_updated
-            self.moved()
+            self.forget_cache()
             return moved
 
     async def count(self, kind: type[T], where: Where | None = None) -> int:
@@ -234,7 +230,7 @@ class Store:
         """
         return await legs.by_vector(self.tables.passages, vector, where, limit, extra)
 
-    async def tied(
+    async def by_ties(
         self, words: Iterable[str], where: Where, limit: int, columns: Sequence[str]
     ) -> list[Passage]:
         """Passages that have one of these ties, by their words; first those that share the most and the rarest."""
@@ -250,12 +246,12 @@ class Store:
             query = query.limit(limit)
         return from_table(Passage, await query.to_arrow())
 
-    async def vectorless(self, record_ids: Iterable[str]) -> set[str]:
+    async def records_without_vectors(self, record_ids: Iterable[str]) -> set[str]:
         """Which of these records have a passage that waits for its vector."""
         where = conditions.both(conditions.one_of("record_id", record_ids), conditions.missing("space_id"))
         return {piece.record_id for piece in await self.passages(where, columns=["record_id"])}
 
-    async def unembedded(self, limit: int, where: Where = conditions.missing("space_id")) -> list[Passage]:
+    async def passages_without_vectors(self, limit: int, where: Where = conditions.missing("space_id")) -> list[Passage]:
         """Passages that wait for their vector, at most `limit` of them, newest first: what was just said is asked for first."""
         query = (
             scan(self.tables.passages)
@@ -295,12 +291,12 @@ class Store:
     async def write_note(self, note: IndexNote) -> None:
         self.note = note
         async with self._noting:  # the last one to be written is the latest, whoever came first
-            await self.notes.write(INDEX, spell_note(self.note))
+            await self.notes.write(INDEX, dump_note(self.note))
 
     async def next_generation(self, dim: int) -> None:
         """Begin an empty passages table of the given width and drop the old one; the caller fills it from the records."""
         async with self.lock:
-            old, note = self.note, self.note.following(dim=dim)
+            old, note = self.note, self.note.next_generation(dim=dim)
             self.tables = await open_tables(self.path, note.passages, note.dim)
             await self.write_note(note)
             if self.shared is None:  # others may still search it; `Upkeep.sweep` drops it later
@@ -356,7 +352,7 @@ class Names:
         if self._speakers is not None and isinstance(record, Turn) and record.role:
             self._speakers.setdefault(record.scope, set()).add(record.role)
 
-    def changed(self) -> None:
+    def clear(self) -> None:
         """Read all of them anew when they are next asked for."""
         self._scopes = self._speakers = None
 

@@ -124,7 +124,7 @@ async def _opened(path: str, passages: str, dim: int, cache: int, change: bool) 
 
 
 async def _as_it_is(database: AsyncConnection, path: str, name: str) -> AsyncTable:
-    if (table := await opened(database, name)) is None:
+    if (table := await open_if_exists(database, name)) is None:
         raise StoreError(
             f"Table {name} is missing in {path}. Wait for the engine that maintains this store to make it, and try again."
         )
@@ -146,7 +146,7 @@ async def _open_or_create(
     database: AsyncConnection, path: str, name: str, schema: pa.Schema, btrees: tuple[str, ...], found: _Found
 ) -> AsyncTable:
     try:
-        table = await opened(database, name)
+        table = await open_if_exists(database, name)
     except RuntimeError as error:
         if is_shared(path) or not any(sign in str(error) for sign in _TORN):
             raise StoreError(
@@ -235,7 +235,7 @@ def _set_newest_version_aside(path: str, name: str) -> str:
     return sentence
 
 
-async def opened(database: AsyncConnection, name: str) -> AsyncTable | None:
+async def open_if_exists(database: AsyncConnection, name: str) -> AsyncTable | None:
     """The table of that name, None if there is none."""
     try:
         return await database.open_table(name)
@@ -245,11 +245,11 @@ async def opened(database: AsyncConnection, name: str) -> AsyncTable | None:
         return None
 
 
-async def opened_or_created(
+async def open_or_create(
     database: AsyncConnection, name: str, schema: pa.Schema, indexes: Mapping[str, BTree]
 ) -> AsyncTable:
     """The table of that name, with `id` for its key. Never `exist_ok`: of two that race, one would overwrite the other's rows."""
-    if (table := await opened(database, name)) is not None:
+    if (table := await open_if_exists(database, name)) is not None:
         return table
     try:
         table = await database.create_table(name, schema=schema)

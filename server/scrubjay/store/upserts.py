@@ -71,14 +71,14 @@ async def put_vectors(
     await _put(table, rows, made)
 
 
-class Seen(NamedTuple):
+class AccessCount(NamedTuple):
     """How often a record was recalled since its count was written, and when last."""
 
     times: int
     last: datetime
 
 
-async def put_counts(table: AsyncTable, seen: Mapping[str, Seen]) -> None:
+async def put_counts(table: AsyncTable, seen: Mapping[str, AccessCount]) -> None:
     """Add to the access counts of the records that this table has."""
     rows = await table.query().where(conditions.one_of("id", seen)).to_arrow()
     if not len(rows):

@@ -18,7 +18,7 @@ from scrubjay.models.records import Record
 from scrubjay.store.bucket.inbox import access_entry
 from scrubjay.store.failures import reason
 from scrubjay.store.store import Store
-from scrubjay.store.upserts import Seen
+from scrubjay.store.upserts import AccessCount
 
 log = logging.getLogger("scrubjay.engine.background.access")
 
@@ -36,7 +36,7 @@ class Access:
         self, store: Store, clock: Callable[[], datetime], written: Callable[[], None] = lambda: None
     ) -> None:
         self._store, self._clock, self._tell = store, clock, written
-        self._waiting: dict[str, Seen] = {}
+        self._waiting: dict[str, AccessCount] = {}
         self._written: dict[str, datetime] = {}  # within the last hour
         self._new = 0  # of those that wait, how many had not been written for an hour when they came
         self._noted = asyncio.Event()
@@ -47,7 +47,7 @@ class Access:
         now = self._clock()
         for id in ids:
             before = self._waiting.get(id)
-            self._waiting[id] = Seen(before.times + 1 if before else 1, now)
+            self._waiting[id] = AccessCount(before.times + 1 if before else 1, now)
             self._new += before is None and self._is_due(id, now)
             self._noted.set()
         if self._new >= MANY:
@@ -91,7 +91,7 @@ class Access:
         self._tell()
         return len(seen)
 
-    async def _put(self, seen: Mapping[str, Seen]) -> None:
+    async def _put(self, seen: Mapping[str, AccessCount]) -> None:
         if self._store.shared is None or self._store.shared.maintains:
             await self._store.count_access(seen)
         else:

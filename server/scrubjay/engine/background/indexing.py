@@ -179,7 +179,7 @@ class Indexer:
         """Wait until these committed records have their vectors, at most so long; whether they have."""
         try:
             async with asyncio.timeout(seconds):
-                while waiting := bool(await self._store.vectorless(ids)) and not self.trouble:
+                while waiting := bool(await self._store.records_without_vectors(ids)) and not self.trouble:
                     await asyncio.sleep(LOOK_SECONDS)
         except TimeoutError:
             return False
@@ -216,9 +216,9 @@ class Indexer:
         if not self._store.writes:  # the engine that does embeds it
             return 0
         coded = self._late() and isinstance(encoder, TokenEncoder)
-        waiting = await self._store.unembedded(BATCH, _waiting(besides=besides))
+        waiting = await self._store.passages_without_vectors(BATCH, _waiting(besides=besides))
         if not waiting and coded and self._may_lack_codes:
-            waiting = await self._store.unembedded(BATCH, _WITHOUT_CODES)
+            waiting = await self._store.passages_without_vectors(BATCH, _WITHOUT_CODES)
             # New passages get their codes with their vector, so the whole column is looked through once, not after every turn.
             self._may_lack_codes = bool(waiting)
         elif not coded:
@@ -251,7 +251,7 @@ class Indexer:
             and (ids := [id for id in self._new if not self._store.is_staged(id)])
         ):
             newest = ids[-MOST_AHEAD:]
-            waiting = _by_record(await self._store.unembedded(MOST_AHEAD, _waiting(of=newest)))
+            waiting = _by_record(await self._store.passages_without_vectors(MOST_AHEAD, _waiting(of=newest)))
             cut_off = sum(map(len, waiting.values())) == MOST_AHEAD
             taken = _within(AHEAD_SIZE, waiting)
             if taken:
@@ -259,7 +259,7 @@ class Indexer:
                     await self._worker.ready(), [piece for id in taken for piece in waiting[id]], soon=True
                 )
             # Passages of one date come in any order: where the look was cut off, every record may have more of them.
-            more = await self._store.vectorless(taken) if cut_off else set()
+            more = await self._store.records_without_vectors(taken) if cut_off else set()
             done = [
                 id
                 for id in (taken if cut_off else newest)

@@ -38,7 +38,7 @@ async def reindex(
         ids = [row.id for row in await store.select(kind, conditions.EVERY_ROW, columns=["id"])]
         for start in range(0, len(ids), PAGE):
             await store.refill(kind, ids[start : start + PAGE], passages_of)
-    await store.write_note(store.note.filled())
+    await store.write_note(store.note.as_complete())
     await indexer.check_space()
     if indexer.trouble:
         raise EncoderError(indexer.trouble)

@@ -12,10 +12,10 @@ from collections.abc import Awaitable, Callable
 from scrubjay.engine.background.upkeep import Upkeep
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import ScrubjayError
-from scrubjay.store.bucket.inbox import ENVELOPE, accesses
+from scrubjay.store.bucket.inbox import ENVELOPE, parse_access_entry
 from scrubjay.store.bucket.sharing import Shared
 from scrubjay.store.failures import reason
-from scrubjay.store.notes import INDEX, brought_forward, parse_note
+from scrubjay.store.notes import INDEX, mark_if_outdated, parse_note
 from scrubjay.store.store import Store
 from scrubjay.store.tables import open_tables
 
@@ -74,16 +74,16 @@ class Sharing:
         store.tables = await open_tables(
             store.path, store.note.passages, store.note.dim
         )  # what they lack is added
-        store.note = await brought_forward(store.notes, store.note, outdated=store.tables.outdated)
+        store.note = await mark_if_outdated(store.notes, store.note, outdated=store.tables.outdated)
         await self._writer.lead()
         log.info("this engine maintains the store now")
         self._began()
 
     async def _take(self, shared: Shared) -> None:
-        entries = await shared.inbox.waiting()
+        entries = await shared.inbox.next_entries()
         for entry in entries:
             if entry.kind != ENVELOPE:
-                await self._store.count_access(accesses(entry))
+                await self._store.count_access(parse_access_entry(entry))
                 await shared.inbox.remove([entry.id])
         await self._writer.take([entry for entry in entries if entry.kind == ENVELOPE])
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from scrubjay.engine.background.tasks import passed
 from scrubjay.store import conditions
 from scrubjay.store.allocator import give_memory_back
-from scrubjay.store.bucket.sharing import KEPT
+from scrubjay.store.bucket.sharing import VERSION_LIFETIME
 from scrubjay.store.store import Store
 from scrubjay.store.tables import TABLES, drop_superseded, index_vectors, vector_segments
 
@@ -164,12 +164,12 @@ class Upkeep:
         if (shared := self._store.shared) is not None and not self._store.readers:
             async with self._store.lock:
                 for name in TABLES:
-                    await self._store.tables.of(name).optimize(cleanup_older_than=KEPT)
+                    await self._store.tables.of(name).optimize(cleanup_older_than=VERSION_LIFETIME)
                 await drop_superseded(self._store.path, self._store.note.generation)
             await shared.tidy()
 
     def _kept(self, usual: timedelta) -> timedelta:
-        return KEEP_READ if self._store.readers else usual if self._store.shared is None else max(usual, KEPT)
+        return KEEP_READ if self._store.readers else usual if self._store.shared is None else max(usual, VERSION_LIFETIME)
 
     def _orphans_due(self) -> bool:
         """Whether files of failed writes are due to be removed; safe only where nobody else ever writes. LanceDB does it after a week."""

@@ -19,7 +19,7 @@ from scrubjay.home import backups
 from scrubjay.home.paths import Home
 from scrubjay.models.results import Result
 from scrubjay.store.notes import SCHEMA_VERSION
-from scrubjay.store.snapshot import rows_at
+from scrubjay.store.snapshot import count_rows_at
 from scrubjay.store.store import Store
 
 
@@ -105,7 +105,7 @@ class Backup:
 async def _check(path: str, counts: dict[str, int]) -> None:
     """Open the copy as an engine would, and count."""
     try:
-        found = await rows_at(path, counts)
+        found = await count_rows_at(path, counts)
     except (RuntimeError, ValueError, OSError) as error:
         raise StoreError(
             f"The copy cannot be opened ({type(error).__name__}), so no backup was made. Run `scrubjay doctor`."

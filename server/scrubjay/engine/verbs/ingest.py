@@ -49,7 +49,7 @@ class Ingesting:
             reverse=True,
         )[:last]
         states, own = (dict(self._running.states), self._running.scope) if self._running else ({}, None)
-        waiting = await self._store.vectorless([row.id for row in rows]) if rows else set()
+        waiting = await self._store.records_without_vectors([row.id for row in rows]) if rows else set()
         in_hand = [
             ListedDocument(path=path, scope=own, status=state)
             for path, state in states.items()

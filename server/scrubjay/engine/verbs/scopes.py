@@ -63,5 +63,5 @@ async def delete(core: Core, scope: str, source: str) -> ScopeCounts | None:
     if records:
         await core.forgetting.purge(records, source)
     await core.scope_settings.remove(scope)
-    core.store.names.changed()
+    core.store.names.clear()
     return had

@@ -141,7 +141,7 @@ async def by_names(store: Store, query: str, where: Where) -> Named:
     asked = {tie.word: tie for tie in named(query)}
     if not asked:
         return Named()
-    found = await store.tied(asked, where, LOOKED_AT, LEG_COLUMNS)
+    found = await store.by_ties(asked, where, LOOKED_AT, LEG_COLUMNS)
     shared = {
         row.record_id: [asked[word] for word in (row.tied or "").split() if word in asked] for row in found
     }

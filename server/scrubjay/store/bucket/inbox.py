@@ -16,8 +16,8 @@ from lancedb.query import ColumnOrdering
 
 from scrubjay.store import conditions
 from scrubjay.store.schema import micros, moment
-from scrubjay.store.tables import opened_or_created
-from scrubjay.store.upserts import Seen
+from scrubjay.store.tables import open_or_create
+from scrubjay.store.upserts import AccessCount
 
 _SCHEMA = pa.schema(
     [
@@ -38,16 +38,16 @@ class Entry(NamedTuple):
     body: str
 
 
-def access_entry(seen: Mapping[str, Seen]) -> Entry:
+def access_entry(seen: Mapping[str, AccessCount]) -> Entry:
     """Access counts as an entry, by the time of the last access."""
     last = max(one.last for one in seen.values())
     body = json.dumps({id: [one.times, micros(one.last)] for id, one in seen.items()})
     return Entry(f"{micros(last) * 1_000:020d}-{uuid4().hex}", ACCESS, body)
 
 
-def accesses(entry: Entry) -> dict[str, Seen]:
+def parse_access_entry(entry: Entry) -> dict[str, AccessCount]:
     """The access counts in an entry."""
-    return {id: Seen(times, moment(last)) for id, (times, last) in json.loads(entry.body).items()}
+    return {id: AccessCount(times, moment(last)) for id, (times, last) in json.loads(entry.body).items()}
 
 
 class Inbox:
@@ -62,7 +62,7 @@ class Inbox:
         rows = pa.Table.from_pylist([entry._asdict() for entry in entries], schema=_SCHEMA)
         await self.table.merge_insert("id").when_not_matched_insert_all().execute(rows)
 
-    async def waiting(self) -> list[Entry]:
+    async def next_entries(self) -> list[Entry]:
         """The first entries that wait, in order."""
         version = await self.table.version()
         if version == self._version:
@@ -87,4 +87,4 @@ class Inbox:
 
 async def open_inbox(database: AsyncConnection) -> Inbox:
     """The inbox of a shared store; created where it is missing."""
-    return Inbox(await opened_or_created(database, "inbox", _SCHEMA, {"id": BTree()}))
+    return Inbox(await open_or_create(database, "inbox", _SCHEMA, {"id": BTree()}))

@@ -20,7 +20,7 @@ from scrubjay.store.bucket.inbox import Inbox, open_inbox
 from scrubjay.store.notes import TableNotes, open_notes
 from scrubjay.store.tables import ALWAYS, connect
 
-SECONDS = 15.0  # without a beat, after which another engine takes it
+LEASE_SECONDS = 15.0  # without a beat, after which another engine takes it
 _NAME = "maintainer"
 _NOBODY = ""
 
@@ -33,7 +33,7 @@ class Lease:
         notes: TableNotes,
         holder: str,
         *,
-        seconds: float = SECONDS,
+        seconds: float = LEASE_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._notes, self._me, self._seconds, self._clock = notes, holder, seconds, clock
@@ -88,7 +88,7 @@ class Lease:
         return True
 
 
-KEPT = timedelta(hours=1)  # how long an older version stays: another engine may read it, and nobody can know
+VERSION_LIFETIME = timedelta(hours=1)  # how long an older version stays: another engine may read it, and nobody can know
 
 
 class Shared:
@@ -106,7 +106,7 @@ class Shared:
     async def tidy(self) -> None:
         """Fold what the lease's beats and the inbox's entries left behind; the maintainer does this now and then."""
         for table in (self.notes.table, self.inbox.table):
-            await table.optimize(cleanup_older_than=KEPT)
+            await table.optimize(cleanup_older_than=VERSION_LIFETIME)
 
 
 def refuse_follower(shared: Shared | None, what: str) -> None:
@@ -121,7 +121,7 @@ def refuse_follower(shared: Shared | None, what: str) -> None:
         )
 
 
-async def join(path: str, *, seconds: float = SECONDS) -> Shared:
+async def join(path: str, *, seconds: float = LEASE_SECONDS) -> Shared:
     """Take part in the store at `path`, creating what its engines need to agree.
 
     Raises:

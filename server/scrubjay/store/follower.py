@@ -16,7 +16,7 @@ from scrubjay.store.tables import EVERY_SECOND, TABLES
 REOPEN_AFTER = 50  # versions of the passages; each leaves pages of a superseded index in the session
 
 
-class Following:
+class Follower:
     """Of one store. `look` costs some requests, so it looks at most once a second unless it must."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
@@ -53,5 +53,5 @@ class Following:
         if versions != self._versions:
             self._versions = versions
             self._opened_at = self._opened_at or versions["passages"]
-            store.moved()
+            store.forget_cache()
         return changed
