@@ -182,12 +182,8 @@ NAMESPACES: dict[str, list[Try]] = {
     "POST /ns/{namespace}/list/documents/memory-counts": [
         to("/ns/$tag/list/documents/memory-counts", json={"ids": ["$document", "$custom"]})
     ],
-    "POST /ns/{namespace}/memories": [to("/ns/$tag/memories", json={"memories": [{"content": "Of the second tenant."}]})],
     "GET /ns/{namespace}/memories/{id}": [
         to(f"/ns/$tag/memories/{id}", GONE, params={"include": ["related", "documents"]}) for id in ("$memory", "$old", "$turn")
-    ],
-    "PATCH /ns/{namespace}/memories/{id}": [
-        to(f"/ns/$tag/memories/{id}", GONE, json={"content": "Overwritten."}) for id in ("$memory", "$old")
     ],
     "DELETE /ns/{namespace}/memories": [to("/ns/$tag/memories", json={"ids": ["$memory", "$old", "$document", "$turn"]})],
     "DELETE /ns/{namespace}/memories/semantic": [

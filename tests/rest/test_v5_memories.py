@@ -1,21 +1,17 @@
-"""Version 5, memories: read with what they are linked to, forgotten one by one or by what they are about, added and given new versions."""
+"""Version 5, memories: read with what they are linked to, listed, and forgotten one by one or by what they are about."""
 
 from __future__ import annotations
 
 import httpx2
 import pytest
-from v5_calls import NS, add, call, document, keep, listed, post, said, search
+from v5_calls import NS, add, call, document, keep, listed, post, revise, said, search
 
 
 async def test_a_memory_is_read_with_its_versions_and_its_document(http: httpx2.AsyncClient) -> None:
     await add(http, "The port is 8080.", id="port", metadata={"team": "ops"})
     first = (await document(http, "port", "memories"))["memories"][0]["id"]
-    second = (await call(http, "PATCH", f"/ns/{NS}/memories/{first}", json={"content": "The port is 9090."}))[
-        "id"
-    ]
-    third = (await call(http, "PATCH", f"/ns/{NS}/memories/{second}", json={"content": "The port is 7070."}))[
-        "id"
-    ]
+    second = await revise(http, first, "The port is 9090.")
+    third = await revise(http, second, "The port is 7070.")
     plain = await call(http, "GET", f"/ns/{NS}/memories/{second}")
     assert (plain["memory"], plain["version"], plain["isLatest"]) == (
         "The port is 9090.",
@@ -81,46 +77,20 @@ async def test_a_query_needs_to_say_whether_it_is_meant(
     await call(http, "DELETE", f"/ns/{NS}/memories/semantic", 400, json=body)
 
 
-async def test_memories_are_kept_directly_and_found_at_once(http: httpx2.AsyncClient) -> None:
-    memories = [
-        {"content": "Alex lives in Graz.", "isStatic": True, "metadata": {"a": 1}},
-        {"content": "Alex is on leave."},
-    ]
-    made = (await post(http, "memories", 201, memories=memories))["memories"]
-    assert [(each["memory"], each["isStatic"], each["metadata"]) for each in made] == [
-        ("Alex lives in Graz.", True, {"a": 1}),
-        ("Alex is on leave.", False, {}),
-    ]
-    again = (await post(http, "memories", 201, memories=memories))["memories"]
-    assert [each["id"] for each in again] == [each["id"] for each in made]
-    assert set(said(await search(http, "Alex"))) == {"Alex lives in Graz.", "Alex is on leave."}
-
-
-async def test_a_new_version_keeps_what_it_does_not_name(http: httpx2.AsyncClient) -> None:
-    id = await keep(http, "Alex lives in Graz.", isStatic=True, metadata={"a": 1})
-    newer = await call(http, "PATCH", f"/ns/{NS}/memories/{id}", json={"content": "Alex lives in Vienna."})
-    assert (newer["version"], newer["isStatic"], newer["metadata"]) == (2, True, {"a": 1}) and newer[
-        "id"
-    ] != id
-    await call(http, "PATCH", f"/ns/{NS}/memories/{id}", 400, json={"content": "Alex lives in Linz."})
-    gone = await call(http, "PATCH", f"/ns/{NS}/memories/{newer['id']}", json={"forgetAfter": "2020-01-01"})
-    assert gone["isForgotten"] is True and await search(http, "Where does Alex live?") == []
-
-
-@pytest.mark.parametrize(
-    "body",
-    [{"memories": []}, {"memories": [{"content": ""}]}, {"memories": [{"content": "x", "tags": []}]}, {}],
-)
-async def test_memories_that_do_not_fit_are_refused(
-    http: httpx2.AsyncClient, body: dict[str, object]
-) -> None:
-    await call(http, "POST", f"/ns/{NS}/memories", 400, json=body)
+async def test_what_version_5_does_not_have_names_the_route_of_version_4(http: httpx2.AsyncClient) -> None:
+    id = await keep(http, "Alex lives in Graz.")
+    added = await post(http, "memories", 501, memories=[{"content": "Alex is on leave."}])
+    assert "POST /v4/memories" in added["error"]
+    changed = await call(
+        http, "PATCH", f"/ns/{NS}/memories/{id}", 501, json={"content": "Alex lives in Linz."}
+    )
+    assert "PATCH /v4/memories" in changed["error"]
+    assert said(await search(http, "Alex")) == ["Alex lives in Graz."]
 
 
 async def test_a_memory_of_another_namespace_is_not_there(http: httpx2.AsyncClient) -> None:
     id = await keep(http, "Alex's secret.")
     await call(http, "GET", f"/ns/sam/memories/{id}", 404)
-    await call(http, "PATCH", f"/ns/sam/memories/{id}", 404, json={"content": "Sam's now."})
     assert (await call(http, "DELETE", "/ns/sam/memories", json={"ids": [id]}))["count"] == 0
     assert (
         await call(
@@ -178,9 +148,7 @@ async def test_chunks_are_listed_by_their_place(http: httpx2.AsyncClient) -> Non
 
 async def test_memories_are_listed_in_their_latest_version(http: httpx2.AsyncClient) -> None:
     id = await keep(http, "The port is 8080.", metadata={"team": "ops"})
-    newer = (await call(http, "PATCH", f"/ns/{NS}/memories/{id}", json={"content": "The port is 9090."}))[
-        "id"
-    ]
+    newer = await revise(http, id, "The port is 9090.")
     gone = await keep(http, "The alarm code is 4711.")
     await call(http, "DELETE", f"/ns/{NS}/memories", json={"ids": [gone]})
     assert [each["id"] for each in (await listed(http, "memories"))["memories"]] == [newer]

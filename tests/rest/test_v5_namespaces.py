@@ -215,8 +215,6 @@ ROUTES: list[
     ("POST", "/list/memories", {}, False),
     ("POST", "/list/documents/memory-counts", {"ids": ["d"]}, False),
     ("GET", "/memories/m", None, False),
-    ("PATCH", "/memories/m", {"content": "x"}, True),
-    ("POST", "/memories", {"memories": [{"content": "x"}]}, True),
     ("DELETE", "/memories", {"ids": ["m"]}, True),
     ("DELETE", "/memories/semantic", {"query": "secret", "dryRun": True}, True),
     ("GET", "", None, False),

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from v5_calls import NS, add, call, keep, post, said, search
+from v5_calls import NS, add, call, keep, post, revise, said, search
 
 GUIDE = "# Guide\n\n" + "\n\n".join(
     f"Step {n} of the setup needs the key number {n} and some patience." for n in range(30)
@@ -103,11 +103,9 @@ async def test_a_filter_lets_through_what_fits(http: httpx2.AsyncClient) -> None
 async def test_what_is_asked_for_comes_along(http: httpx2.AsyncClient) -> None:
     await add(http, "The port is 8080.", id="port")
     (fact,) = await search(http, "port", searchMode="memories")
-    newer = await call(
-        http, "PATCH", f"/ns/{NS}/memories/{fact['id']}", json={"content": "The port is 9090."}
-    )
+    newer = await revise(http, fact["id"], "The port is 9090.")
     (found,) = await search(http, "port", searchMode="memories", include={"related": True, "documents": True})
-    assert found["id"] == newer["id"]
+    assert found["id"] == newer
     related = found["included"]["related"]
     assert [(each["memory"], each["relation"], each["version"]) for each in related["parents"]] == [
         ("The port is 8080.", "updates", 1)
@@ -119,12 +117,7 @@ async def test_what_is_asked_for_comes_along(http: httpx2.AsyncClient) -> None:
 
 async def test_what_a_filter_shuts_out_does_not_come_in_beside_a_result(http: httpx2.AsyncClient) -> None:
     old = await keep(http, "The port is 8080.", metadata={"team": "red"})
-    await call(
-        http,
-        "PATCH",
-        f"/ns/{NS}/memories/{old}",
-        json={"content": "The port is 9090.", "metadata": {"team": "blue"}},
-    )
+    await revise(http, old, "The port is 9090.", metadata={"team": "blue"})
     only_blue = {"field": "team", "operator": "eq", "value": "blue"}
     (found,) = await search(http, "port", filter=only_blue, include={"related": True})
     assert found["memory"] == "The port is 9090." and found["included"]["related"]["parents"] == []

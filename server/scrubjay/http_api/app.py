@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from scrubjay import VERSION
 from scrubjay.engine.engine import Engine
-from scrubjay.http_api import hebb
+from scrubjay.http_api import hebb, supermemory_v5
 from scrubjay.http_api.conditions import Conditions
 from scrubjay.http_api.door import Door
 from scrubjay.http_api.mcp import PATH, McpOverHttp
@@ -30,7 +30,6 @@ from scrubjay.http_api.supermemory_v4 import (
     profile,
     search,
 )
-from scrubjay.http_api.supermemory_v5 import routes as supermemory_v5
 from scrubjay.http_api.tokens import Tokens
 
 # Paths that end in a word come before those of any id.

@@ -101,17 +101,18 @@ def _problem(error: Any) -> dict[str, Any]:
 
 
 def absent(reasons: Mapping[str, str]) -> APIRouter:
-    """A router that answers each path, whatever the verb, with its sentence.
+    """Make a router that answers 501 with a sentence, by the path or by "VERB path"; a path alone means every verb.
 
     It stays out of the OpenAPI document: a server that answers 501 on purpose would fail every test made from its own document.
     """
     router = APIRouter(include_in_schema=False)
-    for path, sentence in reasons.items():
-        _answer(router, path, sentence)
+    for route, sentence in reasons.items():
+        verb, _, path = route.rpartition(" ")
+        _answer(router, [verb] if verb else ["GET", "POST", "PUT", "PATCH", "DELETE"], path, sentence)
     return router
 
 
-def _answer(router: APIRouter, path: str, sentence: str) -> None:
-    @router.api_route(path, methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
+def _answer(router: APIRouter, verbs: list[str], path: str, sentence: str) -> None:
+    @router.api_route(path, methods=verbs)
     async def nothing_here(request: Request) -> JSONResponse:
         return refusal(request, 501, sentence)

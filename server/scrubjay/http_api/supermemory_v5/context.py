@@ -12,7 +12,7 @@ from pydantic import AfterValidator, WithJsonSchema
 
 from scrubjay.errors import NotFound
 from scrubjay.home.scopes import is_scope
-from scrubjay.http_api.context import RequestContext, Context
+from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.permissions import RESERVED
 from scrubjay.models.records import Document, Memory
 

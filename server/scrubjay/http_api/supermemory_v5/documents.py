@@ -72,7 +72,7 @@ TaskType = Annotated[
     ),
 ]
 Dreaming = Annotated[
-    Literal["dynamic", "instant"] | None,
+    Literal["instant", "dynamic"] | None,
     Field(description="Without effect: memories are there as soon as the document is."),
 ]
 

@@ -16,12 +16,12 @@ from scrubjay.errors import NotFound
 from scrubjay.http_api.context import SOURCE
 from scrubjay.http_api.supermemory_v5.bodies import Answer, Body, Changed, Times, included
 from scrubjay.http_api.supermemory_v5.context import Id, Place, Reading, Writing
-from scrubjay.models.fields import MAX_MEMORY, Flag, Instant, Metadata, Text
+from scrubjay.models.fields import Flag
 from scrubjay.models.filters import Filter, holds
 from scrubjay.models.records import Document, Memory
-from scrubjay.models.requests import AddMemory, ForgetMatching, ForgetRecords, parse
+from scrubjay.models.requests import ForgetMatching, ForgetRecords, parse
 from scrubjay.models.requests import Query as QueryText
-from scrubjay.models.results import Context, Linked, MemoryAdded
+from scrubjay.models.results import Context, Linked
 from scrubjay.records.reviewing import is_inference
 from scrubjay.search import lineage
 from scrubjay.search.document_search import COLUMNS
@@ -217,14 +217,9 @@ def _link(link: Linked, fact: Memory, document: SourceDocument | None) -> Relate
 router = APIRouter()
 
 MOST_IDS = 500
-MOST_ADDED = 100
 _UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "No memory of this namespace has that id."}}
 
 GivenId = Annotated[str, Field(min_length=1, max_length=255)]
-Content = Annotated[
-    Annotated[Text, Field(max_length=MAX_MEMORY)], Field(description="One fact, understandable on its own.")
-]
-Expiry = Annotated[Instant | None, Field(description="It is forgotten from then on; null: never.")]
 
 
 class Exact(Body):
@@ -252,32 +247,6 @@ class ForgetResult(Answer):
     count: Annotated[int, Field(ge=0)]
     errors: list[ForgetError]
     matches: list[ForgetMatch]
-
-
-class NewMemory(Body):
-    content: Content
-    is_static: Annotated[Flag, Field(description="A lasting trait rather than a passing state.")] = False
-    metadata: Annotated[Metadata, Field(default_factory=dict)]
-    forget_after: Expiry = None
-
-
-class NewMemories(Body):
-    memories: Annotated[list[NewMemory], Field(min_length=1, max_length=MOST_ADDED)]
-
-
-class AddedMemories(Answer):
-    """The facts as they are kept, in the order in which they were sent; one that was known already is that one."""
-
-    memories: list[ShownMemory]
-
-
-class NewVersion(Body):
-    """What is left out stays as it was."""
-
-    content: Content | None = None
-    is_static: Flag | None = None
-    metadata: Metadata | None = None
-    forget_after: Expiry = None
 
 
 @router.delete("/ns/{namespace}/memories/semantic", summary="Forget what is about something")
@@ -331,39 +300,6 @@ async def forget_memories(place: Writing, asked: Exact) -> ForgetResult:
         await place.context.write("forget", parse(ForgetRecords, {"ids": list(found)}), scope=place.namespace)
     matches = [ForgetMatch(id=fact.id, memory=fact.content) for fact in found.values()]
     return ForgetResult(count=len(matches), errors=errors, matches=matches)
-
-
-@router.post("/ns/{namespace}/memories", status_code=201, summary="Add memories")
-async def add_memories(place: Writing, asked: NewMemories) -> AddedMemories:
-    """Keep facts as they are, without a document; they are found at once. An extension: version 5 of the original has no such route."""
-    facts = []
-    for memory in asked.memories:
-        args = {
-            "content": memory.content,
-            "is_static": memory.is_static,
-            "metadata": memory.metadata,
-            "expires_at": memory.forget_after,
-        }
-        facts.append(await _added(place, {name: value for name, value in args.items() if value is not None}))
-    return AddedMemories(memories=[shown(fact, place.context.now) for fact in facts])
-
-
-@router.patch("/ns/{namespace}/memories/{id}", summary="Give a memory a new version", responses=_UNKNOWN)
-async def change_memory(place: Writing, id: Id, change: NewVersion) -> ShownMemory:
-    """Replace a fact by a new version of it, which has an id of its own; the old one stays as its history. An extension, as adding is."""
-    fact = await place.memory(id)
-    args: dict[str, Any] = {"updates": [fact.id], "content": change.content or fact.content}
-    args |= {
-        name: value for name in ("is_static", "metadata") if (value := getattr(change, name)) is not None
-    }
-    if "forget_after" in change.model_fields_set:
-        args["expires_at"] = change.forget_after
-    return shown(await _added(place, args), place.context.now)
-
-
-async def _added(place: Place, args: dict[str, Any]) -> Memory:
-    added: MemoryAdded = await place.context.write("memory", parse(AddMemory, args), scope=place.namespace)
-    return await place.memory(added.id)
 
 
 async def _each(place: Place, ids: list[str]) -> tuple[dict[str, Memory], list[ForgetError]]:

@@ -14,7 +14,7 @@ from scrubjay.engine.verbs import scopes
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home.scope_settings import LONGEST_CONTEXT
 from scrubjay.home.scopes import EVERY_SCOPE
-from scrubjay.http_api.context import SOURCE, RequestContext, Context
+from scrubjay.http_api.context import SOURCE, Context, RequestContext
 from scrubjay.http_api.permissions import Forbidden
 from scrubjay.http_api.supermemory_v5.bodies import (
     Answer,

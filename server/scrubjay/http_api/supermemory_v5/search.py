@@ -14,12 +14,11 @@ from scrubjay.http_api.supermemory_v5.context import Place, Reading
 from scrubjay.http_api.supermemory_v5.filter_expressions import FilterExpression
 from scrubjay.http_api.supermemory_v5.memories import (
     Included,
-    Metadata,
     Surroundings,
     document_of,
     surroundings,
 )
-from scrubjay.models.fields import Count, Flag
+from scrubjay.models.fields import Count, Flag, Metadata
 from scrubjay.models.records import Document, Memory
 from scrubjay.models.requests import Query, Share
 from scrubjay.records.reviewing import is_inference
