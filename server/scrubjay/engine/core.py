@@ -51,7 +51,7 @@ from scrubjay.models.results import (
 )
 from scrubjay.search.details import Detail, detail
 from scrubjay.search.document_search import search_documents
-from scrubjay.search.hits import shown
+from scrubjay.search.hits import as_hit
 from scrubjay.search.injection import injection, opening, question, room
 from scrubjay.search.profile import TOKENS, profile
 from scrubjay.search.recall import search_memories
@@ -168,12 +168,12 @@ class Core:
             )
 
     async def profile(
-        self, scope: str | tuple[str, ...], max_tokens: int = TOKENS, filter: Filter | None = None
+        self, scope: str | tuple[str, ...], max_tokens: int = TOKENS, filters: Filter | None = None
     ) -> Profile:
         """What to know of the user and a scope, or of just these scopes, before anything is asked."""
         await self.writer.drain()
         await self.store.flush()
-        return await profile(self.store, scope, self.clock(), max_tokens=max_tokens, filter=filter)
+        return await profile(self.store, scope, self.clock(), max_tokens=max_tokens, filters=filters)
 
     async def search_memories(
         self,
@@ -235,7 +235,7 @@ class Core:
         await self.writer.drain()
         await self.store.flush()
         records = await self.store.latest(last, None if scope == EVERY_SCOPE else scope, self.clock())
-        return [shown(record, None) for record in records]
+        return [as_hit(record) for record in records]
 
     async def injection(self, event: Mapping[str, Any], scope: str) -> str:
         """What to put beside a prompt, "" for nothing; see `scrubjay.search.injection`."""

@@ -31,7 +31,7 @@ async def contents(
     scopes: tuple[str, ...],
     now: datetime,
     embed: Embed,
-    filter: Filter | None = None,
+    filters: Filter | None = None,
 ) -> dict[str, list[Hit]]:
     """The facts of each bucket, best first: a fact is in the one bucket whose name and description it answers best, or in none.
 
@@ -39,7 +39,7 @@ async def contents(
     """
     await store.flush()
     asked = [
-        Question(text=f"{name}: {says}", scopes=scopes, srcs=("memory",), now=now, filters=filter)
+        Question(text=f"{name}: {says}", scopes=scopes, srcs=("memory",), now=now, filters=filters)
         for name, says in buckets.items()
     ]
     found = await asyncio.gather(*(proofs(store, question, embed) for question in asked))

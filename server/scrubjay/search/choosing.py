@@ -17,7 +17,7 @@ from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.models.requests import SearchMemories
 from scrubjay.models.results import Hit, MemoryHits, Tokens
 from scrubjay.search import lineage
-from scrubjay.search.hits import shown
+from scrubjay.search.hits import as_hit
 from scrubjay.search.relating import FOLLOWED, related
 from scrubjay.search.retrieval.candidates import Candidate
 from scrubjay.search.retrieval.query import Question
@@ -121,7 +121,7 @@ class Choice:
                 or (item.row.id in self.related and not self.apart)
             ):
                 continue  # forgotten since the index saw it, or an earlier hit's window returns it already
-            hit = shown(record, item.row.found).model_copy(
+            hit = as_hit(record, item.row.found).model_copy(
                 update={
                     "score": item.score,
                     "relevance_score": item.relevance,
@@ -185,7 +185,7 @@ class Choice:
                 continue
             if self.apart and record.partition_id != hit.partition_id:
                 continue
-            neighbour = shown(record, None).model_copy(update={"reason": "window"})
+            neighbour = as_hit(record).model_copy(update={"reason": "window"})
             if cost(neighbour) > self._room():
                 self.left_out += 1
                 continue

@@ -11,7 +11,7 @@ from scrubjay.models.results import Hit, Result
 from scrubjay.records.exchange import values_of
 from scrubjay.records.forgetting import unknown
 from scrubjay.records.versions import children, latest
-from scrubjay.search.hits import shown
+from scrubjay.search.hits import as_hit
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
 
@@ -47,8 +47,8 @@ async def detail(store: Store, id: str, counted: Callable[[AnyRecord], AnyRecord
     return Detail(
         kind=fields.pop("kind"),
         record=fields,
-        parents=[shown(parent, None) for parent in found if parent is not None],
-        children=[shown(child, None) for child in after],
+        parents=[as_hit(parent) for parent in found if parent is not None],
+        children=[as_hit(child) for child in after],
         relations=[child.relation or "" for child in after],
         newest=newest.id if newest.id != record.id else None,
         passages=await store.count_passages(own),

@@ -10,8 +10,8 @@ from scrubjay.errors import NotFound
 from scrubjay.models.records import Document, Passage
 from scrubjay.models.requests import SearchDocuments
 from scrubjay.models.results import Chunk, DocumentHit, DocumentHits, Hit
-from scrubjay.search import hits
 from scrubjay.search.choosing import MOST_TOKENS
+from scrubjay.search.hits import chunk_as_hit
 from scrubjay.search.recall import scopes_seen
 from scrubjay.search.retrieval.chunks import RankedChunk, rank_chunks
 from scrubjay.search.retrieval.query import Question
@@ -283,6 +283,6 @@ async def search_chunks(
 
 
 def _found(chunk: RankedChunk, document: Document) -> FoundChunk:
-    hit = hits.chunk(document, chunk.text, id=chunk.id)
+    hit = chunk_as_hit(document, chunk.text, id=chunk.id)
     hit = hit.model_copy(update={"score": chunk.score, "relevance_score": chunk.score})
     return FoundChunk(hit, chunk.position, document)

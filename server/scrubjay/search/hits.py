@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scrubjay.models.records import Document, Memory, Turn
+from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.models.results import Hit
 from scrubjay.records import memories
 from scrubjay.records.turns import spoken
@@ -12,16 +12,16 @@ WHOLE = 900  # characters up to which a turn is shown whole
 ASKED = 300  # characters of the user's words beside the answer of a longer one
 
 
-def shown(record: Turn | Memory | Document, found: Found | None) -> Hit:
+def as_hit(record: AnyRecord, found: Found | None = None) -> Hit:
     """A record as a hit without scores; `found` is the passage that matched, None for a neighbour."""
     if isinstance(record, Memory):
         return memories.hit(record)
     if isinstance(record, Document):
-        return chunk(record, found.text if found else record.content[:WHOLE], id=record.id)
+        return chunk_as_hit(record, found.text if found else record.content[:WHOLE], id=record.id)
     return _turn(record, found)
 
 
-def whole(turn: Turn) -> str:
+def turn_text(turn: Turn) -> str:
     """Everything said in a turn; with more than one voice each is named."""
     said = spoken(turn)
     if len(said) == 1:
@@ -30,7 +30,7 @@ def whole(turn: Turn) -> str:
 
 
 def _turn(turn: Turn, found: Found | None) -> Hit:
-    text, truncated, role = whole(turn), None, turn.role
+    text, truncated, role = turn_text(turn), None, turn.role
     said = spoken(turn)
     if turn.capture == "summary_only" and turn.summary:
         text, truncated, role = turn.summary, True, "summary"
@@ -66,7 +66,7 @@ def _clipped(text: str) -> str:
     return text if len(text) <= ASKED else text[:ASKED].rsplit(maxsplit=1)[0] + " …"
 
 
-def chunk(document: Document, text: str, *, id: str) -> Hit:
+def chunk_as_hit(document: Document, text: str, *, id: str) -> Hit:
     """A passage of a document as a hit without scores, under its own id or its document's."""
     return Hit(
         id=id,

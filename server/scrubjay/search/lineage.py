@@ -11,7 +11,7 @@ from itertools import chain
 from scrubjay.models.records import AnyRecord, Document, Memory, Relation, Turn
 from scrubjay.models.results import Context, Linked, Source
 from scrubjay.records.versions import children
-from scrubjay.search.hits import shown
+from scrubjay.search.hits import as_hit
 from scrubjay.search.retrieval.query import Question
 from scrubjay.store.store import Store
 
@@ -132,7 +132,7 @@ def _may_be_seen(question: Question, record: AnyRecord) -> bool:
 
 
 def _linked(record: AnyRecord, relation: Relation, version: int) -> Linked:
-    hit = shown(record, None)
+    hit = as_hit(record)
     text = hit.memory or hit.chunk or ""
     return Linked(
         id=record.id,

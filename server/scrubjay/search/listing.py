@@ -34,16 +34,16 @@ async def page(
     size: int,
     sort: Literal["created_at", "updated_at", "started_at"] = "created_at",
     descending: bool = True,
-    filter: Filter | None = None,
+    filters: Filter | None = None,
     columns: Sequence[str] | None = None,
 ) -> Page[T]:
-    """Some of the records that match, ordered by a time and then by id. `filter` is on metadata; `columns` are read, else all.
+    """Some of the records that match, ordered by a time and then by id. `filters` are on metadata; `columns` are read, else all.
 
     The caller has committed everything (`Store.flush`).
     """
-    keys = await store.select(kind, where, columns=["id", sort, *(["metadata"] if filter else [])])
-    if filter is not None:
-        keys = [row for row in keys if holds(filter, row.metadata)]
+    keys = await store.select(kind, where, columns=["id", sort, *(["metadata"] if filters else [])])
+    if filters is not None:
+        keys = [row for row in keys if holds(filters, row.metadata)]
     keys.sort(key=_by(sort), reverse=descending)
     ids = [row.id for row in keys[start : start + size]]
     rows = {row.id: row for row in await store.select(kind, conditions.one_of("id", ids), columns=columns)}
@@ -54,7 +54,9 @@ def _by(sort: str) -> Callable[[Any], tuple[Any, str]]:
     return lambda row: (getattr(row, sort), row.id)
 
 
-async def merged(store: Store, wheres: Mapping[type, Where], *, start: int, size: int) -> Page[Memory | Turn]:
+async def facts_and_turns(
+    store: Store, wheres: Mapping[type, Where], *, start: int, size: int
+) -> Page[Memory | Turn]:
     """Some of the facts and turns that match, newest first; a fact by when it was added, a turn by when it was said.
 
     The caller has committed everything (`Store.flush`).
@@ -81,9 +83,9 @@ async def chunk_page(
     size: int,
     descending: bool = True,
     by_position: bool = False,
-    filter: Filter | None = None,
+    filters: Filter | None = None,
 ) -> Page[Passage]:
-    """Some of the chunks of a scope's documents, by the time of their document or by their position in it; `filter` is on metadata.
+    """Some of the chunks of a scope's documents, by the time of their document or by their position in it; `filters` are on metadata.
 
     The caller has committed everything (`Store.flush`).
     """
@@ -91,7 +93,7 @@ async def chunk_page(
         conditions.equal("src", "chunk"),
         conditions.equal("hidden", False),
         conditions.equal("scope", scope),
-        facets.where(filter) if filter else None,
+        facets.where(filters) if filters else None,
     )
     keys = await store.passages(where, columns=["id", "record_id", "part", "dated_at"])
     keys.sort(

@@ -28,11 +28,11 @@ async def profile(
     now: datetime,
     *,
     max_tokens: int = TOKENS,
-    filter: Filter | None = None,
+    filters: Filter | None = None,
 ) -> Profile:
     """The facts of a project's scope and of the user; or of just these scopes. `static` by importance, `recent` by date.
 
-    `filter` is on metadata. The caller has committed everything.
+    `filters` are on metadata. The caller has committed everything.
     """
     seen = scopes_seen(None, scope) or ()
     where = conditions.both(
@@ -43,8 +43,8 @@ async def profile(
         conditions.unexpired(now),
     )
     rows = sorted(await store.select(Memory, where), key=lambda row: row.created_at, reverse=True)
-    if filter is not None:
-        rows = [row for row in rows if holds(filter, row.metadata)]
+    if filters is not None:
+        rows = [row for row in rows if holds(filters, row.metadata)]
     lasting = [row for row in rows if row.is_static or row.partition_id == PREFERENCES]
     static = _within(sorted(lasting, key=lambda row: -row.importance_score), math.floor(LASTING * max_tokens))
     spent = sum(map(_cost, static))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from scrubjay.models.records import AnyRecord, Memory, Passage, Turn
 from scrubjay.models.results import Hit
-from scrubjay.search.hits import shown
+from scrubjay.search.hits import as_hit
 from scrubjay.search.retrieval.query import Question
 from scrubjay.store import conditions
 from scrubjay.store.conditions import Where
@@ -65,7 +65,7 @@ async def related(
     )
     records: dict[str, Turn | Memory] = {**turns, **facts}
     return [
-        shown(records[item.id], None).model_copy(update={"reason": item.tie.reason, "via": item.tie.via})
+        as_hit(records[item.id]).model_copy(update={"reason": item.tie.reason, "via": item.tie.via})
         for item in close
         if item.id in records and question.admits(records[item.id])
     ]

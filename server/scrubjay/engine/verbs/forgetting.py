@@ -20,7 +20,7 @@ from scrubjay.models.records import AnyRecord
 from scrubjay.models.requests import Forget, ForgetMatching, ForgetRecords, Restore, SearchMemories
 from scrubjay.models.results import Forgotten, MemoryHits, Restored
 from scrubjay.records.forgetting import meant, texts_of, with_history
-from scrubjay.search.hits import shown
+from scrubjay.search.hits import as_hit
 from scrubjay.search.recall import facts_about
 from scrubjay.search.retrieval.retrieve import Embed
 from scrubjay.store.store import Store
@@ -77,7 +77,7 @@ class Forgetting:
         if request.purge:
             records = await with_history(self._store, records)
         if request.dry_run:
-            return Forgotten(ids=[], forgotten=0, candidates=[shown(record, None) for record in records])
+            return Forgotten(ids=[], forgotten=0, candidates=[as_hit(record) for record in records])
         return await self._forget(records, request, source) if records else Forgotten(ids=[], forgotten=0)
 
     async def matching(self, request: ForgetMatching, source: str) -> Forgotten:

@@ -13,7 +13,7 @@ from scrubjay.engine.core import Core
 from scrubjay.models import records
 from scrubjay.models.fields import MAX_MEMORY, Flag, Importance, Metadata, PartitionId, Tag, Text
 from scrubjay.models.requests import Neighbours, Query, Share, Tags, Weight
-from scrubjay.search.hits import whole
+from scrubjay.search.hits import turn_text
 
 T = TypeVar("T")
 RESERVED_SOURCE = "engine:"  # what we make ourselves
@@ -232,7 +232,7 @@ def _turn(record: records.Turn) -> Memory:
     place = {"session_id": record.session_id, "turn": record.turn}
     return Memory(
         id=record.id,
-        content=whole(record),
+        content=turn_text(record),
         metadata={**record.metadata, **place},
         created_at=record.started_at,
         **_common(record),

@@ -17,7 +17,7 @@ from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import SUMMARY, Turn
 from scrubjay.models.requests import AddMemory, Forget
 from scrubjay.models.results import MemoryAdded
-from scrubjay.search.listing import merged
+from scrubjay.search.listing import facts_and_turns
 from scrubjay.store import conditions
 from scrubjay.store.counts import KINDS, current
 
@@ -70,7 +70,7 @@ async def listed(
         conditions.has_all("tags", wanted) if wanted else None,
     )
     scopes = await stay.reads()
-    page = await merged(
+    page = await facts_and_turns(
         core.store,
         {kind: current(kind, scopes, stay.context.now, where) for kind in KINDS},
         start=offset,

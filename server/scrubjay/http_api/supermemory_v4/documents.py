@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from scrubjay.engine.verbs.filing import Filed
 from scrubjay.errors import InputError, NotFound
-from scrubjay.http_api.context import SOURCE, RequestContext, Context
+from scrubjay.http_api.context import SOURCE, Context, RequestContext
 from scrubjay.http_api.supermemory_v4.document_bodies import (
     MOST_PER_PAGE,
     PER_PAGE,
@@ -325,7 +325,7 @@ async def _page(
         size=asked.limit,
         sort=_SORTS[asked.sort],
         descending=asked.order == "desc",
-        filter=filter,
+        filters=filter,
         columns=None if whole else COLUMNS,
     )
 

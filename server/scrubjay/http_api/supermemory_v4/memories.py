@@ -12,7 +12,7 @@ from fastapi import Query as InQuery
 from pydantic import Field
 
 from scrubjay.errors import InputError, NotFound
-from scrubjay.http_api.context import SOURCE, RequestContext, Context
+from scrubjay.http_api.context import SOURCE, Context, RequestContext
 from scrubjay.http_api.supermemory_v4.bodies import Pagination, Part, Tag, iso
 from scrubjay.http_api.supermemory_v4.container_tags import TagInPath
 from scrubjay.http_api.supermemory_v4.memory_bodies import (
@@ -40,7 +40,7 @@ from scrubjay.records import versions
 from scrubjay.records.extracted import facts_of
 from scrubjay.records.forgetting import meant
 from scrubjay.records.reviewing import waiting
-from scrubjay.search.hits import shown
+from scrubjay.search.hits import as_hit
 from scrubjay.search.listing import page
 from scrubjay.store import conditions
 
@@ -267,7 +267,7 @@ async def listed(asked: ListMemories, context: Context) -> Any:
         size=asked.limit,
         sort="created_at" if asked.sort == "createdAt" else "updated_at",
         descending=asked.order == "desc",
-        filter=asked.filters,
+        filters=asked.filters,
     )
     entries = [
         entry(row, await versions.history(store, row) if row.version > 1 else []) for row in found.rows
@@ -381,7 +381,7 @@ async def _by_ids(context: RequestContext, asked: ForgetMany, scope: str) -> tup
         values = {"ids": [record.id for record in known], "reason": asked.reason}
         await context.write("forget", parse(ForgetRecords, values), scope=scope)
     unknown = sum(record is None or record.scope != scope for record in records)
-    return [shown(record, None).model_copy(update={"relevance_score": 1.0}) for record in known], unknown
+    return [as_hit(record).model_copy(update={"relevance_score": 1.0}) for record in known], unknown
 
 
 def _summary(count: int, unknown: int, *, dry_run: bool) -> str:

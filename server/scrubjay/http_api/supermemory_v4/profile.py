@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter
 from pydantic import Field
 
-from scrubjay.http_api.context import RequestContext, Context
+from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.matches import Asked, matches
 from scrubjay.http_api.supermemory_v4.bodies import Filters, Part, Tagged
 from scrubjay.http_api.supermemory_v4.chats import Sources
@@ -119,7 +119,7 @@ async def _sections(
             scopes=scopes,
             now=context.now,
             embed=context.core.indexer.embed_query,
-            filter=asked.filters,
+            filters=asked.filters,
         )
         made["buckets"] = {
             name: _texts(hits)

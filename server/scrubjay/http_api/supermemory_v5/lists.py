@@ -120,7 +120,7 @@ async def _documents(
         Document,
         where,
         sort=_time(sort),
-        filter=asked.filter,
+        filters=asked.filter,
         columns=columns,
         **window,
     )
@@ -143,7 +143,7 @@ async def _chunks(
 ) -> tuple[Sequence[Answer], int]:
     store = place.context.core.store
     found = await chunk_page(
-        store, place.namespace, by_position=sort == "position", filter=asked.filter, **window
+        store, place.namespace, by_position=sort == "position", filters=asked.filter, **window
     )
     rows = {
         row.id: row
@@ -169,7 +169,7 @@ async def _memories(
     )
     where = conditions.both(conditions.equal("scope", place.namespace), conditions.LATEST, here)
     found = await page(
-        place.context.core.store, Memory, where, sort=_time(sort), filter=asked.filter, **window
+        place.context.core.store, Memory, where, sort=_time(sort), filters=asked.filter, **window
     )
     return [shown(fact, place.context.now) for fact in found.rows], found.total
 

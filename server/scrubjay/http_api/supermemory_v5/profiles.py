@@ -88,7 +88,7 @@ async def read_profile(
         scopes=scopes,
         now=place.context.now,
         embed=core.indexer.embed_query,
-        filter=wanted.filter,
+        filters=wanted.filter,
     )
     names = [name for name in held if wanted.buckets is None or name in wanted.buckets]
     profile = Profile(
