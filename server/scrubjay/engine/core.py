@@ -6,7 +6,7 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -26,6 +26,7 @@ from scrubjay.engine.verbs.exchange import Exchanging
 from scrubjay.engine.verbs.filing import Filing
 from scrubjay.engine.verbs.forgetting import Forgetting
 from scrubjay.engine.verbs.ingest import Ingesting
+from scrubjay.engine.verbs.lists import Lists
 from scrubjay.engine.verbs.status import status
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import EncoderError, InputError
@@ -49,8 +50,9 @@ from scrubjay.models.results import (
     Profile,
     Result,
 )
+from scrubjay.search.buckets import contents
 from scrubjay.search.details import Detail, detail
-from scrubjay.search.document_search import search_documents
+from scrubjay.search.document_search import FoundChunk, search_chunks, search_documents
 from scrubjay.search.hits import as_hit
 from scrubjay.search.injection import injection, opening, question, room
 from scrubjay.search.profile import TOKENS, profile
@@ -96,6 +98,7 @@ class Core:
         self._searched = -math.inf  # when the last search ended
         self._release = PeriodicRelease(SEARCHES)
         self.ingesting = Ingesting(store, self.write, clock)
+        self.lists = Lists(store, self.writer, clock)
         self.filing = Filing(store, self.writer, clock, lambda: not self.indexer.trouble)
         self.conversing = Conversing(store, self.writer, self.filing, clock, lambda: self.settings)
         self.exchanging = Exchanging(store, self.writer, self.access, clock)
@@ -123,11 +126,11 @@ class Core:
 
     # -- verbs -----------------------------------------------------------------------------------------------------
 
-    async def write(self, envelope: Envelope) -> Result:
-        """Take one write; it is durable when this returns. To a fact is said which known ones are like it."""
-        return await (
-            self._add_memory(envelope) if envelope.kind == "memory" else self.writer.write(envelope)
-        )
+    async def write(self, envelope: Envelope, *, similar: bool = True) -> Result:
+        """Take one write; it is durable when this returns. `similar` adds known facts like it to the answer to a fact."""
+        if similar and envelope.kind == "memory":
+            return await self._add_memory(envelope)
+        return await self.writer.write(envelope)
 
     async def _add_memory(self, made: Envelope) -> MemoryAdded:
         looking = asyncio.create_task(near(self.store, made, self.indexer.embed_soon))
@@ -210,6 +213,33 @@ class Core:
                 self.store, request, scope=scope, now=self.clock(), embed=self.indexer.embed_query, room=room
             )
         )
+
+    async def search_chunks(self, request: SearchDocuments, scopes: tuple[str, ...]) -> list[FoundChunk]:
+        """Return the best chunks of documents in these scopes; see `scrubjay.search.document_search`."""
+        await self.writer.drain()
+        embed = self.indexer.embed_query
+        return await search_chunks(self.store, request, scopes=scopes, now=self.clock(), embed=embed)
+
+    async def profile_buckets(
+        self, scopes: tuple[str, ...], filters: Filter | None = None
+    ) -> dict[str, list[Hit]]:
+        """Return the facts of each bucket of these scopes, by its name; see `scrubjay.search.buckets`."""
+        await self.writer.drain()
+        buckets = {
+            name: description
+            for scope in scopes
+            for name, description in self.scope_settings.buckets(scope).items()
+        }
+        embed = self.indexer.embed_query
+        return await contents(
+            self.store, buckets, scopes=scopes, now=self.clock(), embed=embed, filters=filters
+        )
+
+    async def await_vectors(self, ids: Sequence[str], seconds: float) -> None:
+        """Commit what was written, and wait at most so long until these records are found by meaning too."""
+        await self.writer.settle()
+        self.indexer.wake()
+        await self.indexer.found_by_meaning(ids, seconds)
 
     async def _timed(self, search: Callable[[], Coroutine[Any, Any, H]]) -> H:
         started = time.perf_counter()

@@ -57,10 +57,9 @@ class RequestContext:
         source: str = SOURCE,
     ) -> Any:
         """Take one write into a scope that `permissions.writes_to` gave; it is durable when this returns. The result of that kind."""
-        made: Result = await self.core.write(
-            envelope(kind, request, id=uuid4().hex, scope=scope, source=source, at=self.now)
-        )
-        return made
+        written = envelope(kind, request, id=uuid4().hex, scope=scope, source=source, at=self.now)
+        result: Result = await self.core.write(written, similar=False)  # no client shows what is similar
+        return result
 
 
 async def _context(request: Request) -> RequestContext:

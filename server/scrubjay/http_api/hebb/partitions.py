@@ -141,6 +141,6 @@ def _book(stay: Stay) -> PartitionBook:
 
 
 async def _scopes(stay: Stay) -> tuple[str, ...]:
-    """What a context reads and what it would write to, which may hold nothing yet; that one first."""
+    """What a request reads and what it would write to, which may hold nothing yet; that one first."""
     own = stay.named or stay.context.permissions.tag or DEFAULT_TAG
     return tuple(dict.fromkeys((own, *await stay.reads())))

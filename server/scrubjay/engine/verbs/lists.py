@@ -1,0 +1,212 @@
+"""Reads what is stored for the faces: records by id, pages of them, and what belongs to a document or a fact.
+
+Every verb sees all writes that were acknowledged before it was called: a read by id finds what waits for its
+commit, the others commit first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime
+from typing import Literal, TypeVar, cast
+
+from scrubjay.engine.writing import Writer
+from scrubjay.models.filters import Filter
+from scrubjay.models.records import Document, Memory, Passage, Turn, is_current
+from scrubjay.models.requests import Forget
+from scrubjay.models.results import Context
+from scrubjay.records import reviewing, versions
+from scrubjay.records.extracted import facts_of
+from scrubjay.records.forgetting import meant
+from scrubjay.search import lineage, listing
+from scrubjay.search.document_search import COLUMNS
+from scrubjay.search.listing import Page
+from scrubjay.search.retrieval.query import Question
+from scrubjay.store import conditions
+from scrubjay.store.conditions import Where
+from scrubjay.store.store import Store
+
+T = TypeVar("T", Turn, Memory, Document)
+Sort = Literal["created_at", "updated_at"]
+_PASSAGE_COLUMNS = ["id", "record_id", "part", "text", "line_start", "line_end"]
+
+
+class Lists:
+    """Reads records; `clock` says which of them are current."""
+
+    def __init__(self, store: Store, writer: Writer, clock: Callable[[], datetime]) -> None:
+        self._store, self._writer, self._clock = store, writer, clock
+
+    async def get(
+        self, kind: type[T], ids: Iterable[str], *, columns: Sequence[str] | None = None
+    ) -> dict[str, T]:
+        """Return the records of one kind with these ids, whatever became of them, by id."""
+        await self._writer.drain()
+        return await self._store.get(kind, ids, columns=columns)
+
+    async def cited_documents(self, ids: Iterable[str]) -> dict[str, Document]:
+        """Return the documents with these ids that are not forgotten, without their texts, by id."""
+        rows = await self.get(Document, ids, columns=COLUMNS)
+        return {row.id: row for row in rows.values() if row.forgotten_at is None}
+
+    async def documents(
+        self,
+        scopes: Collection[str],
+        *,
+        start: int,
+        size: int,
+        sort: Sort = "created_at",
+        descending: bool = True,
+        filters: Filter | None = None,
+        path: str | None = None,
+        content: bool = False,
+    ) -> Page[Document]:
+        """Return a page of the documents that are not forgotten, without their texts unless `content`.
+
+        `path` is where they are filed: exactly there, or anywhere below if it ends in a slash.
+        """
+        await self._writer.caught_up()
+        return await listing.page(
+            self._store,
+            Document,
+            _documents(scopes, path),
+            start=start,
+            size=size,
+            sort=sort,
+            descending=descending,
+            filters=filters,
+            columns=None if content else COLUMNS,
+        )
+
+    async def documents_at(self, scopes: Collection[str], path: str | None = None) -> list[Document]:
+        """Return the ids and scopes of all documents that are filed at `path`, as for `documents`."""
+        await self._writer.caught_up()
+        return await self._store.select(Document, _documents(scopes, path), columns=["id", "scope"])
+
+    async def unfinished_documents(self, scopes: Collection[str], *, failed: bool = False) -> list[Document]:
+        """Return the documents whose passages wait for vectors, without their texts, the last changed first.
+
+        `failed` includes those that could not be read.
+        """
+        await self._writer.caught_up()
+        here = conditions.one_of("scope", scopes)
+        chunks = conditions.both(here, conditions.equal("src", "chunk"), conditions.missing("space_id"))
+        waiting = await self._store.passages(chunks, columns=["record_id"])
+        unfinished = conditions.one_of("id", sorted({passage.record_id for passage in waiting}))
+        if failed:
+            unfinished = conditions.either(unfinished, conditions.equal("status", "failed"))
+        where = conditions.both(here, conditions.NOT_FORGOTTEN, unfinished)
+        rows = await self._store.select(Document, where, columns=COLUMNS)
+        return sorted(rows, key=lambda row: (row.updated_at, row.id), reverse=True)
+
+    async def chunks_of(self, document_id: str, *, start: int = 0, size: int | None = None) -> list[Passage]:
+        """Return the chunks of one document in its order: `size` of them from number `start` on, or all."""
+        await self._writer.caught_up()
+        where = conditions.both(
+            conditions.equal("record_id", document_id),
+            conditions.at_least("part", start),
+            None if size is None else conditions.below("part", start + size),
+        )
+        return sorted(
+            await self._store.passages(where, columns=_PASSAGE_COLUMNS), key=lambda passage: passage.part
+        )
+
+    async def chunks(
+        self,
+        scope: str,
+        *,
+        start: int,
+        size: int,
+        descending: bool = True,
+        by_position: bool = False,
+        filters: Filter | None = None,
+    ) -> Page[Passage]:
+        """Return a page of the chunks of a scope's documents, by their document's time or by position."""
+        await self._writer.caught_up()
+        return await listing.chunk_page(
+            self._store,
+            scope,
+            start=start,
+            size=size,
+            descending=descending,
+            by_position=by_position,
+            filters=filters,
+        )
+
+    async def memories(
+        self,
+        scopes: Collection[str],
+        *,
+        start: int,
+        size: int,
+        sort: Sort = "created_at",
+        descending: bool = True,
+        filters: Filter | None = None,
+        forgotten: bool = False,
+        summaries: bool = True,
+    ) -> Page[Memory]:
+        """Return a page of facts, each in its newest version.
+
+        `forgotten` includes those that are forgotten or expired, `summaries` those of sessions.
+        """
+        await self._writer.caught_up()
+        where = conditions.both(
+            conditions.one_of("scope", scopes),
+            conditions.LATEST,
+            None if forgotten else conditions.current(Memory, self._clock()),
+            None if summaries else conditions.NOT_A_SUMMARY,
+        )
+        return await listing.page(
+            self._store,
+            Memory,
+            where,
+            start=start,
+            size=size,
+            sort=sort,
+            descending=descending,
+            filters=filters,
+        )
+
+    async def facts_of(self, document_ids: Collection[str]) -> list[Memory]:
+        """Return the current facts that come from these documents or cite them, oldest first."""
+        await self._writer.drain()
+        now = self._clock()
+        return [fact for fact in await facts_of(self._store, document_ids) if is_current(fact, now)]
+
+    async def fact_saying(self, content: str, scope: str) -> Memory:
+        """Return the fact of a scope with exactly these words: the current one, else the last.
+
+        Raises:
+            NotFound: there is none.
+        """
+        await self._writer.drain()
+        facts = cast(list[Memory], await meant(self._store, Forget(content=content, scope=scope), scope))
+        now = self._clock()
+        return max(facts, key=lambda fact: (is_current(fact, now), fact.created_at))
+
+    async def newest_version(self, fact: Memory) -> Memory:
+        """Return the end of the chain of updates that this version of a fact is in."""
+        return await versions.latest(self._store, fact)
+
+    async def older_versions(self, fact: Memory) -> list[Memory]:
+        """Return the versions before this one, the nearest first."""
+        return await versions.history(self._store, fact) if fact.version > 1 else []
+
+    async def links(self, facts: Sequence[Memory], scope: str) -> dict[str, Context]:
+        """Return the versions around each fact and what it is linked to within a scope, by the fact's id."""
+        question = Question("", (scope,), ("memory",), self._clock())
+        return await lineage.contexts(self._store, question, facts)
+
+    async def inferred(self, scope: str) -> list[Memory]:
+        """Return the facts of a scope that were concluded and wait for review, most parents first."""
+        await self._writer.caught_up()
+        return await reviewing.waiting(self._store, scope, self._clock())
+
+
+def _documents(scopes: Collection[str], path: str | None) -> Where:
+    filed = (
+        None
+        if path is None
+        else conditions.either(conditions.at_or_below("filepath", path), conditions.at_or_below("path", path))
+    )
+    return conditions.both(conditions.one_of("scope", scopes), conditions.NOT_FORGOTTEN, filed)
