@@ -20,13 +20,16 @@ PACKAGE = HOOKS.parent / "server" / "scrubjay"
 SHARED = (  # what hooks use of the package, some of it only once there is something to do
     "__init__",
     "errors",
+    "home/__init__",
     "home/capture",
     "home/paths",
     "home/repositories",
     "home/scopes",
     "home/spool",
+    "text/__init__",
     "text/redaction",
     "text/transcripts",
+    "wire/__init__",
     "wire/hello",
 )
 HELLO = {"protocol": 1, "version": "0.1.0", "kind": "engine", "pid": 1}
@@ -352,7 +355,7 @@ def test_the_registration_names_scripts_that_exist_and_runs_them_without_a_shell
 @pytest.mark.parametrize(
     "path",
     [*sorted(HOOKS.glob("*.py")), *(PACKAGE / f"{name}.py" for name in SHARED)],
-    ids=lambda path: path.stem,
+    ids=lambda path: f"{path.parent.name}/{path.stem}",
 )
 def test_what_a_hook_runs_is_python_3_9(path: Path) -> None:
     ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9))

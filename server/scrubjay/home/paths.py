@@ -119,3 +119,12 @@ def _own(root: str) -> None:
         )
     if facts.st_mode & 0o077:
         os.chmod(root, 0o700)
+
+
+def is_shared(path: str) -> bool:
+    """Whether a store lies in a bucket, where other engines use it too.
+
+    >>> is_shared("s3://bucket/team"), is_shared("/home/jay/data")
+    (True, False)
+    """
+    return "://" in path

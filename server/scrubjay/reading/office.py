@@ -8,15 +8,13 @@ import io
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-import mammoth  # type: ignore[import-untyped]
-from pptx import Presentation
-from python_calamine import CalamineError, CalamineWorkbook, PasswordError, ZipError
-
-from scrubjay.reading.html import convert_html
 from scrubjay.reading.result import Budget, Converted, Unreadable, tidy_values
+
+if TYPE_CHECKING:
+    from python_calamine import CalamineWorkbook
 
 ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 LARGEST = (
@@ -111,6 +109,10 @@ _STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fres
 
 def convert_word(data: bytes) -> Converted:
     """Headings, paragraphs, lists, tables, notes; without images, comments and what was deleted."""
+    import mammoth  # the libraries are imported when a file needs them, see the room's docstring
+
+    from scrubjay.reading.html import convert_html
+
     html = mammoth.convert_to_html(
         io.BytesIO(data),
         style_map=_STYLES,
@@ -130,6 +132,8 @@ def convert_slides(data: bytes, budget: Budget) -> Converted:
     Raises:
         TooLong: too much text.
     """
+    from pptx import Presentation
+
     title, metadata = core_properties(data)
     slides = [
         budget.take(_slide(number, slide))
@@ -182,6 +186,8 @@ def convert_workbook(data: bytes, budget: Budget) -> Converted:
         Unreadable: protected or damaged.
         TooLong: too much text.
     """
+    from python_calamine import CalamineError, CalamineWorkbook, PasswordError, ZipError
+
     try:
         book = CalamineWorkbook.from_filelike(io.BytesIO(data))
         sheets = [
@@ -198,6 +204,8 @@ def convert_workbook(data: bytes, budget: Budget) -> Converted:
 
 
 def _sheet(book: CalamineWorkbook, name: str, budget: Budget) -> Iterator[str]:
+    from python_calamine import CalamineError
+
     try:
         rows = book.get_sheet_by_name(name).iter_rows()
     except CalamineError:  # a sheet of charts has no cells

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from scrubjay.errors import StoreError
-from scrubjay.store.tables import is_shared
+from scrubjay.home.paths import is_shared
 
 _BUCKET = re.compile(r"<Code>(\w+)</Code>\s*<Message>([^<]+)</Message>")  # how S3 says no
 _UNREACHED = re.compile(r'message: "([^"]+)"')

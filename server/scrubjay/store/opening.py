@@ -9,11 +9,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from scrubjay.errors import StoreError
+from scrubjay.home.paths import is_shared
 from scrubjay.store.bucket.sharing import LEASE_SECONDS, Lease, join
 from scrubjay.store.failures import not_opened
 from scrubjay.store.notes import INDEX, FileNotes, mark_if_outdated, load_or_create_note, parse_note
 from scrubjay.store.store import Store
-from scrubjay.store.tables import is_shared, open_tables
+from scrubjay.store.tables import open_tables
 
 PATIENCE = 60.0  # seconds for the engine that maintains a store to make its tables
 _PAUSE = 0.5

@@ -19,6 +19,7 @@ from lancedb import AsyncConnection, AsyncTable, Session
 from lancedb.index import FTS, Bitmap, BTree, IvfSq
 
 from scrubjay.errors import StoreError
+from scrubjay.home.paths import is_shared
 from scrubjay.models.records import Document, Memory, Passage, Turn
 from scrubjay.store.schema import VECTOR, arrow_schema
 from scrubjay.text.terms import STOP
@@ -291,12 +292,3 @@ async def connect(
     return await lancedb.connect_async(
         path, read_consistency_interval=interval, session=session, storage_options=_PATIENCE
     )
-
-
-def is_shared(path: str) -> bool:
-    """Whether a store lies in a bucket, where other engines use it too.
-
-    >>> is_shared("s3://bucket/team"), is_shared("/home/jay/data")
-    (True, False)
-    """
-    return "://" in path
