@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.engine.verbs.filing import continued
+from scrubjay.engine.verbs.documents import continued
 
 LINES = st.lists(st.text("abc defg", min_size=1, max_size=30).filter(str.strip), min_size=1, max_size=8).map(
     "\n".join

@@ -73,10 +73,10 @@ async def filled(core: Core) -> None:
 async def test_another_home_gets_every_record_as_it_is_and_finds_it(core: Core, other: Core, tmp_path: Path):
     await filled(core)
     path = str(tmp_path / "all.jsonl")
-    made = await core.exchanging.export(path, None, quietly)
+    made = await core.exchange.export(path, None, quietly)
     assert (made.turns, made.memories, made.documents) == (2, 4, 1)
     assert made.bytes == Path(path).stat().st_size
-    done = await other.exchanging.load(path, "cli", quietly)
+    done = await other.exchange.load(path, "cli", quietly)
     assert (done.added, done.same, done.different, done.redacted) == (7, 0, 0, 0)
     assert await everything(other) == await everything(core)
     await embedded(other)
@@ -96,16 +96,16 @@ async def test_a_second_export_of_the_same_records_has_the_same_lines(
 ):
     await filled(core)
     for name in ("a", "b"):
-        await core.exchanging.export(str(tmp_path / name), None, quietly)
-    await other.exchanging.load(str(tmp_path / "a"), "cli", quietly)
-    await other.exchanging.export(str(tmp_path / "c"), None, quietly)
+        await core.exchange.export(str(tmp_path / name), None, quietly)
+    await other.exchange.load(str(tmp_path / "a"), "cli", quietly)
+    await other.exchange.export(str(tmp_path / "c"), None, quietly)
     lines = [(tmp_path / name).read_bytes().split(b"\n")[1:] for name in "abc"]
     assert lines[0] == lines[1] == lines[2]
 
 
 async def test_a_scope_is_exported_alone(core: Core, tmp_path: Path):
     await filled(core)
-    assert (await core.exchanging.export(str(tmp_path / "user"), "user", quietly)).turns == 1
+    assert (await core.exchange.export(str(tmp_path / "user"), "user", quietly)).turns == 1
     head, *lines = [json.loads(line) for line in (tmp_path / "user").read_text("utf-8").splitlines()]
     assert head["scope"] == "user" and head["counts"] == {"turns": 1, "memories": 0, "documents": 0}
     assert [line["role"] for line in lines] == ["Ann Example"]
@@ -116,20 +116,20 @@ async def test_importing_again_adds_nothing_and_a_recall_in_between_makes_no_dif
 ):
     await filled(core)
     path = str(tmp_path / "all")
-    await core.exchanging.export(path, None, quietly)
+    await core.exchange.export(path, None, quietly)
     await search(core, "proxy port")
     await core.access.flush(everything=True)
-    done = await core.exchanging.load(path, "cli", quietly)
+    done = await core.exchange.load(path, "cli", quietly)
     assert (done.added, done.same, done.different) == (0, 7, 0)
 
 
 async def test_what_is_here_with_other_contents_is_named_and_stays(core: Core, tmp_path: Path):
     kept = await fact(core, "The finch build uses Clang 19.")
     path = str(tmp_path / "all")
-    await core.exchanging.export(path, None, quietly)
+    await core.exchange.export(path, None, quietly)
     await forget(core, kept.id)
     before = await everything(core)
-    done = await core.exchanging.load(path, "cli", quietly)
+    done = await core.exchange.load(path, "cli", quietly)
     assert (done.added, done.same, done.different) == (0, 0, 1)
     assert done.differing[0].id == kept.id and set(done.differing[0].fields) == {"forgotten_at", "updated_at"}
     assert await everything(core) == before
@@ -153,7 +153,7 @@ async def test_the_snapshot_stays_while_others_write_and_compact(core: Core, tmp
     from scrubjay.engine.background.upkeep import Bounds
 
     core_bounds = Bounds(0, 0)
-    made, _ = await asyncio.gather(core.exchanging.export(str(tmp_path / "all"), None, report), disturb())
+    made, _ = await asyncio.gather(core.exchange.export(str(tmp_path / "all"), None, report), disturb())
     lines = (tmp_path / "all").read_bytes().splitlines()
     assert made.turns == len(before) == len(lines) - 1 and made.memories == 0
     assert core.upkeep.failures == 0 and core.store.readers == 0
@@ -162,7 +162,7 @@ async def test_the_snapshot_stays_while_others_write_and_compact(core: Core, tmp
 async def test_a_damaged_line_leaves_everything_as_it_was(core: Core, other: Core, tmp_path: Path):
     await filled(core)
     path = tmp_path / "all"
-    await core.exchanging.export(str(path), None, quietly)
+    await core.exchange.export(str(path), None, quietly)
     lines = path.read_bytes().splitlines(keepends=True)
     for damaged in (
         b"".join(lines)[:-40],
@@ -171,9 +171,9 @@ async def test_a_damaged_line_leaves_everything_as_it_was(core: Core, other: Cor
     ):
         path.write_bytes(damaged)
         with pytest.raises(InputError, match=f"^{path}: .*[Ll]ine [578] .*Nothing was imported"):
-            await other.exchanging.load(str(path), "cli", quietly)
+            await other.exchange.load(str(path), "cli", quietly)
         assert await everything(other) == {} and not spool.pending(other.home)
-    assert not other.exchanging.working
+    assert not other.exchange.working
 
 
 async def test_an_import_that_was_cut_off_is_completed_by_a_repetition(
@@ -182,7 +182,7 @@ async def test_an_import_that_was_cut_off_is_completed_by_a_repetition(
     for number in range(2 * PAGE_RECORDS + 5):
         await turn(core, "long", user=f"Line {number}.")
     path = str(tmp_path / "all")
-    await core.exchanging.export(path, None, quietly)
+    await core.exchange.export(path, None, quietly)
 
     class Killed(Exception):
         pass
@@ -192,9 +192,9 @@ async def test_an_import_that_was_cut_off_is_completed_by_a_repetition(
             raise Killed
 
     with pytest.raises(Killed):
-        await other.exchanging.load(path, "cli", report)
+        await other.exchange.load(path, "cli", report)
     assert len(await everything(other)) == PAGE_RECORDS
-    done = await other.exchanging.load(path, "cli", quietly)
+    done = await other.exchange.load(path, "cli", quietly)
     assert (done.added, done.same) == (PAGE_RECORDS + 5, PAGE_RECORDS)
     assert await everything(other) == await everything(core)
 
@@ -204,11 +204,11 @@ async def test_what_was_acknowledged_before_a_kill_is_there_after_the_next_start
 ):
     await filled(core)
     path = str(tmp_path / "all")
-    await core.exchanging.export(path, None, quietly)
+    await core.exchange.export(path, None, quietly)
     home = open_home(str(tmp_path / "third"))
     killed = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
     before = spool.pending(home)
-    await killed.exchanging.load(path, "cli", quietly)
+    await killed.exchange.load(path, "cli", quietly)
     assert before == spool.pending(home) == []
     envelopes = await envelopes_of(core, path)
     await killed.close()
@@ -238,21 +238,21 @@ async def test_a_secret_that_somebody_wrote_into_an_export_is_replaced(
 ):
     await fact(core, "The key is SECRET.")
     path = tmp_path / "all"
-    await core.exchanging.export(str(path), None, quietly)
+    await core.exchange.export(str(path), None, quietly)
     path.write_text(path.read_text("utf-8").replace("SECRET", "ghp_" + "a1B2c3D4e5F6" * 3), "utf-8")
-    assert (await other.exchanging.load(str(path), "cli", quietly)).redacted == 1
+    assert (await other.exchange.load(str(path), "cli", quietly)).redacted == 1
     (kept,) = (await everything(other)).values()
     assert "ghp_" not in kept.content
-    assert (await other.exchanging.load(str(path), "cli", quietly)).same == 1
+    assert (await other.exchange.load(str(path), "cli", quietly)).same == 1
 
 
 async def test_an_export_replaces_an_older_one_and_nothing_else(core: Core, tmp_path: Path):
     path = tmp_path / "all"
     for _ in range(2):
-        await core.exchanging.export(str(path), None, quietly)
+        await core.exchange.export(str(path), None, quietly)
     path.write_text("my diary")
     with pytest.raises(InputError, match="is no export of Scrubjay"):
-        await core.exchanging.export(str(path), None, quietly)
+        await core.exchange.export(str(path), None, quietly)
     with pytest.raises(InputError, match="is not a plain file"):
-        await core.exchanging.export(str(tmp_path), None, quietly)
+        await core.exchange.export(str(tmp_path), None, quietly)
     assert path.read_text() == "my diary" and not list(tmp_path.glob("*.part"))

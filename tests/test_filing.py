@@ -32,7 +32,7 @@ async def content(core: Core, id: str) -> str:
 async def test_parts_that_are_sent_at_the_same_time_are_all_there(core: Core) -> None:
     parts = [f"user: question number {n}" for n in range(8)]
     filed = await asyncio.gather(
-        *(core.filing.add(text(part, custom_id="conv"), scope=SCOPE, source="api") for part in parts)
+        *(core.documents.add(text(part, custom_id="conv"), scope=SCOPE, source="api") for part in parts)
     )
     assert len({each.id for each in filed}) == 1
     assert sorted((await content(core, filed[0].id)).split("\n\n")) == parts
@@ -42,7 +42,7 @@ async def test_the_log_replayed_leaves_what_was_there(home: Home, clock: Callabl
     core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
     kept: dict[str, dict] = {}
     for part in ("user: one", "user: two", "user: three"):
-        filed = await core.filing.add(text(part, custom_id="conv"), scope=SCOPE, source="api")
+        filed = await core.documents.add(text(part, custom_id="conv"), scope=SCOPE, source="api")
         kept |= {path: spool.read(path) for path in spool.pending(home)}
     before, facts = (
         await content(core, filed.id),
@@ -66,7 +66,7 @@ async def test_a_batch_knows_what_its_own_texts_said_before(core: Core) -> None:
         text("The pump is red.", custom_id="b"),
         text("And it leaks.", custom_id="a"),
     ]
-    first, second, third = await core.filing.add_all([(each, SCOPE) for each in texts], source="api")
+    first, second, third = await core.documents.add_all([(each, SCOPE) for each in texts], source="api")
     assert (
         not isinstance(first, InputError)
         and not isinstance(second, InputError)
@@ -78,25 +78,25 @@ async def test_a_batch_knows_what_its_own_texts_said_before(core: Core) -> None:
 
 
 async def test_a_custom_id_that_came_later_names_its_document(core: Core) -> None:
-    filed = await core.filing.add(text("The pump is red."), scope=SCOPE, source="api")
+    filed = await core.documents.add(text("The pump is red."), scope=SCOPE, source="api")
     row = (await core.store.get(Document, [filed.id]))[filed.id]
-    await core.filing.change(row, {"custom_id": "pump"}, source="api")
+    await core.documents.change(row, {"custom_id": "pump"}, source="api")
     assert (
-        await core.filing.add(text("It leaks.", custom_id="pump"), scope=SCOPE, source="api")
+        await core.documents.add(text("It leaks.", custom_id="pump"), scope=SCOPE, source="api")
     ).id == filed.id
-    other = await core.filing.add(text("The fence is green."), scope=SCOPE, source="api")
+    other = await core.documents.add(text("The fence is green."), scope=SCOPE, source="api")
     row = (await core.store.get(Document, [other.id]))[other.id]
     with pytest.raises(InputError, match="another document's"):
-        await core.filing.change(row, {"custom_id": "pump"}, source="api")
+        await core.documents.change(row, {"custom_id": "pump"}, source="api")
 
 
 async def test_a_document_is_queued_then_embedding_then_done(core: Core) -> None:
-    filed = await core.filing.add(text("The pump is red."), scope=SCOPE, source="api")
+    filed = await core.documents.add(text("The pump is red."), scope=SCOPE, source="api")
     row = (await core.store.get(Document, [filed.id]))[filed.id]
-    assert filed.status == (await core.filing.statuses([row]))[row.id] == "queued"
+    assert filed.status == (await core.documents.statuses([row]))[row.id] == "queued"
     await core.writer.settle()
     async with asyncio.timeout(20):
-        while (await core.filing.statuses([row]))[row.id] != "done":
+        while (await core.documents.statuses([row]))[row.id] != "done":
             await asyncio.sleep(0.01)
-    again = await core.filing.add(text("The pump is red."), scope=SCOPE, source="api")
+    again = await core.documents.add(text("The pump is red."), scope=SCOPE, source="api")
     assert (again.status, again.changed) == ("done", False)

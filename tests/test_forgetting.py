@@ -56,14 +56,14 @@ async def test_what_was_forgotten_comes_back_as_it_was(core: Core, kind: str):
     await embedded(core)
     await forget(core, added.id, reason="moved")
     await core.writer.settle()
-    back = await core.forgetting.restore(added.id, "test")
+    back = await core.removal.restore(added.id, "test")
     assert back.restored and len(texts(await search(core, "make deploy", search_mode="hybrid"))) == 1
     record = await core.find(added.id)
     assert (record.forgotten_at, record.forget_reason) == (None, None)
     assert await core.store.records_without_vectors([added.id]) == set()  # it keeps its vector
-    assert not (await core.forgetting.restore(added.id, "test")).restored
+    assert not (await core.removal.restore(added.id, "test")).restored
     with pytest.raises(NotFound, match="mem_0"):
-        await core.forgetting.restore("mem_0", "test")
+        await core.removal.restore("mem_0", "test")
 
 
 async def test_a_fact_is_forgotten_by_its_exact_words(core: Core):
@@ -195,7 +195,7 @@ async def test_no_transcript_and_no_repetition_brings_a_purged_turn_back(core: C
     await core.writer.settle()
     assert holding(core.home.root, SECRET) == []
     with pytest.raises(InputError, match="deleted for good"):
-        await core.forgetting.restore(said.id, "test")
+        await core.removal.restore(said.id, "test")
     assert texts(await search(core, "And now?", include={"forgotten": True}, prev_turns=2)) == [
         "user: And now?\n\nassistant: Nothing."
     ]

@@ -28,7 +28,7 @@ async def nobody(done: int, total: int, what: str) -> None:
 
 
 async def ingest(core: Core, *paths: Path, again: bool = False) -> Ingested:
-    return await core.ingesting.run(
+    return await core.ingest.run(
         [str(path) for path in paths], scope=said.SCOPE, source="test", report=nobody, again=again
     )
 
@@ -134,7 +134,7 @@ async def test_a_file_that_cannot_be_read_is_listed_with_its_reason_and_stops_no
     (tree / "broken.pdf").write_bytes(b"%PDF-1.7 and nothing more")
     done = await ingest(core, tree)
     assert done.added == 2 and [os.path.basename(each.path) for each in done.failed] == ["broken.pdf"]
-    (failed,) = [each for each in await core.documents(said.SCOPE, 10) if each.status == "failed"]
+    (failed,) = [each for each in await core.ingest.list_documents(said.SCOPE, 10) if each.status == "failed"]
     assert failed.error == done.failed[0].reason
     assert (await ingest(core, tree)).unchanged == 3
 
@@ -160,11 +160,9 @@ async def test_an_interrupted_ingest_is_finished_by_the_next(core: Core, tree: P
             reached.set()
             await asyncio.Event().wait()
 
-    task = asyncio.create_task(
-        core.ingesting.run([str(tree)], scope=said.SCOPE, source="test", report=report)
-    )
+    task = asyncio.create_task(core.ingest.run([str(tree)], scope=said.SCOPE, source="test", report=report))
     await asyncio.wait_for(reached.wait(), 20)
-    assert [each.status for each in await core.documents(said.SCOPE, 10)].count("queued") == 4
+    assert [each.status for each in await core.ingest.list_documents(said.SCOPE, 10)].count("queued") == 4
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -175,7 +173,7 @@ async def test_an_interrupted_ingest_is_finished_by_the_next(core: Core, tree: P
 async def test_a_document_waits_for_its_vectors_and_is_done_then(core: Core, tree: Path) -> None:
     await ingest(core, tree)
     await said.embedded(core)
-    assert {each.status for each in await core.documents(said.SCOPE, 10)} == {"done"}
+    assert {each.status for each in await core.ingest.list_documents(said.SCOPE, 10)} == {"done"}
 
 
 async def test_one_edited_line_of_a_large_file_embeds_three_chunks_at_most(core: Core, tree: Path) -> None:

@@ -21,7 +21,7 @@ LONG = LONG.replace(PAGER, f"{PAGER} {'It is never silenced at night by anybody.
 
 async def add(core: Core, content: str, **values: object) -> str:
     text = DocumentText.model_validate({"content": content, "task_type": "memory", **values})
-    return (await core.filing.add(text, scope=SCOPE, source="api")).id
+    return (await core.documents.add(text, scope=SCOPE, source="api")).id
 
 
 async def facts(core: Core, id: str) -> list[Memory]:
@@ -82,7 +82,7 @@ async def test_forgetting_a_document_forgets_its_facts_and_restoring_brings_them
     assert not (
         await core.search_memories(SearchMemories(query="rollback make undo", search_mode="hybrid"), (SCOPE,))
     ).results
-    await core.forgetting.restore(id, "test")
+    await core.removal.restore(id, "test")
     assert {row.id for row in await facts(core, id)} == before
     assert (await core.search_memories(SearchMemories(query="rollback make undo"), (SCOPE,))).results
 

@@ -165,7 +165,7 @@ async def test_a_forgotten_turn_leaves_its_summary_at_once_and_comes_back_with_i
     assert SECRET not in "".join(texts(await search(core, SECRET, include_turns=False)))
     (after,) = await summaries(core)
     assert SECRET not in after.content and after.parent_ids == tuple(ids[:-1])
-    await core.forgetting.restore(ids[-1], "test")
+    await core.removal.restore(ids[-1], "test")
     (back,) = await summaries(core, lambda found: any(SECRET in row.content for row in found))
     assert (back.content, back.parent_ids) == (before.content, tuple(ids))
 
@@ -175,7 +175,7 @@ async def test_a_summary_of_nothing_but_forgotten_turns_is_forgotten(core: Core)
     (made,) = await summaries(core)
     await forget_all(core, ids)
     assert await quiet(core) == []
-    await core.forgetting.restore(ids[4], "test")
+    await core.removal.restore(ids[4], "test")
     (back,) = await summaries(core)
     assert (back.id, back.parent_ids) == (made.id, (ids[4],))
 

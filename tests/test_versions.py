@@ -306,7 +306,7 @@ async def _walk(core: Core, steps: list[tuple[str, int]]) -> None:
             changed = (
                 (await forget(core, target)).forgotten
                 if verb == "forget"
-                else (await core.forgetting.restore(target, "test")).restored
+                else (await core.removal.restore(target, "test")).restored
             )
             assert bool(changed) == (model[target]["forgotten"] == (verb == "restore"))
             model[target]["forgotten"] = verb == "forget"

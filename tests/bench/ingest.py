@@ -61,7 +61,7 @@ async def ingested(core: Core, folder: Path) -> Ingested:
     async def nobody(done: int, total: int, what: str) -> None:
         pass
 
-    return await core.ingesting.run([str(folder)], scope=SCOPE, source="bench", report=nobody)
+    return await core.ingest.run([str(folder)], scope=SCOPE, source="bench", report=nobody)
 
 
 async def embedded(core: Core) -> None:

@@ -241,7 +241,7 @@ async def test_deleting_a_conversations_document_takes_its_turns_with_it(
     assert [
         each["sessionId"] for each in await search(http, QUESTION, includeChats=True, searchMode="hybrid")
     ] == ["s1"]
-    await core.forgetting.restore(id, "test")
+    await core.removal.restore(id, "test")
     assert {each["sessionId"] for each in await search(http, QUESTION, type="chat")} == {"s1", "c1"}
 
 

@@ -254,7 +254,7 @@ async def test_a_deleted_memory_is_gone_softly(http: httpx2.AsyncClient, engine:
         "results": [],
         "related": [],
     }
-    await core.forgetting.restore(recorded.id, "test")
+    await core.removal.restore(recorded.id, "test")
     assert (await http.get(f"{AT}/{recorded.id}")).status_code == 200
 
 

@@ -167,7 +167,7 @@ async def _forget(engine: Engine, scope: str, params: dict[str, Any], progress: 
 
 
 async def _restore(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
-    return (await (await engine.core()).forgetting.restore(parse(Restore, params).id, "cli")).wire()
+    return (await (await engine.core()).removal.restore(parse(Restore, params).id, "cli")).wire()
 
 
 async def _profile(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
@@ -206,7 +206,7 @@ async def _index(engine: Engine, scope: str, params: dict[str, Any], progress: R
     core = await engine.core()
     again = params.get("again") is True
     return (
-        await core.ingesting.run(
+        await core.ingest.run(
             paths, scope=params.get("scope") or scope, source="cli", report=report, again=again
         )
     ).wire()
@@ -224,7 +224,10 @@ async def _documents(engine: Engine, scope: str, params: dict[str, Any], progres
     last = params.get("last", 20)
     if not isinstance(last, int) or not 1 <= last <= 100_000:
         raise InputError(f"last = {last!r}: must be a whole number from 1 to 100,000.")
-    return [each.wire() for each in await (await engine.core()).documents(params.get("scope") or scope, last)]
+    return [
+        each.wire()
+        for each in await (await engine.core()).ingest.list_documents(params.get("scope") or scope, last)
+    ]
 
 
 async def _show(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
@@ -234,11 +237,11 @@ async def _show(engine: Engine, scope: str, params: dict[str, Any], progress: Re
 async def _export(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
     """Everything recorded into a file: {path, scope?}, the path absolute; without a scope, that of all scopes."""
     wanted = None if params.get("scope") in (None, EVERY_SCOPE) else str(params["scope"])
-    return (await (await engine.core()).exchanging.export(_path(params), wanted, progress)).wire()
+    return (await (await engine.core()).exchange.export(_path(params), wanted, progress)).wire()
 
 
 async def _import(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
-    return (await (await engine.core()).exchanging.load(_path(params), "cli", progress)).wire()
+    return (await (await engine.core()).exchange.load(_path(params), "cli", progress)).wire()
 
 
 async def _backup(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:

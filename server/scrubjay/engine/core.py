@@ -21,12 +21,12 @@ from scrubjay.engine.background.sharing import Sharing
 from scrubjay.engine.background.tasks import Background
 from scrubjay.engine.background.upkeep import Upkeep
 from scrubjay.engine.verbs.backup import Backup
-from scrubjay.engine.verbs.conversations import Conversing
-from scrubjay.engine.verbs.exchange import Exchanging
-from scrubjay.engine.verbs.filing import Filing
-from scrubjay.engine.verbs.forgetting import Forgetting
-from scrubjay.engine.verbs.ingest import Ingesting
+from scrubjay.engine.verbs.conversations import Conversations
+from scrubjay.engine.verbs.documents import Documents
+from scrubjay.engine.verbs.exchange import Exchange
+from scrubjay.engine.verbs.ingest import Ingest
 from scrubjay.engine.verbs.lists import Lists
+from scrubjay.engine.verbs.removal import Removal
 from scrubjay.engine.verbs.status import status
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import EncoderError, InputError
@@ -44,7 +44,6 @@ from scrubjay.models.results import (
     DocumentHits,
     Forgotten,
     Hit,
-    ListedDocument,
     MemoryAdded,
     MemoryHits,
     Profile,
@@ -91,17 +90,17 @@ class Core:
         self.consolidation = Consolidation(store, self.writer, clock, self.indexer, self._resting)
         self.completion = Completion(home, self.writer, store, clock, self._policy)
         self.access = Access(store, clock, self.upkeep.wake)
-        self.forgetting = Forgetting(home, store, self.writer, clock, self._found, self.indexer.embed_query)
+        self.removal = Removal(home, store, self.writer, clock, self._found, self.indexer.embed_query)
         self.sharing = Sharing(store, self.writer, self.upkeep, self._begin)
         self._background = Background()
         self._working = 0
         self._searched = -math.inf  # when the last search ended
         self._release = PeriodicRelease(SEARCHES)
-        self.ingesting = Ingesting(store, self.write, clock)
         self.lists = Lists(store, self.writer, clock)
-        self.filing = Filing(store, self.writer, clock, lambda: not self.indexer.trouble)
-        self.conversing = Conversing(store, self.writer, self.filing, clock, lambda: self.settings)
-        self.exchanging = Exchanging(store, self.writer, self.access, clock)
+        self.ingest = Ingest(store, self.writer, clock)
+        self.documents = Documents(store, self.writer, clock, lambda: not self.indexer.trouble)
+        self.conversations = Conversations(store, self.writer, self.documents, clock, lambda: self.settings)
+        self.exchange = Exchange(store, self.writer, self.access, clock)
         self.backup = Backup(home, store, self.writer, self.access, clock)
 
     def start(self) -> None:
@@ -153,7 +152,7 @@ class Core:
         """Forget by id, by the exact words of a fact, or what a dry run of the same query listed."""
         if request.purge and not request.dry_run:
             self.refuse_purge()
-        return await self.forgetting.forget(request, scope, source)
+        return await self.removal.forget(request, scope, source)
 
     def refuse_purge(self) -> None:
         """Nothing, unless what runs would keep what is to be deleted for good.
@@ -165,7 +164,7 @@ class Core:
             raise InputError(
                 "The index is being built anew, which would keep what is deleted. Purge when `scrubjay reindex` is done."
             )
-        if self.backup.working or self.exchanging.working:
+        if self.backup.working or self.exchange.working:
             raise InputError(
                 "An export, import or backup runs, which would keep what is deleted. Purge when it is done."
             )
@@ -279,12 +278,6 @@ class Core:
         """What to put at the beginning of a session, "" for nothing; see `scrubjay.search.injection`."""
         return opening(await self.profile(scope), max_bytes=room(event)) if self.settings.inject else ""
 
-    async def documents(self, scope: str, last: int) -> list[ListedDocument]:
-        """The documents of a scope ("*": everywhere) and how far each is; see `Ingesting.documents`."""
-        await self.writer.drain()
-        await self.store.flush()
-        return await self.ingesting.documents(None if scope == EVERY_SCOPE else scope, last)
-
     async def status(self) -> dict[str, Any]:
         """See `scrubjay.engine.verbs.status`."""
         return await status(self)
@@ -304,8 +297,8 @@ class Core:
         """Whether there is work that an idle exit would interrupt."""
         return bool(
             self._working
-            or self.ingesting.working
-            or self.exchanging.working
+            or self.ingest.working
+            or self.exchange.working
             or self.backup.working
             or self.writer.pending
             or self.upkeep.working

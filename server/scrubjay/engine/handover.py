@@ -13,10 +13,10 @@ from collections.abc import Mapping
 
 from scrubjay.home import spool
 from scrubjay.home.paths import Home
-from scrubjay.store.follower import Follower
 from scrubjay.store.bucket.inbox import ENVELOPE, Entry
 from scrubjay.store.bucket.sharing import Shared
 from scrubjay.store.failures import not_written
+from scrubjay.store.follower import Follower
 from scrubjay.store.store import Store
 
 WAIT_SECONDS = 3.0  # for what was handed over, before a search answers without it

@@ -129,7 +129,7 @@ async def _add_folder(engine: Engine, request: AddDocument, path: str, by: Calle
     if named := sorted(request.model_fields_set & {"title", "custom_id", "metadata"}):
         raise InputError(f"{named[0]} belongs to one document, and {path} is a folder of many; leave it out.")
     core, scope = await engine.core(), request.scope or by.scope
-    done = await core.ingesting.run([path], scope=scope, source=by.source, report=by.report)
+    done = await core.ingest.run([path], scope=scope, source=by.source, report=by.report)
     return Answer(DocumentAdded(status="done", ingested=done), render.ingested(done))
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from scrubjay.engine.verbs.filing import Filed, Filing, Status
+from scrubjay.engine.verbs.documents import Documents, DocumentState, Status
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import InputError
 from scrubjay.home.capture import Policy, cut, should_record
@@ -23,7 +23,7 @@ from scrubjay.store.store import Store
 from scrubjay.text.conversations import Exchange, Message, exchanges, holds, transcript
 
 
-class Conversed(NamedTuple):
+class ConversationState(NamedTuple):
     """What became of a conversation: its document, how far that is, and how many turns are new or longer now."""
 
     id: str
@@ -31,29 +31,29 @@ class Conversed(NamedTuple):
     turns: int
 
 
-class Conversing:
+class Conversations:
     """Takes one conversation after another: what it goes on from must not change meanwhile. `settings` are those of the moment."""
 
     def __init__(
         self,
         store: Store,
         writer: Writer,
-        filing: Filing,
+        documents: Documents,
         clock: Callable[[], datetime],
         settings: Callable[[], Settings],
     ) -> None:
-        self._store, self._writer, self._filing, self._clock, self._settings = (
+        self._store, self._writer, self._documents, self._clock, self._settings = (
             store,
             writer,
-            filing,
+            documents,
             clock,
             settings,
         )
         self._order = asyncio.Lock()
 
-    async def keep(
+    async def add(
         self, id: str, messages: Sequence[Message], *, scope: str, metadata: Mapping[str, Any] | None = None
-    ) -> Conversed:
+    ) -> ConversationState:
         """Keep what these messages, their secrets replaced, add to the conversation `id` of a scope.
 
         The document holds every message, whatever the policy is, and nothing is learned of it. What turns are recorded for, chats are
@@ -66,12 +66,12 @@ class Conversing:
             await self._writer.drain()
             document = await self._filed(id, messages, scope, metadata)
             turns = await self._recorded(id, messages, scope, metadata or {})
-            return Conversed(document.id, document.status, turns)
+            return ConversationState(document.id, document.status, turns)
 
     async def _filed(
         self, id: str, messages: Sequence[Message], scope: str, metadata: Mapping[str, Any] | None
-    ) -> Filed:
-        named = [row for row in await self._filing.named(id, [scope]) if row.forgotten_at is None]
+    ) -> DocumentState:
+        named = [row for row in await self._documents.named(id, [scope]) if row.forgotten_at is None]
         rows = await self._store.get(Document, [row.id for row in named[:1]])
         content = transcript(next((row.content for row in rows.values()), ""), messages)
         if not content:
@@ -81,7 +81,7 @@ class Conversing:
             given["title"] = f"Conversation {id}"
         if metadata is not None:
             given["metadata"] = dict(metadata)
-        return await self._filing.add(DocumentText.model_validate(given), scope=scope, source=SOURCE)
+        return await self._documents.add(DocumentText.model_validate(given), scope=scope, source=SOURCE)
 
     async def _recorded(
         self, id: str, messages: Sequence[Message], scope: str, metadata: Mapping[str, Any]

@@ -45,7 +45,7 @@ AHEAD = 4  # envelopes that wait for their commit before the next page is planne
 Report = Callable[[int, int, str], None]  # done, total, what is done
 
 
-class Exchanging:
+class Exchange:
     """Exports and imports of one engine."""
 
     def __init__(self, store: Store, writer: Writer, access: Access, clock: Callable[[], datetime]) -> None:

@@ -61,7 +61,7 @@ async def delete(core: Core, scope: str, source: str) -> ScopeCounts | None:
         *await core.store.select(Document, where),
     ]
     if records:
-        await core.forgetting.purge(records, source)
+        await core.removal.purge(records, source)
     await core.scope_settings.remove(scope)
     core.store.names.clear()
     return had

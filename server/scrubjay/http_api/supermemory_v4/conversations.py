@@ -1,5 +1,5 @@
 """`POST /v4/conversations`: a conversation as chat clients send it, again and again as it grows. Knows how messages are spelled; what is
-kept of them is `engine.conversing`'s matter.
+kept of them is `engine.verbs.conversations`'s matter.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ async def keep(asked: Conversation, context: Context) -> Any:
         )
     scope = context.permissions.writes_to(next(iter(asked.tags), None))
     messages = [sent.message() for sent in asked.messages]
-    kept = await context.core.conversing.keep(
+    kept = await context.core.conversations.add(
         asked.conversation_id, messages, scope=scope, metadata=asked.metadata
     )
     return Kept(id=kept.id, conversation_id=asked.conversation_id, status=kept.status)

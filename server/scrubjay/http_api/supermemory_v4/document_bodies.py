@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from scrubjay.engine.verbs.filing import Status
+from scrubjay.engine.verbs.documents import Status
 from scrubjay.errors import InputError
 from scrubjay.http_api.supermemory_v4.bodies import Filters, Pagination, Part, iso
 from scrubjay.models.fields import Flag, Instant, Metadata, Name, Text

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Body, Form, Path, Query, Response, UploadFile
 from pydantic import ValidationError
 
-from scrubjay.engine.verbs.filing import Filed
+from scrubjay.engine.verbs.documents import DocumentState
 from scrubjay.errors import InputError, NotFound
 from scrubjay.http_api.context import SOURCE, Context, RequestContext
 from scrubjay.http_api.supermemory_v4.document_bodies import (
@@ -75,7 +75,7 @@ async def record(context: RequestContext, id: str, tag: str | None = None) -> An
         return found
     named = [
         row
-        for row in await context.core.filing.named(id, await context.scopes(own))
+        for row in await context.core.documents.named(id, await context.scopes(own))
         if row.forgotten_at is None
     ]
     if len(named) > 1:
@@ -134,7 +134,7 @@ async def upload(
     scope = context.permissions.writes_to(body.tag())
     await keep_context(context, body, scope)
     text = await text_of(body.file, scope, body.said())
-    filed = await context.core.filing.add(text, scope=scope, source=SOURCE)
+    filed = await context.core.documents.add(text, scope=scope, source=SOURCE)
     return Accepted(id=filed.id, status=filed.status)
 
 
@@ -174,7 +174,7 @@ async def list_documents(context: Context, body: Annotated[Listing | None, Body(
     found = await _page(
         context, asked, filter=asked.filters, filepath=asked.filepath, whole=asked.include_content
     )
-    status = await context.core.filing.statuses(found.rows)
+    status = await context.core.documents.statuses(found.rows)
     rows = [
         Listed(**listed(row, status[row.id], **({"content": row.content} if asked.include_content else {})))
         for row in found.rows
@@ -192,7 +192,7 @@ async def list_with_memories(context: Context, body: Annotated[Paged | None, Bod
     """A page of documents, each with the memories that were learned from it or cite it."""
     asked = body or Paged()
     found = await _page(context, asked)
-    status = await context.core.filing.statuses(found.rows)
+    status = await context.core.documents.statuses(found.rows)
     facts = [
         fact
         for fact in await facts_of(context.core.store, [row.id for row in found.rows])
@@ -245,7 +245,7 @@ async def list_processing(
         key=lambda row: (row.updated_at, row.id),
         reverse=True,
     )
-    status = await context.core.filing.statuses(rows)
+    status = await context.core.documents.statuses(rows)
     found = [
         row
         for row in rows
@@ -381,7 +381,7 @@ async def add_batch(context: Context, body: Batch) -> BatchAnswer:
             results[number] = _wrong({"customId": each.custom_id}, str(error))
     for _, each, scope in placed:
         await keep_context(context, each, scope)
-    filed = await context.core.filing.add_all(
+    filed = await context.core.documents.add_all(
         [(each.text(), scope) for _, each, scope in placed], source=SOURCE
     )
     for (number, each, _), one in zip(placed, filed, strict=True):
@@ -436,7 +436,7 @@ async def delete_bulk(context: Context, body: BulkDelete) -> BulkAnswer:
 async def get(context: Context, id: Id, within: WithinTag = None) -> WholeDocument:
     """A document with its text, how far it is, and what was learned of it; there from the moment that its add was answered."""
     row = await document(context, id, within)
-    status = (await context.core.filing.statuses([row]))[row.id]
+    status = (await context.core.documents.statuses([row]))[row.id]
     facts = [
         entry(fact) for fact in await facts_of(context.core.store, [row.id]) if is_current(fact, context.now)
     ]
@@ -469,7 +469,7 @@ async def change(context: Context, id: Id, body: ChangedDocument) -> Accepted:
     context.permissions.writes_to(row.scope)
     await keep_context(context, body, row.scope)
     values = body.said() if body.content is None else {**body.said(), "content": body.content}
-    filed = await context.core.filing.change(row, values, source=SOURCE)
+    filed = await context.core.documents.change(row, values, source=SOURCE)
     return Accepted(id=filed.id, status=filed.status)
 
 
@@ -483,10 +483,10 @@ async def delete(context: Context, id: Id, within: WithinTag = None) -> Response
     return Response(status_code=204)
 
 
-async def _added(context: RequestContext, body: AddedDocument, tag: str | None) -> Filed:
+async def _added(context: RequestContext, body: AddedDocument, tag: str | None) -> DocumentState:
     scope = context.permissions.writes_to(tag)
     await keep_context(context, body, scope)
-    return await context.core.filing.add(body.text(), scope=scope, source=SOURCE)
+    return await context.core.documents.add(body.text(), scope=scope, source=SOURCE)
 
 
 async def keep_context(context: RequestContext, body: DocumentFields, scope: str) -> None:

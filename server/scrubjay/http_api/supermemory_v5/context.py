@@ -72,7 +72,7 @@ class Place:
         """
         record = await self.context.find(id)
         if not isinstance(record, Document) or record.scope != self.namespace:
-            named = await self.context.core.filing.named(id, [self.namespace])
+            named = await self.context.core.documents.named(id, [self.namespace])
             record = await self.context.find(named[0].id) if named else None
         if not isinstance(record, Document) or record.forgotten_at is not None:
             raise NotFound(f"No document of the namespace {self.namespace!r} has the id {id[:80]!r}.")

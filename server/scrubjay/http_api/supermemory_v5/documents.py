@@ -327,7 +327,7 @@ async def upload(place: Writing, body: Annotated[Upload, Form(media_type="multip
         place.namespace, body.supporting_context, place.context.now
     )
     text = await text_of(body.file, place.namespace, body.said())
-    filed = await place.context.core.filing.add(text, scope=place.namespace, source=SOURCE)
+    filed = await place.context.core.documents.add(text, scope=place.namespace, source=SOURCE)
     return Ref(id=filed.id, status=filed.status)
 
 
@@ -390,7 +390,7 @@ class DeleteResult(Answer):
 async def add(place: Writing, body: Added) -> Ref:
     """Takes a text; it is on disk when this answers, found by words within a moment, and repeating the call changes nothing."""
     text = await _text(place, body, body.task_type)
-    filed = await place.context.core.filing.add(text, scope=place.namespace, source=SOURCE)
+    filed = await place.context.core.documents.add(text, scope=place.namespace, source=SOURCE)
     return Ref(id=filed.id, status=filed.status)
 
 
@@ -403,7 +403,7 @@ async def add_batch(place: Writing, body: Batch) -> BatchResult:
     refused: dict[int, BatchItem] = {}
     ordered = sorted(enumerate(body.documents), key=lambda pair: pair[1].date or _FIRST)
     texts = [(await _text(place, each, body.task_type), place.namespace) for _, each in ordered]
-    filed = await place.context.core.filing.add_all(texts, source=SOURCE)
+    filed = await place.context.core.documents.add_all(texts, source=SOURCE)
     for (number, each), one in zip(ordered, filed, strict=True):
         if isinstance(one, InputError):
             url = url_of(each.content)
@@ -445,7 +445,7 @@ async def read(
             row,
             await core.store.passages(conditions.equal("record_id", row.id), columns=["id", "part", "text"]),
         )
-    return whole(row, (await core.filing.statuses([row]))[row.id]).model_copy(update=beside)
+    return whole(row, (await core.documents.statuses([row]))[row.id]).model_copy(update=beside)
 
 
 @router.patch("/ns/{namespace}/document/{id:path}", summary="Change a document", responses=UNKNOWN)
@@ -484,7 +484,7 @@ async def delete(place: Writing, body: Doomed) -> DeleteResult:
 async def changed(place: Place, row: Document, values: dict[str, Any], background: str | None) -> Ref:
     """Give a document other values for some fields of a `DocumentText`."""
     await place.context.core.scope_settings.keep_context(place.namespace, background, place.context.now)
-    filed = await place.context.core.filing.change(row, values, source=SOURCE)
+    filed = await place.context.core.documents.change(row, values, source=SOURCE)
     return Ref(id=filed.id, status=filed.status)
 
 

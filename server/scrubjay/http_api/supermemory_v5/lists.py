@@ -124,7 +124,7 @@ async def _documents(
         columns=columns,
         **window,
     )
-    status = await place.context.core.filing.statuses(found.rows)
+    status = await place.context.core.documents.statuses(found.rows)
     counts = await _memories_of(place, [row.id for row in found.rows]) if asked.include.memory_count else None
     rows = [
         listed(

@@ -34,7 +34,7 @@ DRY_RUNS = 32  # that are remembered, the last ones
 Search = Callable[[SearchMemories, str], Awaitable[MemoryHits]]
 
 
-class Forgetting:
+class Removal:
     """Forgets and restores. What a dry run listed is what the same query forgets afterwards, whatever was added in between."""
 
     def __init__(

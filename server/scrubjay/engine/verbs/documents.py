@@ -28,7 +28,7 @@ Status = Literal["queued", "embedding", "done", "failed"]
 _COLUMNS = ["id", "scope", "custom_id", "updated_at", "forgotten_at"]
 
 
-class Filed(NamedTuple):
+class DocumentState(NamedTuple):
     """What became of a document that somebody sent; `changed` is False where its text was there already."""
 
     id: str
@@ -37,7 +37,7 @@ class Filed(NamedTuple):
     redacted: int
 
 
-class Filing:
+class Documents:
     """Takes one document after another: what a text goes on from must not change meanwhile. `searchable` says that vectors can be made."""
 
     def __init__(
@@ -46,8 +46,8 @@ class Filing:
         self._store, self._writer, self._clock, self._searchable = store, writer, clock, searchable
         self._order = asyncio.Lock()
 
-    async def add(self, text: DocumentText, *, scope: str, source: str) -> Filed:
-        """Add a document; under the custom_id of a known one go on with that, as `scrubjay.engine.verbs.filing` has it.
+    async def add(self, text: DocumentText, *, scope: str, source: str) -> DocumentState:
+        """Add a document; under the custom_id of a known one go on with that, as `scrubjay.engine.verbs.documents` has it.
 
         What the text does not say (metadata, date, ...) stays as it is known. With `document_id` that very document gets this text.
 
@@ -61,10 +61,10 @@ class Filing:
 
     async def add_all(
         self, texts: Sequence[tuple[DocumentText, str]], *, source: str
-    ) -> list[Filed | InputError]:
+    ) -> list[DocumentState | InputError]:
         """Add documents to their scopes, in this order, with few look-ups for all of them; what became of each, or why it was refused."""
         made = [await self._stamped(text, scope, source) for text, scope in texts]
-        filed: list[Filed | InputError] = []
+        filed: list[DocumentState | InputError] = []
         async with self._order:
             await self._writer.drain()
             known = LookedUp(self._store)
@@ -77,7 +77,7 @@ class Filing:
                 known.learn()
         return filed
 
-    async def change(self, document: Document, values: Mapping[str, Any], *, source: str) -> Filed:
+    async def change(self, document: Document, values: Mapping[str, Any], *, source: str) -> DocumentState:
         """Give a document other values for some fields of a `DocumentText`; another `content` replaces its text."""
         said = (
             {"content": document.content, "error": document.error}
@@ -123,7 +123,7 @@ class Filing:
         )
         return await asyncio.to_thread(stamp) if len(text.content or "") > LARGE else stamp()
 
-    async def _file(self, text: DocumentText, made: Envelope, found: LookedUp) -> Filed:
+    async def _file(self, text: DocumentText, made: Envelope, found: LookedUp) -> DocumentState:
         known, id = await self._meant(text, made, found)
         here = known if known is not None and known.forgotten_at is None else None
         if here is not None and here.status == "done" and text.error is not None:
@@ -144,7 +144,7 @@ class Filing:
         planned = partial(plan_add, seen=Seen(known, id, found.facts_of(made.scope)))
         answer = cast(DocumentAdded, await self._writer.write(made, planned))
         failed: Status = "failed" if answer.status == "failed" else "queued"
-        return Filed(
+        return DocumentState(
             id, failed if same is None else (await self.statuses([same]))[id], same is None, answer.redacted
         )
 
