@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scrubjay.errors import InputError
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
-from scrubjay.records.exchange import Header, Held, first_line, line_of, read_header, read_records
+from scrubjay.records.exchange import Header, RecordCounts, first_line, line_of, read_header, read_records
 
 NOW = datetime(2026, 3, 5, 12, 0, 0, 123456, tzinfo=UTC)
 ODD = 'tab\t, newline\n, CR\r\n, \u2028, \u0085, "quotes", \\u0000, \x1f, é, 火, 🐦, \u200f, \'--\', {"kind": "turn"}'
@@ -90,7 +90,7 @@ documents = st.builds(
 
 def exported(*records: AnyRecord, promised: int | None = None) -> bytes:
     header = Header(
-        scrubjay="0.1.0", exported_at=NOW, counts=Held(turns=len(records) if promised is None else promised)
+        scrubjay="0.1.0", exported_at=NOW, counts=RecordCounts(turns=len(records) if promised is None else promised)
     )
     return first_line(header) + b"".join(map(line_of, records))
 

@@ -16,7 +16,7 @@ from scrubjay.home.paths import Home
 from scrubjay.home.settings import Settings
 from scrubjay.models.records import Document
 from scrubjay.models.requests import DocumentText
-from scrubjay.records.extracted import facts_of
+from scrubjay.records.extracted import facts_of_documents
 
 SCOPE = "acme"
 
@@ -46,7 +46,7 @@ async def test_the_log_replayed_leaves_what_was_there(home: Home, clock: Callabl
         kept |= {path: spool.read(path) for path in spool.pending(home)}
     before, facts = (
         await content(core, filed.id),
-        [fact.id for fact in await facts_of(core.store, [filed.id]) if fact.forgotten_at is None],
+        [fact.id for fact in await facts_of_documents(core.store, [filed.id]) if fact.forgotten_at is None],
     )
     await core.close()
     for (
@@ -56,7 +56,7 @@ async def test_the_log_replayed_leaves_what_was_there(home: Home, clock: Callabl
     again = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
     await again.writer.drain()
     assert await content(again, filed.id) == before == "user: one\n\nuser: two\n\nuser: three"
-    assert [fact.id for fact in await facts_of(again.store, [filed.id]) if fact.forgotten_at is None] == facts
+    assert [fact.id for fact in await facts_of_documents(again.store, [filed.id]) if fact.forgotten_at is None] == facts
     await again.close()
 
 
@@ -73,7 +73,7 @@ async def test_a_batch_knows_what_its_own_texts_said_before(core: Core) -> None:
         and not isinstance(third, InputError)
     )
     assert first.id == third.id and await content(core, first.id) == "The pump is red.\n\nAnd it leaks."
-    (fact,) = [fact for fact in await facts_of(core.store, [second.id]) if fact.forgotten_at is None]
+    (fact,) = [fact for fact in await facts_of_documents(core.store, [second.id]) if fact.forgotten_at is None]
     assert fact.content == "The pump is red."
 
 

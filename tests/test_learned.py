@@ -6,7 +6,7 @@ from scrubjay.engine.core import Core
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import Memory
 from scrubjay.models.requests import AddMemory, DocumentText, Forget, SearchMemories
-from scrubjay.records.extracted import DOCUMENT_GONE, LEARNED, NO_LONGER, facts_of
+from scrubjay.records.extracted import DOCUMENT_GONE, EXTRACTED, NO_LONGER, facts_of_documents
 
 SCOPE = "acme"
 DEPLOYS = "Deploys go out on Tuesdays after the smoke tests have passed on staging, and Priya presses the button herself."
@@ -26,14 +26,14 @@ async def add(core: Core, content: str, **values: object) -> str:
 
 async def facts(core: Core, id: str) -> list[Memory]:
     await core.writer.drain()
-    return [row for row in await facts_of(core.store, [id]) if row.forgotten_at is None]
+    return [row for row in await facts_of_documents(core.store, [id]) if row.forgotten_at is None]
 
 
 async def test_a_short_text_is_one_fact_that_is_recalled_and_names_its_document(core: Core) -> None:
     id = await add(core, DEPLOYS, metadata={"team": "ops"})
     found = (await core.search_memories(SearchMemories(query="When do deploys go out?"), (SCOPE,))).results
     assert [(hit.src, hit.memory, hit.source, hit.metadata) for hit in found] == [
-        ("memory", DEPLOYS, LEARNED, {"team": "ops"})
+        ("memory", DEPLOYS, EXTRACTED, {"team": "ops"})
     ]
     assert [row.document_ids for row in await facts(core, id)] == [(id,)]
 

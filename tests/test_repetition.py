@@ -16,7 +16,7 @@ from scrubjay.engine.core import Core
 from scrubjay.home import spool
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import Memory, Turn
-from scrubjay.records.memories import MOST, said_again
+from scrubjay.records.memories import MOST, count_repetition
 
 RULE = "Run `make lint` before every commit."
 
@@ -84,7 +84,7 @@ def test_importance_rises_by_occasions_up_to_its_bound_and_never_falls(
     )  # fmt: skip
     before = known
     for session in sessions:
-        known = said_again(known, session, at)
+        known = count_repetition(known, session, at)
     bound = max(MOST, before.importance_score)
     assert known.importance_score == pytest.approx(
         min(bound, before.importance_score + 0.5 * len(set(sessions))), abs=1e-9

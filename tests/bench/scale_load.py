@@ -30,7 +30,7 @@ from scrubjay.home.settings import Settings
 from scrubjay.models import requests
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import Passage, Turn, derived_id
-from scrubjay.records.turns import PARTITION, made_summary, passages
+from scrubjay.records.turns import PARTITION, passages, summary_of
 from scrubjay.store.opening import open_store
 from scrubjay.store.schema import VECTOR, arrow_schema, to_table
 from scrubjay.store.store import Store
@@ -201,7 +201,7 @@ def _turn(number: int) -> Turn:
         assistant=said.assistant,
         started_at=said.at,
     )
-    return turn.model_copy(update={"summary": made_summary(turn)})
+    return turn.model_copy(update={"summary": summary_of(turn)})
 
 
 def _session(said: scale_text.Said) -> str:

@@ -15,7 +15,7 @@ from scrubjay.models.records import Document, Memory, Passage, content_hash, der
 from scrubjay.models.requests import DocumentText, parse
 from scrubjay.models.results import DocumentAdded
 from scrubjay.reading.kinds import kind_of
-from scrubjay.records.extracted import learned
+from scrubjay.records.extracted import plan_facts
 from scrubjay.records.plans import Plan
 from scrubjay.store import conditions
 from scrubjay.store.changes import Change
@@ -28,7 +28,7 @@ from scrubjay.text.terms import expand
 PARTITION = "mem_semantic"
 
 
-class Seen(NamedTuple):
+class Lookup(NamedTuple):
     """The document that a text belongs to, None for a new one, its id, and for hashes of words the fact that says them, None for none."""
 
     known: Document | None
@@ -41,14 +41,14 @@ _TITLED = frozenset({"text", "markdown", "html", "docx", "notebook"})  # whose f
 
 
 async def plan_add(
-    store: Store, envelope: Envelope, now: datetime, *, seen: Seen | None = None
+    store: Store, envelope: Envelope, now: datetime, *, lookup: Lookup | None = None
 ) -> Plan[DocumentAdded]:
     """What adding this document does: a new one, a new text under a known custom_id or path, or nothing if it is unchanged.
 
-    What its caller has `seen` a moment ago is not looked up again.
+    What the caller has looked up a moment ago (`lookup`) is not looked up again.
     """
     request = parse(DocumentText, envelope.args)
-    known, id = (seen.known, seen.id) if seen else await recognised(store, request, envelope)
+    known, id = (lookup.known, lookup.id) if lookup else await find_document(store, request, envelope)
     request = _with_what_was_said(request, known)
     if known is not None and _unchanged(known, request):
         same = known.model_copy(update=_state(request, known))
@@ -61,8 +61,8 @@ async def plan_add(
     answer = DocumentAdded(
         id=id, status=document.status, chunks=document.chunk_count, redacted=envelope.redacted
     )
-    facts = await learned(
-        store, document, envelope.at, request.group, new=known is None, facts=seen.facts if seen else {}
+    facts = await plan_facts(
+        store, document, envelope.at, request.group, new=known is None, facts=lookup.facts if lookup else {}
     )
     return Plan(Change(document, pieces, rewritten=known is not None), answer, facts)
 
@@ -230,7 +230,7 @@ def _contents(found: list[Chunk]) -> str:
     return f"Contains: {', '.join(names)}"[:ABSTRACT_LIMIT] if names else ""
 
 
-async def recognised(store: Store, request: DocumentText, envelope: Envelope) -> tuple[Document | None, str]:
+async def find_document(store: Store, request: DocumentText, envelope: Envelope) -> tuple[Document | None, str]:
     """The document as it is stored, None for a new one, and its id; a replay recognises what the first run made."""
     if request.document_id is not None:
         return await _get(store, request.document_id), request.document_id

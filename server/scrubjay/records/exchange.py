@@ -125,7 +125,7 @@ _PREFIXES = {"turn": "turn_", "memory": "mem_", "document": "doc_"}  # one id mu
 Whole = Annotated[Count, Field(ge=0, le=MAX_METADATA_NUMBER)]
 
 
-class Held(BaseModel):
+class RecordCounts(BaseModel):
     """How many records of each kind."""
 
     model_config = ConfigDict(frozen=True)
@@ -149,7 +149,7 @@ class Header(BaseModel):
     scrubjay: str  # the version that wrote it
     exported_at: Instant
     scope: OneScope | None = None  # None: of every scope
-    counts: Held
+    counts: RecordCounts
 
 
 class ImportRecords(Request):
@@ -158,7 +158,7 @@ class ImportRecords(Request):
     records: list[dict[str, Any]]
 
 
-class Differing(Result):
+class Difference(Result):
     """A record of an export whose id is here with other contents, and in which fields."""
 
     id: str
@@ -171,7 +171,7 @@ class Imported(Result):
     added: int
     same: int
     different: int
-    differing: tuple[Differing, ...] = ()  # the first of them
+    differing: tuple[Difference, ...] = ()  # the first of them
     redacted: int
 
 
@@ -279,7 +279,7 @@ async def plan_import(store: Store, envelope: Envelope, now: datetime) -> Plan[I
         if here is None:
             fresh[record.id] = record
         elif fields := _differences(here, record):
-            differing.append(Differing(id=record.id, fields=fields))
+            differing.append(Difference(id=record.id, fields=fields))
         else:
             same += 1
     # In a thread, because large documents take seconds to cut, in which others want their answers.
@@ -291,7 +291,7 @@ async def plan_import(store: Store, envelope: Envelope, now: datetime) -> Plan[I
     return Plan(changes[0] if changes else None, answer, tuple(changes[1:]))
 
 
-def cleaned(record: AnyRecord) -> tuple[AnyRecord, int]:
+def redact_record(record: AnyRecord) -> tuple[AnyRecord, int]:
     """A record without its secrets, and how many there were: an export made by hand may hold some; one of ours comes back unchanged."""
     values, count = redacted({name: value for name, value in record if isinstance(value, str | dict | tuple)})
     if not count:
@@ -303,7 +303,7 @@ def cleaned(record: AnyRecord) -> tuple[AnyRecord, int]:
     ), count
 
 
-def together(answers: Iterable[Imported]) -> Imported:
+def merge_answers(answers: Iterable[Imported]) -> Imported:
     """What several imports did, as one."""
     given = list(answers)
     sums: dict[str, Any] = {

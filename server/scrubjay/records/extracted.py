@@ -15,13 +15,13 @@ from typing import Any
 
 from scrubjay.models.records import Document, Memory, content_hash, derived_id, is_current
 from scrubjay.records.memories import passage
-from scrubjay.records.versions import holding
+from scrubjay.records.versions import linked_facts
 from scrubjay.store import conditions
 from scrubjay.store.changes import Change
 from scrubjay.store.store import Store
 from scrubjay.text.paragraphs import paragraphs
 
-LEARNED = "document"  # the source of such a fact
+EXTRACTED = "document"  # the source of such a fact
 NO_LONGER = "its paragraph is no longer in the document"
 DOCUMENT_GONE = "its document was forgotten"
 PARTITION = "mem_semantic"
@@ -34,7 +34,7 @@ _PROSE = frozenset(
 )  # code and rows are found by their chunks
 
 
-async def learned(
+async def plan_facts(
     store: Store,
     document: Document,
     at: datetime,
@@ -52,7 +52,7 @@ async def learned(
         return ()
     large = len(document.content) > LARGE
     said = await asyncio.to_thread(_said, document) if large else _said(document)
-    rows = {} if new else {row.id: row for row in await facts_of(store, [document.id])}
+    rows = {} if new else {row.id: row for row in await facts_of_documents(store, [document.id])}
     rows.update({} if new else await store.get(Memory, said))
     same = await _same_words(store, document.scope, said, group or {}, at, facts)
     kept: dict[str, Memory] = {}
@@ -74,23 +74,23 @@ async def learned(
     return tuple(await asyncio.to_thread(_changes, after, known) if large else _changes(after, known))
 
 
-async def without(store: Store, ids: Collection[str], at: datetime) -> tuple[Change, ...]:
+async def plan_removal(store: Store, ids: Collection[str], at: datetime) -> tuple[Change, ...]:
     """What has to be written when the documents with these ids are forgotten: facts that no other document holds go with them."""
-    rows = {row.id: row for row in await facts_of(store, ids)}
+    rows = {row.id: row for row in await facts_of_documents(store, ids)}
     return tuple(_changes((_without(row, set(ids), DOCUMENT_GONE, at) for row in rows.values()), rows))
 
 
-async def facts_of(store: Store, ids: Collection[str]) -> list[Memory]:
+async def facts_of_documents(store: Store, ids: Collection[str]) -> list[Memory]:
     """The facts that are linked to one of these documents, whatever became of them, oldest first."""
-    return sorted(await holding(store, "document_ids", ids), key=lambda row: (row.created_at, row.id))
+    return sorted(await linked_facts(store, "document_ids", ids), key=lambda row: (row.created_at, row.id))
 
 
-async def owned(store: Store, ids: Collection[str]) -> list[Memory]:
+async def exclusive_facts(store: Store, ids: Collection[str]) -> list[Memory]:
     """The facts that come from these documents and nowhere else: whoever wants the documents' bytes gone means theirs too."""
     return [
         row
-        for row in await facts_of(store, ids)
-        if row.source == LEARNED and set(row.document_ids) <= set(ids)
+        for row in await facts_of_documents(store, ids)
+        if row.source == EXTRACTED and set(row.document_ids) <= set(ids)
     ]
 
 
@@ -145,7 +145,7 @@ def _new(id: str, text: str, document: Document, at: datetime) -> Memory:
         root_id=id,
         scope=document.scope,
         partition_id=PARTITION,
-        source=LEARNED,
+        source=EXTRACTED,
         metadata=document.metadata,
         created_at=document.dated_at or at,
         updated_at=at,
@@ -179,7 +179,7 @@ def _without(fact: Memory, ids: set[str], reason: str, at: datetime) -> Memory:
     if ids.intersection(fact.parent_ids) or fact.forgotten_at is not None or not fact.is_latest:
         return fact
     others = tuple(id for id in fact.document_ids if id not in ids)
-    if fact.source == LEARNED and not others:
+    if fact.source == EXTRACTED and not others:
         return _changed(fact, {"forgotten_at": at, "forget_reason": reason}, at)
     return _changed(fact, {"document_ids": others}, at)
 

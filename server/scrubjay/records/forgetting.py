@@ -33,19 +33,19 @@ async def plan_forget(store: Store, envelope: Envelope, now: datetime) -> Plan[F
         not request.purge
         and (missing := next((id for id in request.ids if id not in records), None)) is not None
     ):
-        raise unknown(missing)
-    said_in = await turns.turns_of(store, records.values())
+        raise unknown_id(missing)
+    said_in = await turns.conversation_turns(store, records.values())
     found = list({**records, **{turn.id: turn for turn in said_in}}.values())
     ids = frozenset([*request.ids, *(turn.id for turn in said_in)])
     said = {"forgotten_at": envelope.at, "forget_reason": request.reason, "updated_at": envelope.at}
     hidden = [
         Change(record.model_copy(update=said), hidden=True) for record in found if record.forgotten_at is None
     ]
-    summaries = await session_summaries.without(store, ids, envelope.at)
+    summaries = await session_summaries.plan_without_turns(store, ids, envelope.at)
     documents = [record.id for record in found if isinstance(record, Document)]
     facts = [
         change
-        for change in await extracted.without(store, documents, envelope.at)
+        for change in await extracted.plan_removal(store, documents, envelope.at)
         if change.record.id not in ids
     ]
     changes = [*hidden, *summaries, *facts]
@@ -69,7 +69,7 @@ async def plan_restore(store: Store, envelope: Envelope, now: datetime) -> Plan[
     id = parse(Restore, envelope.args).id
     record = await store.find(id)
     if record is None:
-        raise unknown(id)
+        raise unknown_id(id)
     if isinstance(record, Turn) and record.purged_at is not None:
         raise InputError(
             f"{id} was deleted for good on {record.purged_at:%Y-%m-%d}; nothing is left to bring back."
@@ -77,10 +77,10 @@ async def plan_restore(store: Store, envelope: Envelope, now: datetime) -> Plan[
     if record.forgotten_at is None:
         return Plan(None, Restored(id=id, restored=False))
     back = record.model_copy(update={"forgotten_at": None, "forget_reason": None, "updated_at": envelope.at})
-    facts = await extracted.learned(store, back, envelope.at) if isinstance(back, Document) else ()
+    facts = await extracted.plan_facts(store, back, envelope.at) if isinstance(back, Document) else ()
     with_it = [
         turn
-        for turn in await turns.turns_of(store, [record])
+        for turn in await turns.conversation_turns(store, [record])
         if turn.forgotten_at == record.forgotten_at and not turn.purged_at
     ]
     back_too = [
@@ -91,7 +91,7 @@ async def plan_restore(store: Store, envelope: Envelope, now: datetime) -> Plan[
     return Plan(Change(back, passages_of(back), rewritten=True), Restored(id=id, restored=True), also)
 
 
-async def meant(store: Store, request: Forget, scope: str) -> list[AnyRecord]:
+async def records_to_forget(store: Store, request: Forget, scope: str) -> list[AnyRecord]:
     """The records that a request names by id or by the exact words of a fact.
 
     Raises:
@@ -100,7 +100,7 @@ async def meant(store: Store, request: Forget, scope: str) -> list[AnyRecord]:
     if request.id is not None:
         record = await store.find(request.id)
         if record is None:
-            raise unknown(request.id)
+            raise unknown_id(request.id)
         return [record]
     found = await _saying(store, request.content or "", scope)
     if not found:
@@ -113,10 +113,10 @@ async def meant(store: Store, request: Forget, scope: str) -> list[AnyRecord]:
 async def with_history(store: Store, records: Sequence[AnyRecord]) -> list[AnyRecord]:
     """These records, the versions that they took the place of, and what was learned of them: whoever wants the bytes gone means all."""
     found: dict[str, AnyRecord] = {record.id: record for record in records}
-    found.update((turn.id, turn) for turn in await turns.turns_of(store, records))
+    found.update((turn.id, turn) for turn in await turns.conversation_turns(store, records))
     found.update(
         (fact.id, fact)
-        for fact in await extracted.owned(
+        for fact in await extracted.exclusive_facts(
             store, [id for id, row in found.items() if isinstance(row, Document)]
         )
     )
@@ -133,7 +133,7 @@ def texts_of(record: AnyRecord) -> list[str]:
     return [record.content]
 
 
-def unknown(id: str) -> NotFound:
+def unknown_id(id: str) -> NotFound:
     """What to raise for an id that names nothing."""
     return NotFound(f"No memory, turn or document has the id {id[:80]!r}. Take the id of a search result.")
 

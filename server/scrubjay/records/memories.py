@@ -64,7 +64,7 @@ async def plan_add(store: Store, envelope: Envelope, now: datetime) -> Plan[Memo
     known = next((row for row in same if is_current(row, envelope.at)), None)
     if request.link is None:
         if known:
-            again = said_again(known, _text(request.metadata.get("session_id")), envelope.at)
+            again = count_repetition(known, _text(request.metadata.get("session_id")), envelope.at)
             change = None if again is known else Change(again, (passage(again),), rewritten=True)
             return Plan(change, _answer(known, "known", envelope))
         memory = _new(request, envelope, id, None)
@@ -90,7 +90,7 @@ async def _linked(
         ids = tuple(
             parent for parent in ids if parent != known.id
         )  # one of several says it already, and takes the place of the others
-    parents = await versions.cited(store, envelope.scope, relation, ids)
+    parents = await versions.find_parents(store, envelope.scope, relation, ids)
     if known and known.id not in ids and known.relation in (None, relation):
         await versions.refuse_circle(store, known.id, parents)
         memory = _with_parents(_new(request, envelope, known.id, known), known, relation, parents)
@@ -110,7 +110,7 @@ async def _linked(
     return Plan(
         change,
         _answer(memory, "stored" if stored else "updated", envelope),
-        tuple(versions.replaced(row, envelope.at) for row in older),
+        tuple(versions.replace(row, envelope.at) for row in older),
     )
 
 
@@ -247,7 +247,7 @@ async def _same_words(store: Store, scope: str, digest: str, *, place: Place | N
     return said if place is None else [row for row in said if (row.session_id, row.turn) == place]
 
 
-def hit(memory: Memory) -> Hit:
+def as_hit(memory: Memory) -> Hit:
     """A fact as it is answered, without scores."""
     return Hit(
         id=memory.id,
@@ -287,7 +287,7 @@ STEP = 0.5  # of importance, for each further occasion
 MOST = 8.0  # that repetition can give; what lies above was said by somebody to be so
 
 
-def said_again(memory: Memory, session_id: str | None, at: datetime) -> Memory:
+def count_repetition(memory: Memory, session_id: str | None, at: datetime) -> Memory:
     """The fact after it was said again; the very same object where that says nothing new about its importance.
 
     importance = min(8, importance as given + 0.5 * occasions). An occasion is a session, or where none is named a day (UTC), each counted

@@ -32,7 +32,7 @@ async def plan_review(store: Store, envelope: Envelope, now: datetime) -> Plan[R
     fact = await store.find(request.id)
     if not isinstance(fact, Memory):
         raise NotFound(f"No memory has the id {request.id[:80]!r}. Take one of those that wait for review.")
-    if not concluded(fact):
+    if not is_derived(fact):
         raise InputError(
             f"{fact.id} was said and not concluded, so there is nothing to review. Update or forget it instead."
         )
@@ -56,7 +56,7 @@ async def plan_review(store: Store, envelope: Envelope, now: datetime) -> Plan[R
 _BACK = {"forgotten_at": None, "forget_reason": None}
 
 
-async def waiting(store: Store, scope: str, now: datetime) -> list[Memory]:
+async def review_queue(store: Store, scope: str, now: datetime) -> list[Memory]:
     """The concluded facts of a scope that nobody decided on, those first that rest on most others.
 
     The caller has committed everything (`Store.flush`).
@@ -67,16 +67,16 @@ async def waiting(store: Store, scope: str, now: datetime) -> list[Memory]:
         conditions.missing("review"),
         conditions.NOT_FORGOTTEN,
     )
-    found = [row for row in await store.select(Memory, where) if concluded(row) and is_current(row, now)]
+    found = [row for row in await store.select(Memory, where) if is_derived(row) and is_current(row, now)]
     found.sort(key=lambda row: (-len(row.parent_ids), row.created_at, row.id))
     return found[:MOST]
 
 
-def concluded(record: AnyRecord) -> bool:
+def is_derived(record: AnyRecord) -> bool:
     """Whether a fact was concluded from others; a summary that the engine made of turns is none."""
     return isinstance(record, Memory) and record.relation == "derives" and record.source != SUMMARY
 
 
 def is_inference(fact: Memory) -> bool:
     """Whether a fact was concluded, and nobody has said yet that it is right."""
-    return concluded(fact) and fact.review != "approved"
+    return is_derived(fact) and fact.review != "approved"

@@ -25,7 +25,7 @@ LEAST = (
 GONE = "all turns it was made of are forgotten"
 
 
-async def due(store: Store, key: Key, stretch: int, now: datetime) -> Change | None:
+async def plan_summary(store: Store, key: Key, stretch: int, now: datetime) -> Change | None:
     """What has to be written so that the summary of a stretch of a session is right: of the turns numbered from `stretch` * `EVERY` on.
 
     None before its last turn is there, where it is right already, and where the user forgot it or wrote a newer version of it.
@@ -49,7 +49,7 @@ async def due(store: Store, key: Key, stretch: int, now: datetime) -> Change | N
     )
 
 
-async def without(store: Store, ids: Collection[str], at: datetime) -> list[Change]:
+async def plan_without_turns(store: Store, ids: Collection[str], at: datetime) -> list[Change]:
     """The summaries made of the turns with these ids, as they are without them; one that nothing is left of is forgotten (`GONE`)."""
     changes = []
     for known in await children(store, ids):

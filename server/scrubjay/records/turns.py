@@ -65,7 +65,7 @@ def passages(turn: Turn) -> tuple[Passage, ...]:
     """The searchable pieces of a turn: each side in pieces of at most `PASSAGE_SIZE` characters, and its summary."""
     found: list[Passage] = []
     if turn.capture != "summary_only":
-        for role, text in spoken(turn):
+        for role, text in speeches(turn):
             found += [
                 _passage(turn, role, part, text[start:end])
                 for part, (start, end) in enumerate(split(text, PASSAGE_SIZE))
@@ -79,7 +79,7 @@ def passages(turn: Turn) -> tuple[Passage, ...]:
 
 def _with_files(turn: Turn, piece: Passage) -> Passage:
     """The passage that also answers for what the turn touched without saying so, and for what ties the turn to others."""
-    said = "" if turn.capture == "summary_only" else "\n".join(text for _, text in spoken(turn))
+    said = "" if turn.capture == "summary_only" else "\n".join(text for _, text in speeches(turn))
     unsaid = [file for file in turn.files if file not in piece.text]
     return piece.model_copy(
         update={
@@ -91,7 +91,7 @@ def _with_files(turn: Turn, piece: Passage) -> Passage:
     )
 
 
-def spoken(turn: Turn) -> list[tuple[str, str]]:
+def speeches(turn: Turn) -> list[tuple[str, str]]:
     """Who said what in a turn, in order: (role, text)."""
     sides = (("user", turn.user), ("assistant", turn.assistant), (turn.role or "", turn.text))
     return [(role, text) for role, text in sides if text]
@@ -188,10 +188,10 @@ def _new(envelope: Envelope, request: RecordTurn, places: tuple[Place, ...], now
         capture=envelope.capture,
         started_at=started,
     )
-    return turn if request.summary else turn.model_copy(update={"summary": made_summary(turn)})
+    return turn if request.summary else turn.model_copy(update={"summary": summary_of(turn)})
 
 
-def made_summary(turn: Turn) -> str | None:
+def summary_of(turn: Turn) -> str | None:
     """The extractive summary of a turn, or None where it would only repeat a short text of one speaker."""
     if turn.user is None and turn.assistant is None and len(turn.text or "") <= PASSAGE_SIZE:
         return None
@@ -220,8 +220,8 @@ def _completed(turn: Turn, request: RecordTurn, now: datetime) -> Turn:
         completed = completed.model_copy(update={"summary": request.summary})
     if completed == turn:
         return turn
-    if completed.summary == turn.summary and turn.summary == made_summary(turn):
-        completed = completed.model_copy(update={"summary": made_summary(completed)})
+    if completed.summary == turn.summary and turn.summary == summary_of(turn):
+        completed = completed.model_copy(update={"summary": summary_of(completed)})
     return completed.model_copy(update={"updated_at": now})
 
 
@@ -249,7 +249,7 @@ def _longer(known: str | None, given: str | None, *, join: bool) -> str | None:
 SOURCE = "conversation"  # of the document of one, and of its turns
 
 
-async def turns_of(store: Store, records: Iterable[AnyRecord]) -> list[Turn]:
+async def conversation_turns(store: Store, records: Iterable[AnyRecord]) -> list[Turn]:
     """The turns of those conversations whose documents are among these records, whatever became of them."""
     keys = [
         (row.scope, row.custom_id)

@@ -17,7 +17,7 @@ from scrubjay.store.store import Store
 LONGEST = 1_000  # links that are followed in one direction
 
 
-async def cited(store: Store, scope: str, relation: Relation, ids: Sequence[str]) -> list[AnyRecord]:
+async def find_parents(store: Store, scope: str, relation: Relation, ids: Sequence[str]) -> list[AnyRecord]:
     """The records that a new fact of this scope names as its parents.
 
     Raises:
@@ -70,10 +70,10 @@ async def latest(store: Store, memory: Memory) -> Memory:
 
 async def children(store: Store, ids: Iterable[str]) -> list[Memory]:
     """The facts that name one of these ids among their parents."""
-    return await holding(store, "parent_ids", ids)
+    return await linked_facts(store, "parent_ids", ids)
 
 
-async def holding(
+async def linked_facts(
     store: Store, column: Literal["parent_ids", "document_ids"], ids: Iterable[str]
 ) -> list[Memory]:
     """The facts that hold one of these ids in this list, as they were last written, whatever became of them."""
@@ -115,7 +115,7 @@ async def refuse_circle(store: Store, id: str, parents: Iterable[AnyRecord]) -> 
         wanted = {parent for row in rows.values() for parent in row.parent_ids} - seen
 
 
-def replaced(memory: Memory, at: datetime) -> Change:
+def replace(memory: Memory, at: datetime) -> Change:
     """A version that a newer one takes the place of: kept, and in no search any more."""
     older = memory.model_copy(update={"is_latest": False, "replaced_at": at, "updated_at": at})
     return Change(older, hidden=True)

@@ -13,7 +13,7 @@ import numpy as np
 from scrubjay.models.filters import Filter
 from scrubjay.models.records import Memory
 from scrubjay.models.results import Hit
-from scrubjay.records.memories import hit
+from scrubjay.records.memories import as_hit
 from scrubjay.search.retrieval.pools import both_legs
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.relevance import coverage, evidence
@@ -52,7 +52,7 @@ async def contents(
     held: dict[str, list[Hit]] = {name: [] for name in buckets}
     for id, (value, name) in sorted(best.items(), key=lambda item: (-item[1][0], item[0])):
         if id in rows and asked[0].admits(rows[id]) and len(held[name]) < MOST:
-            held[name].append(hit(rows[id]).model_copy(update={"relevance_score": value}))
+            held[name].append(as_hit(rows[id]).model_copy(update={"relevance_score": value}))
     return held
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from scrubjay.models.records import AnyRecord, Memory
 from scrubjay.models.results import Hit, Result
 from scrubjay.records.exchange import values_of
-from scrubjay.records.forgetting import unknown
+from scrubjay.records.forgetting import unknown_id
 from scrubjay.records.versions import children, latest
 from scrubjay.search.hits import as_hit
 from scrubjay.store import conditions
@@ -38,7 +38,7 @@ async def detail(store: Store, id: str, counted: Callable[[AnyRecord], AnyRecord
     await store.flush()
     record = await store.find(id)
     if record is None:
-        raise unknown(id)
+        raise unknown_id(id)
     fields = values_of(counted(record))
     found = [await store.find(id) for id in record.parent_ids] if isinstance(record, Memory) else []
     after = [child for child in await children(store, [record.id]) if child.id != record.id]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.models.results import Hit
 from scrubjay.records import memories
-from scrubjay.records.turns import spoken
+from scrubjay.records.turns import speeches
 from scrubjay.search.retrieval.pools import Found
 
 WHOLE = 900  # characters up to which a turn is shown whole
@@ -15,7 +15,7 @@ ASKED = 300  # characters of the user's words beside the answer of a longer one
 def as_hit(record: AnyRecord, found: Found | None = None) -> Hit:
     """A record as a hit without scores; `found` is the passage that matched, None for a neighbour."""
     if isinstance(record, Memory):
-        return memories.hit(record)
+        return memories.as_hit(record)
     if isinstance(record, Document):
         return chunk_as_hit(record, found.text if found else record.content[:WHOLE], id=record.id)
     return _turn(record, found)
@@ -23,7 +23,7 @@ def as_hit(record: AnyRecord, found: Found | None = None) -> Hit:
 
 def turn_text(turn: Turn) -> str:
     """Everything said in a turn; with more than one voice each is named."""
-    said = spoken(turn)
+    said = speeches(turn)
     if len(said) == 1:
         return said[0][1]
     return "\n\n".join(f"{role}: {text}" for role, text in said)
@@ -31,7 +31,7 @@ def turn_text(turn: Turn) -> str:
 
 def _turn(turn: Turn, found: Found | None) -> Hit:
     text, truncated, role = turn_text(turn), None, turn.role
-    said = spoken(turn)
+    said = speeches(turn)
     if turn.capture == "summary_only" and turn.summary:
         text, truncated, role = turn.summary, True, "summary"
     elif len(text) > WHOLE:

@@ -57,7 +57,7 @@ async def profile(
 def _within(rows: Iterable[Memory], room: int) -> list[Hit]:
     taken = []
     for row in rows:
-        hit = memories.hit(row)
+        hit = memories.as_hit(row)
         if len(row.content) > LONGEST:
             short = row.content[: LONGEST - 2].rsplit(maxsplit=1)[0] + " …"
             hit = hit.model_copy(update={"memory": short, "truncated": True})

@@ -11,7 +11,7 @@ from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE
 from scrubjay.models.records import Memory, PassageSrc
 from scrubjay.models.requests import ForgetMatching, SearchMemories, SearchRecords
 from scrubjay.models.results import Explanation, Hit, Leg, MemoryHits, Weighed
-from scrubjay.records.memories import hit
+from scrubjay.records.memories import as_hit
 from scrubjay.search.choosing import Choice, Scored
 from scrubjay.search.retrieval.candidates import Candidate
 from scrubjay.search.retrieval.query import Question
@@ -213,6 +213,6 @@ async def facts_about(store: Store, request: ForgetMatching, now: datetime, embe
     facts = await store.get(Memory, likely)
     found = [facts[id] for id in likely if id in facts and question.admits(facts[id])]
     return [
-        hit(fact).model_copy(update={"score": likely[fact.id], "relevance_score": likely[fact.id]})
+        as_hit(fact).model_copy(update={"score": likely[fact.id], "relevance_score": likely[fact.id]})
         for fact in found[: request.most]
     ]

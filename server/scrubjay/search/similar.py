@@ -138,7 +138,7 @@ async def with_similar(
     admitted = [
         (rows[id], told) for *_, id, told in sorted(found) if id in rows and question.admits(rows[id])
     ]
-    hits = [memories.hit(row).model_copy(update={"reason": told}) for row, told in admitted[:SHOWN]]
+    hits = [memories.as_hit(row).model_copy(update={"reason": told}) for row, told in admitted[:SHOWN]]
     return added.model_copy(update={"similar": hits, "note": _note(hits)})
 
 

@@ -162,7 +162,7 @@ class Consolidation:
             await self._store.notes.write(_NOTE, json.dumps({"through": micros(self._clock())}))
 
     async def _summaries(self, stretch: Stretch) -> list[Change]:
-        change = await session_summaries.due(
+        change = await session_summaries.plan_summary(
             self._store, (stretch.scope, stretch.session_id), stretch.number, self._clock()
         )
         return [change] if change else []

@@ -18,7 +18,7 @@ from scrubjay.models.envelopes import Envelope, envelope
 from scrubjay.models.records import Document, Memory, content_hash, derived_id
 from scrubjay.models.requests import DocumentText
 from scrubjay.models.results import DocumentAdded
-from scrubjay.records.documents import Seen, plan_add
+from scrubjay.records.documents import Lookup, plan_add
 from scrubjay.records.extracted import LARGE
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
@@ -141,7 +141,7 @@ class Documents:
         made = made.model_copy(
             update={"args": {name: value for name, value in args.items() if value is not None}}
         )
-        planned = partial(plan_add, seen=Seen(known, id, found.facts_of(made.scope)))
+        planned = partial(plan_add, lookup=Lookup(known, id, found.facts_of(made.scope)))
         answer = cast(DocumentAdded, await self._writer.write(made, planned))
         failed: Status = "failed" if answer.status == "failed" else "queued"
         return DocumentState(

@@ -27,12 +27,12 @@ from scrubjay.records.exchange import (
     KINDS,
     Exported,
     Header,
-    Held,
+    RecordCounts,
     Imported,
     ImportRecords,
     Numbered,
-    cleaned,
-    together,
+    redact_record,
+    merge_answers,
     values_of,
 )
 from scrubjay.store.failures import reason
@@ -81,7 +81,7 @@ class Exchange:
                 os.unlink(draft)
 
     async def _write(self, file: BinaryIO, seen: Snapshot, scope: str | None, report: Report) -> Exported:
-        held = Held(
+        held = RecordCounts(
             turns=await seen.count(Turn),
             memories=await seen.count(Memory),
             documents=await seen.count(Document),
@@ -128,7 +128,7 @@ class Exchange:
                     "It was changed meanwhile: what stood before that line is imported; repeat it with the whole file.",
                 )
                 async for page in _pages(file, header):
-                    answers = [together([*answers, await self._take_in(page, source)])]
+                    answers = [merge_answers([*answers, await self._take_in(page, source)])]
                     done += len(page)
                     report(done, header.counts.total, "importing")
             await self._writer.settle()
@@ -139,7 +139,7 @@ class Exchange:
             self._running -= 1
 
     async def _take_in(self, page: list[AnyRecord], source: str) -> Imported:
-        pairs = await asyncio.to_thread(lambda: [cleaned(record) for record in page])
+        pairs = await asyncio.to_thread(lambda: [redact_record(record) for record in page])
         records = ImportRecords(records=[values_of(record) for record, _ in pairs])
         made = envelope("import", records, id=uuid4().hex, scope=USER_SCOPE, source=source, at=self._clock())
         made = made.model_copy(update={"redacted": sum(found for _, found in pairs)})

@@ -16,8 +16,8 @@ from scrubjay.models.records import Document, Memory, Passage, Turn, is_current
 from scrubjay.models.requests import Forget
 from scrubjay.models.results import Context
 from scrubjay.records import reviewing, versions
-from scrubjay.records.extracted import facts_of
-from scrubjay.records.forgetting import meant
+from scrubjay.records.extracted import facts_of_documents
+from scrubjay.records.forgetting import records_to_forget
 from scrubjay.search import lineage, listing
 from scrubjay.search.document_search import COLUMNS
 from scrubjay.search.listing import Page
@@ -167,11 +167,11 @@ class Lists:
             filters=filters,
         )
 
-    async def facts_of(self, document_ids: Collection[str]) -> list[Memory]:
+    async def facts_of_documents(self, document_ids: Collection[str]) -> list[Memory]:
         """Return the current facts that come from these documents or cite them, oldest first."""
         await self._writer.drain()
         now = self._clock()
-        return [fact for fact in await facts_of(self._store, document_ids) if is_current(fact, now)]
+        return [fact for fact in await facts_of_documents(self._store, document_ids) if is_current(fact, now)]
 
     async def fact_saying(self, content: str, scope: str) -> Memory:
         """Return the fact of a scope with exactly these words: the current one, else the last.
@@ -180,7 +180,7 @@ class Lists:
             NotFound: there is none.
         """
         await self._writer.drain()
-        facts = cast(list[Memory], await meant(self._store, Forget(content=content, scope=scope), scope))
+        facts = cast(list[Memory], await records_to_forget(self._store, Forget(content=content, scope=scope), scope))
         now = self._clock()
         return max(facts, key=lambda fact: (is_current(fact, now), fact.created_at))
 

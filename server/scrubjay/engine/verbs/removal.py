@@ -19,7 +19,7 @@ from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import AnyRecord
 from scrubjay.models.requests import Forget, ForgetMatching, ForgetRecords, Restore, SearchMemories
 from scrubjay.models.results import Forgotten, MemoryHits, Restored
-from scrubjay.records.forgetting import meant, texts_of, with_history
+from scrubjay.records.forgetting import records_to_forget, texts_of, with_history
 from scrubjay.search.hits import as_hit
 from scrubjay.search.recall import facts_about
 from scrubjay.search.retrieval.retrieve import Embed
@@ -72,7 +72,7 @@ class Removal:
         records = (
             await self._shown_before(request, where)
             if request.query is not None
-            else await meant(self._store, request, where)
+            else await records_to_forget(self._store, request, where)
         )
         if request.purge:
             records = await with_history(self._store, records)

@@ -16,7 +16,7 @@ from scrubjay.http_api.supermemory_v4.bodies import Part, iso
 from scrubjay.models.fields import Flag
 from scrubjay.models.filters import Filter
 from scrubjay.models.records import Turn
-from scrubjay.records.turns import spoken
+from scrubjay.records.turns import speeches
 from scrubjay.search.retrieval.relevance import coverage
 
 Src = Literal["doc", "chat"]
@@ -122,6 +122,6 @@ def _role(match: Match, query: str) -> str:
     """Who said what answers: the side that holds most of the question's words, the assistant where both do."""
     if match.hit.role is not None or not isinstance(match.record, Turn):
         return match.hit.role or "summary"
-    said: Sequence[tuple[str, str]] = spoken(match.record)
+    said: Sequence[tuple[str, str]] = speeches(match.record)
     covered = coverage(query, (text for _, text in said)).tolist()
     return max(reversed([*zip(covered, said, strict=True)]), key=lambda side: side[0])[1][0]

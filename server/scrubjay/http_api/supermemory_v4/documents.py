@@ -46,7 +46,7 @@ from scrubjay.models.filters import Filter
 from scrubjay.models.input_errors import sentences
 from scrubjay.models.records import AnyRecord, Document, Memory, is_current
 from scrubjay.models.requests import ForgetRecords
-from scrubjay.records.extracted import facts_of
+from scrubjay.records.extracted import facts_of_documents
 from scrubjay.search.document_search import COLUMNS
 from scrubjay.search.listing import Page, page
 from scrubjay.store import conditions
@@ -195,7 +195,7 @@ async def list_with_memories(context: Context, body: Annotated[Paged | None, Bod
     status = await context.core.documents.statuses(found.rows)
     facts = [
         fact
-        for fact in await facts_of(context.core.store, [row.id for row in found.rows])
+        for fact in await facts_of_documents(context.core.store, [row.id for row in found.rows])
         if is_current(fact, context.now)
     ]
     rows = [
@@ -438,7 +438,7 @@ async def get(context: Context, id: Id, within: WithinTag = None) -> WholeDocume
     row = await document(context, id, within)
     status = (await context.core.documents.statuses([row]))[row.id]
     facts = [
-        entry(fact) for fact in await facts_of(context.core.store, [row.id]) if is_current(fact, context.now)
+        entry(fact) for fact in await facts_of_documents(context.core.store, [row.id]) if is_current(fact, context.now)
     ]
     more: dict[str, Any] = {"memories": facts} if facts else {}
     if row.content.startswith(("http://", "https://")) and len(row.content.split()) == 1:

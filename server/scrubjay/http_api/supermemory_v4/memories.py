@@ -37,9 +37,9 @@ from scrubjay.models.records import AnyRecord, Document, Memory, derived_id, is_
 from scrubjay.models.requests import FactText, Forget, ForgetMatching, ForgetRecords, Review, parse
 from scrubjay.models.results import Hit, MemoryAdded, Reviewed
 from scrubjay.records import versions
-from scrubjay.records.extracted import facts_of
-from scrubjay.records.forgetting import meant
-from scrubjay.records.reviewing import waiting
+from scrubjay.records.extracted import facts_of_documents
+from scrubjay.records.forgetting import records_to_forget
+from scrubjay.records.reviewing import review_queue
 from scrubjay.search.hits import as_hit
 from scrubjay.search.listing import page
 from scrubjay.store import conditions
@@ -72,7 +72,7 @@ async def target(context: RequestContext, id: str | None, content: str | None, t
         record = await named(context, id, tag)
     elif content is not None:
         await context.core.writer.drain()
-        found = await meant(context.core.store, Forget(content=content, scope=scope), scope)
+        found = await records_to_forget(context.core.store, Forget(content=content, scope=scope), scope)
         record = max(
             found, key=lambda row: (isinstance(row, Memory) and is_current(row, context.now), row.created_at)
         )
@@ -91,7 +91,7 @@ async def fact(context: RequestContext, id: str | None, content: str | None, tag
     record = await target(context, id, content, tag)
     if isinstance(record, Document):
         facts = [
-            row for row in await facts_of(context.core.store, [record.id]) if is_current(row, context.now)
+            row for row in await facts_of_documents(context.core.store, [record.id]) if is_current(row, context.now)
         ]
         if len(facts) != 1:
             raise InputError(
@@ -153,7 +153,7 @@ async def inferred(context: Context, tag: TagInPath) -> Queue:
     """What was concluded under a tag (`derives`) and nobody decided on."""
     await context.core.writer.drain()
     await context.core.store.flush()
-    rows = await waiting(context.core.store, str(context.permissions.own(tag)), context.now)
+    rows = await review_queue(context.core.store, str(context.permissions.own(tag)), context.now)
     return Queue(memories=[_shown(row) for row in rows], total=len(rows))
 
 

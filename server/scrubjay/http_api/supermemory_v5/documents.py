@@ -20,7 +20,7 @@ from scrubjay.http_api.uploads import text_of
 from scrubjay.models.fields import Instant, Metadata, Text
 from scrubjay.models.records import Document, Passage, is_current
 from scrubjay.models.requests import DocumentText, ForgetRecords
-from scrubjay.records.extracted import facts_of
+from scrubjay.records.extracted import facts_of_documents
 from scrubjay.store import conditions
 
 LONGEST_TEXT = 10_000_000  # characters of one document
@@ -435,7 +435,7 @@ async def read(
     core = place.context.core
     beside: dict[str, Any] = {}
     if "memories" in wanted:
-        facts = await facts_of(core.store, [row.id])
+        facts = await facts_of_documents(core.store, [row.id])
         beside["memories"] = [
             shown(fact, place.context.now) for fact in facts if is_current(fact, place.context.now)
         ]

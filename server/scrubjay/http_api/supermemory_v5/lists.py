@@ -17,7 +17,7 @@ from scrubjay.http_api.supermemory_v5.filter_expressions import FilterExpression
 from scrubjay.http_api.supermemory_v5.memories import ShownMemory, shown
 from scrubjay.models.fields import Flag
 from scrubjay.models.records import Document, Memory, is_current
-from scrubjay.records.extracted import facts_of
+from scrubjay.records.extracted import facts_of_documents
 from scrubjay.search.document_search import COLUMNS
 from scrubjay.search.listing import chunk_page, page
 from scrubjay.store import conditions
@@ -184,6 +184,6 @@ def _time(sort: Sort) -> Literal["created_at", "updated_at"]:
 async def _memories_of(place: Place, ids: Sequence[str]) -> Counter[str]:
     """How many facts there are of each of these documents."""
     facts = [
-        fact for fact in await facts_of(place.context.core.store, ids) if is_current(fact, place.context.now)
+        fact for fact in await facts_of_documents(place.context.core.store, ids) if is_current(fact, place.context.now)
     ]
     return Counter(id for fact in facts for id in fact.document_ids)

@@ -24,7 +24,7 @@ from scrubjay.models.requests import DocumentText, FileState, ForgetRecords
 from scrubjay.models.results import Ingested, NotRead, Result
 from scrubjay.reading import MAX_FILE, read
 from scrubjay.records.documents import id_of_path
-from scrubjay.records.ingest.tree import Seen, files_at
+from scrubjay.records.ingest.tree import FileEntry, files_at
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
 
@@ -74,7 +74,7 @@ class Ingest:
         return done.result(len(gone))
 
     async def _differences(self, paths: Sequence[str], again: bool) -> Differences:
-        seen: list[Seen] = []
+        seen: list[FileEntry] = []
         missing: list[str] = []
         for path in paths:
             try:
@@ -103,7 +103,7 @@ class Ingest:
 
     async def _take(
         self,
-        file: Seen,
+        file: FileEntry,
         document: Document | None,
         folder: str | None,
         moved: dict[str, Document],
@@ -158,7 +158,7 @@ class _Done:
         )
 
 
-def _read(file: Seen, folder: str | None) -> DocumentText:
+def _read(file: FileEntry, folder: str | None) -> DocumentText:
     """The text of a file with what it says of itself, or why it has none."""
     digest = ""
     try:
@@ -184,11 +184,11 @@ def _read(file: Seen, folder: str | None) -> DocumentText:
     )
 
 
-def _state(file: Seen, digest: str, folder: str | None) -> FileState:
+def _state(file: FileEntry, digest: str, folder: str | None) -> FileState:
     return FileState(size=file.size, mtime=file.mtime, digest=digest, folder=folder)
 
 
-def _root(file: Seen, paths: Sequence[str]) -> str | None:
+def _root(file: FileEntry, paths: Sequence[str]) -> str | None:
     """The indexed folder that a file came with; None for one that was named itself."""
     return (
         None
@@ -201,13 +201,13 @@ def _root(file: Seen, paths: Sequence[str]) -> str | None:
 class Differences:
     """`to_read`: files that are new or touched, each with its document if it has one; `gone`: documents whose file is not there."""
 
-    to_read: tuple[tuple[Seen, Document | None], ...]
+    to_read: tuple[tuple[FileEntry, Document | None], ...]
     gone: tuple[Document, ...]
     unchanged: int
 
 
 def differences(
-    seen: Iterable[Seen], known: Iterable[Document], roots: Sequence[str], *, again: bool = False
+    seen: Iterable[FileEntry], known: Iterable[Document], roots: Sequence[str], *, again: bool = False
 ) -> Differences:
     """`known` are the documents of a scope that are files, `roots` the paths that were looked at; `again` reads all files anew.
 
@@ -233,7 +233,7 @@ def differences(
     return Differences(tuple(to_read), tuple(gone), 0 if again else unchanged)
 
 
-def _is_as_read(file: Seen, document: Document | None) -> bool:
+def _is_as_read(file: FileEntry, document: Document | None) -> bool:
     return document is not None and (document.file_size, document.file_mtime) == (file.size, file.mtime)
 
 

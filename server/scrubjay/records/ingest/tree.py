@@ -21,7 +21,7 @@ _Rule = Callable[[str, bool], bool | None]  # (path, whether it is a folder) -> 
 
 
 @dataclass(frozen=True)
-class Seen:
+class FileEntry:
     """A file as the disk shows it; `mtime` in nanoseconds since 1970. `named` says that the caller named it himself."""
 
     path: str
@@ -30,7 +30,7 @@ class Seen:
     named: bool = False
 
 
-def files_at(path: str) -> list[Seen]:
+def files_at(path: str) -> list[FileEntry]:
     """The file at an absolute path, or the files below the folder at it, sorted by path.
 
     Hidden files and folders, symbolic links, what a .gitignore names (of the folder, those below it, and those above it up to
@@ -42,7 +42,7 @@ def files_at(path: str) -> list[Seen]:
     try:
         state = os.stat(path)
         if not os.path.isdir(path):
-            return [Seen(path, state.st_size, state.st_mtime_ns, named=True)]
+            return [FileEntry(path, state.st_size, state.st_mtime_ns, named=True)]
         return sorted(_below(path, _above(path)), key=lambda seen: seen.path)
     except (OSError, ValueError) as error:
         raise InputError(
@@ -50,7 +50,7 @@ def files_at(path: str) -> list[Seen]:
         ) from None
 
 
-def _below(folder: str, ignored: list[_Rule]) -> Iterator[Seen]:
+def _below(folder: str, ignored: list[_Rule]) -> Iterator[FileEntry]:
     try:
         with os.scandir(folder) as listed:
             entries = list(listed)
@@ -66,7 +66,7 @@ def _below(folder: str, ignored: list[_Rule]) -> Iterator[Seen]:
                 yield from _below(entry.path, here)
             elif entry.is_file(follow_symlinks=False) and refusal(entry.name) is None:
                 state = entry.stat(follow_symlinks=False)
-                yield Seen(entry.path, state.st_size, state.st_mtime_ns)
+                yield FileEntry(entry.path, state.st_size, state.st_mtime_ns)
         except OSError:  # gone since the folder was listed
             continue
 
