@@ -200,7 +200,7 @@ class Lists:
     async def inferred(self, scope: str) -> list[Memory]:
         """Return the facts of a scope that were concluded and wait for review, most parents first."""
         await self._writer.caught_up()
-        return await reviewing.waiting(self._store, scope, self._clock())
+        return await reviewing.review_queue(self._store, scope, self._clock())
 
 
 def _documents(scopes: Collection[str], path: str | None) -> Where:
