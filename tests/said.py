@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import uuid4
 
 from scrubjay.engine.core import Core
 from scrubjay.models import requests
@@ -18,25 +17,25 @@ async def turn(
     core: Core, session: str, *, scope: str = SCOPE, id: str | None = None, **args: Any
 ) -> TurnRecorded:
     request = requests.parse(requests.RecordTurn, {"session_id": session, **args})
-    made = envelope("turn", request, id=id or uuid4().hex, scope=scope, source="test", at=core.clock())
+    made = envelope("turn", request, envelope_id=id, scope=scope, source="test", at=core.clock())
     return await core.write(made)  # type: ignore[return-value]
 
 
 async def fact(core: Core, content: str, *, scope: str = SCOPE, **args: Any) -> MemoryAdded:
     request = requests.parse(requests.AddMemory, {"content": content, **args})
-    made = envelope("memory", request, id=uuid4().hex, scope=scope, source="test", at=core.clock())
+    made = envelope("memory", request, scope=scope, source="test", at=core.clock())
     return await core.write(made)  # type: ignore[return-value]
 
 
 async def document(core: Core, content: str, *, scope: str = SCOPE, **args: Any) -> DocumentAdded:
     request = requests.parse(DocumentText, {"content": content, **args})
-    made = envelope("document", request, id=uuid4().hex, scope=scope, source="test", at=core.clock())
+    made = envelope("document", request, scope=scope, source="test", at=core.clock())
     return await core.write(made)  # type: ignore[return-value]
 
 
 async def forget(core: Core, id: str, **args: Any) -> Forgotten:
     request = requests.parse(requests.Forget, {"id": id, **args})
-    made = envelope("forget", request, id=uuid4().hex, scope=SCOPE, source="test", at=core.clock())
+    made = envelope("forget", request, scope=SCOPE, source="test", at=core.clock())
     return await core.write(made)  # type: ignore[return-value]
 
 

@@ -98,7 +98,12 @@ async def test_what_the_user_forgot_stays_forgotten_when_its_document_is_added_a
 async def test_a_fact_that_is_known_already_is_linked_and_outlives_the_document(core: Core) -> None:
     known = await core.write(
         envelope(
-            "memory", AddMemory(content=DEPLOYS), id="a" * 32, scope=SCOPE, source="mcp", at=core.clock()
+            "memory",
+            AddMemory(content=DEPLOYS),
+            envelope_id="a" * 32,
+            scope=SCOPE,
+            source="mcp",
+            at=core.clock(),
         )
     )
     id = await add(core, DEPLOYS)

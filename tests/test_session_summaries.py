@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import Callable
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 from hashing_encoder import HashingEncoder
@@ -55,9 +54,7 @@ async def touched(core: Core, number: int, file: str) -> None:
 
 async def forget_all(core: Core, ids: list[str]) -> None:
     await core.writer.write(
-        envelope(
-            "forget", ForgetRecords(ids=ids), id=uuid4().hex, scope=SCOPE, source="test", at=core.clock()
-        )
+        envelope("forget", ForgetRecords(ids=ids), scope=SCOPE, source="test", at=core.clock())
     )
 
 

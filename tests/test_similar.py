@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from uuid import uuid4
 
 import pytest
 from asked import call
@@ -65,7 +64,7 @@ async def test_a_fact_that_is_committed_while_the_next_one_is_compared_is_not_ov
 
     first = await fact(core, "We use npm in the web folder.")
     request = parse(AddMemory, {"content": "We use pnpm in the web folder."})
-    made = envelope("memory", request, id=uuid4().hex, scope=SCOPE, source="test", at=core.clock())
+    made = envelope("memory", request, scope=SCOPE, source="test", at=core.clock())
     assert first.id in await near(core.store, made, after_a_commit)
 
 

@@ -176,7 +176,7 @@ async def latencies(core: Core, meanwhile: Callable[[], Awaitable[object]]) -> s
                 user=f"Question {number} about sockets?",
                 assistant="They are closed at the end.",
             )
-            made = envelope("turn", request, id=uuid4().hex, scope=SCOPE, source="bench", at=now())
+            made = envelope("turn", request, scope=SCOPE, source="bench", at=now())
             took["turn"].append(await _ms(core.write(made)))
         await asyncio.sleep(0.1)
     await other

@@ -12,7 +12,6 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
-from uuid import uuid4
 
 from locomo import Haystack
 
@@ -94,4 +93,4 @@ async def _fill(core: Core, said: Sequence[Said]) -> None:
 def _envelopes(core: Core, said: Iterable[Said]) -> Iterable[Any]:
     for kind, arguments in said:
         request = parse(_KINDS[kind], dict(arguments))
-        yield envelope(kind, request, id=uuid4().hex, scope=SCOPE, source="bench", at=core.clock())
+        yield envelope(kind, request, scope=SCOPE, source="bench", at=core.clock())

@@ -234,7 +234,7 @@ class Scrubjay:
             f"bench-{turn.session}-{turn.number:05d}".replace("/", "-").replace(" ", "-"),
         )
         await self._core.write(
-            envelope("turn", request, id=id, scope=_SCOPE, source="bench", at=self._core.clock())
+            envelope("turn", request, envelope_id=id, scope=_SCOPE, source="bench", at=self._core.clock())
         )
 
     async def _dropped(self) -> None:

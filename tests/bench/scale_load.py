@@ -103,7 +103,9 @@ async def record(core: Core, number: int) -> None:
     scope, arguments = recording(number)
     request = requests.parse(requests.RecordTurn, arguments)
     answer = await core.write(
-        envelope("turn", request, id=f"bench-{number:08d}", scope=scope, source="bench", at=core.clock())
+        envelope(
+            "turn", request, envelope_id=f"bench-{number:08d}", scope=scope, source="bench", at=core.clock()
+        )
     )
     if not answer.stored:  # type: ignore[union-attr]
         raise RuntimeError(f"Turn {number} was there before.")

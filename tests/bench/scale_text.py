@@ -30,11 +30,11 @@ _VOCABULARY = 60_000
 _OFFSET = 2.7
 _TOPICS, _TOPICAL = 10, 0.35  # words that are a session's own, and their share of what is said in it
 _ASKED, _ANSWERED = (5, 12), (10, 24)  # content words of the two sides of a turn
-_GLUE = "the a of to in for on with and that is was it we this from by at as not but when because after before so then now into".split()  # noqa: SIM905
+_GLUE = "the a of to in for on with and that is was it we this from by at as not but when because after before so then now into".split()
 _SOUNDS = (
     "b d f g k l m n p r s t v z br cr dr fl gr kl pl pr st tr sh ch".split(),
     "a e i o u ai ea io ou".split(),
-)  # noqa: SIM905
+)
 _QUESTIONS = (
     "what did we decide about the {0} and the {1} of {2}?",
     "why was {3} failing when the {0} met the {1}?",

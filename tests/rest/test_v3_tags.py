@@ -72,7 +72,7 @@ async def test_what_was_concluded_waits_for_review(http: AsyncClient, engine: En
     ]
     request = AddMemory(content="Somebody painted the pump.", derives=[parent["id"]])
     made = await core.write(
-        envelope("memory", request, id="a" * 32, scope="acme", source="mcp", at=core.clock())
+        envelope("memory", request, envelope_id="a" * 32, scope="acme", source="mcp", at=core.clock())
     )
     (row,) = (await http.get("/v3/container-tags/acme/inferred")).json()["memories"]
     assert (row["id"], row["isInference"], row["parentCount"]) == (made.id, True, 1)

@@ -12,7 +12,6 @@ import os
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
-from uuid import uuid4
 
 from scrubjay.engine.engine import Engine
 from scrubjay.engine.process.connection import Connection
@@ -156,9 +155,7 @@ async def _search(engine: Engine, scope: str, params: dict[str, Any], progress: 
 
 async def _add(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
     request = parse(AddMemory, params)
-    made = envelope(
-        "memory", request, id=uuid4().hex, scope=request.scope or scope, source="cli", at=engine.clock()
-    )
+    made = envelope("memory", request, scope=request.scope or scope, source="cli", at=engine.clock())
     return (await (await engine.core()).write(made)).wire()
 
 
@@ -214,9 +211,7 @@ async def _index(engine: Engine, scope: str, params: dict[str, Any], progress: R
 
 async def _add_document(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
     request = parse(DocumentText, params)
-    stamped = partial(
-        envelope, "document", request, id=uuid4().hex, scope=scope, source="cli", at=engine.clock()
-    )
+    stamped = partial(envelope, "document", request, scope=scope, source="cli", at=engine.clock())
     return (await (await engine.core()).write(await asyncio.to_thread(stamped))).wire()
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
-from uuid import uuid4
 
 from fastapi import Depends, Request
 
@@ -57,7 +56,7 @@ class RequestContext:
         source: str = SOURCE,
     ) -> Any:
         """Take one write into a scope that `permissions.writes_to` gave; it is durable when this returns. The result of that kind."""
-        written = envelope(kind, request, id=uuid4().hex, scope=scope, source=source, at=self.now)
+        written = envelope(kind, request, scope=scope, source=source, at=self.now)
         result: Result = await self.core.write(written, similar=False)  # no client shows what is similar
         return result
 

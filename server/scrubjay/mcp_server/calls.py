@@ -9,7 +9,6 @@ import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
-from uuid import uuid4
 
 from mcp.types import CallToolResult, TextContent
 
@@ -94,7 +93,7 @@ async def _search_documents(engine: Engine, request: SearchDocuments, by: Caller
 
 async def _write(engine: Engine, kind: Literal["turn", "memory"], request: Request, by: Caller) -> Result:
     scope = getattr(request, "scope", None) or by.scope
-    made = envelope(kind, request, id=uuid4().hex, scope=scope, source=by.source, at=engine.clock())
+    made = envelope(kind, request, scope=scope, source=by.source, at=engine.clock())
     return await (await engine.core()).write(made)
 
 
@@ -118,7 +117,7 @@ async def _add_document(engine: Engine, request: AddDocument, by: Caller) -> Ans
     ):
         return await _add_folder(engine, request, path, by)
     text: DocumentText = await read_document(request, by.folder, engine.settings.roots)
-    stamp = {"id": uuid4().hex, "scope": request.scope or by.scope, "source": by.source, "at": engine.clock()}
+    stamp = {"scope": request.scope or by.scope, "source": by.source, "at": engine.clock()}
     made = await asyncio.to_thread(envelope, "document", text, **stamp)  # redacting 10 MB takes two seconds
     added: Any = await (await engine.core()).write(made)
     count = f"{added.chunks} {'chunk' if added.chunks == 1 else 'chunks'}"

@@ -20,7 +20,7 @@ from typing import Annotated, Any, BinaryIO, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from scrubjay.errors import InputError
-from scrubjay.models.envelopes import Envelope, redacted
+from scrubjay.models.envelopes import Envelope, redact_fields
 from scrubjay.models.fields import MAX_METADATA_NUMBER, Count, Importance, Instant, Metadata, Name, OneScope
 from scrubjay.models.input_errors import sentences
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn, content_hash
@@ -293,7 +293,9 @@ async def plan_import(store: Store, envelope: Envelope, now: datetime) -> Plan[I
 
 def redact_record(record: AnyRecord) -> tuple[AnyRecord, int]:
     """A record without its secrets, and how many there were: an export made by hand may hold some; one of ours comes back unchanged."""
-    values, count = redacted({name: value for name, value in record if isinstance(value, str | dict | tuple)})
+    values, count = redact_fields(
+        {name: value for name, value in record if isinstance(value, str | dict | tuple)}
+    )
     if not count:
         return record, 0
     if not isinstance(record, Turn):

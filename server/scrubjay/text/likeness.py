@@ -29,14 +29,14 @@ Verdict = Literal["known", "update", "similar"]
 
 _NEGATIONS = frozenset(
     "no not never none nothing neither nor without cannot t isnt dont doesnt wont cant".split()
-)  # noqa: SIM905
+)
 # Words that turn a sentence round where they alone differ.
 _TURNING = frozenset(
     """
     enable enabled enables disable disabled disables on off allow allowed allows deny denied forbid forbidden always before after
     above below min max minimum maximum true false yes instead except unless only avoid stop stopped start started add added remove
     removed include included exclude excluded increase increased decrease decreased more less old new
-    """.split()  # noqa: SIM905 - as a list it would fill a screen
+    """.split()
 )
 _COUNTED = (
     "zero",

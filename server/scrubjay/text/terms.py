@@ -18,7 +18,7 @@ STOP = frozenset(
     a about am an and any are as at be been but by can could d did do does for from had has have he her him his how
     i if in into is it its ll m me my of on or our re s she should so some t than that the their them then there these
     they this those to us ve was we were what when where which who whom whose why will with would you your
-    """.split()  # noqa: SIM905 - as a list it would fill a screen
+    """.split()
 )
 
 # Vowel signs and other marks belong to the word they stand on; Python counts them as no letters, the index mostly as letters.

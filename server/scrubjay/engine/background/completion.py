@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from uuid import uuid4
 
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import InputError, ScrubjayError
@@ -143,7 +142,6 @@ class Completion:
         made = envelope(
             "turn",
             request,
-            id=uuid4().hex,
             scope=scope,
             source="hook:transcript",
             at=self._clock(),

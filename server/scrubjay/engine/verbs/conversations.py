@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
-from uuid import uuid4
 
 from scrubjay.engine.verbs.documents import Documents, DocumentState, Status
 from scrubjay.engine.writing import Writer
@@ -130,7 +129,7 @@ class Conversations:
                 **({"metadata": dict(metadata)} if metadata else {}),
             },
         )
-        made = envelope("turn", request, id=uuid4().hex, scope=scope, source=SOURCE, at=self._clock())
+        made = envelope("turn", request, scope=scope, source=SOURCE, at=self._clock())
         await self._writer.write(made.model_copy(update={"capture": policy.capture}))
 
     def _policy(self) -> Policy:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal, NamedTuple, cast
-from uuid import uuid4
 
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import InputError
@@ -118,9 +117,7 @@ class Documents:
         return {row.id: _status(row, row.id in staged, row.id in waiting) for row in rows}
 
     async def _stamped(self, text: DocumentText, scope: str, source: str) -> Envelope:
-        stamp = partial(
-            envelope, "document", text, id=uuid4().hex, scope=scope, source=source, at=self._clock()
-        )
+        stamp = partial(envelope, "document", text, scope=scope, source=source, at=self._clock())
         return await asyncio.to_thread(stamp) if len(text.content or "") > LARGE else stamp()
 
     async def _file(self, text: DocumentText, made: Envelope, found: LookedUp) -> DocumentState:

@@ -141,7 +141,7 @@ class Exchange:
     async def _take_in(self, page: list[AnyRecord], source: str) -> Imported:
         pairs = await asyncio.to_thread(lambda: [redact_record(record) for record in page])
         records = ImportRecords(records=[values_of(record) for record, _ in pairs])
-        made = envelope("import", records, id=uuid4().hex, scope=USER_SCOPE, source=source, at=self._clock())
+        made = envelope("import", records, scope=USER_SCOPE, source=source, at=self._clock())
         made = made.model_copy(update={"redacted": sum(found for _, found in pairs)})
         answer = cast(Imported, await self._writer.write(made))
         if self._writer.pending > AHEAD:  # what is staged is in memory

@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import cast
-from uuid import uuid4
 
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import InputError
@@ -87,7 +86,7 @@ class Removal:
         if request.dry_run or not found:
             return Forgotten(ids=[], forgotten=0, candidates=found)
         log = ForgetRecords.model_validate({"ids": [hit.id for hit in found], "reason": request.reason})
-        made = envelope("forget", log, id=uuid4().hex, scope=request.scope, source=source, at=self._clock())
+        made = envelope("forget", log, scope=request.scope, source=source, at=self._clock())
         return cast(Forgotten, await self._writer.write(made)).model_copy(update={"candidates": found})
 
     async def purge(self, records: Sequence[AnyRecord], source: str) -> Forgotten:
@@ -96,9 +95,7 @@ class Removal:
 
     async def restore(self, id: str, source: str) -> Restored:
         """Bring back a forgotten record."""
-        made = envelope(
-            "restore", Restore(id=id), id=uuid4().hex, scope=USER_SCOPE, source=source, at=self._clock()
-        )
+        made = envelope("restore", Restore(id=id), scope=USER_SCOPE, source=source, at=self._clock())
         return cast(Restored, await self._writer.write(made))
 
     async def _shown_before(self, request: Forget, where: str) -> list[AnyRecord]:
@@ -118,9 +115,7 @@ class Removal:
         log = ForgetRecords.model_validate(
             {"ids": [record.id for record in records], "reason": request.reason, "purge": request.purge}
         )
-        made = envelope(
-            "forget", log, id=uuid4().hex, scope=records[0].scope, source=source, at=self._clock()
-        )
+        made = envelope("forget", log, scope=records[0].scope, source=source, at=self._clock())
         answer = cast(Forgotten, await self._writer.write(made))
         if request.purge:
             await self._writer.settle()  # the bytes go with it

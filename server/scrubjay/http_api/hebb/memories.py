@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Annotated, Any
-from uuid import uuid4
 
 from fastapi import APIRouter, Body, Path, Query
 
@@ -155,9 +154,7 @@ async def _version(context: RequestContext, record: records.Memory, said: dict[s
 
 async def _added(context: RequestContext, arguments: dict[str, Any], scope: str, source: str) -> MemoryAdded:
     """One write without a look at what is similar, which these clients do not show and a batch would wait for."""
-    made = envelope(
-        "memory", AddMemory(**arguments), id=uuid4().hex, scope=scope, source=source, at=context.core.clock()
-    )
+    made = envelope("memory", AddMemory(**arguments), scope=scope, source=source, at=context.core.clock())
     added = await context.core.writer.write(made)
     assert isinstance(added, MemoryAdded)
     return added

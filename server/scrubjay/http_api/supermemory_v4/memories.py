@@ -5,7 +5,6 @@ tag is as good as none; does not know what is then done to it.
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal, cast
-from uuid import uuid4
 
 from fastapi import APIRouter, Path
 from fastapi import Query as InQuery
@@ -313,7 +312,7 @@ def _fact(memory: NewMemory) -> FactText:
 
 async def _added(context: RequestContext, scope: str, text: FactText) -> str:
     """Write one fact, without looking for others like it, which no client of this family is told of; its id."""
-    made = envelope("memory", text, id=uuid4().hex, scope=scope, source=SOURCE, at=context.now)
+    made = envelope("memory", text, scope=scope, source=SOURCE, at=context.now)
     return cast(MemoryAdded, await context.core.writer.write(made)).id
 
 

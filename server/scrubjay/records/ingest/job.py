@@ -15,7 +15,6 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
-from uuid import uuid4
 
 from scrubjay.errors import InputError
 from scrubjay.models.envelopes import Envelope, envelope
@@ -134,7 +133,7 @@ class Ingest:
         return id_of_path(self.scope, path, digest) if id in self._taken else id
 
     def _envelope(self, kind: Any, request: DocumentText | ForgetRecords) -> Envelope:
-        return envelope(kind, request, id=uuid4().hex, scope=self.scope, source=self.source, at=self.clock())
+        return envelope(kind, request, scope=self.scope, source=self.source, at=self.clock())
 
 
 @dataclass
