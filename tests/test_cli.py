@@ -14,7 +14,7 @@ import pytest
 from user import PATIENCE, make_user, newcomer, user
 
 from scrubjay import VERSION
-from scrubjay.cli.commands import GROUPS, build_parser, run
+from scrubjay.cli.parser import GROUPS, build_parser, run
 from scrubjay.cli.installation import console_command
 from scrubjay.home.settings import describe
 

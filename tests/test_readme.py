@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scrubjay.cli.commands import build_parser
+from scrubjay.cli.parser import build_parser
 from scrubjay.engine.engine import Engine
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import describe

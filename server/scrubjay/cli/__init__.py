@@ -1,29 +1,91 @@
-"""The command `scrubjay`. This module only chooses the way: what a client waits for (the pipe, a hook) imports next to nothing."""
+"""The command `scrubjay`: chooses the way. What a client waits for (the pipe, a hook) imports next to nothing."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
+
+USAGE = "usage: scrubjay [stdio] [--scope NAME] [--in-process]"
+HOOKS = ("user_prompt_submit", "stop", "session_start")
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command line; the exit code. No arguments mean `stdio`, which is what a client registers.
+    """Run one command line and return the exit code. No arguments mean `stdio`, which is what a client registers.
 
     A person who types the bare command at a terminal gets the list of commands instead of a server that waits for JSON.
     """
     arguments = sys.argv[1:] if argv is None else argv
     name = arguments[0] if arguments else "--help" if _typed() else "stdio"
     if name == "stdio" or name == "--in-process" or name.partition("=")[0] == "--scope":
-        from scrubjay.cli.serve import stdio
-
         return stdio(arguments[1:] if name == "stdio" else arguments, os.environ)
     if name == "hook":
-        from scrubjay.cli.hook import hook
-
         return hook(arguments[1:])
-    from scrubjay.cli.commands import run
+    from scrubjay.cli.parser import run
 
     return run(arguments or [name], os.environ)
+
+
+def stdio(arguments: list[str], env: Mapping[str, str]) -> int:
+    """Be the pipe of the client on standard input and output.
+
+    With --in-process, where no other process may be started, be its engine too.
+    """
+    from scrubjay.errors import ScrubjayError
+    from scrubjay.home.paths import default_root
+    from scrubjay.pipe import stdio as pipe
+    from scrubjay.wire.hello import hello_from
+
+    scope, in_process = None, False
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if word == "--in-process":
+            in_process = True
+        elif word == "--scope" and rest:
+            scope = rest.pop(0)
+        elif word.startswith("--scope="):
+            scope = word.partition("=")[2]
+        else:
+            print(f"scrubjay: {word!r} is not understood here\n{USAGE}", file=sys.stderr)
+            return 2
+    root = default_root(dict(env))
+    hello = hello_from("pipe", env, os.getcwd(), os.getpid())
+    if scope:
+        hello = hello.but(scope=scope)
+    if hello.scope:
+        from scrubjay.home.scopes import is_scope  # most clients name none, and need not wait for the import
+
+        if not is_scope(hello.scope):
+            allowed = "must be 1 to 100 letters, digits or . _ : -"
+            print(f"scrubjay: scope = {hello.scope[:80]!r}: {allowed}", file=sys.stderr)
+            return 2
+    try:
+        verdict = pipe.main(root, hello, env, in_process=in_process)
+        if verdict != pipe.MUST_SERVE:
+            return verdict
+        from scrubjay.cli.serve import serve
+
+        return serve(root, auto=True, client=lambda leave: pipe.attach(root, hello, env, leave))
+    except ScrubjayError as error:
+        print(f"scrubjay: {error}", file=sys.stderr)
+        return 1
+
+
+def hook(arguments: list[str]) -> int:
+    """Run a hook script as a console command. A hook never fails, so a wrong name is the only error it reports."""
+    import importlib
+
+    from scrubjay.hooks import bootstrap
+
+    name = arguments[0].replace("-", "_") if arguments else ""
+    if name not in HOOKS:
+        about = "a host's hook command; reads its event on standard input"
+        print(f"usage: scrubjay hook {{{','.join(HOOKS)}}}  ({about})", file=sys.stderr)
+        return 1
+    event = importlib.import_module(f"scrubjay.hooks.{name}")
+    bootstrap.start(event.main, event.DEADLINE_S)  # ends the process within the deadline, with exit code 0
+    return 0
 
 
 def _typed() -> bool:

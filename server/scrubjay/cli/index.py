@@ -10,8 +10,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from watchfiles import DefaultFilter, watch
-
 from scrubjay.cli.command import Command, Place, call_engine, chosen_scope, scope_arguments
 from scrubjay.cli.display import Progress, first_line, local, plural
 from scrubjay.errors import InputError
@@ -31,8 +29,6 @@ def index(place: Place, options: argparse.Namespace) -> int:
         done = _index(engine, paths, options.again)
         _tell(done)
         if options.watch:
-            pass
-
             for number, _ in enumerate(changes(paths)):
                 _tell(_index(engine, paths, False), quiet=True)
                 if number == 0:  # what changed before it listened is done now
@@ -190,6 +186,8 @@ QUIET_MS = (
 
 def changes(paths: Sequence[str]) -> Iterator[None]:
     """Yield once as soon as changes are listened for, then after every burst of them below these files and folders, until interrupted."""
+    from watchfiles import DefaultFilter, watch  # native code that only --watch needs
+
     folders = {path if os.path.isdir(path) else os.path.dirname(path) for path in paths}
     listens = False
     heard = watch(

@@ -15,11 +15,7 @@ from logging.handlers import RotatingFileHandler
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from scrubjay.errors import ScrubjayError
 from scrubjay.home.paths import Home, default_root, open_home
-from scrubjay.home.scopes import is_scope
-from scrubjay.pipe import stdio as pipe
-from scrubjay.wire.hello import hello_from
 from scrubjay.wire.lock import FileLock, take
 
 if TYPE_CHECKING:
@@ -197,43 +193,3 @@ def _log_to_file(home: Home, *, also_here: bool) -> None:
     sys.excepthook = lambda kind, error, trace: logging.getLogger("scrubjay.engine").critical(
         "stopped", exc_info=(kind, error, trace)
     )
-
-
-USAGE = "usage: scrubjay [stdio] [--scope NAME] [--in-process]"
-
-
-def stdio(arguments: list[str], env: Mapping[str, str]) -> int:
-    """Be the pipe of the client on standard input and output; with --in-process also the engine, where no other process may be started."""
-    scope, in_process = None, False
-    rest = list(arguments)
-    while rest:
-        word = rest.pop(0)
-        if word == "--in-process":
-            in_process = True
-        elif word == "--scope" and rest:
-            scope = rest.pop(0)
-        elif word.startswith("--scope="):
-            scope = word.partition("=")[2]
-        else:
-            print(f"scrubjay: {word!r} is not understood here\n{USAGE}", file=sys.stderr)
-            return 2
-    root = default_root(dict(env))
-    hello = hello_from("pipe", env, os.getcwd(), os.getpid())
-    if scope:
-        hello = hello.but(scope=scope)
-    if hello.scope and not is_scope(hello.scope):
-        print(
-            f"scrubjay: scope = {hello.scope[:80]!r}: must be 1 to 100 letters, digits or . _ : -",
-            file=sys.stderr,
-        )
-        return 2
-    try:
-        verdict = pipe.main(root, hello, env, in_process=in_process)
-        if verdict == pipe.MUST_SERVE:
-            pass
-
-            return serve(root, auto=True, client=lambda leave: pipe.attach(root, hello, env, leave))
-        return verdict
-    except ScrubjayError as error:
-        print(f"scrubjay: {error}", file=sys.stderr)
-        return 1
