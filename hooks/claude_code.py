@@ -8,7 +8,7 @@ from collections import namedtuple
 
 from scrubjay.home.capture import storable
 from scrubjay.home.scopes import project_dir
-from scrubjay.text.transcripts import MEMORY_CLOSE, MEMORY_OPEN, spoken
+from scrubjay.text.transcripts import MEMORY_CLOSE, MEMORY_OPEN, strip_injected
 
 HOST = "claude-code"
 MAX_INJECTION = 2048  # bytes, the tags around it included; the host itself cuts at 10,000 characters
@@ -26,8 +26,8 @@ def event(payload: dict, env: dict, working_dir: str) -> Event:
     return Event(
         session_id=_name(payload, "session_id"),
         prompt_id=_name(payload, "prompt_id"),  # 2.1.196 and later
-        prompt=spoken(_string(payload, "prompt") or "") or None,
-        answer=spoken(_string(payload, "last_assistant_message") or "") or None,
+        prompt=strip_injected(_string(payload, "prompt") or "") or None,
+        answer=strip_injected(_string(payload, "last_assistant_message") or "") or None,
         cwd=cwd,
         project_dir=project_dir(env, cwd),
         transcript_path=_string(payload, "transcript_path"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.text.conversations import LONGEST_RESULT, Message, exchanges, holds, transcript
+from scrubjay.text.conversations import LONGEST_RESULT, Message, contains, exchanges, transcript
 
 TEXTS = st.sampled_from(["hi", "yes", "ok", "rename tick()", "done", "two\n\nparagraphs", "user: hi"])
 MESSAGES = st.lists(
@@ -40,7 +40,9 @@ def test_every_word_of_user_and_assistant_is_in_one_turn(messages: list[Message]
 def test_a_turn_keeps_its_key_while_the_conversation_grows(messages: list[Message], cut: int):
     before, after = exchanges(messages[:cut]), exchanges(messages)
     assert [each.key for each in after][: len(before)] == [each.key for each in before]
-    assert all(holds((late.user, late.assistant), early) for early, late in zip(before, after, strict=False))
+    assert all(
+        contains((late.user, late.assistant), early) for early, late in zip(before, after, strict=False)
+    )
 
 
 def test_a_conversation_that_branches_keeps_both_branches():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.text.entities import MOST, entities, tied, ties
+from scrubjay.text.entities import MOST, entities, tie_words, ties
 
 part = st.text("abcdefghijklmnopqrstuvwxyz", min_size=3, max_size=9)
 identifiers = st.lists(part, min_size=2, max_size=4).filter(
@@ -114,7 +114,7 @@ def test_any_text_gives_few_entities_each_once_and_by_its_spelling(text: str) ->
     assert len(found) <= MOST and len({entity.form for entity in found}) == len(found)
     for entity in found:
         assert 0 < entity.specificity <= 1 and entity.form and entity.form == entity.form.lower()
-        assert not entity.form[0].isspace() and entity.said.strip()
+        assert not entity.form[0].isspace() and entity.spelling.strip()
 
 
 @given(identifiers, st.text(max_size=40))
@@ -138,11 +138,11 @@ def test_files_count_as_named() -> None:
 def test_ties_name_entities_tags_and_records_apart() -> None:
     named = {"tags": ["512", "ui"], "records": ["mem_1"]}
     assert [tie.key for tie in ties("see #512", **named)] == ["id:mem_1", "tag:512", "tag:ui", "#512"]
-    words = (tied("see #512", **named) or "").split()
+    words = (tie_words("see #512", **named) or "").split()
     assert len(set(words)) == 4 and all(
         len(word) == 16 and set(word) <= set("0123456789abcdef") for word in words
     )
-    assert tied("nothing of note") is None
+    assert tie_words("nothing of note") is None
     assert [(tie.reason, tie.via) for tie in ties("see src/app/http_client.py", tags=["ui"])] == [
         ("tag", "ui"),
         ("entity", "src/app/http_client.py"),

@@ -17,7 +17,7 @@ from scrubjay.http_api.supermemory_v5.filter_expressions import (
     FilterExpression,
     parse_expression,
 )
-from scrubjay.models.filters import holds
+from scrubjay.models.filters import matches
 from scrubjay.store import facets
 from scrubjay.store.store import Store
 
@@ -65,7 +65,7 @@ def predicate(operator: str, value: Any, field: str = "lang", **more: Any) -> di
     ],
 )
 def test_every_operator_means_what_its_name_says(given: dict[str, Any], kept: bool) -> None:
-    assert holds(parse_expression(given), ROW) is kept
+    assert matches(parse_expression(given), ROW) is kept
     jsonschema.validate(given, SCHEMA)
 
 
@@ -119,7 +119,7 @@ def test_what_is_not_of_the_form_is_refused_with_its_place(wrong: Any, says: str
 
 def test_the_deepest_and_the_widest_are_allowed() -> None:
     for allowed in (nested(DEEPEST), wide(WIDEST)):
-        assert holds(parse_expression(allowed), ROW)
+        assert matches(parse_expression(allowed), ROW)
         jsonschema.validate(allowed, SCHEMA)
 
 

@@ -19,7 +19,7 @@ from scrubjay.models.filters import (
     Condition,
     Filter,
     Group,
-    holds,
+    matches,
     parse_filter,
     text_of,
 )
@@ -98,7 +98,7 @@ async def test_the_index_answers_a_filter_as_plain_python_would(
     for tree in filters:
         kept = await table.query().where(facets.where(tree)).select(["id"]).to_arrow()
         assert sorted(kept["id"].to_pylist(), key=int) == [
-            str(at) for at, row in enumerate(rows) if holds(tree, row)
+            str(at) for at, row in enumerate(rows) if matches(tree, row)
         ]
 
 

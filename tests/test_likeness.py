@@ -6,20 +6,20 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scrubjay.text.likeness import alike, same_facts
+from scrubjay.text.likeness import same_facts, similarity
 
 
 @given(st.text(), st.text())
 def test_likeness_is_symmetric_and_between_0_and_1(one: str, other: str) -> None:
-    assert 0 <= alike(one, other) <= 1
-    assert alike(one, other) == alike(other, one)
+    assert 0 <= similarity(one, other) <= 1
+    assert similarity(one, other) == similarity(other, one)
     assert same_facts(one, other) == same_facts(other, one)
 
 
 @example("\u1e00\u0300")  # an accent that no composed letter takes in
 @given(st.text())
 def test_a_text_is_like_itself_and_states_its_own_facts(text: str) -> None:
-    assert alike(text, text) == 1
+    assert similarity(text, text) == 1
     assert same_facts(text, text)
 
 
@@ -33,14 +33,14 @@ def test_a_text_is_like_itself_and_states_its_own_facts(text: str) -> None:
     ],
 )
 def test_the_same_said_otherwise_is_alike(one: str, other: str, least: float) -> None:
-    assert alike(one, other) >= least
+    assert similarity(one, other) >= least
     assert same_facts(one, other)
 
 
 def test_different_sentences_are_not_alike() -> None:
-    assert alike("We deploy on Friday with Jenkins", "The database password rotates monthly") < 0.5
-    assert alike("", "anything") == 0
-    assert alike("...", "???") == 0
+    assert similarity("We deploy on Friday with Jenkins", "The database password rotates monthly") < 0.5
+    assert similarity("", "anything") == 0
+    assert similarity("...", "???") == 0
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_different_sentences_are_not_alike() -> None:
     ],
 )
 def test_one_fact_decides_between_sentences_that_are_alike(one: str, other: str) -> None:
-    assert alike(one, other) > 0.7
+    assert similarity(one, other) > 0.7
     assert not same_facts(one, other)
 
 

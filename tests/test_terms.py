@@ -14,10 +14,10 @@ from scrubjay.text.terms import (
     _hidden_words,
     content_words,
     expand,
-    mentioned,
+    mentions,
     query_terms,
     quotes,
-    without,
+    remove_names,
     words,
 )
 
@@ -132,33 +132,33 @@ def test_a_query_loses_its_stop_words_unless_it_has_no_others() -> None:
 
 def test_names_are_dropped_from_a_query_with_their_possessive() -> None:
     assert (
-        without("When did Caroline's sister visit caroline?", ["Caroline", "Melanie"])
+        remove_names("When did Caroline's sister visit caroline?", ["Caroline", "Melanie"])
         == "When did sister visit ?"
     )
-    assert without("What broke in hebb mind?", ["Hebb Mind"]) == "What broke in ?"
+    assert remove_names("What broke in hebb mind?", ["Hebb Mind"]) == "What broke in ?"
 
 
 def test_a_name_stays_when_only_stop_words_would_be_left() -> None:
-    assert without("Who is Caroline?", ["Caroline"]) == "Who is Caroline?"
+    assert remove_names("Who is Caroline?", ["Caroline"]) == "Who is Caroline?"
 
 
 def test_a_name_inside_another_word_is_not_that_name() -> None:
     for query in ("run scrubjay-cli now", "open scrubjay.py now", "see lib/scrubjay now", "scrubjays fly"):
-        assert without(query, ["scrubjay"]) == query
-        assert mentioned(query, ["scrubjay"]) == []
+        assert remove_names(query, ["scrubjay"]) == query
+        assert mentions(query, ["scrubjay"]) == []
 
 
 @given(st.text(), st.lists(st.text(max_size=8), max_size=5))
 def test_dropping_names_never_leaves_an_empty_question(query: str, names: list[str]) -> None:
-    assert content_words(without(query, names)) or without(query, names) == query
+    assert content_words(remove_names(query, names)) or remove_names(query, names) == query
 
 
 def test_the_names_that_are_said_are_listed_in_the_order_given() -> None:
-    assert mentioned("did ann Lee call Bob's mother?", ["Bob", "Ann", "Ann Lee", "Cy", "Bob", " "]) == [
+    assert mentions("did ann Lee call Bob's mother?", ["Bob", "Ann", "Ann Lee", "Cy", "Bob", " "]) == [
         "Bob",
         "Ann Lee",
     ]
-    assert mentioned("anything", []) == []
+    assert mentions("anything", []) == []
 
 
 @pytest.mark.parametrize(

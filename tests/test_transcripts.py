@@ -8,7 +8,7 @@ from itertools import count
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.text.transcripts import completion, missing, spoken, turns
+from scrubjay.text.transcripts import completion, missing, strip_injected, turns
 
 _numbers = count()
 
@@ -195,9 +195,9 @@ def test_a_slash_command_is_what_the_user_typed_and_counts_when_it_was_answered(
 
 def test_reminders_and_our_own_recalled_block_are_not_what_anybody_said() -> None:
     text = "<system-reminder>todo\nlist</system-reminder>Fix it<scrubjay-memory>\n- old fact\n</scrubjay-memory> now"
-    assert spoken(text) == "Fix it now"
+    assert strip_injected(text) == "Fix it now"
     assert turns([user(text), says("<system-reminder>x</system-reminder>")])[0]["user"] == "Fix it now"
-    assert spoken("the tag <scrubjay-memory> by itself") == "the tag <scrubjay-memory> by itself"
+    assert strip_injected("the tag <scrubjay-memory> by itself") == "the tag <scrubjay-memory> by itself"
     blocks = [
         {"type": "text", "text": "<ide_selection>x = 1</ide_selection>"},
         {"type": "text", "text": "what is this?"},

@@ -100,7 +100,7 @@ def main() -> None:
         told = likeness.verdict(pair.new, pair.old, pair.cosine)
         if {"known": "same", "update": "update"}.get(told or "", pair.label) != pair.label:
             print(
-                f"  {told}, is {pair.label} ({pair.cosine:.2f}, {likeness.alike(pair.new, pair.old):.2f}): {pair.old} | {pair.new}"
+                f"  {told}, is {pair.label} ({pair.cosine:.2f}, {likeness.similarity(pair.new, pair.old):.2f}): {pair.old} | {pair.new}"
             )
 
 

@@ -94,14 +94,14 @@ _COMPARE = {
 }
 
 
-def holds(filter: Filter, metadata: Mapping[str, Any]) -> bool:
+def matches(filter: Filter, metadata: Mapping[str, Any]) -> bool:
     """Whether a record with this metadata is one that the filter lets through.
 
-    >>> holds(Condition("lang", "GO", ignore_case=True), {"lang": "go"})
+    >>> matches(Condition("lang", "GO", ignore_case=True), {"lang": "go"})
     True
     """
     if isinstance(filter, Group):
-        return (all if filter.every else any)(holds(part, metadata) for part in filter.parts)
+        return (all if filter.every else any)(matches(part, metadata) for part in filter.parts)
     stored = metadata.get(filter.key)
     if isinstance(filter, Comparison):
         number = number_of(stored)

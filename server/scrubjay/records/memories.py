@@ -31,7 +31,7 @@ from scrubjay.store import conditions
 from scrubjay.store.changes import Change
 from scrubjay.store.facets import facets
 from scrubjay.store.store import Store
-from scrubjay.text.entities import tied
+from scrubjay.text.entities import tie_words
 from scrubjay.text.terms import expand
 
 Place = tuple[str, int]  # a session, and the number of a turn in it
@@ -229,7 +229,7 @@ def passage(memory: Memory) -> Passage:
         facets=facets(memory.metadata),
         hidden=hidden_since(memory) is not None,
         hidden_at=hidden_since(memory),
-        tied=tied(memory.content, tags=memory.tags, records=(*memory.parent_ids, *memory.alike)),
+        tied=tie_words(memory.content, tags=memory.tags, records=(*memory.parent_ids, *memory.alike)),
     )
 
 

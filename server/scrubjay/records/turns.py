@@ -16,7 +16,7 @@ from scrubjay.store.facets import facets
 from scrubjay.store.sessions import Place
 from scrubjay.store.store import Store
 from scrubjay.text.chunking import split
-from scrubjay.text.entities import tied
+from scrubjay.text.entities import tie_words
 from scrubjay.text.summary import summarise
 from scrubjay.text.terms import expand
 
@@ -86,7 +86,7 @@ def _with_files(turn: Turn, piece: Passage) -> Passage:
             "search_text": f"{piece.search_text}\n{expand(' '.join(unsaid))}"
             if unsaid
             else piece.search_text,
-            "tied": tied(said or piece.text, files=turn.files, tags=turn.tags, records=turn.alike),
+            "tied": tie_words(said or piece.text, files=turn.files, tags=turn.tags, records=turn.alike),
         }
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
-from scrubjay.models.filters import Filter, holds
+from scrubjay.models.filters import Filter, matches
 from scrubjay.models.records import Document, Memory, Passage, Turn
 from scrubjay.store import conditions, facets
 from scrubjay.store.conditions import Where
@@ -43,7 +43,7 @@ async def page(
     """
     keys = await store.select(kind, where, columns=["id", sort, *(["metadata"] if filters else [])])
     if filters is not None:
-        keys = [row for row in keys if holds(filters, row.metadata)]
+        keys = [row for row in keys if matches(filters, row.metadata)]
     keys.sort(key=_by(sort), reverse=descending)
     ids = [row.id for row in keys[start : start + size]]
     rows = {row.id: row for row in await store.select(kind, conditions.one_of("id", ids), columns=columns)}

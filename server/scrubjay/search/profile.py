@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable
 from datetime import datetime
 
-from scrubjay.models.filters import Filter, holds
+from scrubjay.models.filters import Filter, matches
 from scrubjay.models.records import Memory
 from scrubjay.models.results import Hit, Profile
 from scrubjay.records import memories
@@ -44,7 +44,7 @@ async def profile(
     )
     rows = sorted(await store.select(Memory, where), key=lambda row: row.created_at, reverse=True)
     if filters is not None:
-        rows = [row for row in rows if holds(filters, row.metadata)]
+        rows = [row for row in rows if matches(filters, row.metadata)]
     lasting = [row for row in rows if row.is_static or row.partition_id == PREFERENCES]
     static = _within(sorted(lasting, key=lambda row: -row.importance_score), math.floor(LASTING * max_tokens))
     spent = sum(map(_cost, static))

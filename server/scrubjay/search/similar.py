@@ -16,7 +16,7 @@ from scrubjay.models.results import Hit, MemoryAdded
 from scrubjay.records import memories
 from scrubjay.search.retrieval.query import Question
 from scrubjay.store.store import Store
-from scrubjay.text.likeness import Verdict, alike, same_facts, verdict
+from scrubjay.text.likeness import Verdict, same_facts, similarity, verdict
 from scrubjay.text.terms import content_words, query_terms
 
 LOOKED_AT = 10  # passages a leg
@@ -86,7 +86,7 @@ async def said_before(store: Store, turn: Turn) -> tuple[str, ...]:
         sorted(
             row.id
             for row in older
-            if alike(said, other := _said(row)) >= SAME_TURN and same_facts(said, other)
+            if similarity(said, other := _said(row)) >= SAME_TURN and same_facts(said, other)
         )
     )
 
@@ -133,7 +133,8 @@ async def with_similar(
     for id, (text, cosine) in {**_written(store, envelope), **known}.items():
         told = verdict(question.text, text[:COMPARED], cosine)
         if told is not None and id != added.id:
-            found.append((_FIRST[told], -max(alike(question.text, text[:COMPARED]), cosine or 0.0), id, told))
+            likest = max(similarity(question.text, text[:COMPARED]), cosine or 0.0)
+            found.append((_FIRST[told], -likest, id, told))
     rows = await store.get(Memory, [id for *_, id, _ in found]) if found else {}
     admitted = [
         (rows[id], told) for *_, id, told in sorted(found) if id in rows and question.admits(rows[id])

@@ -80,7 +80,7 @@ def exchanges(messages: Iterable[Message]) -> list[Exchange]:
     return [exchange for exchange in found if exchange.user or exchange.assistant]
 
 
-def holds(said: Sequence[str | None], exchange: Exchange) -> bool:
+def contains(said: Sequence[str | None], exchange: Exchange) -> bool:
     """Whether what was said in a turn, the user's side and the assistant's, has all that an exchange says."""
     return all(
         text in (kept or "") for kept, text in zip(said, (exchange.user, exchange.assistant), strict=True)

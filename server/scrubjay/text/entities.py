@@ -25,7 +25,7 @@ class Entity(NamedTuple):
 
     form: str
     kind: Kind
-    said: str  # as it was spelled
+    spelling: str  # as the text has it
     specificity: float
 
 
@@ -245,11 +245,13 @@ def ties(
     """
     related = (Tie(f"{_RECORD}{id}", "relation", id, 1.0) for id in records)
     tagged = (Tie(f"{_TAG}{tag}", "tag", tag, 0.7) for tag in tags)
-    named = (Tie(entity.form, "entity", entity.said, entity.specificity) for entity in entities(text, files))
+    named = (
+        Tie(entity.form, "entity", entity.spelling, entity.specificity) for entity in entities(text, files)
+    )
     return (*related, *tagged, *named)
 
 
-def tied(
+def tie_words(
     text: str, *, files: Iterable[str] = (), tags: Iterable[str] = (), records: Iterable[str] = ()
 ) -> str | None:
     """What is stored of the ties of a record: their words, between blanks; None of a record without any."""
@@ -259,7 +261,7 @@ def tied(
     )
 
 
-def named(query: str) -> list[Tie]:
+def query_ties(query: str) -> list[Tie]:
     """The entities that a query names. A hyphen is taken for code here: what no record names by it costs nothing."""
     hyphened = " ".join(f"`{word}`" for word in re.findall(r"(?<![\w-])[A-Za-z]\w*(?:-\w+)+(?![\w-])", query))
     return [tie for tie in ties(f"{query} {hyphened}") if tie.weight >= LEAST_NAMED]

@@ -58,7 +58,7 @@ _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _CODE = re.compile(r"`([^`\n]+)`|\b([A-Za-z]*[a-z][A-Z]\w*|\w+_\w+|\w+(?:[./\\:@#]\w+)+)")
 
 
-def alike(one: str, other: str) -> float:
+def similarity(one: str, other: str) -> float:
     """Likeness of wording in [0, 1]: 1 for the same words, in whatever order, case and punctuation.
 
     The better of two edit-distance ratios, of the texts as they stand and of their words sorted.
@@ -111,7 +111,7 @@ def verdict(new: str, old: str, cosine: float | None) -> Verdict | None:
 
     `cosine` of their vectors in [-1, 1], None where meaning is not known.
     """
-    wording = alike(new, old)
+    wording = similarity(new, old)
     if repeats(new, old) and (wording >= SAME_WORDING or (cosine is not None and cosine >= SAME_MEANING)):
         return "known"
     near = wording >= ABOUT_THE_SAME_BY_WORDS if cosine is None else cosine + wording >= ABOUT_THE_SAME

@@ -133,7 +133,7 @@ def query_terms(query: str) -> str:
     return " ".join(dict.fromkeys([*kept, *(word.casefold() for word in _additions(query)), *versions]))
 
 
-def without(query: str, names: Collection[str]) -> str:
+def remove_names(query: str, names: Collection[str]) -> str:
     """The query without these names (and their possessive 's), unless nothing but stop words would be left.
 
     A speaker's or project's name is in most texts of its scope and yet dominates a small model's vector of the query.
@@ -145,7 +145,7 @@ def without(query: str, names: Collection[str]) -> str:
     return rest if content_words(rest) else query
 
 
-def mentioned(query: str, names: Collection[str]) -> list[str]:
+def mentions(query: str, names: Collection[str]) -> list[str]:
     """Which of the names the query says as whole words, in the order of `names`; "Ann Lee" does not mention "Ann"."""
     pattern = _any_of(names)
     said = {match[1].casefold() for match in pattern.finditer(query)} if pattern else set()

@@ -32,7 +32,7 @@ _INTERRUPTED = "[Request interrupted by user"
 _FILE_INPUTS = ("file_path", "path", "notebook_path")
 
 
-def spoken(text):
+def strip_injected(text):
     # type: (str) -> str
     """What was really said: without the host's reminders and without our own recalled block, stripped of outer blanks."""
     if "<system-reminder>" in text or MEMORY_OPEN in text:
@@ -56,7 +56,7 @@ def turns(lines):
     found, open_turn = [], None
     for entry in _entries(lines):
         if _is_prompt(entry):
-            user = spoken(_prompt(entry))
+            user = strip_injected(_prompt(entry))
             if user.startswith(_INTERRUPTED):
                 if open_turn:
                     open_turn["interrupted"], open_turn["complete"] = True, False
@@ -218,8 +218,8 @@ def _answer(turn, blocks):
     """Add an assistant's line to its turn."""
     for block in blocks:
         text = block.get("text")
-        if block.get("type") == "text" and isinstance(text, str) and spoken(text):
-            turn["assistant"].append(spoken(text))
+        if block.get("type") == "text" and isinstance(text, str) and strip_injected(text):
+            turn["assistant"].append(strip_injected(text))
             turn["complete"] = True
         elif block.get("type") == "tool_use":
             inputs = block.get("input") if isinstance(block.get("input"), dict) else {}

@@ -19,7 +19,7 @@ from scrubjay.models.records import Document, Turn
 from scrubjay.models.requests import DocumentText, RecordTurn, parse
 from scrubjay.records.turns import SOURCE
 from scrubjay.store.store import Store
-from scrubjay.text.conversations import Exchange, Message, exchanges, holds, transcript
+from scrubjay.text.conversations import Exchange, Message, contains, exchanges, transcript
 
 
 class ConversationState(NamedTuple):
@@ -104,11 +104,11 @@ class Conversations:
         new = []
         for exchange in found:
             if exchange.key in known:
-                if not holds((known[exchange.key].user, known[exchange.key].assistant), exchange):
+                if not contains((known[exchange.key].user, known[exchange.key].assistant), exchange):
                     new.append(exchange)
             elif exchange.user or not turns:
                 new.append(exchange)
-            elif not any(holds((turn.user, turn.assistant), exchange) for turn in turns):
+            elif not any(contains((turn.user, turn.assistant), exchange) for turn in turns):
                 last = turns[-1].prompt_id
                 new.append(
                     exchange if last is None else Exchange(last, "", exchange.assistant, exchange.tools, None)

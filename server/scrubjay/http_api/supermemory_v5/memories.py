@@ -17,7 +17,7 @@ from scrubjay.http_api.context import SOURCE
 from scrubjay.http_api.supermemory_v5.bodies import Answer, Body, Changed, Times, included
 from scrubjay.http_api.supermemory_v5.context import Id, Place, Reading, Writing
 from scrubjay.models.fields import Flag
-from scrubjay.models.filters import Filter, holds
+from scrubjay.models.filters import Filter, matches
 from scrubjay.models.records import Document, Memory
 from scrubjay.models.requests import ForgetMatching, ForgetRecords, parse
 from scrubjay.models.requests import Query as QueryText
@@ -154,7 +154,7 @@ async def surroundings(
             store, Question("", (place.namespace,), ("memory",), place.context.now), facts
         )
         linked = await store.get(Memory, _ids(contexts.values()))
-        linked = {id: row for id, row in linked.items() if filter is None or holds(filter, row.metadata)}
+        linked = {id: row for id, row in linked.items() if filter is None or matches(filter, row.metadata)}
     sources = await _sources(place, [*facts, *linked.values()]) if documents else {}
     made = {id: _related(context, linked, sources, limit) for id, context in contexts.items()}
     return Surroundings(made, sources)

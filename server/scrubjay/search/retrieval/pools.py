@@ -16,7 +16,7 @@ from scrubjay.store.conditions import Where
 from scrubjay.store.legs import LEG_COLUMNS
 from scrubjay.store.schema import micros
 from scrubjay.store.store import Store
-from scrubjay.text.entities import named
+from scrubjay.text.entities import query_ties
 from scrubjay.text.terms import query_terms
 
 QUOTABLE = (
@@ -138,7 +138,7 @@ class Named:
 
 async def by_names(store: Store, query: str, where: Where) -> Named:
     """The records that name an entity of the query. A query that names none, as prose does, costs nothing."""
-    asked = {tie.word: tie for tie in named(query)}
+    asked = {tie.word: tie for tie in query_ties(query)}
     if not asked:
         return Named()
     found = await store.by_ties(asked, where, LOOKED_AT, LEG_COLUMNS)

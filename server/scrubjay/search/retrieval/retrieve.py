@@ -17,7 +17,7 @@ from scrubjay.search.retrieval.relevance import PROOF, chance, coverage, evidenc
 from scrubjay.store.legs import codes_of
 from scrubjay.store.store import Store
 from scrubjay.text.dates import periods
-from scrubjay.text.terms import mentioned, without
+from scrubjay.text.terms import mentions, remove_names
 
 Embed = Callable[
     [str], Awaitable[Asked | None]
@@ -51,14 +51,14 @@ async def retrieve(store: Store, question: Question, embed: Embed) -> Ranked:
     speakers = await store.names.speakers(question.scopes)
     names = speakers | _projects(question.scopes)
     # A name that every turn carries dominates a small model's sentence vector: dense alone 46 -> 67 % on LoCoMo without it.
-    asking = asyncio.ensure_future(embed(without(question.text, names)))
+    asking = asyncio.ensure_future(embed(remove_names(question.text, names)))
     pools = await both_legs(store, question, asking)
     keys = [
         (row.scope, row.session_id)
         for row in pools.found.values()
         if row.src == "turn" and row.session_id is not None
     ]
-    named = mentioned(question.text, speakers)
+    named = mentions(question.text, speakers)
     candidates = lay_out(
         pools,
         {key: question.in_sight(session) for key, session in (await store.sessions.of(keys)).items()},
