@@ -23,15 +23,15 @@ async def test_only_what_can_be_found_is_counted_and_yet_every_scope_is_there(co
     await said.document(core, "# Guide\n\nRead this first.", scope="a")
     await said.turn(core, "s", scope="c", user="Who is there?")
     await said.forget(core, gone.id)
-    held = await scopes.held(core)
+    held = await core.counts.by_scope()
     assert {name: (one.turns, one.memories, one.documents) for name, one in held.items()} == {
         "a": (0, 2, 1),
         "b": (0, 0, 0),
         "c": (1, 0, 0),
     }
     assert all(one.created_at <= one.updated_at for one in held.values())
-    assert await scopes.held(core, "a") == {"a": held["a"]}
-    assert await scopes.counts(core) == {
+    assert await core.counts.by_scope("a") == {"a": held["a"]}
+    assert await core.counts.summary() == {
         "a": {"turns": 0, "memories": 2, "documents": 1},
         "c": {"turns": 1, "memories": 0, "documents": 0},
     }
@@ -45,7 +45,7 @@ async def test_a_deleted_scope_is_gone_with_its_bytes_and_no_other_is_touched(co
     await core.scope_settings.change("a", lambda held: replace(held, name="A"), core.clock())
     had = await scopes.delete(core, "a", "test")
     assert had is not None and (had.turns, had.memories, had.documents) == (1, 1, 1)
-    assert set(await scopes.held(core)) == {"b"} and core.scope_settings.all() == {}
+    assert set(await core.counts.by_scope()) == {"b"} and core.scope_settings.all() == {}
     assert said.texts(await said.search(core, "swordfish launch", scope="b")) == ["The launch is on Monday."]
     for path in Path(core.home.root).rglob("*"):
         if path.is_file() and "log" not in path.parts:
@@ -59,14 +59,14 @@ async def test_deleting_a_scope_that_holds_nothing_says_so(core: Core) -> None:
 async def test_a_scope_that_is_deleted_twice_begins_anew_in_between(core: Core) -> None:
     for _ in range(2):
         await said.fact(core, "The port is 8080.", scope="a")
-        assert (await scopes.held(core))["a"].memories == 1
+        assert (await core.counts.by_scope())["a"].memories == 1
         await scopes.delete(core, "a", "test")
-        assert await scopes.held(core) == {}
+        assert await core.counts.by_scope() == {}
 
 
 async def test_a_merged_scope_takes_everything_along(core: Core) -> None:
     await said.fact(core, "The port is 8080.", scope="a")
     await said.turn(core, "s", scope="a", user="Which port?", assistant="8080.")
     assert await scopes.merge(core, "a", "b") == 2
-    assert set(await scopes.held(core)) == {"b"}
+    assert set(await core.counts.by_scope()) == {"b"}
     assert "The port is 8080." in said.texts(await said.search(core, "port", scope="b"))

@@ -134,11 +134,7 @@ async def _status(engine: Engine, scope: str, params: dict[str, Any], progress: 
 
 async def _scopes(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
     """How many turns, memories and documents each scope holds."""
-    from scrubjay.engine.verbs import (
-        scopes,
-    )  # LanceDB comes with it, and an engine answers its first client before that
-
-    return await scopes.counts(await engine.core())
+    return await (await engine.core()).counts.summary()
 
 
 async def _list(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
@@ -182,7 +178,9 @@ async def _reload(engine: Engine, scope: str, params: dict[str, Any], progress: 
 
 
 async def _merge_scopes(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
-    from scrubjay.engine.verbs import scopes
+    from scrubjay.engine.verbs import (
+        scopes,  # not above: LanceDB comes with it, and clients are answered before that
+    )
 
     return {"moved": await scopes.merge(await engine.core(), str(params.get("old")), str(params.get("new")))}
 

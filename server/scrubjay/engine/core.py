@@ -22,6 +22,7 @@ from scrubjay.engine.background.tasks import Background
 from scrubjay.engine.background.upkeep import Upkeep
 from scrubjay.engine.verbs.backup import Backup
 from scrubjay.engine.verbs.conversations import Conversations
+from scrubjay.engine.verbs.counts import Counts
 from scrubjay.engine.verbs.documents import Documents
 from scrubjay.engine.verbs.exchange import Exchange
 from scrubjay.engine.verbs.ingest import Ingest
@@ -97,6 +98,7 @@ class Core:
         self._searched = -math.inf  # when the last search ended
         self._release = PeriodicRelease(SEARCHES)
         self.lists = Lists(store, self.writer, clock)
+        self.counts = Counts(store, self.writer, clock)
         self.ingest = Ingest(store, self.writer, clock)
         self.documents = Documents(store, self.writer, clock, lambda: not self.indexer.trouble)
         self.conversations = Conversations(store, self.writer, self.documents, clock, lambda: self.settings)

@@ -30,7 +30,7 @@ class RequestContext:
 
     async def scopes(self, tags: str | Iterable[str] | None) -> tuple[str, ...]:
         """The scopes that a read with these tags looks in; see `Permissions.reads`."""
-        return self.permissions.reads(tags, await self.core.store.names.scopes())
+        return self.permissions.reads(tags, await self.core.counts.scopes())
 
     async def find(self, id: str) -> AnyRecord | None:
         """The record of any kind that has this id, None also where the caller does not reach it."""

@@ -14,7 +14,6 @@ from fastapi import APIRouter, Path, Query
 from scrubjay.errors import InputError, NotFound
 from scrubjay.http_api.hebb.bodies import Answer
 from scrubjay.http_api.hebb.context import Stay, Staying
-from scrubjay.store.counts import record_tags
 
 router = APIRouter(prefix="/api/v1/graph")
 MISSING: dict[int | str, dict[str, Any]] = {404: {"description": "No memory carries this tag."}}
@@ -106,10 +105,7 @@ async def export(stay: Staying) -> GraphState:
 
 async def graph_of(stay: Stay) -> TagGraph:
     """The graph of what a request sees."""
-    core = stay.context.core
-    await core.writer.drain()
-    await core.store.flush()
-    found = await record_tags(core.store, await stay.reads(), stay.context.now, MOST_RECORDS)
+    found = await stay.context.core.counts.tags(await stay.reads(), MOST_RECORDS)
     return await asyncio.to_thread(
         tag_graph, found
     )  # of 50,000 records it takes a second, and others are served meanwhile

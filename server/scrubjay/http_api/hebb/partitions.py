@@ -15,8 +15,6 @@ from scrubjay.http_api.hebb.bodies import Answer, Body
 from scrubjay.http_api.hebb.context import Stay, Staying
 from scrubjay.http_api.permissions import DEFAULT_TAG
 from scrubjay.models.fields import Flag, PartitionId, Text
-from scrubjay.store import conditions
-from scrubjay.store.counts import KINDS, count_by_partition, current
 
 router = APIRouter(prefix="/api/v1/partitions")
 MISSING: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such partition."}}
@@ -99,10 +97,7 @@ async def delete(stay: Staying, partition_id: Id) -> None:
 
 async def shelves(stay: Stay) -> dict[str, PartitionRead]:
     """The partitions that a request sees, by id, each with the number of its memories."""
-    core = stay.context.core
-    await core.writer.drain()
-    await core.store.flush()
-    counts = await count_by_partition(core.store, await stay.reads(), stay.context.now)
+    counts = await stay.context.core.counts.by_partition(await stay.reads())
     known = _book(stay).of(await _scopes(stay))
     known |= {id: Partition(id, id) for id in sorted(counts.keys() - known.keys())}
     return {
@@ -120,14 +115,8 @@ async def require(stay: Stay, id: str) -> None:
     scopes = await _scopes(stay)
     if id in _book(stay).of(scopes):
         return
-    core = stay.context.core
-    await core.store.flush()
-    for kind in KINDS:
-        if await core.store.count(
-            kind, current(kind, scopes, stay.context.now, conditions.equal("partition_id", id))
-        ):
-            return
-    raise NotFound(f"There is no partition {id!r}. Make it first, with POST /api/v1/partitions.")
+    if not (await stay.context.core.counts.by_partition(scopes))[id]:
+        raise NotFound(f"There is no partition {id!r}. Make it first, with POST /api/v1/partitions.")
 
 
 async def _one(stay: Stay, id: str) -> PartitionRead:

@@ -11,13 +11,13 @@ from fastapi import APIRouter, Path
 from pydantic import Field
 
 from scrubjay.engine.verbs import scopes
+from scrubjay.engine.verbs.counts import ScopeCounts
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home.scope_settings import LONGEST_NAME, ScopeSettings
-from scrubjay.http_api.context import SOURCE, RequestContext, Context
+from scrubjay.http_api.context import SOURCE, Context, RequestContext
 from scrubjay.http_api.supermemory_v4.bodies import Part, iso
 from scrubjay.http_api.supermemory_v4.document_bodies import LONGEST_CONTEXT, TagList
 from scrubjay.models.fields import Text
-from scrubjay.store.counts import ScopeCounts
 
 TagInPath = Annotated[str, Path(description="The container tag.")]
 _UNKNOWN: dict[int | str, dict[str, Any]] = {
@@ -97,7 +97,7 @@ class DeletedTag(Part):
 @router.get("/v3/container-tags/list", response_model=list[ListedTag], summary="List container tags")
 async def list_tags(context: Context) -> list[ListedTag]:
     """Every tag that the caller reaches, the one with the latest change first."""
-    held, said = await scopes.held(context.core), context.core.scope_settings.all()
+    held, said = await context.core.counts.by_scope(), context.core.scope_settings.all()
     tags = [tag for tag in {**held, **said} if context.permissions.reaches(tag)]
     return sorted(
         (_listed(tag, held.get(tag), said.get(tag)) for tag in tags),
@@ -159,7 +159,7 @@ async def change(context: Context, tag: TagInPath, body: TagChange) -> TagSettin
     if "entity_context" in body.model_fields_set:
         values["supporting_context"] = body.entity_context
     said = await context.core.scope_settings.change(own, lambda held: replace(held, **values), context.now)
-    return _settings(own, said, (await scopes.held(context.core, own)).get(own))
+    return _settings(own, said, (await context.core.counts.by_scope(own)).get(own))
 
 
 @router.delete(
@@ -180,7 +180,7 @@ async def delete(context: Context, tag: TagInPath) -> DeletedTag:
 
 
 async def _known(context: RequestContext, tag: str) -> ScopeCounts | None:
-    held = (await scopes.held(context.core, tag)).get(tag)
+    held = (await context.core.counts.by_scope(tag)).get(tag)
     if held is None and tag not in context.core.scope_settings.all():
         raise NotFound(f"Nothing is kept under the container tag {tag!r}.")
     return held

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
 from scrubjay.engine.verbs import scopes
+from scrubjay.engine.verbs.counts import ScopeCounts
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home.scope_settings import LONGEST_CONTEXT
 from scrubjay.home.scopes import EVERY_SCOPE
@@ -26,7 +27,6 @@ from scrubjay.http_api.supermemory_v5.bodies import (
     pagination,
 )
 from scrubjay.http_api.supermemory_v5.context import Place, Reading, Target, Writing
-from scrubjay.store.counts import ScopeCounts
 
 router = APIRouter()
 
@@ -195,7 +195,7 @@ async def _organization(context: RequestContext) -> Organization:
 
 async def _all(context: RequestContext) -> dict[str, ListedNamespace]:
     """The namespaces that the caller reaches: those that hold something, and those of which something is said."""
-    held, said = await scopes.held(context.core), context.core.scope_settings.all()
+    held, said = await context.core.counts.by_scope(), context.core.scope_settings.all()
     names = [name for name in {**held, **said} if context.permissions.reaches(name)]
     return {name: _listed(context, name, held.get(name)) for name in names}
 
@@ -224,7 +224,7 @@ def _times(context: RequestContext, name: str, holding: ScopeCounts | None) -> T
 
 async def _details(place: Place) -> NamespaceDetails:
     name, settings = place.namespace, place.context.core.scope_settings
-    holding = (await scopes.held(place.context.core, name)).get(name)
+    holding = (await place.context.core.counts.by_scope(name)).get(name)
     if holding is None and name not in settings.all():
         raise NotFound(
             f"There is no namespace {name!r}. It begins with the first document or memory that is added to it."

@@ -1,0 +1,55 @@
+"""Counts what a search may find: by scope, by partition and by tag, as of every write that was acknowledged before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from scrubjay.engine.writing import Writer
+from scrubjay.store.counts import ScopeCounts, count_by_partition, count_by_scope, record_tags
+from scrubjay.store.store import Store
+
+__all__ = ["Counts", "ScopeCounts"]
+
+_NAMES = ("turns", "memories", "documents")
+
+
+class Counts:
+    """Counts records; `clock` says which of them have expired."""
+
+    def __init__(self, store: Store, writer: Writer, clock: Callable[[], datetime]) -> None:
+        self._store, self._writer, self._clock = store, writer, clock
+
+    async def scopes(self) -> frozenset[str]:
+        """Return every scope that holds a record, or held one when they were last counted."""
+        return await self._store.names.scopes()
+
+    async def by_scope(self, scope: str | None = None) -> dict[str, ScopeCounts]:
+        """Return what each scope holds, or what only `scope` holds if it holds anything.
+
+        A scope whose records are all forgotten, expired or replaced is there with zeros.
+        """
+        await self._writer.caught_up()
+        return await count_by_scope(self._store.tables, self._clock(), scope)
+
+    async def summary(self) -> dict[str, dict[str, int]]:
+        """Return {scope: {turns, memories, documents}} without the scopes that hold none of these."""
+        numbers = {
+            scope: {name: getattr(counts, name) for name in _NAMES}
+            for scope, counts in (await self.by_scope()).items()
+        }
+        return {scope: each for scope, each in numbers.items() if any(each.values())}
+
+    async def by_partition(self, scopes: Sequence[str]) -> Counter[str]:
+        """Return how many facts and turns of these scopes each partition holds."""
+        await self._writer.caught_up()
+        return await count_by_partition(self._store, scopes, self._clock())
+
+    async def tags(self, scopes: Sequence[str], most: int) -> list[tuple[str, list[str]]]:
+        """Return (id, tags) of at most `most` facts and turns that carry tags.
+
+        The id of a fact is the one that all of its versions share.
+        """
+        await self._writer.caught_up()
+        return await record_tags(self._store, scopes, self._clock(), most)
