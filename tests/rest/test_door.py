@@ -17,8 +17,8 @@ from starlette.types import Receive, Scope, Send
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home
 from scrubjay.http_api import tokens
-from scrubjay.http_api.conditions import Conditions, Rate, parse_address, parse_name, parse_origin
-from scrubjay.http_api.door import LONGEST_BODY, Door
+from scrubjay.http_api.options import Options, parse_address, parse_name, parse_origin
+from scrubjay.http_api.door import LONGEST_BODY, Door, Rate
 from scrubjay.http_api.refusals import refusal
 
 NOW = datetime(2026, 3, 5, 12, 0, tzinfo=UTC)
@@ -47,7 +47,7 @@ async def anybody() -> AsyncIterator[httpx2.AsyncClient]:
 @pytest.fixture
 def guarded(home: Home) -> Door:
     """A door to which the home's tokens open."""
-    return Door(says_its_permissions, Conditions(HERE), tokens.Tokens(home).now)
+    return Door(says_its_permissions, Options(HERE), tokens.Tokens(home).now)
 
 
 def bearer(key: str) -> dict[str, str]:
@@ -94,7 +94,7 @@ async def test_once_there_are_tokens_they_are_needed_at_once_and_until_they_go(h
 
 async def test_an_address_of_other_machines_needs_a_key_even_when_the_last_token_goes(home: Home):
     async with visitor(
-        Door(says_its_permissions, Conditions(EVERYWHERE), tokens.Tokens(home).now), "http://10.0.0.7:6767"
+        Door(says_its_permissions, Options(EVERYWHERE), tokens.Tokens(home).now), "http://10.0.0.7:6767"
     ) as client:
         assert (await client.get("/")).status_code == 401
 
@@ -178,7 +178,7 @@ async def test_a_name_that_was_made_to_point_here_is_not(anybody: httpx2.AsyncCl
     [("10.0.0.7", 401), ("[fd00::7]:6767", 401), ("nas.lan:6767", 401), ("evil.example", 421)],
 )
 async def test_where_others_reach_it_numbers_and_allowed_names_are_answered(host: str, status: int):
-    async with visitor(Door(says_its_permissions, Conditions(EVERYWHERE, names=("nas.lan",)))) as client:
+    async with visitor(Door(says_its_permissions, Options(EVERYWHERE, names=("nas.lan",)))) as client:
         assert (await client.get("/", headers={"Host": host})).status_code == status
 
 
@@ -200,7 +200,7 @@ async def test_an_origin_that_the_user_named_may_ask_and_no_other(home: Home):
     _, key = tokens.add(home, NOW)
     page = "https://app.example.com"
     async with visitor(
-        Door(says_its_permissions, Conditions(HERE, origins=(page,)), tokens.Tokens(home).now)
+        Door(says_its_permissions, Options(HERE, origins=(page,)), tokens.Tokens(home).now)
     ) as client:
         asked = {
             "Origin": page,
@@ -277,9 +277,7 @@ async def test_a_loop_that_ran_away_is_slowed_down_and_no_other_caller_is(home: 
     keys = [tokens.add(home, NOW)[1] for _ in range(2)]
     seconds = [0.0]
     async with visitor(
-        Door(
-            says_its_permissions, Conditions(HERE, per_second=5), tokens.Tokens(home).now, lambda: seconds[0]
-        )
+        Door(says_its_permissions, Options(HERE, per_second=5), tokens.Tokens(home).now, lambda: seconds[0])
     ) as client:
         statuses = [(await client.get("/", headers=bearer(keys[0]))).status_code for _ in range(11)]
         assert statuses == [200] * 10 + [429]
@@ -293,7 +291,7 @@ async def test_a_loop_that_ran_away_is_slowed_down_and_no_other_caller_is(home: 
 async def test_guessing_keys_is_slowed_down_too(home: Home):
     tokens.add(home, NOW)
     async with visitor(
-        Door(says_its_permissions, Conditions(HERE, per_second=1), tokens.Tokens(home).now, lambda: 0.0)
+        Door(says_its_permissions, Options(HERE, per_second=1), tokens.Tokens(home).now, lambda: 0.0)
     ) as client:
         assert [(await client.get("/", headers=bearer(f"sm_{guess}"))).status_code for guess in range(3)] == [
             401,

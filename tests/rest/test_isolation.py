@@ -22,7 +22,7 @@ from scrubjay.engine.engine import Engine
 from scrubjay.home.paths import Home, open_home
 from scrubjay.http_api import tokens
 from scrubjay.http_api.app import build_app
-from scrubjay.http_api.conditions import Conditions, parse_address
+from scrubjay.http_api.options import Options, parse_address
 from scrubjay.http_api.door import Door
 from scrubjay.mcp_server.server import build_server
 from scrubjay.models.records import Document, Memory, Turn
@@ -79,8 +79,8 @@ async def house(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) ->
     app = build_app(engine, build_server(engine))
     held = tokens.Tokens(open_home(str(tmp_path_factory.mktemp("k") / "keys")))
     _, key = tokens.add(held._home, datetime(2026, 3, 5, tzinfo=UTC), tag=SECOND)
-    guarded = Door(app, Conditions(parse_address("127.0.0.1:80"), per_second=0), held.now)
-    opened = Door(app, Conditions(parse_address("127.0.0.1:80"), per_second=0))
+    guarded = Door(app, Options(parse_address("127.0.0.1:80"), per_second=0), held.now)
+    opened = Door(app, Options(parse_address("127.0.0.1:80"), per_second=0))
     async with _client(opened) as anybody, _client(guarded, key) as bound:
         words = await settle_in(anybody)
         await fact(core, f"The {OWN} of the {words['rare']} is the user's own.", scope="user")

@@ -1,4 +1,4 @@
-"""Tokens as they are kept, and the conditions under which an address is served without one."""
+"""Tokens as they are kept, and when an address is served without one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scrubjay.errors import HomeError, InputError, NotFound
 from scrubjay.home.paths import Home
 from scrubjay.http_api import tokens
-from scrubjay.http_api.conditions import Conditions, parse_address
+from scrubjay.http_api.options import Options, parse_address
 from scrubjay.http_api.permissions import Permissions
 
 NOW = datetime(2026, 3, 5, 12, 0, tzinfo=UTC)
@@ -79,31 +79,31 @@ def test_a_chosen_key_opens_and_no_other_does(key: str):
 
 @pytest.mark.parametrize("address", ["0.0.0.0:6767", "[::]:6767", "192.168.1.5:6767"])
 def test_an_address_of_other_machines_is_not_served_without_a_token(address: str):
-    conditions = Conditions(parse_address(address))
+    options = Options(parse_address(address))
     with pytest.raises(InputError, match="scrubjay token add"):
-        conditions.check(0)
-    conditions.check(1)
+        options.check(0)
+    options.check(1)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:6767", "[::1]:6767", "localhost:0", "6767", "127.8.9.1:1"])
 def test_an_address_of_this_machine_is(address: str):
-    Conditions(parse_address(address)).check(0)
+    Options(parse_address(address)).check(0)
 
 
 @pytest.fixture
-def bound() -> Iterator[Callable[[str], Conditions]]:
+def bound() -> Iterator[Callable[[str], Options]]:
     sockets = []
 
-    def bind(address: str) -> Conditions:
-        conditions, listening = Conditions(parse_address(address)).bound()
+    def bind(address: str) -> Options:
+        options, listening = Options(parse_address(address)).bind()
         sockets.append(listening)
-        return conditions
+        return options
 
     yield bind
     for listening in sockets:
         listening.close()
 
 
-def test_port_zero_is_a_real_one_once_bound(bound: Callable[[str], Conditions]):
+def test_port_zero_is_a_real_one_once_bound(bound: Callable[[str], Options]):
     assert bound("127.0.0.1:0").address.port > 0
     assert bound("127.0.0.1:0").address.url.startswith("http://127.0.0.1:")

@@ -11,7 +11,7 @@ from scrubjay.cli.display import Progress, plural
 from scrubjay.errors import EngineError, InputError
 
 if TYPE_CHECKING:
-    from scrubjay.http_api.conditions import Conditions
+    from scrubjay.http_api.options import Options
 
 STOP_SECONDS = 40.0  # requests in flight have 30 s to end
 
@@ -20,11 +20,11 @@ def serve(place: Place, options: argparse.Namespace) -> int:
     """Be the engine of the home, here, until Ctrl-C."""
     from scrubjay.cli.serve import serve as run_engine
 
-    return run_engine(place.root, auto=options.auto, http=_conditions(options))
+    return run_engine(place.root, auto=options.auto, http=_http_options(options))
 
 
-def _conditions(options: argparse.Namespace) -> Conditions | None:
-    """On what conditions HTTP is to be served; None for not at all.
+def _http_options(options: argparse.Namespace) -> Options | None:
+    """The options of HTTP; None if it is not to be served.
 
     Raises:
         InputError: an option makes no sense, or needs --http.
@@ -40,21 +40,21 @@ def _conditions(options: argparse.Namespace) -> Conditions | None:
                 f"--{given[0].replace('_', '-')} is about HTTP; say with --http 127.0.0.1:6767 where to serve it."
             )
         return None
-    from scrubjay.http_api import conditions, tokens
-    from scrubjay.http_api.conditions import PER_SECOND, Conditions, parse_address
+    from scrubjay.http_api import tokens
+    from scrubjay.http_api.options import PER_SECOND, Options, parse_address, parse_name, parse_origin
 
     key = options.token if options.token_file is None else _first_line(options.token_file)
     if options.rate_limit is not None and not 0 <= options.rate_limit <= 1_000_000:
         raise InputError(
             f"--rate-limit {options.rate_limit:g}: must be from 0 (no limit) to 1,000,000 requests a second."
         )
-    return Conditions(
+    return Options(
         parse_address(options.http),
         None
         if key is None
         else tokens.given(key, "--token" if options.token_file is None else options.token_file),
-        tuple(conditions.parse_name(name) for name in options.allow_host),
-        tuple(conditions.parse_origin(origin) for origin in options.cors),
+        tuple(parse_name(name) for name in options.allow_host),
+        tuple(parse_origin(origin) for origin in options.cors),
         PER_SECOND if options.rate_limit is None else options.rate_limit,
     )
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mcp.server import Server
 
     from scrubjay.engine.engine import Engine
-    from scrubjay.http_api.conditions import Conditions
+    from scrubjay.http_api.options import Options
 
 SMALL_ENVIRONMENT = {
     "LANCEDB_LOG": "error",  # else a warning a leg a query
@@ -45,7 +45,7 @@ Carry = Callable[
 ]  # starts to carry a client's lines, and calls its argument when that client left
 
 
-def serve(root: str, *, auto: bool, client: Carry | None = None, http: Conditions | None = None) -> int:
+def serve(root: str, *, auto: bool, client: Carry | None = None, http: Options | None = None) -> int:
     """Be the engine of a home until idle (auto), stopped, or replaced. The exit code.
 
     `client` is this process's own client, where the engine lives in a pipe (`stdio --in-process`); it ends with that client.
@@ -64,7 +64,7 @@ def serve(root: str, *, auto: bool, client: Carry | None = None, http: Condition
     listening = None
     try:
         if http is not None:
-            http, listening = http.bound()
+            http, listening = http.bind()
         if by_hand:
             print(
                 f"Scrubjay serves {home.root}; Ctrl-C ends it. It logs to {os.path.join(home.log, 'engine.log')}.",
@@ -107,7 +107,7 @@ async def _serve(
     lock: FileLock,
     auto: bool,
     client: Carry | None,
-    http: Conditions | None,
+    http: Options | None,
     listening: socket.socket | None,
 ) -> None:
     from scrubjay.engine import control
@@ -147,7 +147,7 @@ async def _serve(
         await engine.close()
 
 
-def _guarded(home: Home, http: Conditions) -> None:
+def _guarded(home: Home, http: Options) -> None:
     """Refuse an open door before an engine that runs is asked to make room."""
     from scrubjay.http_api.tokens import load
 
@@ -155,7 +155,7 @@ def _guarded(home: Home, http: Conditions) -> None:
 
 
 def _http(
-    engine: Engine, mcp_server: Server[Any], listening: socket.socket | None, http: Conditions | None
+    engine: Engine, mcp_server: Server[Any], listening: socket.socket | None, http: Options | None
 ) -> AbstractAsyncContextManager[None]:
     """The HTTP face for as long as the engine lives; its libraries are imported only where it is wanted."""
     if listening is None or http is None:

@@ -1,4 +1,4 @@
-"""The application: every router of the HTTP face, MCP, and how both refuse. Does not know sockets, nor who may in (`rest.door`)."""
+"""The application: every router of the HTTP face, MCP, and how both refuse; and the server that answers with it."""
 
 from __future__ import annotations
 
@@ -15,34 +15,23 @@ from starlette.routing import Route
 
 from scrubjay import VERSION
 from scrubjay.engine.engine import Engine
-from scrubjay.http_api import hebb, supermemory_v5
-from scrubjay.http_api.conditions import Conditions
+from scrubjay.http_api import hebb, supermemory_v4, supermemory_v5
 from scrubjay.http_api.door import Door
 from scrubjay.http_api.mcp import PATH, McpOverHttp
 from scrubjay.http_api.openapi import describe
+from scrubjay.http_api.options import Options
 from scrubjay.http_api.refusals import refuse
-from scrubjay.http_api.supermemory_v4 import (
-    container_tags,
-    conversations,
-    documents,
-    hosted,
-    memories,
-    profile,
-    search,
-)
 from scrubjay.http_api.tokens import Tokens
 
-# Paths that end in a word come before those of any id.
-_SUPERMEMORY = (documents, search, container_tags, memories, profile, conversations, hosted)
-ROUTERS: tuple[APIRouter, ...] = (
-    *supermemory_v5.ROUTERS,
-    *(family.router for family in _SUPERMEMORY),
-    *hebb.ROUTERS,
-)
+ROUTERS: tuple[APIRouter, ...] = (*supermemory_v5.ROUTERS, *supermemory_v4.ROUTERS, *hebb.ROUTERS)
+CLOSE_SECONDS = 5  # for requests in flight, once the engine is ending; what still streams then is cut off
 
 
 def build_app(engine: Engine, mcp_server: Server[Any]) -> FastAPI:
-    """The routes over this engine. Every request needs `request.state.permissions`, which the door sets; MCP answers within the lifespan."""
+    """Build the routes over this engine; MCP answers within the lifespan.
+
+    Every request needs `request.state.permissions`, which the door sets.
+    """
     mcp = McpOverHttp(mcp_server)
 
     @contextlib.asynccontextmanager
@@ -60,22 +49,14 @@ def build_app(engine: Engine, mcp_server: Server[Any]) -> FastAPI:
     return app
 
 
-CLOSE_SECONDS = 5  # for requests in flight, once the engine is ending; what still streams then is cut off
-
-
-class _Server(uvicorn.Server):
-    def capture_signals(self) -> contextlib.AbstractContextManager[None]:  # type: ignore[override]
-        return contextlib.nullcontext()  # the engine hears the signals, and ends us in its turn
-
-
 @contextlib.asynccontextmanager
 async def serving(
-    engine: Engine, mcp_server: Server[Any], listening: socket.socket, conditions: Conditions
+    engine: Engine, mcp_server: Server[Any], listening: socket.socket, options: Options
 ) -> AsyncIterator[None]:
-    """Answer HTTP on this socket, on these conditions, until the block ends."""
-    tokens = Tokens(engine.home, [conditions.token] if conditions.token else [])
+    """Answer HTTP on this socket until the block ends."""
+    tokens = Tokens(engine.home, [options.token] if options.token else [])
     config = uvicorn.Config(
-        Door(build_app(engine, mcp_server), conditions, tokens.now),
+        Door(build_app(engine, mcp_server), options, tokens.now),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -90,3 +71,8 @@ async def serving(
     finally:
         server.should_exit = True
         await running
+
+
+class _Server(uvicorn.Server):
+    def capture_signals(self) -> contextlib.AbstractContextManager[None]:  # type: ignore[override]
+        return contextlib.nullcontext()  # the engine hears the signals, and ends the server in its turn

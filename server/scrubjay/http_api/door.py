@@ -1,13 +1,16 @@
-"""Who may in: the outermost layer of the HTTP face. Looks at the headers and the size of every request, whatever its route, and gives the
-application the permissions of its caller. Does not know what is asked.
+"""The outermost layer of the HTTP face: who may come in, whatever is asked.
+
+It looks at the headers and the size of every request, and gives the application the permissions of its caller.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
@@ -15,26 +18,27 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from scrubjay.errors import HomeError
-from scrubjay.http_api.conditions import Address, Conditions, Hosts, Rate, is_own
-from scrubjay.http_api.permissions import Permissions
+from scrubjay.http_api.options import Address, Options
+from scrubjay.http_api.permissions import READ_ONLY, Permissions
 from scrubjay.http_api.refusals import refusal
 from scrubjay.http_api.tokens import Token, match
 
 LONGEST_BODY = 55_000_000  # bytes: a file of 50 MB and what a multipart form wraps it in
-READ_ONLY = "This token may only read. Write with another one."
-_HERE = Conditions(Address("127.0.0.1", 0))
+BURST_SECONDS = 2.0  # of unused allowance that a caller may spend at once
+_MOST_CALLERS = 10_000  # remembered; one whose allowance is full again is like one who never came
+_LOCAL = Options(Address("127.0.0.1", 0))
+_LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _EXPOSED = (
     "Retry-After",
     "WWW-Authenticate",
 )  # what a page of another origin may read beside the usual headers
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-_READS = re.compile(
-    r"/(search|profile|profile/buckets|list|list/[a-z]+|documents/documents|mcp)/?$"
-)  # POST because of their bodies
+# Reads that are POST because of their bodies.
+_READS = re.compile(r"/(search|profile|profile/buckets|list|list/[a-z]+|documents/documents|mcp)/?$")
 
 
 class Door:
-    """Lets requests through to the application with the permissions of their caller in `request.state.permissions`.
+    """Lets requests through to the application with the permissions of their caller in `request.state`.
 
     `tokens` gives those in force now; where there are none, and the address is of this machine alone, every key opens.
     """
@@ -42,20 +46,20 @@ class Door:
     def __init__(
         self,
         app: ASGIApp,
-        conditions: Conditions = _HERE,
+        options: Options = _LOCAL,
         tokens: Callable[[], Sequence[Token]] = tuple,
         time: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app, self._tokens = app, tokens
-        self._hosts = Hosts(conditions.address, conditions.names)
-        self._origins = frozenset(conditions.origins)
-        self._open = conditions.address.is_loopback
-        self._rate = Rate(conditions.per_second, time)
+        self._hosts = Hosts(options.address, options.names)
+        self._origins = frozenset(options.origins)
+        self._open = options.address.is_loopback
+        self._rate = Rate(options.per_second, time)
         self._inner: ASGIApp = self._let_in
-        if conditions.origins:
+        if options.origins:
             self._inner = CORSMiddleware(
                 self._let_in,
-                allow_origins=conditions.origins,
+                allow_origins=options.origins,
                 allow_methods=["*"],
                 allow_headers=["*"],
                 expose_headers=_EXPOSED,
@@ -67,67 +71,130 @@ class Door:
         elif scope["type"] != "http":
             await self._app(scope, receive, send)
         elif not self._hosts.answers(host := Request(scope).headers.get("host", "")):
-            sentence = f"Host {host[:80]!r} is not this server. Ask it by its address, or start it with `--allow-host NAME`."
+            # The host comes before all: CORS would answer a preflight without asking us.
+            sentence = (
+                f"Host {host[:80]!r} is not this server. "
+                "Ask it by its address, or start it with `--allow-host NAME`."
+            )
             await refusal(Request(scope), 421, sentence)(scope, receive, send)
         else:
-            await self._inner(
-                scope, receive, send
-            )  # the host before all: CORS would answer a preflight without asking us
+            await self._inner(scope, receive, send)
 
     async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope)
         try:
-            self._origin(request)
+            self._check_origin(request)
             permissions = self._permissions(request)
-            _size(request)
+            _check_size(request)
         except HTTPException as error:
             await refusal(request, error.status_code, error.detail, error.headers)(scope, receive, send)
             return
         scope.setdefault("state", {})["permissions"] = permissions
         await self._app(scope, _counted(receive), send)
 
-    def _origin(self, request: Request) -> None:
-        origin = request.headers.get("origin")
-        if (
-            origin is not None
-            and origin not in self._origins
-            and not is_own(origin, request.headers.get("host", ""))
-        ):
+    def _check_origin(self, request: Request) -> None:
+        origin, host = request.headers.get("origin"), request.headers.get("host", "")
+        if origin is not None and origin not in self._origins and not _is_own(origin, host):
             raise HTTPException(
                 403,
-                f"Pages of {origin[:80]!r} may not ask this server. `--cors ORIGIN` lets those of one origin in.",
+                f"Pages of {origin[:80]!r} may not ask this server. "
+                "`--cors ORIGIN` lets those of one origin in.",
             )
 
     def _permissions(self, request: Request) -> Permissions:
-        """What this caller may do.
+        """Return what this caller may do.
 
         Raises:
-            HTTPException: 401 for no key or a wrong one, 403 for a change with a key that may only read, 429 for too many requests.
+            HTTPException: 401 for no key or a wrong one, 403 for a change with a key that may only read, 429 for too
+                many requests.
         """
         try:
             tokens = self._tokens()
         except HomeError as error:
             raise HTTPException(503, str(error)) from None
-        free = self._open and not tokens
-        token = None if free else match(_key(request), tokens)
-        caller = request.client.host if request.client else ""
-        if wait := self._rate.wait(f"token {token.name}" if token else f"host {caller}"):
+        needs_no_key = self._open and not tokens
+        token = None if needs_no_key else match(_key(request), tokens)
+        host = request.client.host if request.client else ""
+        if wait := self._rate.wait(f"token {token.name}" if token else f"host {host}"):
             raise HTTPException(
                 429, "Too many requests from one caller.", {"Retry-After": str(math.ceil(wait))}
             )
-        if free:
+        if needs_no_key:
             return Permissions()
         if token is None:
             sentence = "This key opens nothing here." if _key(request) else "This server needs a key."
             advice = "Send one that `scrubjay token add` made, as `Authorization: Bearer KEY`."
             raise HTTPException(401, f"{sentence} {advice}", {"WWW-Authenticate": 'Bearer realm="scrubjay"'})
-        if (
-            token.read_only
-            and request.method not in _SAFE
-            and not (request.method == "POST" and _READS.search(request.url.path))
-        ):
+        is_read = request.method in _SAFE or (request.method == "POST" and _READS.search(request.url.path))
+        if token.read_only and not is_read:
             raise HTTPException(403, READ_ONLY)
         return token.permissions
+
+
+class Hosts:
+    """The names of one address: `localhost` and its numbers, its own, and those that the user added.
+
+    Where other machines reach it, any number is its name too: only names can be made to point elsewhere.
+    """
+
+    def __init__(self, address: Address, more: Iterable[str] = ()) -> None:
+        self._names = _LOOPBACK_NAMES | {address.host, *(name.lower() for name in more)}
+        self._any_number = not address.is_loopback
+
+    def answers(self, host: str) -> bool:
+        """Whether a `Host` header, with or without a port, names this server."""
+        name = _host_name(host)
+        return name in self._names or (self._any_number and _is_number(name))
+
+
+class Rate:
+    """The allowance of each caller. `per_second` 0 allows everything; `time` is a monotonic clock in seconds."""
+
+    def __init__(self, per_second: float, time: Callable[[], float]) -> None:
+        self._per_second, self._time = per_second, time
+        self._burst = max(1.0, per_second * BURST_SECONDS)
+        self._left: dict[str, tuple[float, float]] = {}  # caller -> (allowance, when that was)
+
+    def wait(self, caller: str) -> float:
+        """Take one request from the caller's allowance: 0.0, or the seconds until there is one."""
+        if not self._per_second:
+            return 0.0
+        now = self._time()
+        left = self._allowance(self._left.get(caller, (self._burst, now)), now)
+        if left < 1:
+            return (1 - left) / self._per_second
+        if caller not in self._left and len(self._left) >= _MOST_CALLERS:
+            self._left = {
+                name: entry for name, entry in self._left.items() if self._allowance(entry, now) < self._burst
+            }
+        self._left[caller] = (left - 1, now)
+        return 0.0
+
+    def _allowance(self, entry: tuple[float, float], now: float) -> float:
+        left, then = entry
+        return min(self._burst, left + (now - then) * self._per_second)
+
+
+def _is_own(origin: str, host: str) -> bool:
+    """Whether an `Origin` header is of a page that this very server answered under this `Host`."""
+    parts = urlsplit(origin)
+    return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
+
+
+def _host_name(host: str) -> str:
+    """`[::1]:6767` -> ::1; `LOCALHOST:6767` -> localhost."""
+    host = host.strip().lower()
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.rpartition(":")[0] if host.count(":") == 1 else host
+
+
+def _is_number(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _key(request: Request) -> str:
@@ -135,7 +202,7 @@ def _key(request: Request) -> str:
     return key.strip() if scheme.lower() == "bearer" else ""
 
 
-def _size(request: Request) -> None:
+def _check_size(request: Request) -> None:
     length = request.headers.get("content-length", "0")
     if not (length.isascii() and length.isdigit()):
         raise HTTPException(400, f"Content-Length {length[:40]!r} is no number of bytes.")
@@ -144,14 +211,14 @@ def _size(request: Request) -> None:
 
 
 def _counted(receive: Receive) -> Receive:
-    """A body as it comes, until it is too long; one in chunks does not say its length before."""
-    read = 0
+    """Pass a body on until it is too long; one in chunks does not say its length before."""
+    size = 0
 
     async def counted() -> Message:
-        nonlocal read
+        nonlocal size
         message = await receive()
-        read += len(message.get("body", b""))
-        if read > LONGEST_BODY:
+        size += len(message.get("body", b""))
+        if size > LONGEST_BODY:
             raise _too_large()
         return message
 

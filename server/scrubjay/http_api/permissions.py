@@ -1,8 +1,8 @@
-"""What a caller may do, and which scopes a tag of its request stands for. Knows tags; does not know tokens, nor what is stored."""
+"""What a caller may do over HTTP, and which scopes a tag of its request stands for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scrubjay.errors import InputError
@@ -10,6 +10,7 @@ from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, is_scope
 
 DEFAULT_TAG = "sm_project_default"  # where a write goes that names no tag; what supermemory's own tools use
 RESERVED = frozenset({USER_SCOPE, EVERY_SCOPE})
+READ_ONLY = "This token may only read. Write with another one."
 
 
 class Forbidden(InputError):
@@ -18,39 +19,39 @@ class Forbidden(InputError):
 
 @dataclass(frozen=True)
 class Permissions:
-    """What one caller may do. `tag` is the only one it reaches, None for every one; `read_only` lets it change nothing."""
+    """What one caller may do: `tag` is the only one it reaches, None for every one; `read_only` forbids changes."""
 
     tag: str | None = None
     read_only: bool = False
 
     def writes_to(self, tag: str | None) -> str:
-        """The scope that a write goes to, by the tag it names.
+        """Return the scope that a write with this tag goes to.
 
         Raises:
             InputError: a tag that no scope may be called.
             Forbidden: a tag that the token does not reach, or a token that may only read.
         """
         if self.read_only:
-            raise Forbidden("This token may only read. Write with another one.")
+            raise Forbidden(READ_ONLY)
         return self.own(tag) or DEFAULT_TAG
 
     def reads(self, tags: str | Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:
-        """The scopes that a read sees: any of the tags it names, else every one of `known` but the user's own.
+        """Return the scopes that a read sees: those of its tags, else every one of `known` but the user's own.
 
         Raises:
             InputError, Forbidden: as `writes_to`.
         """
-        named: Sequence[str] = [tags] if isinstance(tags, str) else list(tags or ())
+        named = [tags] if isinstance(tags, str) else list(tags or ())
         if named:
             return tuple(dict.fromkeys(own for tag in named if (own := self.own(tag))))
         return (self.tag,) if self.tag is not None else tuple(sorted(set(known) - RESERVED))
 
     def reaches(self, scope: str) -> bool:
-        """Whether a record of this scope is there for the caller; what is not is answered like an id that names nothing."""
+        """Whether the caller sees records of this scope; others are answered like an id that names nothing."""
         return scope not in RESERVED and self.tag in (None, scope)
 
     def own(self, tag: str | None) -> str | None:
-        """The scope that a tag names, without one that of the token; None for none.
+        """Return the scope that a tag names; without a tag that of the token, None if it has none.
 
         Raises:
             InputError: a tag that no scope may be called.

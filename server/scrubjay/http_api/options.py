@@ -1,0 +1,147 @@
+"""The options of `scrubjay serve --http`: where it is served, to whom, under which names, how often. Parsed once."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from scrubjay.errors import EngineError, InputError
+from scrubjay.http_api.tokens import Token
+
+PER_SECOND = (
+    500.0  # stops a loop that ran away and nobody who works: two cores answer fewer searches a second
+)
+_BACKLOG = 128
+
+
+class Address(NamedTuple):
+    """Where the server listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The address as clients write it."""
+        return f"http://{self}"
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only programs of this machine reach it."""
+        return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
+
+    def bind(self) -> socket.socket:
+        """Return a socket that listens here.
+
+        Raises:
+            EngineError: another program listens here already, or the machine has no such address.
+        """
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        # asyncio turns Nagle's algorithm off only where TCP is named; with it an answer on a kept connection
+        # waits 40 ms.
+        listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((self.host, self.port))
+            listening.listen(_BACKLOG)
+        except OSError as error:
+            listening.close()
+            raise EngineError(
+                f"{self} cannot be listened at: {error.strerror}. "
+                "Give --http another port, or end what uses it."
+            ) from error
+        return listening
+
+
+@dataclass(frozen=True)
+class Options:
+    """`token` came with the command line; `names` are more names of this server; pages of `origins` may read answers.
+
+    `per_second` is how many requests one caller may make for long, 0 any number.
+    """
+
+    address: Address
+    token: Token | None = None
+    names: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    per_second: float = PER_SECOND
+
+    def bind(self) -> tuple[Options, socket.socket]:
+        """Return the options with the port that was found free, and the socket that listens there.
+
+        Raises:
+            EngineError: see `Address.bind`.
+        """
+        listening = self.address.bind()
+        port: int = listening.getsockname()[1]
+        return replace(self, address=Address(self.address.host, port)), listening
+
+    def check(self, tokens: int) -> None:
+        """Refuse to listen where other machines could come in without a key; `tokens` is how many there are.
+
+        Raises:
+            InputError: the address is not of this machine alone, and there is no token.
+        """
+        if not self.address.is_loopback and not tokens:
+            raise InputError(
+                f"{self.address} can be reached from other machines, so it needs a token. Make one with "
+                "`scrubjay token add`, which prints its key, and start again; "
+                f"or listen at 127.0.0.1:{self.address.port}."
+            )
+
+
+def parse_address(text: str) -> Address:
+    """Parse `HOST:PORT` or `PORT` alone (of 127.0.0.1); an IPv6 host stands in brackets. Port 0 is any free one.
+
+    Raises:
+        InputError: it is not of that form, or the host is a name.
+    """
+    host, _, port = text.rpartition(":")
+    host = host.strip("[]") or "127.0.0.1"
+    if not port.isascii() or not port.isdigit() or int(port) > 65_535:
+        raise InputError(
+            f"--http {text!r}: the port must be a number up to 65535. Write it as 127.0.0.1:6767."
+        )
+    try:
+        if host != "localhost":
+            ipaddress.ip_address(host)
+    except ValueError:
+        raise InputError(
+            f"--http {text!r}: the host must be localhost or an IP address. Write it as 127.0.0.1:6767."
+        ) from None
+    return Address(host, int(port))
+
+
+def parse_origin(text: str) -> str:
+    """Parse `https://name:port`, as a browser writes it in `Origin`.
+
+    Raises:
+        InputError: it is no origin; `*` is none, because any page could then read what is remembered.
+    """
+    parts = urlsplit(text)
+    is_exact = parts.hostname and parts.path in ("", "/") and not parts.query and not parts.username
+    if parts.scheme not in ("http", "https") or not is_exact:
+        raise InputError(
+            f"--cors {text!r}: must be one exact origin, such as https://app.example.com or "
+            "http://localhost:3000."
+        )
+    return f"{parts.scheme}://{parts.netloc.lower()}"
+
+
+def parse_name(text: str) -> str:
+    """Parse a name to answer under, without a port.
+
+    Raises:
+        InputError: it is no name.
+    """
+    if not text or any(mark in text for mark in "/:@*? "):
+        raise InputError(
+            f"--allow-host {text!r}: must be one name without scheme and port, such as memory.example.com."
+        )
+    return text.lower()
