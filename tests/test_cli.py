@@ -14,8 +14,8 @@ import pytest
 from user import PATIENCE, make_user, newcomer, user
 
 from scrubjay import VERSION
-from scrubjay.cli.parser import GROUPS, build_parser, run
 from scrubjay.cli.installation import console_command
+from scrubjay.cli.parser import GROUPS, build_parser, run
 from scrubjay.home.settings import describe
 
 __all__ = ["newcomer", "user"]  # fixtures

@@ -11,7 +11,7 @@ import pytest
 
 _ARENAS = """
 import ctypes, os, sys, threading
-import scrubjay.cli.running, scrubjay.http_api.options, scrubjay.http_api.tokens
+import scrubjay.cli.engine, scrubjay.http_api.options, scrubjay.http_api.tokens
 from scrubjay.cli.serve import stay_small
 before = {"numpy", "pyarrow", "lancedb"} & set(sys.modules)
 stay_small()

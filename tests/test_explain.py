@@ -10,7 +10,7 @@ from asked import call, refusal
 from mcp import Client
 from said import embedded, fact, search, turn
 
-from scrubjay.cli.looking import reasons
+from scrubjay.cli.lookup import reasons
 from scrubjay.engine.core import Core
 from scrubjay.engine.engine import Engine
 from scrubjay.models.results import MemoryHits

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from claude_code_host import Host
 
-from scrubjay.cli.inbox import inbox
+from scrubjay.cli.status import inbox
 from scrubjay.home import spool
 from scrubjay.home.paths import open_home
 from scrubjay.hooks import prompts

@@ -18,8 +18,8 @@ from scrubjay import VERSION
 from scrubjay.cli.clients import CLAUDE_CODE, CLAUDE_DESKTOP, Clients, Hooks, Server
 from scrubjay.cli.command import Place
 from scrubjay.cli.display import plural, size, span
-from scrubjay.cli.inbox import inbox
 from scrubjay.cli.installation import SCRIPTS, console_command
+from scrubjay.cli.status import inbox
 from scrubjay.home.settings import load
 
 OK, NOTE, PROBLEM = "ok", "note", "problem"

@@ -1,11 +1,12 @@
-"""What a command is, what it is given, and its way to the engine. Knows no command by name."""
+"""What a command is, what it is given, its arguments, and its way to the engine."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrubjay.home.paths import Home, open_home
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """Where a command was typed: the environment, the working directory, and the home folder that follows from them."""
+    """Where a command was typed: environment, working directory, and the home folder that follows from them."""
 
     env: Mapping[str, str]
     cwd: str
@@ -30,18 +31,42 @@ class Place(NamedTuple):
         """
         return open_home(self.root)
 
+    def path(self, named: str) -> str:
+        """A path that was typed here, absolute and without `~`."""
+        return os.path.normpath(os.path.join(self.cwd, os.path.expanduser(named)))
+
 
 def no_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of a command that takes none."""
 
 
 class Command(NamedTuple):
-    """One command of the command line: its name, its sentence in the list, its arguments, and what does it (the exit code)."""
+    """One command: its name, its sentence in the list, its arguments, and the function that returns its exit code."""
 
     name: str
     says: str
     run: Callable[[Place, argparse.Namespace], int]
     arguments: Callable[[argparse.ArgumentParser], None] = no_arguments
+
+
+def flag(parser: argparse._ActionsContainer, name: str, says: str, **more: Any) -> None:
+    """An option without a value."""
+    parser.add_argument(name, action="store_true", help=says, **more)
+
+
+def value(parser: argparse._ActionsContainer, name: str, metavar: str, says: str, **more: Any) -> None:
+    """An argument, or an option if its name begins with a dash, with a value."""
+    parser.add_argument(name, metavar=metavar, help=says, **more)
+
+
+def json_flag(parser: argparse.ArgumentParser) -> None:
+    """The option that prints the engine's answer as it is."""
+    flag(parser, "--json", "print what the engine answers, as JSON")
+
+
+def given(**values: Any) -> dict[str, Any]:
+    """The arguments that were named: those that are not None."""
+    return {name: each for name, each in values.items() if each is not None}
 
 
 def call_engine(place: Place, *, scope: str | None = None) -> EngineClient:
@@ -88,12 +113,8 @@ def engine_runs(home: Home) -> bool:
 def scope_arguments(parser: argparse.ArgumentParser) -> None:
     """The two ways to look elsewhere than in the project of the working directory."""
     where = parser.add_mutually_exclusive_group()
-    where.add_argument(
-        "--scope",
-        metavar="NAME",
-        help="look in this scope instead of this folder's project (`scrubjay scopes`)",
-    )
-    where.add_argument("--all", action="store_true", help="look in every project")
+    value(where, "--scope", "NAME", "look in this scope instead of this folder's project (`scrubjay scopes`)")
+    flag(where, "--all", "look in every project")
 
 
 def chosen_scope(options: argparse.Namespace) -> str | None:

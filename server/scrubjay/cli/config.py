@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from scrubjay.cli.command import Command, Place, visit_engine
+from scrubjay.cli.command import Command, Place, value, visit_engine
 from scrubjay.errors import EncoderError, EngineError, InputError
 from scrubjay.home.settings import Settings, change, describe, load, write_capture
 
@@ -147,16 +147,12 @@ def _listed(folders: tuple[str, ...]) -> str:
 
 
 def _config_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "key", nargs="?", metavar="KEY", help="the setting to show or to change; all are listed without it"
-    )
-    parser.add_argument("value", nargs="*", metavar="VALUE", help="its new value")
+    value(parser, "key", "KEY", "the setting to show or to change; all are listed without it", nargs="?")
+    value(parser, "value", "VALUE", "its new value", nargs="*")
 
 
 def _folder_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "folder", nargs="?", default=".", metavar="FOLDER", help="the folder, with all below it (this one)"
-    )
+    value(parser, "folder", "FOLDER", "the folder, with all below it (this one)", nargs="?", default=".")
 
 
 COMMANDS = (

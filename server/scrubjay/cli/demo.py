@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from scrubjay.cli.command import Command, Place
+from scrubjay.cli.command import Command, Place, flag
 from scrubjay.cli.display import local
 from scrubjay.cli.installation import console_command, hook_command
 from scrubjay.errors import EngineError, ScrubjayError
@@ -156,7 +156,7 @@ def _show(answer: dict[str, Any]) -> None:
 
 def _end(place: Place, folder: str | None) -> None:
     """End the demo's engine and delete its folder, also when the demo was interrupted; None keeps the folder."""
-    from scrubjay.cli.running import finish
+    from scrubjay.cli.engine import finish
 
     try:
         finish(place)
@@ -170,9 +170,7 @@ def _ms(since: float) -> str:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--keep", action="store_true", help="leave the demo's home, to look at it with the other commands"
-    )
+    flag(parser, "--keep", "leave the demo's home, to look at it with the other commands")
 
 
 DEMO = Command(

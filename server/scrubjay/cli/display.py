@@ -1,11 +1,16 @@
-"""How numbers, times and scopes are written for a person. Pure, but for the local time zone."""
+"""How numbers, times, scopes and progress are written for a person."""
 
 from __future__ import annotations
 
+import json
 import sys
 import time
+from collections.abc import Mapping
 from datetime import datetime
-from typing import TextIO
+from typing import Any, TextIO
+
+WIDTH = 30  # characters of the progress bar
+PLAIN_SECONDS = 5.0  # between two plain lines of progress
 
 
 def size(count: float) -> str:
@@ -28,6 +33,16 @@ def plural(count: int, noun: str, many: str | None = None) -> str:
     ('1 turn', '2 turns', '1,200 memories')
     """
     return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+
+
+def contents(counts: Mapping[str, int]) -> str:
+    """How many turns, facts and documents there are.
+
+    >>> contents({"turns": 1, "memories": 2, "documents": 0})
+    '1 turn, 2 facts, 0 documents'
+    """
+    names = {"turns": "turn", "memories": "fact", "documents": "document"}
+    return ", ".join(plural(counts[name], noun) for name, noun in names.items())
 
 
 def span(seconds: float) -> str:
@@ -69,8 +84,9 @@ def first_line(text: str, width: int) -> str:
     return ""
 
 
-WIDTH = 30  # characters of the bar
-PLAIN_SECONDS = 5.0  # between two plain lines
+def print_json(answer: Any) -> None:
+    """Print an answer as a program reads it."""
+    print(json.dumps(answer, indent=1, ensure_ascii=False))
 
 
 class Progress:
@@ -89,13 +105,16 @@ class Progress:
         if self._shown and self._bar:
             self._stream.write("\n")
 
+    def step(self, step: Mapping[str, Any]) -> None:
+        """Show a step as the engine reports it: `done` of `total`."""
+        self.show(step["done"], step["total"])
+
     def show(self, done: int, total: int) -> None:
-        """Say that `done` of `total` are done."""
+        """Show that `done` of `total` are done."""
         if self._bar:
             filled = WIDTH * done // max(total, 1)
-            self._stream.write(
-                f"\r{self._label} [{'#' * filled}{'.' * (WIDTH - filled)}] {done:,} of {total:,}"
-            )
+            bar = f"{'#' * filled}{'.' * (WIDTH - filled)}"
+            self._stream.write(f"\r{self._label} [{bar}] {done:,} of {total:,}")
         elif time.monotonic() - self._last >= PLAIN_SECONDS:
             self._last = time.monotonic()
             self._stream.write(f"{self._label}: {done:,} of {total:,}\n")

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from scrubjay.cli.command import Command, Place
+from scrubjay.cli.command import Command, Place, value
 from scrubjay.cli.installation import hook_entries, is_our_hook
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home.paths import Home
@@ -65,11 +65,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         choices=actions,
         help="show: print the JSON for doing it by hand; add, remove: change the file",
     )
-    parser.add_argument(
-        "--settings",
-        metavar="FILE",
-        help="another file than settings.json in ~/.claude (or CLAUDE_CONFIG_DIR)",
-    )
+    value(parser, "--settings", "FILE", "another file than settings.json in ~/.claude (or CLAUDE_CONFIG_DIR)")
 
 
 COMMANDS = (

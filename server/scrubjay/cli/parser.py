@@ -11,19 +11,18 @@ from collections.abc import Mapping
 
 from scrubjay import VERSION
 from scrubjay.cli import (
-    backup,
+    archive,
     config,
     demo,
     doctor,
-    exchange,
+    documents,
+    engine,
     hooks,
-    index,
-    looking,
-    running,
+    lookup,
     scopes,
     status,
     tokens,
-    writing,
+    write,
 )
 from scrubjay.cli.command import Command, Place
 from scrubjay.errors import ScrubjayError
@@ -31,10 +30,10 @@ from scrubjay.home.paths import default_root
 
 GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     ("Begin", (demo.DEMO, *hooks.COMMANDS, doctor.DOCTOR)),
-    ("Look", (status.STATUS, *looking.COMMANDS)),
-    ("Write", (*writing.COMMANDS, *index.COMMANDS)),
-    ("Keep in hand", (*config.COMMANDS, scopes.SCOPES, *exchange.COMMANDS, *backup.COMMANDS)),
-    ("Run", (*running.COMMANDS, tokens.TOKEN)),
+    ("Look", (status.STATUS, *lookup.COMMANDS)),
+    ("Write", (*write.COMMANDS, *documents.COMMANDS)),
+    ("Keep in hand", (*config.COMMANDS, scopes.SCOPES, *archive.COMMANDS)),
+    ("Run", (*engine.COMMANDS, tokens.TOKEN)),
 )
 
 ABOUT = """\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from scrubjay.cli.command import Command, Place, call_engine
+from scrubjay.cli.command import Command, Place, call_engine, value
 from scrubjay.cli.display import plural
 from scrubjay.errors import InputError
 from scrubjay.home import scopes as book
@@ -62,8 +62,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         choices=["merge"],
         help="let the name OLD mean the scope NEW, and move its records there",
     )
-    parser.add_argument("old", nargs="?", metavar="OLD", help="the scope that goes")
-    parser.add_argument("new", nargs="?", metavar="NEW", help="the scope that stays")
+    value(parser, "old", "OLD", "the scope that goes", nargs="?")
+    value(parser, "new", "NEW", "the scope that stays", nargs="?")
 
 
 SCOPES = Command("scopes", "List the projects that are remembered, or merge two of them.", scopes, _arguments)

@@ -8,14 +8,14 @@ import os
 import socket
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from logging.handlers import RotatingFileHandler
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from scrubjay.home.paths import Home, default_root, open_home
+from scrubjay.home.paths import Home, open_home
 from scrubjay.wire.lock import FileLock, take
 
 if TYPE_CHECKING:

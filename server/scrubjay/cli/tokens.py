@@ -6,7 +6,7 @@ import argparse
 import sys
 from datetime import UTC, datetime
 
-from scrubjay.cli.command import Command, Place
+from scrubjay.cli.command import Command, Place, flag, value
 from scrubjay.errors import InputError
 from scrubjay.http_api import tokens
 
@@ -66,10 +66,10 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
         default="list",
         help="`list` if you say nothing",
     )
-    parser.add_argument("which", nargs="?", metavar="NAME", help="the token to remove")
+    value(parser, "which", "NAME", "the token to remove", nargs="?")
     parser.add_argument("--name", help="what to call the new token")
     parser.add_argument("--tag", help="let it reach this container tag (namespace, scope) alone")
-    parser.add_argument("--read-only", action="store_true", help="let it change nothing")
+    flag(parser, "--read-only", "let it change nothing")
 
 
 TOKEN = Command("token", "Make, list or remove the keys that open the HTTP face.", token, _arguments)

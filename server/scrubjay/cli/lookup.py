@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
 import textwrap
@@ -11,8 +10,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from scrubjay.cli.command import Command, Place, call_engine, chosen_scope, scope_arguments
-from scrubjay.cli.display import first_line, local, plural, project
+from scrubjay.cli.command import (
+    Command,
+    Place,
+    call_engine,
+    chosen_scope,
+    flag,
+    json_flag,
+    scope_arguments,
+    value,
+)
+from scrubjay.cli.display import first_line, local, plural, print_json, project
 
 PIPED_WIDTH = 200  # characters of a line that no terminal shows
 
@@ -24,7 +32,7 @@ def list_last(place: Place, options: argparse.Namespace) -> int:
         scope = wanted or engine.call("status", {})["scope"]
         hits = engine.call("list", {"last": options.last, "scope": scope})
     if options.json:
-        print(json.dumps(hits, indent=1, ensure_ascii=False))
+        print_json(hits)
         return 0
     if not hits:
         where = "anywhere" if scope == "*" else f"in {scope}"
@@ -58,7 +66,7 @@ def show(place: Place, options: argparse.Namespace) -> int:
     with call_engine(place) as engine:
         found = engine.call("show", {"id": options.id})
     if options.json:
-        print(json.dumps(found, indent=1, ensure_ascii=False))
+        print_json(found)
         return 0
     for line in lines_in_full(found):
         print(line)
@@ -88,7 +96,7 @@ def search(place: Place, options: argparse.Namespace) -> int:
     with call_engine(place) as engine:
         found = engine.call("search", {name: value for name, value in asked.items() if value is not None})
     if options.json:
-        print(json.dumps(found, indent=1, ensure_ascii=False))
+        print_json(found)
         return 0
     width = min(shutil.get_terminal_size().columns, 110) if sys.stdout.isatty() else None
     for line in lines_of(found, width):
@@ -102,7 +110,7 @@ def profile(place: Place, options: argparse.Namespace) -> int:
     with call_engine(place) as engine:
         known = engine.call("profile", {name: value for name, value in asked.items() if value is not None})
     if options.json:
-        print(json.dumps(known, indent=1, ensure_ascii=False))
+        print_json(known)
         return 0
     width = min(shutil.get_terminal_size().columns, 110) if sys.stdout.isatty() else PIPED_WIDTH
     for title, hits in (("Lasting", known["static"]), ("Recent", known["recent"])):
@@ -118,68 +126,47 @@ def profile(place: Place, options: argparse.Namespace) -> int:
 
 
 def _profile_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--scope", metavar="NAME", help="of this scope instead of this folder's project")
-    parser.add_argument("--tokens", type=int, metavar="N", help="for all facts together (400)")
-    parser.add_argument("--json", action="store_true", help="print what the engine answers, as JSON")
+    value(parser, "--scope", "NAME", "of this scope instead of this folder's project")
+    value(parser, "--tokens", "N", "for all facts together (400)", type=int)
+    json_flag(parser)
 
 
 def _show_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", metavar="ID", help="an id that `scrubjay list`, `search` or `documents` shows")
-    parser.add_argument("--json", action="store_true", help="print what the engine answers, as JSON")
+    value(parser, "id", "ID", "an id that `scrubjay list`, `search` or `documents` shows")
+    json_flag(parser)
 
 
 def _list_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--last", type=int, default=10, metavar="N", help="how many (10)")
+    value(parser, "--last", "N", "how many (10)", type=int, default=10)
     scope_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="print what the engine answers, as JSON")
+    json_flag(parser)
 
 
 def _search_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", nargs="+", metavar="QUERY", help="what to recall, in plain words")
-    parser.add_argument(
-        "--top", type=int, metavar="N", help="this many hits, instead of as many as fit the budget"
+    value(parser, "query", "QUERY", "what to recall, in plain words", nargs="+")
+    value(parser, "--top", "N", "this many hits, instead of as many as fit the budget", type=int)
+    value(
+        parser, "--tokens", "N", "budget for what comes back (1500 without --top, --prev, --next)", type=int
     )
-    parser.add_argument(
-        "--tokens",
-        type=int,
-        metavar="N",
-        help="budget for what comes back (1500 without --top, --prev, --next)",
-    )
-    parser.add_argument("--prev", type=int, metavar="N", help="bring along N turns before each hit")
-    parser.add_argument("--next", type=int, metavar="N", help="bring along N turns after each hit")
-    parser.add_argument("--since", metavar="DATE", help="only from this date or time on, such as 2026-03-01")
-    parser.add_argument("--until", metavar="DATE", help="only before this date or time")
-    parser.add_argument(
-        "--tag",
-        action="append",
-        metavar="TAG",
-        help="only what has this tag; may be repeated, all are needed",
-    )
-    parser.add_argument("--facts", action="store_true", help="only facts that were added, no recorded turns")
+    value(parser, "--prev", "N", "bring along N turns before each hit", type=int)
+    value(parser, "--next", "N", "bring along N turns after each hit", type=int)
+    value(parser, "--since", "DATE", "only from this date or time on, such as 2026-03-01")
+    value(parser, "--until", "DATE", "only before this date or time")
+    value(parser, "--tag", "TAG", "only what has this tag; may be repeated, all are needed", action="append")
+    flag(parser, "--facts", "only facts that were added, no recorded turns")
     parser.add_argument(
         "--mode",
         choices=["memories", "hybrid", "documents"],
         help="facts and turns (so without it), all, or documents",
     )
-    parser.add_argument(
-        "--as-of",
-        metavar="DATE",
-        help="what was known at this date or time: the versions of then, nothing newer",
+    value(
+        parser, "--as-of", "DATE", "what was known at this date or time: the versions of then, nothing newer"
     )
-    parser.add_argument(
-        "--history",
-        dest="related_memories",
-        action="store_true",
-        help="show with each fact its older and newer versions",
-    )
-    parser.add_argument("--forgotten", action="store_true", help="also what was forgotten or has expired")
-    parser.add_argument(
-        "--explain",
-        action="store_true",
-        help="say of each hit how it was found and what its score is made of",
-    )
+    flag(parser, "--history", "show with each fact its older and newer versions", dest="related_memories")
+    flag(parser, "--forgotten", "also what was forgotten or has expired")
+    flag(parser, "--explain", "say of each hit how it was found and what its score is made of")
     scope_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="print what the engine answers, as JSON")
+    json_flag(parser)
 
 
 COMMANDS = (
@@ -262,8 +249,8 @@ def _facts(found: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[tupl
     for name in _LISTS:
         if record.get(name):
             yield name, ", ".join(record[name])
-    for name, value in record.get("metadata", {}).items():
-        yield f"  {name}", str(value)
+    for name, text in record.get("metadata", {}).items():
+        yield f"  {name}", str(text)
     waiting = found["waiting_for_vector"]
     yield (
         "searchable",

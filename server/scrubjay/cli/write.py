@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from scrubjay.cli.command import Command, Place, call_engine
+from scrubjay.cli.command import Command, Place, call_engine, flag, value
 from scrubjay.cli.display import first_line, local, plural
 from scrubjay.errors import InputError
 
@@ -110,61 +110,39 @@ def restore(place: Place, options: argparse.Namespace) -> int:
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    value(
+        parser,
         "text",
+        "TEXT",
+        "the fact, in a sentence that stands by itself; - reads standard input",
         nargs="+",
-        metavar="TEXT",
-        help="the fact, in a sentence that stands by itself; - reads standard input",
     )
-    parser.add_argument("--tag", action="append", metavar="TAG", help="a tag to find it by; may be repeated")
-    parser.add_argument("--importance", type=float, metavar="N", help="0 to 10 (5)")
+    value(parser, "--tag", "TAG", "a tag to find it by; may be repeated", action="append")
+    value(parser, "--importance", "N", "0 to 10 (5)", type=float)
     link = parser.add_mutually_exclusive_group()
-    link.add_argument(
-        "--updates", action="append", metavar="ID", help="the fact that this one takes the place of"
-    )
-    link.add_argument("--extends", action="append", metavar="ID", help="a fact that this one adds to")
-    link.add_argument(
-        "--derives",
-        action="append",
-        metavar="ID",
-        help="a fact, turn or document that this one was concluded from",
+    value(link, "--updates", "ID", "the fact that this one takes the place of", action="append")
+    value(link, "--extends", "ID", "a fact that this one adds to", action="append")
+    value(
+        link, "--derives", "ID", "a fact, turn or document that this one was concluded from", action="append"
     )
     where = parser.add_mutually_exclusive_group()
-    where.add_argument(
-        "--user", action="store_true", help="true of you in every project, not only in this one"
-    )
-    where.add_argument(
-        "--scope", metavar="NAME", help="keep it in this scope instead of this folder's project"
-    )
+    flag(where, "--user", "true of you in every project, not only in this one")
+    value(where, "--scope", "NAME", "keep it in this scope instead of this folder's project")
 
 
 def _forget_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "id", nargs="*", metavar="ID", help="an id that `scrubjay list` or `scrubjay search` shows"
-    )
-    parser.add_argument(
-        "--content", metavar="TEXT", help="the exact words of a fact of this project, instead of its id"
-    )
-    parser.add_argument(
-        "--query",
-        metavar="TEXT",
-        help="what the facts and turns are about; they are listed, and you are asked",
-    )
-    parser.add_argument(
-        "--scope", metavar="NAME", help="where --content and --query look instead of this folder's project"
-    )
-    parser.add_argument(
-        "--purge",
-        action="store_true",
-        help="delete from the disk, older versions too: nothing brings it back",
-    )
-    parser.add_argument("--dry-run", action="store_true", help="only list what would be forgotten")
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument("--reason", metavar="TEXT", help="why; kept beside it")
+    value(parser, "id", "ID", "an id that `scrubjay list` or `scrubjay search` shows", nargs="*")
+    value(parser, "--content", "TEXT", "the exact words of a fact of this project, instead of its id")
+    value(parser, "--query", "TEXT", "what the facts and turns are about; they are listed, and you are asked")
+    value(parser, "--scope", "NAME", "where --content and --query look instead of this folder's project")
+    flag(parser, "--purge", "delete from the disk, older versions too: nothing brings it back")
+    flag(parser, "--dry-run", "only list what would be forgotten")
+    flag(parser, "--yes", "do not ask")
+    value(parser, "--reason", "TEXT", "why; kept beside it")
 
 
 def _restore_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", metavar="ID", help="the id of what was forgotten")
+    value(parser, "id", "ID", "the id of what was forgotten")
 
 
 COMMANDS = (

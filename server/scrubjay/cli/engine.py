@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from scrubjay.cli.command import Command, Place, call_engine, engine_runs, note, visit_engine
+from scrubjay.cli.command import Command, Place, call_engine, engine_runs, flag, note, value, visit_engine
 from scrubjay.cli.display import Progress, plural
 from scrubjay.errors import EngineError, InputError
 
@@ -141,47 +141,48 @@ def pull(place: Place, options: argparse.Namespace) -> int:
 
 
 def _serve_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--auto", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument(
-        "--http", metavar="HOST:PORT", help="also answer HTTP here, for instance 127.0.0.1:6767"
-    )
+    flag(parser, "--auto", argparse.SUPPRESS)
+    value(parser, "--http", "HOST:PORT", "also answer HTTP here, for instance 127.0.0.1:6767")
     key = parser.add_mutually_exclusive_group()
-    key.add_argument(
+    value(
+        key,
         "--token-file",
-        metavar="PATH",
-        help="let in whoever has the key in this file's first line (`scrubjay token` makes more)",
+        "PATH",
+        "let in whoever has the key in this file's first line (`scrubjay token` makes more)",
     )
-    key.add_argument(
+    value(
+        key,
         "--token",
-        metavar="KEY",
-        help="the same with the key itself, which every user of the machine can see in its list of processes",
+        "KEY",
+        "the same with the key itself, which every user of the machine can see in its list of processes",
     )
-    parser.add_argument(
+    value(
+        parser,
         "--allow-host",
-        metavar="NAME",
+        "NAME",
+        "also answer under this name, as behind a proxy",
         action="append",
         default=[],
-        help="also answer under this name, as behind a proxy",
     )
-    parser.add_argument(
+    value(
+        parser,
         "--cors",
-        metavar="ORIGIN",
+        "ORIGIN",
+        "let pages of this origin ask, such as https://app.example.com",
         action="append",
         default=[],
-        help="let pages of this origin ask, such as https://app.example.com",
     )
-    parser.add_argument(
+    value(
+        parser,
         "--rate-limit",
-        metavar="N",
+        "N",
+        "requests a second that one caller may make; 500 if you say nothing, 0 for any",
         type=float,
-        help="requests a second that one caller may make; 500 if you say nothing, 0 for any",
     )
 
 
 def _pull_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "model", metavar="MODEL_ID", help="organisation/name on the Hugging Face hub, @revision if you like"
-    )
+    value(parser, "model", "MODEL_ID", "organisation/name on the Hugging Face hub, @revision if you like")
 
 
 COMMANDS = (

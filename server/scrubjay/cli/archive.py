@@ -1,0 +1,184 @@
+"""`scrubjay export`, `import`, `backup` and `restore-backup`: everything recorded as lines or as a copy, and back."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from scrubjay.cli.command import Command, Place, call_engine, flag, given, value
+from scrubjay.cli.display import Progress, contents, local, plural, size
+from scrubjay.errors import EngineError, InputError
+from scrubjay.home.paths import Home
+
+if TYPE_CHECKING:
+    from scrubjay.wire.lock import FileLock
+
+MOST_DIFFERENT = 5  # records with other contents that are named
+
+
+def export(place: Place, options: argparse.Namespace) -> int:
+    """Write every record into a file, or to standard output."""
+    if options.file != "-":
+        path = place.path(options.file)
+        _print_exported(_export(place, path, options.scope), path)
+        return 0
+    with _private_file(place) as path:
+        counts = _export(place, path, options.scope)
+        with open(path, "rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+    _print_exported(counts, "standard output", file=sys.stderr)
+    return 0
+
+
+def _export(place: Place, path: str, scope: str | None) -> dict[str, Any]:
+    with call_engine(place) as engine, Progress("exporting") as progress:
+        counts: dict[str, Any] = engine.call("export", given(path=path, scope=scope or None), progress.step)
+    return counts
+
+
+def _print_exported(counts: dict[str, Any], where: str, file: Any = None) -> None:
+    print(f"{contents(counts)} written to {where} ({size(counts['bytes'])}).", file=file or sys.stdout)
+
+
+def import_(place: Place, options: argparse.Namespace) -> int:
+    """Take in the records of an export; 1 if some are here already with other contents."""
+    if options.file != "-":
+        return _print_imported(_import(place, place.path(options.file)))
+    with _private_file(place) as path:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        try:
+            return _print_imported(_import(place, path))
+        except InputError as error:
+            raise InputError(str(error).replace(path, "standard input")) from error
+
+
+def _import(place: Place, path: str) -> dict[str, Any]:
+    if not os.path.isfile(path):
+        raise InputError(f"{path} is no file. Name an export, or `-` for standard input.")
+    with call_engine(place) as engine, Progress("importing") as progress:
+        counts: dict[str, Any] = engine.call("import", {"path": path}, progress.step)
+    return counts
+
+
+def _print_imported(counts: dict[str, Any]) -> int:
+    print(f"{plural(counts['added'], 'record')} imported, {counts['same']:,} known already.")
+    if counts["redacted"]:
+        were = "was" if counts["redacted"] == 1 else "were"
+        print(f"{plural(counts['redacted'], 'secret')} in them {were} replaced before they were stored.")
+    different = counts["different"]
+    if not different:
+        return 0
+    why = "because here they have other contents; what is here stays as it is"
+    print(f"{plural(different, 'record')} not imported, {why}:")
+    for each in counts.get("differing", [])[:MOST_DIFFERENT]:
+        print(f"  {each['id']}: {', '.join(each['fields'])}")
+    if different > MOST_DIFFERENT:
+        print(f"  and {different - MOST_DIFFERENT:,} more")
+    return 1
+
+
+@contextmanager
+def _private_file(place: Place) -> Iterator[str]:
+    """The path of a file in the home that does not exist yet and is gone afterwards.
+
+    A kill leaves it among the drafts of the spool, which are swept.
+    """
+    path = os.path.join(place.home.spool_tmp, f"exchange-{uuid.uuid4().hex}")
+    try:
+        yield path
+    finally:
+        if os.path.exists(path):
+            os.unlink(path)
+
+
+def backup(place: Place, options: argparse.Namespace) -> int:
+    """Have the engine copy its home into a new folder."""
+    folder = place.path(options.folder)
+    with call_engine(place) as engine, Progress("copying") as progress:
+        counts = engine.call("backup", {"path": folder}, progress.step)
+    copy = f"{plural(counts['files'], 'file')}, {size(counts['bytes'])}"
+    print(f"{contents(counts)} and their index are in {folder} ({copy}), copied and checked.")
+    return 0
+
+
+def restore(place: Place, options: argparse.Namespace) -> int:
+    """Make a backup the home. No engine may run: this replaces what one works on."""
+    from scrubjay.home import backups
+    from scrubjay.store.notes import SCHEMA_VERSION
+
+    folder = place.path(options.folder)
+    facts = backups.read_manifest(folder)
+    if facts["schema_version"] > SCHEMA_VERSION:
+        newer = f"{folder} was made by a newer Scrubjay ({facts['scrubjay']})"
+        raise InputError(f"{newer}. Upgrade Scrubjay; nothing was changed.")
+    home = Home(os.path.realpath(place.home.root))
+    with ExitStack() as stack:
+        stack.enter_context(_alone(home))
+        full = backups.holds_something(home)
+        if full and not options.replace:
+            advice = "With --replace the backup takes its place; what is there is kept beside it."
+            raise InputError(f"{home.root} holds records or settings. {advice}")
+        draft = f"{home.root}.{uuid.uuid4().hex[:8]}.part"
+        stack.callback(shutil.rmtree, draft, ignore_errors=True)
+        with Progress("copying") as progress:
+            backups.copy_backup(folder, draft, progress.show)
+        aside = f"{home.root}.before-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+        backups.take_place(draft, home.root, aside)
+    if not full:
+        shutil.rmtree(aside)
+    when = f"{local(facts['made_at']):%Y-%m-%d %H:%M}"
+    print(f"{home.root} is the backup of {when} now: {contents(facts['counts'])}.")
+    if full:
+        print(f"What was there is in {aside}; delete it when you do not need it.")
+    return 0
+
+
+def _alone(home: Home) -> FileLock:
+    """The engine's lock on the home.
+
+    Raises:
+        EngineError: an engine has it.
+    """
+    from scrubjay.wire.lock import take
+
+    try:
+        return take(home.engine_lock)
+    except EngineError as error:
+        advice = "Close the clients, end it with `scrubjay stop`, and repeat this."
+        raise EngineError(f"An engine serves {home.root}. {advice}") from error
+
+
+def _export_arguments(parser: argparse.ArgumentParser) -> None:
+    value(parser, "file", "FILE", "where to; - or nothing is standard output", nargs="?", default="-")
+    value(parser, "--scope", "NAME", "only this scope instead of everything (`scrubjay scopes`)")
+
+
+def _import_arguments(parser: argparse.ArgumentParser) -> None:
+    value(parser, "file", "FILE", "what `scrubjay export` wrote; - is standard input")
+
+
+def _backup_arguments(parser: argparse.ArgumentParser) -> None:
+    value(parser, "folder", "FOLDER", "a new folder, best on another disk")
+
+
+def _restore_arguments(parser: argparse.ArgumentParser) -> None:
+    value(parser, "folder", "FOLDER", "what `scrubjay backup` made")
+    flag(parser, "--replace", "although the home holds something; that is kept beside it")
+
+
+_LINES = "Write everything recorded as lines of JSON, for another machine or another tool."
+COMMANDS = (
+    Command("export", _LINES, export, _export_arguments),
+    Command("import", "Take in an export; what is here already stays as it is.", import_, _import_arguments),
+    Command("backup", "Copy the whole home into a folder, while it is in use.", backup, _backup_arguments),
+    Command("restore-backup", "Make a backup the home again.", restore, _restore_arguments),
+)
