@@ -65,7 +65,7 @@ def _send(home, hello, event, wait_s):
         line.connect((str(address[0]), int(address[1])) if address else path)
         if facts.get("token_file"):
             with open(facts["token_file"], encoding="ascii") as file:
-                hello = hello.but(token=file.read())
+                hello = hello.copy(token=file.read())
         line.sendall(encode(hello) + line_of(event))
     except (OSError, ValueError, LookupError, TypeError):
         line.close()

@@ -17,7 +17,7 @@ __all__ = ["home"]  # a fixture
     ("line", "named"),
     [
         (b"GET / HTTP/1.1\n", "not a JSON object"),
-        (encode(HELLO.but(kind="hook")), "no face"),
+        (encode(HELLO.copy(kind="hook")), "no face"),
         (b"x" * 70_000 + b"\n", "70000 bytes"),
     ],
 )
@@ -32,7 +32,7 @@ async def test_who_does_not_say_hello_is_told_so_and_cut_off(home, line, named):
 async def test_a_face_that_fails_takes_only_its_own_client_with_it(home, caplog):
     async with served(home) as engine:
         good = await engine.client()
-        bad = await engine.client(HELLO.but(pid=666))
+        bad = await engine.client(HELLO.copy(pid=666))
         assert await bad.hear() == b""
         await good.ask(1)
         assert (await good.answer())["id"] == 1

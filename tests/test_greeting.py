@@ -15,12 +15,12 @@ def greeting(hello: Hello, me: Identity = AUTO, token: str | None = None):
 
 def test_a_client_of_the_same_protocol_is_welcome_whatever_its_version():
     for version in ("0.1.0", "0.2.0", "0.3.0"):
-        answer = greeting(HELLO.but(version=version))
+        answer = greeting(HELLO.copy(version=version))
         assert answer.accepted and answer.fields["version"] == "0.2.0" and "error" not in answer.fields
 
 
 def test_a_client_of_an_older_protocol_is_told_what_to_upgrade():
-    answer = greeting(HELLO.but(protocol=0, version="0.0.9"))
+    answer = greeting(HELLO.copy(protocol=0, version="0.0.9"))
     assert not answer.accepted
     assert (
         "client 0.0.9 registered for /p is too old" in answer.fields["error"] and not answer.fields["retry"]
@@ -28,9 +28,9 @@ def test_a_client_of_an_older_protocol_is_told_what_to_upgrade():
 
 
 def test_only_an_engine_started_by_a_pipe_makes_room():
-    answer = greeting(HELLO.but(replace=True))
+    answer = greeting(HELLO.copy(replace=True))
     assert answer.make_room and not answer.accepted and answer.fields["retry"]
-    answer = greeting(HELLO.but(replace=True), BY_HAND)
+    answer = greeting(HELLO.copy(replace=True), BY_HAND)
     assert (
         not answer.make_room
         and not answer.accepted
@@ -39,17 +39,17 @@ def test_only_an_engine_started_by_a_pipe_makes_room():
 
 
 def test_a_newer_client_of_an_engine_started_by_hand_is_told_so():
-    assert "restart it to use 0.3.0" in greeting(HELLO.but(version="0.3.0"), BY_HAND).fields["notices"][0]
-    assert greeting(HELLO.but(version="0.3.0")).fields["notices"] == []
+    assert "restart it to use 0.3.0" in greeting(HELLO.copy(version="0.3.0"), BY_HAND).fields["notices"][0]
+    assert greeting(HELLO.copy(version="0.3.0")).fields["notices"] == []
 
 
 def test_settings_in_a_clients_environment_are_named_and_their_values_are_not():
     env = {"SCRUBJAY_SAME": "1", "SCRUBJAY_TOKEN": "s3cret", "SCRUBJAY_SCOPE": "mine"}
-    (notice,) = greeting(HELLO.but(env=env)).fields["notices"]
+    (notice,) = greeting(HELLO.copy(env=env)).fields["notices"]
     assert notice.startswith("SCRUBJAY_TOKEN has no effect here") and "s3cret" not in notice
 
 
 def test_a_port_asks_for_its_token():
     assert not greeting(HELLO, token="right").accepted
-    assert not greeting(HELLO.but(token="wrong"), token="right").accepted
-    assert greeting(HELLO.but(token="right"), token="right").accepted
+    assert not greeting(HELLO.copy(token="wrong"), token="right").accepted
+    assert greeting(HELLO.copy(token="right"), token="right").accepted

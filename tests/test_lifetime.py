@@ -47,7 +47,7 @@ async def test_a_port_with_a_token_serves_like_a_socket(home):
         await stranger.say(encode(HELLO))
         assert "error" in fields_of(await stranger.hear())
         with open(engine_facts(home)["token_file"]) as file:
-            client = await engine.client(HELLO.but(token=file.read()))
+            client = await engine.client(HELLO.copy(token=file.read()))
         await client.ask(1)
         assert await client.answer() == {"id": 1, "result": ""}
 

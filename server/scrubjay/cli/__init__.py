@@ -52,7 +52,7 @@ def stdio(arguments: list[str], env: Mapping[str, str]) -> int:
     root = default_root(dict(env))
     hello = hello_from("pipe", env, os.getcwd(), os.getpid())
     if scope:
-        hello = hello.but(scope=scope)
+        hello = hello.copy(scope=scope)
     if hello.scope:
         from scrubjay.home.scopes import is_scope  # most clients name none, and need not wait for the import
 

@@ -85,7 +85,7 @@ def knock(home: Home, hello: Hello, seconds: float) -> Link | None:
             sock.connect(facts["socket"])
         else:
             with open(facts["token_file"], encoding="ascii") as file:
-                hello = hello.but(token=file.read())
+                hello = hello.copy(token=file.read())
             sock = socket.create_connection(tuple(facts["address"]), timeout=seconds)
         sock.sendall(encode(hello))
         line, rest = _first_line(sock)

@@ -134,7 +134,7 @@ def _judge(link: Link | None, hello: Hello, *, may_replace: bool) -> _Step:
 
 
 def _ask_to_finish(home: Home, hello: Hello) -> None:
-    link = knock(home, hello.but(replace=True), _KNOCK_SECONDS)
+    link = knock(home, hello.copy(replace=True), _KNOCK_SECONDS)
     if link is not None:
         link.close()
         if link.refusal and not link.answer.get("retry"):

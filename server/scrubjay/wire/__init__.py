@@ -1,1 +1,1 @@
-"""What pipe, hooks and engine say to each other, byte for byte. Standard library only."""
+"""What the pipe, the hooks and the engine exchange, byte for byte. Standard library only."""

@@ -1,33 +1,41 @@
-"""The first line each side of an engine connection says. Knows its fields and its bytes; does not know sockets.
+"""The first line that each side of a connection to the engine sends: its fields and its bytes.
 
-Standard library only and Python 3.9 syntax, because hook scripts speak it with the interpreter they find.
+Standard library only and Python 3.9 syntax, because hook scripts run it with the interpreter they find.
 
-    client: {"protocol": 1, "version": "0.1.0", "kind": "pipe", "project_dir": "/p", "cwd": "/p", "pid": 7, "env": {}}
-    engine: {"protocol": 1, "version": "0.1.0", "kind": "engine", "pid": 5, "auto": true, "home": [8, 99], "ready": false, "notices": []}
-    engine: the same with "error": a sentence, and "retry": true when the next engine may be asked at once
+client: {"protocol": 1, "version": "0.1.0", "kind": "pipe", "project_dir": "/p", "cwd": "/p", "pid": 7,
+         "env": {}}
+engine: {"protocol": 1, "version": "0.1.0", "kind": "engine", "pid": 5, "auto": true, "home": [8, 99],
+         "ready": false, "notices": []}
+engine: the same with "error": a sentence, and "retry": true when the next engine may be asked at once
 """
 
 from __future__ import annotations
 
 import json
 import os
+from typing import TYPE_CHECKING
 
 from scrubjay import VERSION
 from scrubjay.errors import EngineError
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
 PROTOCOL = 1  # the major: a client and an engine with different numbers cannot talk
 KINDS = ("pipe", "hook", "cli")
-HELLO_LIMIT = 64 * 1024  # bytes; a first line above this is not a hello
+HELLO_LIMIT = 64 * 1024  # bytes; a longer first line is not a hello
 
 _PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR")
+_REQUIRED = {"protocol": int, "version": str, "kind": str, "project_dir": str, "cwd": str, "pid": int}
 
 
 class Hello:
     """Who a client is and where it works.
 
-    `kind` is one of KINDS; `scope` is the one the user named, or None when the engine is to find it from the project;
-    `env` holds the client's SCRUBJAY_* variables without SCRUBJAY_HOME; `token` is needed on a loopback port only;
-    `replace` asks an engine that was started by a pipe to finish and make room.
+    `kind` is one of KINDS; `scope` is the one that the user named, or None if the engine finds it from the
+    project; `env` holds the client's SCRUBJAY_* variables without SCRUBJAY_HOME; `token` is needed on a
+    loopback port only; `replace` asks an engine that a pipe started to finish and make room.
     """
 
     __slots__ = (
@@ -45,18 +53,17 @@ class Hello:
 
     def __init__(
         self,
-        kind,
-        project_dir,
-        cwd,
-        pid,
-        scope=None,
-        env=None,
-        version=VERSION,
-        protocol=PROTOCOL,
-        token=None,
-        replace=False,
-    ):
-        # type: (str, str, str, int, str | None, dict | None, str, int, str | None, bool) -> None
+        kind: str,
+        project_dir: str,
+        cwd: str,
+        pid: int,
+        scope: str | None = None,
+        env: Mapping[str, str] | None = None,
+        version: str = VERSION,
+        protocol: int = PROTOCOL,
+        token: str | None = None,
+        replace: bool = False,
+    ) -> None:
         self.kind = kind
         self.project_dir = project_dir
         self.cwd = cwd
@@ -68,49 +75,42 @@ class Hello:
         self.token = token
         self.replace = replace
 
-    def __repr__(self):
-        # type: () -> str
+    def __repr__(self) -> str:
         return f"Hello({self.kind} {self.version} of pid {self.pid} in {self.project_dir!r})"
 
-    def but(self, **changes):
-        # type: (object) -> Hello
-        """The same hello with some fields changed."""
+    def copy(self, **changes: Any) -> Hello:
+        """Return the same hello with some fields changed."""
         fields = {name: getattr(self, name) for name in self.__slots__}
-        fields.update(changes)
-        return Hello(**fields)
+        return Hello(**dict(fields, **changes))
 
 
-def hello_from(kind, env, cwd, pid, scope=None, version=VERSION):
-    # type: (str, dict, str, int, str | None, str) -> Hello
-    """The hello of a client with the environment `env` in the folder `cwd`.
+def hello_from(
+    kind: str,
+    env: Mapping[str, str],
+    cwd: str,
+    pid: int,
+    scope: str | None = None,
+    version: str = VERSION,
+) -> Hello:
+    """Make the hello of a client with the environment `env` in the folder `cwd`.
 
-    The project is the first of CLAUDE_PROJECT_DIR, CURSOR_PROJECT_DIR and `cwd`; the scope is `scope`, else SCRUBJAY_SCOPE.
+    The project is the first of CLAUDE_PROJECT_DIR, CURSOR_PROJECT_DIR and `cwd`; the scope is `scope`, else
+    SCRUBJAY_SCOPE.
     """
     project = next((env[name] for name in _PROJECT_VARIABLES if env.get(name)), cwd)
-    own = {
-        name: value for name, value in env.items() if name.startswith("SCRUBJAY_") and name != "SCRUBJAY_HOME"
-    }
-    return Hello(
-        kind,
-        project,
-        os.path.abspath(cwd),
-        pid,
-        scope=scope or env.get("SCRUBJAY_SCOPE") or None,
-        env=own,
-        version=version,
-    )
+    own = {name: env[name] for name in env if name.startswith("SCRUBJAY_") and name != "SCRUBJAY_HOME"}
+    scope = scope or env.get("SCRUBJAY_SCOPE") or None
+    return Hello(kind, project, os.path.abspath(cwd), pid, scope=scope, env=own, version=version)
 
 
-def encode(hello):
-    # type: (Hello) -> bytes
-    """The line of a hello, its newline included; a field that says nothing is left out."""
+def encode(hello: Hello) -> bytes:
+    """Write a hello as a line, its newline included; empty optional fields are left out."""
     fields = {name: getattr(hello, name) for name in hello.__slots__}
     return line_of({name: value for name, value in fields.items() if value or name in _REQUIRED})
 
 
-def decode(line):
-    # type: (bytes) -> Hello
-    """The hello in `line`; fields this version does not know are ignored, so that a newer client can be answered.
+def decode(line: bytes) -> Hello:
+    """Read the hello in `line`. Unknown fields are ignored, so that a newer client can be answered.
 
     Raises:
         EngineError: the line is not a hello; the sentence names the field that is wrong.
@@ -119,47 +119,27 @@ def decode(line):
     for name, kind in _REQUIRED.items():
         value = fields.get(name)
         if not isinstance(value, kind) or isinstance(value, bool):
-            raise EngineError(
-                f"The first line is not a hello: {name} must be {kind.__name__}, and is {value!r}."
-            )
+            raise _not_a_hello(f"{name} must be {kind.__name__}, and is {value!r}")
     if fields["kind"] not in KINDS:
-        raise EngineError(
-            f"The first line is not a hello: kind must be one of {', '.join(KINDS)}, and is {fields['kind']!r}."
-        )
+        raise _not_a_hello(f"kind must be one of {', '.join(KINDS)}, and is {fields['kind']!r}")
     for name in ("scope", "token"):
         if not isinstance(fields.get(name), (str, type(None))):
-            raise EngineError(
-                f"The first line is not a hello: {name} must be a string, and is {fields[name]!r}."
-            )
+            raise _not_a_hello(f"{name} must be a string, and is {fields[name]!r}")
     env = fields.get("env", {})
     if not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
-        raise EngineError("The first line is not a hello: env must map names to strings.")
-    return Hello(
-        fields["kind"],
-        fields["project_dir"],
-        fields["cwd"],
-        fields["pid"],
-        scope=fields.get("scope"),
-        env=env,
-        version=fields["version"],
-        protocol=fields["protocol"],
-        token=fields.get("token"),
-        replace=fields.get("replace") is True,
-    )
+        raise _not_a_hello("env must map names to strings")
+    optional = {name: fields[name] for name in ("scope", "token") if name in fields}
+    required = {name: fields[name] for name in _REQUIRED}
+    return Hello(env=env, replace=fields.get("replace") is True, **required, **optional)
 
 
-_REQUIRED = {"protocol": int, "version": str, "kind": str, "project_dir": str, "cwd": str, "pid": int}
-
-
-def line_of(fields):
-    # type: (dict) -> bytes
-    """A JSON object as one line, its newline included."""
+def line_of(fields: Mapping[str, Any]) -> bytes:
+    """Write a JSON object as one line, its newline included."""
     return json.dumps(fields, separators=(",", ":")).encode("ascii") + b"\n"
 
 
-def fields_of(line):
-    # type: (bytes) -> dict
-    """The JSON object in a line of either side.
+def fields_of(line: bytes) -> dict[str, Any]:
+    """Read the JSON object in a line of either side.
 
     Raises:
         EngineError: the line is not a JSON object.
@@ -169,12 +149,12 @@ def fields_of(line):
     except (ValueError, RecursionError):
         fields = None
     if not isinstance(fields, dict):
-        raise EngineError(f"The first line is not a hello: {bytes(line[:80])!r} is not a JSON object.")
+        raise _not_a_hello(f"{bytes(line[:80])!r} is not a JSON object")
     return fields
 
 
 def newer(one: str, other: str) -> bool:
-    """Whether version `one` is newer than `other`: dotted numbers, compared as numbers; junk counts as 0.
+    """Tell whether version `one` is newer than `other`: numbers between dots; junk counts as 0.
 
     >>> newer("0.10.0", "0.9.9"), newer("1.0", "1.0.0"), newer("0.1", "0.2")
     (True, False, False)
@@ -182,6 +162,10 @@ def newer(one: str, other: str) -> bool:
     return _numbers(one) > _numbers(other)
 
 
-def _numbers(version: str) -> tuple:
+def _not_a_hello(why: str) -> EngineError:
+    return EngineError(f"The first line is not a hello: {why}.")
+
+
+def _numbers(version: str) -> list[int]:
     parts = [int(part) if part.isdigit() else 0 for part in version.split(".")[:3]]
-    return tuple(parts + [0] * (3 - len(parts)))
+    return parts + [0] * (3 - len(parts))

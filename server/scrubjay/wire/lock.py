@@ -1,6 +1,6 @@
-"""The file locks that make a second engine impossible. Knows the operating system's locks; does not know who takes them for what.
+"""The file locks that make a second engine impossible. Standard library only.
 
-A lock dies with its process, so nothing here ever goes stale and nothing is ever broken by force. Standard library only.
+A lock dies with its process, so no lock ever goes stale and none is ever broken by force.
 """
 
 from __future__ import annotations
@@ -16,10 +16,8 @@ if sys.platform == "win32":  # pragma: no cover
 else:
     import fcntl
 
-_WINDOWS_OFFSET = (
-    1 << 30
-)  # Windows locks are mandatory: lock a byte far beyond the text, so that others may read it
-_STEP = 0.02  # seconds between two tries
+_WINDOWS_OFFSET = 1 << 30  # Windows locks are mandatory: a byte far beyond the text leaves the text readable
+_PAUSE = 0.02  # seconds between two tries
 
 
 class FileLock:
@@ -36,7 +34,7 @@ class FileLock:
         self.release()
 
     def acquire(self, wait_seconds: float = 0.0) -> bool:
-        """Whether the lock is now held; tries for `wait_seconds` before it says no.
+        """Try for `wait_seconds` to take the lock; tell whether it is held now.
 
         Raises:
             HomeError: the file cannot be opened, or its filesystem has no locks.
@@ -45,20 +43,20 @@ class FileLock:
         while not self._try():
             if time.monotonic() >= end:
                 return False
-            time.sleep(_STEP)
+            time.sleep(_PAUSE)
         return True
 
     def release(self) -> None:
-        """Give the lock up; nothing happens if it is not held."""
+        """Give the lock up; do nothing if it is not held."""
         fd, self._fd = self._fd, None
         if fd is not None:
             os.close(fd)
 
     @property
     def held(self) -> bool:
-        """Whether this object holds the lock and the file it locked is still the one at its path.
+        """Whether this object holds the lock, and the file it locked is still the one at its path.
 
-        A lock on a file that was deleted keeps nobody out, so who finds this false must stop writing.
+        A lock on a deleted file keeps nobody out: a caller that sees False must stop writing.
         """
         if self._fd is None:
             return False
@@ -68,7 +66,7 @@ class FileLock:
             return False
 
     def read(self) -> str:
-        """What the holder has written into the locked file."""
+        """Read the text of the locked file."""
         assert self._fd is not None, "read needs the lock"
         os.lseek(self._fd, 0, os.SEEK_SET)
         return os.read(self._fd, 4096).decode("ascii", "replace")
@@ -86,9 +84,8 @@ class FileLock:
         try:
             fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            raise HomeError(
-                f"The lock file {self.path} cannot be opened: {error.strerror}. Give yourself read and write rights."
-            ) from error
+            sentence = f"The lock file {self.path} cannot be opened: {error.strerror}."
+            raise HomeError(f"{sentence} Give yourself read and write rights.") from error
         if _lock(fd, self.path):
             self._fd = fd
             if self.held:
@@ -99,7 +96,11 @@ class FileLock:
 
 
 def _lock(fd: int, path: str) -> bool:
-    """Whether the open file is now locked; another holder means False, a filesystem that cannot lock means HomeError."""
+    """Try to lock an open file; False if another process holds it.
+
+    Raises:
+        HomeError: the filesystem cannot lock; the file is closed.
+    """
     try:
         if sys.platform == "win32":  # pragma: no cover
             os.lseek(fd, _WINDOWS_OFFSET, os.SEEK_SET)
@@ -111,22 +112,23 @@ def _lock(fd: int, path: str) -> bool:
     except OSError as error:
         os.close(fd)
         raise HomeError(
-            f"The home's filesystem cannot lock {path}: {error.strerror}. Set SCRUBJAY_HOME to a folder on a local disk."
+            f"The home's filesystem cannot lock {path}: {error.strerror}. "
+            "Set SCRUBJAY_HOME to a folder on a local disk."
         ) from error
     return True
 
 
 def identity(path: str) -> list[int]:
-    """What tells one home from another, whatever path leads to it: device and inode of its lock file; empty when there is none."""
+    """Return what tells one home from another: device and inode of its lock file; empty if it has none."""
     try:
-        facts = os.stat(path)
+        stat = os.stat(path)
     except OSError:
         return []
-    return [facts.st_dev, facts.st_ino]
+    return [stat.st_dev, stat.st_ino]
 
 
 def is_held(path: str) -> bool:
-    """Whether some process holds the lock at `path`, tried by taking it for a moment; a missing file is not held."""
+    """Tell whether a process holds the lock at `path`, by taking it for a moment; False without a file."""
     if not os.path.exists(path):
         return False
     with FileLock(path) as lock:
@@ -134,7 +136,7 @@ def is_held(path: str) -> bool:
 
 
 def take(path: str, wait_seconds: float = 1.0) -> FileLock:
-    """The engine's lock, held. Waits a moment, because a pipe that looks whether there is an engine takes it for an instant.
+    """Take the engine's lock. Wait a moment: a pipe takes it for an instant to see if there is an engine.
 
     Raises:
         EngineError: another process holds it.
@@ -150,9 +152,9 @@ def take(path: str, wait_seconds: float = 1.0) -> FileLock:
 
 
 def check_filesystem(folder: str) -> None:
-    """Refuse a folder on which two locks do not exclude each other or a file cannot have two names.
+    """Refuse a folder in which two locks do not exclude each other, or a file cannot have two names.
 
-    Network and removable filesystems accept calls that do nothing, so both are tried, on a file of our own.
+    Network and removable filesystems accept calls that do nothing, so this tries both on a file of its own.
 
     Raises:
         HomeError: which of the two does not work here.
@@ -163,9 +165,8 @@ def check_filesystem(folder: str) -> None:
     try:
         with FileLock(probe) as first, FileLock(probe) as second:
             if not first.acquire() or second.acquire():
-                raise HomeError(
-                    f"File locks have no effect in {folder}, so two engines could write at once. {advice}"
-                )
+                sentence = f"File locks have no effect in {folder}, so two engines could write at once."
+                raise HomeError(f"{sentence} {advice}")
             os.link(probe, twin)
     except OSError as error:
         raise HomeError(
