@@ -21,7 +21,7 @@ from scrubjay.store import conditions
 from scrubjay.store.changes import Change
 from scrubjay.store.notes import FileNotes, parse_note
 from scrubjay.store.opening import open_store
-from scrubjay.store.store import Durable, Store
+from scrubjay.store.store import Store, SyncedFiles
 
 
 def a_turn(now, id="turn_1", **values) -> Turn:
@@ -230,12 +230,12 @@ async def test_what_is_current_means_the_same_of_rows_and_of_records(store: Stor
 def test_each_file_is_synced_once(tmp_path: Path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "one").write_text("1")
-    durable = Durable(str(tmp_path))
-    assert durable.sync() == 1
-    assert durable.sync() == 0
+    files = SyncedFiles(str(tmp_path))
+    assert files.sync_new() == 1
+    assert files.sync_new() == 0
     (tmp_path / "two").write_text("2")
     os.remove(tmp_path / "sub" / "one")
-    assert durable.sync() == 1
+    assert files.sync_new() == 1
 
 
 async def test_moving_a_scope_moves_records_and_passages(store: Store, now):

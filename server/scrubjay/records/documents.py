@@ -129,7 +129,8 @@ def _made(
 def passages(document: Document) -> tuple[Passage, ...]:
     """The chunks of a document; title, headings and a table's header are searched with each chunk but not returned.
 
-    A passage is known by its words and not by its place, so that one line more leaves all other passages their vectors.
+    A passage is known by its words and not by its place, so that one line more leaves all other passages
+    their vectors.
     """
     return _passages(document, _chunks(document.content, document.type, document.path, document.metadata))
 
@@ -230,7 +231,9 @@ def _contents(found: list[Chunk]) -> str:
     return f"Contains: {', '.join(names)}"[:ABSTRACT_LIMIT] if names else ""
 
 
-async def find_document(store: Store, request: DocumentText, envelope: Envelope) -> tuple[Document | None, str]:
+async def find_document(
+    store: Store, request: DocumentText, envelope: Envelope
+) -> tuple[Document | None, str]:
     """The document as it is stored, None for a new one, and its id; a replay recognises what the first run made."""
     if request.document_id is not None:
         return await _get(store, request.document_id), request.document_id

@@ -5,8 +5,9 @@
     {"kind": "memory", "id": "mem_...", "content": "...", "version": 2, "parent_ids": ["mem_..."], ...}
     {"kind": "document", "id": "doc_...", "title": "...", "content": "...", ...}
 
-UTF-8, one object a line. A field without a value is left out, instants are ISO 8601 with their zone. Turns come first, then memories, then
-documents, each in the order in which they were made. The counts tell a whole file from one that was cut off between two lines.
+UTF-8, one object a line. A field without a value is left out, instants are ISO 8601 with their zone. Turns
+come first, then memories, then documents, each in the order in which they were made. The counts tell a whole
+file from one that was cut off between two lines.
 """
 
 from __future__ import annotations
@@ -267,8 +268,8 @@ SHOWN = 20  # records that an answer names as different
 async def plan_import(store: Store, envelope: Envelope, now: datetime) -> Plan[Imported]:
     """What importing these records does: each that is not here is kept as it is, with its id, dates, versions and what was forgotten.
 
-    One whose id is here already stays as it is here, and is counted as the same or named as different; so a repetition adds what an
-    interruption left out and nothing twice.
+    One whose id is here already stays as it is here, and is counted as the same or named as different; so a
+    repetition adds what an interruption left out and nothing twice.
     """
     records = [record_of(values) for values in parse(ImportRecords, envelope.args).records]
     known = await _known(store, records)

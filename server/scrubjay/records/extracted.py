@@ -1,8 +1,9 @@
 """What is learned of a document without anybody's judgement: each paragraph is a fact, found beside those that people keep. Knows which
-facts a document has, and what becomes of them when it changes, goes or comes back; does not know how a document is cut for search.
+facts a document has, and what becomes of them when it changes, goes or comes back; does not know how a
+document is cut for search.
 
-A fact is known by its document and its words, so that an unchanged paragraph keeps it. A document's facts follow from it: no envelope
-holds them, and planning the document's own plans them anew.
+A fact is known by its document and its words, so that an unchanged paragraph keeps it. A document's facts
+follow from it: no envelope holds them, and planning the document's own plans them anew.
 """
 
 from __future__ import annotations
@@ -45,8 +46,9 @@ async def plan_facts(
 ) -> tuple[Change, ...]:
     """What has to be written so that the facts of a document are right: new ones, those that come back, those whose paragraph is gone.
 
-    A fact of the scope that says the same is linked to the document instead; with a `group` only where its metadata is of it. A `new`
-    document has none yet. `facts` are those of the scope that say some words, by their hash, None for none, as far as they were looked up.
+    A fact of the scope that says the same is linked to the document instead; with a `group` only where its
+    metadata is of it. A `new` document has none yet. `facts` are those of the scope that say some words, by
+    their hash, None for none, as far as they were looked up.
     """
     if document.task_type is None:
         return ()

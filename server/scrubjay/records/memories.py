@@ -290,8 +290,8 @@ MOST = 8.0  # that repetition can give; what lies above was said by somebody to 
 def count_repetition(memory: Memory, session_id: str | None, at: datetime) -> Memory:
     """The fact after it was said again; the very same object where that says nothing new about its importance.
 
-    importance = min(8, importance as given + 0.5 * occasions). An occasion is a session, or where none is named a day (UTC), each counted
-    once; the session and the day in which the fact was added are none.
+    importance = min(8, importance as given + 0.5 * occasions). An occasion is a session, or where none is
+    named a day (UTC), each counted once; the session and the day in which the fact was added are none.
     """
     occasion = session_id or f"{at:%Y-%m-%d}"
     if (

@@ -1,5 +1,6 @@
 """Session summaries: one memory for every twenty turns of a session, in the words of those turns. Knows which turns one is made of, and
-what becomes of it when they change or are forgotten; does not know when somebody has time to make it. The turns stay as they are.
+what becomes of it when they change or are forgotten; does not know when somebody has time to make it. The
+turns stay as they are.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ GONE = "all turns it was made of are forgotten"
 async def plan_summary(store: Store, key: Key, stretch: int, now: datetime) -> Change | None:
     """What has to be written so that the summary of a stretch of a session is right: of the turns numbered from `stretch` * `EVERY` on.
 
-    None before its last turn is there, where it is right already, and where the user forgot it or wrote a newer version of it.
+    None before its last turn is there, where it is right already, and where the user forgot it or wrote a
+    newer version of it.
     """
     places = (await store.sessions.of([key]))[key].places
     of_stretch = [place for place in places if place.turn // EVERY == stretch]

@@ -28,8 +28,8 @@ PLAIN_ROLES = frozenset({"user", "assistant", "system", "tool", "document"})  # 
 async def plan_record(store: Store, envelope: Envelope, now: datetime) -> Plan[TurnRecorded]:
     """What recording this turn does: a new turn, the completion of a known one, or nothing.
 
-    A turn is known by (scope, session, prompt_id), else (scope, session, turn), else by its envelope; one that nothing names is also
-    known when it repeats the session's last turn word for word.
+    A turn is known by (scope, session, prompt_id), else (scope, session, turn), else by its envelope; one
+    that nothing names is also known when it repeats the session's last turn word for word.
 
     Raises:
         InputError: another text of the user (or of the same speaker) stands under the same key.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn, hidden_since
@@ -13,60 +12,62 @@ TABLE_OF: dict[type, str] = {Turn: "turns", Memory: "memories", Document: "docum
 
 @dataclass(frozen=True)
 class Change:
-    """One record as it will be, with all of its passages (None: they stay as they are).
-
-    `rewritten` says that the record existed before, so that passages it no longer has must go.
-    """
+    """A record as it will be, with all of its passages; `passages` is None if they stay as they are."""
 
     record: AnyRecord
     passages: tuple[Passage, ...] | None = None
-    rewritten: bool = False
+    rewritten: bool = False  # the record existed before, so that passages it no longer has must go
     hidden: bool = False  # its passages leave every search
 
 
 @dataclass
 class Staged:
-    """Writes by id, the latest of each; a group commit takes them all at once."""
+    """Writes by record id, the latest of each; a group commit takes them all at once."""
 
     changes: dict[str, Change] = field(default_factory=dict)
 
     def add(self, change: Change) -> None:
-        earlier = self.changes.get(change.record.id)
-        if earlier and change.passages is None and earlier.passages is not None:
-            change = Change(
-                change.record, earlier.passages, earlier.rewritten, earlier.hidden or change.hidden
-            )
-        elif earlier:
-            hidden = change.hidden or (
-                change.passages is None and earlier.hidden
-            )  # new passages say themselves whether they are
-            change = Change(change.record, change.passages, earlier.rewritten or change.rewritten, hidden)
+        """Take a change, joined with an earlier one of the same record."""
+        if earlier := self.changes.get(change.record.id):
+            if change.passages is not None:  # new passages say themselves whether they are hidden
+                change = replace(change, rewritten=earlier.rewritten or change.rewritten)
+            elif earlier.passages is not None:
+                change = replace(earlier, record=change.record, hidden=earlier.hidden or change.hidden)
+            else:
+                rewritten, hidden = earlier.rewritten or change.rewritten, earlier.hidden or change.hidden
+                change = replace(change, rewritten=rewritten, hidden=hidden)
         self.changes[change.record.id] = change
 
-    def record(self, id: str) -> AnyRecord | None:
-        change = self.changes.get(id)
+    def record(self, record_id: str) -> AnyRecord | None:
+        """Return the record that has this id."""
+        change = self.changes.get(record_id)
         return change.record if change else None
 
     def records(self, kind: type) -> list[AnyRecord]:
+        """Return the records of one kind."""
         return [change.record for change in self.changes.values() if isinstance(change.record, kind)]
 
+    def rewritten(self) -> list[str]:
+        """Return the ids of the records whose passages are replaced."""
+        changes = self.changes.items()
+        return [each for each, change in changes if change.rewritten and change.passages is not None]
+
     def passages(self) -> list[Passage]:
-        found: Iterable[Passage] = (
-            piece.model_copy(update={"hidden": True, "hidden_at": hidden_since(change.record)})
-            if change.hidden
-            else piece
-            for change in self.changes.values()
-            for piece in change.passages or ()
-        )
-        return list({piece.id: piece for piece in found}.values())
+        """Return the passages to write, the latest of each id."""
+        passages: dict[str, Passage] = {}
+        for change in self.changes.values():
+            for passage in change.passages or ():
+                hidden = {"hidden": True, "hidden_at": hidden_since(change.record)} if change.hidden else None
+                passages[passage.id] = passage.model_copy(update=hidden) if hidden else passage
+        return list(passages.values())
 
     def hidden(self) -> dict[datetime | None, list[str]]:
-        """The records whose passages on disk leave every search, by the time since when."""
-        found: dict[datetime | None, list[str]] = {}
-        for id, change in self.changes.items():
+        """Return the ids of the records whose passages on disk leave every search, by the time of that."""
+        ids: dict[datetime | None, list[str]] = {}
+        for record_id, change in self.changes.items():
             if change.hidden and change.passages is None:
-                found.setdefault(hidden_since(change.record), []).append(id)
-        return found
+                ids.setdefault(hidden_since(change.record), []).append(record_id)
+        return ids
 
     def __bool__(self) -> bool:
         return bool(self.changes)

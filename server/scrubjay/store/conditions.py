@@ -1,7 +1,8 @@
 """Conditions on rows: the only place where a filter is spelled as SQL, and where a value becomes part of one.
 
-LanceDB filters are DataFusion SQL. In a literal only the single quote is special (doubled); everything else, backslashes
-and newlines included, is plain text there. Column names come from our own code, never from a caller.
+LanceDB filters are DataFusion SQL. In a literal only the single quote is special (doubled); everything else,
+backslashes and newlines included, is plain text there. Column names come from our own code, never from a
+caller.
 """
 
 from __future__ import annotations

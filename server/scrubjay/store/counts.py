@@ -88,7 +88,8 @@ class ScopeCounts:
 async def count_by_scope(tables: Tables, now: datetime, scope: str | None = None) -> dict[str, ScopeCounts]:
     """Every scope that holds a record, or only the one that is named. The caller has committed everything.
 
-    What is forgotten, expired or replaced is not counted, and yet its scope is there; a turn whose texts are gone for good is nothing.
+    What is forgotten, expired or replaced is not counted, and yet its scope is there; a turn whose texts are
+    gone for good is nothing.
     """
     found: dict[str, ScopeCounts] = {}
     for name in _COUNTED:

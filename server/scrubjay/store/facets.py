@@ -8,8 +8,9 @@ One text holds every name and value as fields between NULs, which no metadata co
     \\0@name\\0:item\\0        each item of a list; \\0&name\\0:folded\\0 without case
     \\0#name\\0:number\\0      a number, or a text that reads as one
 
-A name's field begins with its mark and a value's with a colon, so that neither is ever taken for the other. LanceDB's JSON functions
-refuse rows whose value is of another type, and a list of 5,000 ids that a filter let through costs a search 100 ms; this costs 2.
+A name's field begins with its mark and a value's with a colon, so that neither is ever taken for the other.
+LanceDB's JSON functions refuse rows whose value is of another type, and a list of 5,000 ids that a filter let
+through costs a search 100 ms; this costs 2.
 """
 
 from __future__ import annotations

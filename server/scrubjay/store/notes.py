@@ -102,7 +102,8 @@ INDEX = "index"  # its name among the notes
 class IndexNote:
     """`generation` names the passages table; `space_id` is None until a model was accepted for it.
 
-    `complete` is False while passages are being filled from the records, of a new generation or of an older Scrubjay's.
+    `complete` is False while passages are being filled from the records, of a new generation or of an older
+    Scrubjay's.
     """
 
     schema_version: int = SCHEMA_VERSION

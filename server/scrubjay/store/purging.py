@@ -1,9 +1,10 @@
 """Takes the bytes of records off the disk. Knows that LanceDB keeps deleted rows in their files and deleted versions beside them; does
 not know what was in the records, or who wanted them gone.
 
-Measured on LanceDB 0.40: a delete and a compaction leave the text where it was, because a fragment is rewritten only when over a tenth
-of it is deleted or when it is merged with another. So a row that stays is written again, which makes a second fragment, and then
-everything is merged and every older version removed. Index pages that a compaction replaced go with the next one, hence two.
+Measured on LanceDB 0.40: a delete and a compaction leave the text where it was, because a fragment is
+rewritten only when over a tenth of it is deleted or when it is merged with another. So a row that stays is
+written again, which makes a second fragment, and then everything is merged and every older version removed.
+Index pages that a compaction replaced go with the next one, hence two.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ _AT_ONCE = timedelta(
 async def purge(store: Store, ids: Collection[str], now: datetime) -> None:
     """Delete these records with their passages and every older version of their tables; a turn leaves an empty one in its place.
 
-    The caller has committed everything. A whole-table rewrite of each table that held one; a search that runs meanwhile may fail
-    once. Repeating it is harmless, also after an interruption. Of a shared store the older versions stay for the hour in which another
-    engine may read them; `Upkeep.sweep` removes them then.
+    The caller has committed everything. A whole-table rewrite of each table that held one; a search that runs
+    meanwhile may fail once. Repeating it is harmless, also after an interruption. Of a shared store the older
+    versions stay for the hour in which another engine may read them; `Upkeep.sweep` removes them then.
 
     Raises:
         StoreError: the disk does not take it.
@@ -95,4 +96,6 @@ async def _rewrite(table: AsyncTable, *, at_once: bool) -> None:
             await index_vectors(table, segments=0)  # fragments of different segments are never merged
         elif index.index_type == "Bitmap":  # which keeps values that no row has any more
             await table.create_index(column, config=Bitmap(), replace=True)
-    await table.optimize(cleanup_older_than=_AT_ONCE if at_once else VERSION_LIFETIME, delete_unverified=at_once)
+    await table.optimize(
+        cleanup_older_than=_AT_ONCE if at_once else VERSION_LIFETIME, delete_unverified=at_once
+    )

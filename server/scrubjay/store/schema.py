@@ -1,6 +1,7 @@
 """Arrow schemas and rows, computed from the models: a field is typed in `models.records` and nowhere else.
 
-Instants are int64 microseconds since 1970 UTC (no SQL timestamp pitfalls), metadata is JSON text, tuples are lists.
+Instants are int64 microseconds since 1970 UTC (no SQL timestamp pitfalls), metadata is JSON text, tuples are
+lists.
 """
 
 from __future__ import annotations
@@ -76,7 +77,8 @@ def _plain(annotation: Any) -> Any:
 def arrow_schema(model: type[Row], *, dim: int | None = None) -> pa.Schema:
     """The schema of a table: one column a field, and `vector` (float32, nullable) when `dim` is given.
 
-    Only `id` is non-null: LanceDB's primary key must be, and nullable columns let an older Scrubjay append to a newer table.
+    Only `id` is non-null: LanceDB's primary key must be, and nullable columns let an older Scrubjay append to
+    a newer table.
     """
     fields = [pa.field(name, kind[0], nullable=name != "id") for name, kind in _columns(model).items()]
     if dim is not None:

@@ -1,6 +1,7 @@
-"""The order of turns in their sessions: who is a neighbour of whom. A bounded cache over the turns table.
+"""The order of turns in their sessions: who is a neighbour of whom.
 
-The engine is the only writer and tells every write, so a cached session stays right.
+It is a bounded cache over the turns table. The engine is the only writer and reports every write, so a cached
+session stays right.
 """
 
 from __future__ import annotations
@@ -12,12 +13,23 @@ from functools import cached_property
 
 import pyarrow as pa
 
-CAPACITY = 4_000  # about 20 turns each: some 20 MB
+CAPACITY = 4_000  # sessions, of about 20 turns each: some 20 MB
+COLUMNS = (
+    "scope",
+    "session_id",
+    "started_at",
+    "turn",
+    "id",
+    "role",
+    "forgotten_at",
+)  # of a turn, for its place
+
+Key = tuple[str, str]  # (scope, session_id)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a turn stands: sessions are ordered by (`started_at`, `turn`), which is also how places compare."""
+    """Where a turn stands: a session is ordered by (`started_at`, `turn`), and so do places compare."""
 
     started_at: int  # microseconds since 1970: a search reads hundreds, and makes no datetime of them
     turn: int
@@ -39,7 +51,7 @@ class Session:
 
     @cached_property
     def positions(self) -> dict[str, int]:
-        """Where each turn stands in `places`, by its id: a search looks up a few turns of a session that may have thousands."""
+        """The index of each turn in `places`, by its id: a session may have thousands of turns."""
         return {place.id: position for position, place in enumerate(self.places)}
 
     @cached_property
@@ -48,68 +60,53 @@ class Session:
         return not any(place.forgotten for place in self.places)
 
 
-Key = tuple[str, str]  # (scope, session_id)
-COLUMNS = [
-    "scope",
-    "session_id",
-    "started_at",
-    "turn",
-    "id",
-    "role",
-    "forgotten_at",
-]  # of a turn, what its place is made of
-
-
 class Sessions:
-    """`fetch(keys)` reads the turns of those sessions from disk and from what is staged."""
+    """Sessions by key. `fetch(keys)` reads the turns of sessions from disk and from what is staged."""
 
     def __init__(self, fetch: Callable[[list[Key]], Awaitable[dict[Key, list[Place]]]]) -> None:
         self._fetch = fetch
-        self._kept: OrderedDict[Key, Session] = OrderedDict()
+        self._cache: OrderedDict[Key, Session] = OrderedDict()
         self._writes = 0
 
     async def of(self, keys: Iterable[Key]) -> dict[Key, Session]:
-        """The sessions of these keys; one without turns is empty."""
-        wanted = list(dict.fromkeys(keys))
-        missing = [key for key in wanted if key not in self._kept]
-        fresh: dict[Key, Session] = {}
-        if missing:
+        """Return the sessions of these keys; one without turns is empty."""
+        keys = list(dict.fromkeys(keys))
+        sessions = {key: self._cache[key] for key in keys if key in self._cache}
+        if missing := [key for key in keys if key not in sessions]:
             writes = self._writes
-            found = await self._fetch(missing)
-            fresh = {key: _ordered(found.get(key, ())) for key in missing}
-            if writes == self._writes:  # else a write came in between: use it once, do not keep it
-                self._kept.update(fresh)
-        answer = {}
-        for key in wanted:
-            answer[key] = fresh[key] if key in fresh else self._kept[key]
-            if key in self._kept:
-                self._kept.move_to_end(key)
-        while len(self._kept) > CAPACITY:
-            self._kept.popitem(last=False)
-        return answer
+            places = await self._fetch(missing)
+            fetched = {key: _ordered(places.get(key, ())) for key in missing}
+            sessions |= fetched
+            if writes == self._writes:  # else a write came in between: use it once, do not cache it
+                self._cache.update(fetched)
+        for key in keys:
+            if key in self._cache:
+                self._cache.move_to_end(key)
+        while len(self._cache) > CAPACITY:
+            self._cache.popitem(last=False)
+        return {key: sessions[key] for key in keys}
 
-    def changed(self, key: Key, place: Place) -> None:
-        """A turn of this session was written."""
+    def put(self, key: Key, place: Place) -> None:
+        """Take a turn of this session that was written."""
         self._writes += 1
-        if key in self._kept:
-            self._kept[key] = _ordered(
-                [*(kept for kept in self._kept[key].places if kept.id != place.id), place]
-            )
+        if session := self._cache.get(key):
+            self._cache[key] = _ordered([*(each for each in session.places if each.id != place.id), place])
+
+
+def places_of(keys: Iterable[Key], turns: pa.Table) -> dict[Key, dict[str, Place]]:
+    """Return the places of each session by id, from rows of `COLUMNS`; turns of other sessions are ignored.
+
+    Straight from Arrow: a search over new ground reads the places of thousands of turns, and a model of each
+    took it 30 ms.
+    """
+    sessions: dict[Key, dict[str, Place]] = {key: {} for key in keys}
+    for scope, session_id, started_at, turn, turn_id, role, forgotten_at in zip(
+        *(turns[name].to_pylist() for name in COLUMNS), strict=True
+    ):
+        if (places := sessions.get((scope, session_id))) is not None:
+            places[turn_id] = Place(started_at, turn, turn_id, role, forgotten_at)
+    return sessions
 
 
 def _ordered(places: Iterable[Place]) -> Session:
     return Session(tuple(sorted(places, key=lambda place: (place.started_at, place.turn))))
-
-
-def places_of(keys: Iterable[Key], turns: pa.Table) -> dict[Key, dict[str, Place]]:
-    """The places of each session by id, out of rows of `COLUMNS`; turns of other sessions are passed over.
-
-    Straight from Arrow: a search over new ground reads the places of thousands of turns, and a model of each took it 30 ms.
-    """
-    places: dict[Key, dict[str, Place]] = {key: {} for key in keys}
-    for scope, session, started_at, turn, id, role, forgotten_at in zip(
-        *(turns[name].to_pylist() for name in COLUMNS), strict=True
-    ):
-        if (found := places.get((scope, session))) is not None:
-            found[id] = Place(started_at, turn, id, role, forgotten_at)
-    return places

@@ -1,7 +1,8 @@
 """The records as they were at one moment, however much is written while they are read. Knows versions of tables and how a large one is
 read in pages; does not know what the records are read for.
 
-LanceDB keeps every version of a table until it is cleaned up. While a snapshot is open, `Store.readers` keeps upkeep from that.
+LanceDB keeps every version of a table until it is cleaned up. While a snapshot is open, `Store.readers` keeps
+upkeep from that.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Opens the tables: connection, creation with their indexes, and repair of a damaged newest version.
 
-Follows what was measured of LanceDB 0.40: read consistency 0 (else writes act on stale snapshots), a declared primary key (else
-concurrent upserts double rows), open-else-create (a racing `exist_ok` overwrites), positions off (compaction crashes were reported).
+Follows what was measured of LanceDB 0.40: read consistency 0 (else writes act on stale snapshots), a declared
+primary key (else concurrent upserts double rows), open-else-create (a racing `exist_ok` overwrites),
+positions off (compaction crashes were reported).
 """
 
 from __future__ import annotations
@@ -180,7 +181,8 @@ async def _create(
 async def index_vectors(table: AsyncTable, *, segments: int) -> None:
     """Build the vector index of a passages table if it has none, and anew if it has at least `segments` segments.
 
-    Every optimize adds a segment, and fragments of different segments are never merged; only a new index makes them one again.
+    Every optimize adds a segment, and fragments of different segments are never merged; only a new index
+    makes them one again.
     """
     held = await vector_segments(table)
     if held == 0 or held >= segments:

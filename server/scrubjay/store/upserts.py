@@ -1,7 +1,7 @@
 """Writing rows that may be there already. Whole rows, always.
 
-An upsert of some columns makes LanceDB 0.40 read the whole table: 300 MB and 140 ms for 64 of 30,000 passages, against 25 MB and
-33 ms when the rows are read first and written whole.
+An upsert of some columns makes LanceDB 0.40 read the whole table: 300 MB and 140 ms for 64 of 30,000
+passages, against 25 MB and 33 ms when the rows are read first and written whole.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One ingest: reads what changed below some paths, writes it document by document, and lets go what is not there any more.
 
-Knows the order of work and what became of each file; does not know engines, connections or who is told. A file that cannot be read
-becomes a failed document and never stops the rest. Interrupted at any place, the next ingest goes on where this one ended, because
-what is written is as it was read.
+Knows the order of work and what became of each file; does not know engines, connections or who is told. A
+file that cannot be read becomes a failed document and never stops the rest. Interrupted at any place, the
+next ingest goes on where this one ended, because what is written is as it was read.
 """
 
 from __future__ import annotations
@@ -210,8 +210,8 @@ def differences(
 ) -> Differences:
     """`known` are the documents of a scope that are files, `roots` the paths that were looked at; `again` reads all files anew.
 
-    A document is gone when its file is not on the disk; one that came with a folder also when the folder no longer gives it, because
-    a .gitignore names it now.
+    A document is gone when its file is not on the disk; one that came with a folder also when the folder no
+    longer gives it, because a .gitignore names it now.
     """
     files = {file.path: file for file in seen}
     documents = {document.path: document for document in known if document.path is not None}

@@ -33,8 +33,9 @@ class FileEntry:
 def files_at(path: str) -> list[FileEntry]:
     """The file at an absolute path, or the files below the folder at it, sorted by path.
 
-    Hidden files and folders, symbolic links, what a .gitignore names (of the folder, those below it, and those above it up to
-    the repository's), and what is no text by its suffix are passed over; a file named by the caller is not.
+    Hidden files and folders, symbolic links, what a .gitignore names (of the folder, those below it, and
+    those above it up to the repository's), and what is no text by its suffix are passed over; a file named by
+    the caller is not.
 
     Raises:
         InputError: there is nothing at the path, or it cannot be looked at.

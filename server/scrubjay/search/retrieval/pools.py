@@ -13,9 +13,8 @@ from scrubjay.encoders.token_codes import Asked
 from scrubjay.models.records import Src
 from scrubjay.search.retrieval.query import Question
 from scrubjay.store.conditions import Where
-from scrubjay.store.legs import LEG_COLUMNS
 from scrubjay.store.schema import micros
-from scrubjay.store.store import Store
+from scrubjay.store.store import LEG_COLUMNS, Store
 from scrubjay.text.entities import query_ties
 from scrubjay.text.terms import query_terms
 

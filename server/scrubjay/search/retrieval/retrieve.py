@@ -14,7 +14,6 @@ from scrubjay.search.retrieval.pools import both_legs
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import Floats, Ints, Signals, beside, late, order, parts, ranking_sum
 from scrubjay.search.retrieval.relevance import PROOF, chance, coverage, evidence, relevance
-from scrubjay.store.legs import codes_of
 from scrubjay.store.store import Store
 from scrubjay.text.dates import periods
 from scrubjay.text.terms import mentions, remove_names
@@ -118,7 +117,7 @@ async def look_closely(store: Store, candidates: Candidates, question: Bits) -> 
 async def _matches(store: Store, candidates: Candidates, wanted: Ints, question: Bits) -> Floats:
     """Of each wanted candidate's best passage, how well it matches each token of the question: (candidates, tokens), else NaN."""
     rows = {candidates.rows[at].id: at for at in wanted.tolist()}
-    pieces = await codes_of(store.tables.passages, rows)
+    pieces = await store.token_codes(rows)
     # A thread, because the loop serves other clients meanwhile: numpy lets go of the interpreter in long operations.
     values = await asyncio.to_thread(matches, question, [code for _, code in pieces])
     best = np.full((len(candidates.rows), len(question)), np.nan)

@@ -1,8 +1,9 @@
 """What the engines of one bucket have in common beside the records: notes, a lease and an inbox. Knows which of them this engine may use as
 what; does not know what is written, or when.
 
-One engine, the maintainer, writes the tables of records and passages. The rewriting of whole rows, the numbers of turns and the order of
-versions all rest on that. What the others are given to write waits in the inbox.
+One engine, the maintainer, writes the tables of records and passages. The rewriting of whole rows, the
+numbers of turns and the order of versions all rest on that. What the others are given to write waits in the
+inbox.
 """
 
 from __future__ import annotations
@@ -88,7 +89,9 @@ class Lease:
         return True
 
 
-VERSION_LIFETIME = timedelta(hours=1)  # how long an older version stays: another engine may read it, and nobody can know
+VERSION_LIFETIME = timedelta(
+    hours=1
+)  # how long an older version stays: another engine may read it, and nobody can know
 
 
 class Shared:
