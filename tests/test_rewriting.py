@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.http_api.matches import MOST_WAYS, rewrites
+from scrubjay.http_api.matches import MOST_WORDINGS, rewrites
 
 
 def test_a_plain_question_is_asked_with_and_without_its_wording():
@@ -25,5 +25,5 @@ def test_what_a_question_names_is_asked_for_alone():
 @given(query=st.text(max_size=200))
 def test_any_question_comes_first_once_and_the_same_every_time(query: str):
     ways = rewrites(query)
-    assert ways == rewrites(query) and len(set(ways)) == len(ways) <= MOST_WAYS
+    assert ways == rewrites(query) and len(set(ways)) == len(ways) <= MOST_WORDINGS
     assert ways[:1] == ([query] if query else [])

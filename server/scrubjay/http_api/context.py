@@ -1,4 +1,7 @@
-"""One request as a route sees it: the engine, the time, and what the caller may do. Routes take it as a parameter of type `Context`."""
+"""One request as a route sees it: the engine, the time, and what the caller may do.
+
+A route takes it as a parameter of type `Context`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Depends, Request
 
 from scrubjay.engine.core import Core
-from scrubjay.errors import NotFound
+from scrubjay.errors import InputError
 from scrubjay.http_api.permissions import Permissions
 from scrubjay.models import requests
 from scrubjay.models.envelopes import envelope
@@ -22,30 +25,40 @@ SOURCE = "api"  # of what is written over HTTP, where the request names none
 
 @dataclass(frozen=True)
 class RequestContext:
-    """One request. `now` is when it came."""
+    """One request; `now` is when it came."""
 
     core: Core
     permissions: Permissions
     now: datetime
 
     async def scopes(self, tags: str | Iterable[str] | None) -> tuple[str, ...]:
-        """The scopes that a read with these tags looks in; see `Permissions.reads`."""
+        """Return the scopes that a read with these tags looks in; see `Permissions.reads`."""
         return self.permissions.reads(tags, await self.core.counts.scopes())
 
-    async def find(self, id: str) -> AnyRecord | None:
-        """The record of any kind that has this id, None also where the caller does not reach it."""
-        record = await self.core.find(id)
-        return record if record is not None and self.permissions.reaches(record.scope) else None
+    async def find(self, record_id: str, scope: str | None = None) -> AnyRecord | None:
+        """Return the record with this id; None if it is not in `scope` or the caller does not reach it."""
+        record = await self.core.find(record_id)
+        if record is None or scope not in (None, record.scope) or not self.permissions.reaches(record.scope):
+            return None
+        return record
 
-    async def get(self, id: str) -> AnyRecord:
-        """As `find`.
+    async def find_named(self, name: str, scope: str | None = None) -> AnyRecord | None:
+        """Return the record with this id, else the document with this custom id, that is not forgotten.
 
         Raises:
-            NotFound: there is none.
+            InputError: documents of several scopes have this custom id.
         """
-        if (record := await self.find(id)) is None:
-            raise NotFound(f"Nothing here has the id {id[:80]!r}.")
-        return record
+        record = await self.find(name, scope)
+        if record is not None and record.forgotten_at is None:
+            return record
+        named = await self.core.documents.named(name, await self.scopes(scope))
+        scopes = sorted(row.scope for row in named if row.forgotten_at is None)
+        if len(scopes) > 1:
+            raise InputError(
+                f"customId {name[:80]!r} is used under several tags ({', '.join(scopes[:5])}). "
+                "Add ?containerTag=, or give the document's id."
+            )
+        return await self.find(named[0].id) if scopes else None
 
     async def write(
         self,
@@ -55,7 +68,7 @@ class RequestContext:
         scope: str,
         source: str = SOURCE,
     ) -> Any:
-        """Take one write into a scope that `permissions.writes_to` gave; it is durable when this returns. The result of that kind."""
+        """Take one write into a scope of `permissions.writes_to`; it is durable when this returns its result."""
         written = envelope(kind, request, scope=scope, source=source, at=self.now)
         result: Result = await self.core.write(written, similar=False)  # no client shows what is similar
         return result

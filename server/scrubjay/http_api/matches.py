@@ -1,5 +1,6 @@
-"""What a search over HTTP finds, whatever the family of clients: facts, chunks and turns together, most similar first, nothing twice.
-Knows how the searches of the floors below are joined; does not know how a client spells a question or parses an answer.
+"""Finds what answers a search over HTTP, whatever the family of clients: facts, chunks and turns together.
+
+The most similar comes first, and nothing twice.
 """
 
 from __future__ import annotations
@@ -7,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from scrubjay.http_api.context import RequestContext
@@ -15,36 +16,38 @@ from scrubjay.models.filters import Filter
 from scrubjay.models.records import SUMMARY, Document, Memory, PassageSrc, Turn
 from scrubjay.models.requests import SearchDocuments, SearchRecords, parse
 from scrubjay.models.results import Hit
-from scrubjay.search.document_search import COLUMNS, FoundChunk, search_chunks
-from scrubjay.store import conditions
+from scrubjay.search.document_search import FoundChunk
 from scrubjay.text.entities import entities
 from scrubjay.text.terms import content_words, words
 
 Mode = Literal["memories", "hybrid", "documents"]
 MOST = 100  # records of one answer
+MOST_WORDINGS = 6  # of one query together: each is a search of its own
+_LEAST_WORDS = 2  # that carry meaning, in one part of a question
+_BETWEEN = re.compile(r"[?;\n]+|,?\s+(?:and|or|but)\s+|,\s+", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One question: what answers it (`mode`, and with `chats` also turns), how many and how similar they must be, what each brings."""
+class MatchQuery:
+    """What to find (`mode`, with `chats` also turns), how many, how similar, and what comes with each."""
 
     query: str
     mode: Mode = "memories"
     limit: int = 10
     threshold: float = 0.0
-    filter: Filter | None = None
+    filters: Filter | None = None
     filepath: str | None = None  # of documents, their chunks and their facts; a folder where it ends in /
     docs: bool = True  # False: turns alone
     chats: bool = False
-    rewrite: bool = False
+    rewrite: bool = False  # search with other wordings too
     related: bool = False  # with each fact the versions around it and what it builds on
     forgotten: bool = False
-    chunks: bool = False  # with each fact the chunks of its documents that answer too
+    chunks: bool = False  # with each fact the chunks of its documents that match too
 
 
 @dataclass(frozen=True)
 class Match:
-    """One answer: the record (a document without its text), the hit that was made of it, and what belongs to it.
+    """One result: the record (a document without its text), its hit, and what belongs to it.
 
     `documents` are those that a fact cites, or the one of a chunk, without those that are forgotten.
     """
@@ -53,14 +56,16 @@ class Match:
     hit: Hit
     position: int | None = None  # of a chunk in its document
     documents: tuple[Document, ...] = ()
-    chunks: tuple[FoundChunk, ...] = field(default=())
+    chunks: tuple[FoundChunk, ...] = ()
 
     @property
     def similarity(self) -> float:
+        """How relevant it is, in [0, 1]."""
         return self.hit.relevance_score or 0.0
 
     @property
     def text(self) -> str:
+        """What it says."""
         return self.hit.memory or self.hit.chunk or ""
 
     @property
@@ -69,135 +74,117 @@ class Match:
         return isinstance(self.record, Turn) or self.record.source == SUMMARY
 
 
-async def matches(context: RequestContext, asked: Asked, scopes: tuple[str, ...]) -> list[Match]:
-    """What answers in these scopes, at most `limit`, most similar first; with `rewrite` the best of every way to put the question."""
+async def find_matches(context: RequestContext, query: MatchQuery, scopes: tuple[str, ...]) -> list[Match]:
+    """Return what matches in these scopes, at most `limit`, most similar first."""
     if not scopes:
         return []
-    ways = rewrites(asked.query) if asked.rewrite else [asked.query]
+    wordings = rewrites(query.query) if query.rewrite else [query.query]
+    queries = [replace(query, query=wording) for wording in wordings]
     best: dict[str, Match] = {}
-    for found in await asyncio.gather(*(_found(context, replace(asked, query=way), scopes) for way in ways)):
-        for match in found:
+    for matches in await asyncio.gather(*(_matches(context, each, scopes) for each in queries)):
+        for match in matches:
             if match.hit.id not in best or match.similarity > best[match.hit.id].similarity:
                 best[match.hit.id] = match
     ranked = sorted(best.values(), key=lambda match: -match.similarity)
-    return _once(ranked)[: asked.limit]
+    return _without_repeats(ranked)[: query.limit]
 
 
-async def _found(context: RequestContext, asked: Asked, scopes: tuple[str, ...]) -> list[Match]:
-    facts = asked.docs and asked.mode != "documents"
-    whole = asked.docs and asked.mode != "memories"
-    records = await _records(context, asked, scopes, facts=facts) if facts or asked.chats else []
-    chunks = await _chunks(context, asked, scopes) if whole or (asked.chunks and facts) else []
-    documents = await _documents(context, records)
-    made = [_with_documents(match, documents, chunks if asked.chunks else ()) for match in records]
-    if asked.filepath is not None:
-        made = [
+def rewrites(query: str) -> list[str]:
+    """Reword a query: as it is, its content words, each of its parts, and the names in it; all different.
+
+    >>> rewrites("When did we rename tick() and who asked for it?")
+    ['When did we rename tick() and who asked for it?', 'rename tick asked', 'When did we rename tick()', 'tick()']
+    """
+    parts = [part.strip() for part in _BETWEEN.split(query) if part.strip()]
+    parts = [part for part in parts if len(parts) > 1 and len(content_words(part)) >= _LEAST_WORDS]
+    names = " ".join(entity.spelling for entity in entities(query))
+    wordings = dict.fromkeys([query, " ".join(content_words(query)), *parts, names])
+    return [wording for wording in wordings if wording][:MOST_WORDINGS]
+
+
+async def _matches(context: RequestContext, query: MatchQuery, scopes: tuple[str, ...]) -> list[Match]:
+    facts = query.docs and query.mode != "documents"
+    as_results = query.docs and query.mode != "memories"
+    records = await _records(context, query, scopes, facts=facts) if facts or query.chats else []
+    chunks = await _chunks(context, query, scopes) if as_results or (query.chunks and facts) else []
+    facts_found = [match.record for match in records if isinstance(match.record, Memory)]
+    ids = {document_id for fact in facts_found for document_id in fact.document_ids}
+    documents = await context.core.lists.cited_documents(ids) if ids else {}
+    records = [_with_documents(match, documents, chunks if query.chunks else ()) for match in records]
+    if (path := query.filepath) is not None:
+        records = [
             match
-            for match in made
-            if match.is_chat or any(_at_or_below(row.place, asked.filepath) for row in match.documents)
+            for match in records
+            if match.is_chat or any(_at_or_below(document.place, path) for document in match.documents)
         ]
-    return [*made, *(Match(row.document, row.hit, row.position, (row.document,)) for row in chunks if whole)]
+    if not as_results:
+        return records
+    return [*records, *(Match(row.document, row.hit, row.position, (row.document,)) for row in chunks)]
 
 
 async def _records(
-    context: RequestContext, asked: Asked, scopes: tuple[str, ...], *, facts: bool
+    context: RequestContext, query: MatchQuery, scopes: tuple[str, ...], *, facts: bool
 ) -> list[Match]:
     srcs: list[PassageSrc] = ["memory"] if facts else []
-    if asked.chats:
+    if query.chats:
         srcs += ["turn", "summary"] if context.core.settings.chat_capture == "summary_only" else ["turn"]
-    request = parse(
-        SearchRecords,
-        {
-            "query": asked.query,
-            "srcs": tuple(srcs),
-            "top_k": MOST if asked.filepath else asked.limit,
-            "threshold": asked.threshold,
-            "weight_importance": 0.0,
-            "weight_recency": 0.0,
-            "include": {"related_memories": asked.related, "forgotten": asked.forgotten},
-        },
-    ).model_copy(update={"filters": asked.filter})
+    values = {
+        "query": query.query,
+        "srcs": tuple(srcs),
+        "top_k": MOST if query.filepath else query.limit,
+        "threshold": query.threshold,
+        "weight_importance": 0.0,
+        "weight_recency": 0.0,
+        "include": {"related_memories": query.related, "forgotten": query.forgotten},
+    }
+    request = parse(SearchRecords, values).model_copy(update={"filters": query.filters})
     hits = await context.core.search_memories(request, scopes, tied=False, apart=True)
     return [Match(hits.records[hit.id], hit) for hit in hits.results]
 
 
-async def _chunks(context: RequestContext, asked: Asked, scopes: tuple[str, ...]) -> list[FoundChunk]:
-    await context.core.writer.drain()
+async def _chunks(
+    context: RequestContext, query: MatchQuery, scopes: tuple[str, ...]
+) -> Sequence[FoundChunk]:
     values = {
-        "query": asked.query,
-        "limit": asked.limit,
-        "chunk_threshold": asked.threshold,
-        "path": asked.filepath,
+        "query": query.query,
+        "limit": query.limit,
+        "chunk_threshold": query.threshold,
+        "path": query.filepath,
     }
-    request = parse(SearchDocuments, values).model_copy(update={"filters": asked.filter})
-    core = context.core
-    return await search_chunks(
-        core.store, request, scopes=scopes, now=context.now, embed=core.indexer.embed_query
-    )
+    request = parse(SearchDocuments, values).model_copy(update={"filters": query.filters})
+    return await context.core.search_chunks(request, scopes)
 
 
-async def _documents(context: RequestContext, found: Iterable[Match]) -> dict[str, Document]:
-    """The documents that facts cite, without their texts, by id."""
-    ids = {id for match in found if isinstance(match.record, Memory) for id in match.record.document_ids}
-    rows = (
-        await context.core.store.select(Document, conditions.one_of("id", sorted(ids)), columns=COLUMNS)
-        if ids
-        else []
-    )
-    return {row.id: row for row in rows if row.forgotten_at is None}
-
-
-def _with_documents(match: Match, documents: dict[str, Document], chunks: Sequence[FoundChunk]) -> Match:
+def _with_documents(match: Match, documents: dict[str, Document], chunks: Iterable[FoundChunk]) -> Match:
     if not isinstance(match.record, Memory):
         return match
-    cited = tuple(documents[id] for id in match.record.document_ids if id in documents)
-    return replace(
-        match,
-        documents=cited,
-        chunks=tuple(row for row in chunks if row.document.id in match.record.document_ids),
-    )
+    ids = match.record.document_ids
+    cited = tuple(documents[document_id] for document_id in ids if document_id in documents)
+    return replace(match, documents=cited, chunks=tuple(row for row in chunks if row.document.id in ids))
 
 
-def _once(ranked: Sequence[Match]) -> list[Match]:
-    """Without the chunks that say no more than a fact of their document, or than the turns of the conversation that they are of."""
-    said: dict[str, list[str]] = {}
-    sessions = {
-        (match.record.scope, match.record.session_id) for match in ranked if isinstance(match.record, Turn)
-    }
+def _without_repeats(ranked: Sequence[Match]) -> list[Match]:
+    """Drop chunks that say no more than a fact of their document or the turns of their conversation."""
+    facts: dict[str, list[str]] = {}  # by document
     for match in ranked:
         for document in match.documents if isinstance(match.record, Memory) else ():
-            said.setdefault(document.id, []).append(_words(match.text))
-    kept = []
-    for match in ranked:
-        if isinstance(match.record, Document):
-            told = (match.record.scope, match.record.custom_id) in sessions
-            if told or any(_words(match.text) in text for text in said.get(match.record.id, ())):
-                continue
-        kept.append(match)
-    return kept
+            facts.setdefault(document.id, []).append(_words(match.text))
+    sessions = {(row.scope, row.session_id) for match in ranked if isinstance(row := match.record, Turn)}
+
+    def repeats(match: Match) -> bool:
+        document = match.record
+        if not isinstance(document, Document):
+            return False
+        if (document.scope, document.custom_id) in sessions:
+            return True
+        return any(_words(match.text) in fact for fact in facts.get(document.id, ()))
+
+    return [match for match in ranked if not repeats(match)]
 
 
 def _words(text: str) -> str:
     return f" {' '.join(words(text))} "
 
 
-def _at_or_below(path: str | None, wanted: str) -> bool:
-    return path is not None and (path.startswith(wanted) if wanted.endswith("/") else path == wanted)
-
-
-MOST_WAYS = 6  # ways together: each is a search of its own
-_LEAST_WORDS = 2  # that say something, in one part of a question
-_BETWEEN = re.compile(r"[?;\n]+|,?\s+(?:and|or|but)\s+|,\s+", re.IGNORECASE)
-
-
-def rewrites(query: str) -> list[str]:
-    """The question as it is, without its wording, part by part where it has several, and what it names; each once, at most `MOST`.
-
-    >>> rewrites("When did we rename tick() and who asked for it?")
-    ['When did we rename tick() and who asked for it?', 'rename tick asked', 'When did we rename tick()', 'tick()']
-    """
-    parts = [part.strip() for part in _BETWEEN.split(query) if part.strip()]
-    telling = [part for part in parts if len(content_words(part)) >= _LEAST_WORDS] if len(parts) > 1 else []
-    named = [entity.said for entity in entities(query)]
-    ways = (query, " ".join(content_words(query)), *telling, *([" ".join(named)] if named else []))
-    return list(dict.fromkeys(way for way in ways if way))[:MOST_WAYS]
+def _at_or_below(path: str | None, target: str) -> bool:
+    return path is not None and (path.startswith(target) if target.endswith("/") else path == target)

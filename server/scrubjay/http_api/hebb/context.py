@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Depends, Header, Query
 
 from scrubjay.errors import NotFound
-from scrubjay.http_api.context import RequestContext, Context
+from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.models.records import Memory, Turn
 from scrubjay.records.versions import latest
 

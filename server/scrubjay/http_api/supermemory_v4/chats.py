@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BeforeValidator, Field
 
 from scrubjay.http_api.context import RequestContext
-from scrubjay.http_api.matches import Asked, Match, matches
+from scrubjay.http_api.matches import Match, MatchQuery, find_matches
 from scrubjay.http_api.supermemory_v4.bodies import Part, iso
 from scrubjay.models.fields import Flag
 from scrubjay.models.filters import Filter
@@ -90,8 +90,10 @@ async def said(
     filter: Filter | None,
 ) -> list[Match]:
     """The turns alone that answer, most similar first: for a search that finds documents another way."""
-    return await matches(
-        context, Asked(query, limit=limit, threshold=threshold, filter=filter, docs=False, chats=True), scopes
+    return await find_matches(
+        context,
+        MatchQuery(query, limit=limit, threshold=threshold, filters=filter, docs=False, chats=True),
+        scopes,
     )
 
 

@@ -62,30 +62,17 @@ WithinTag = Annotated[
 ]
 
 
-async def record(context: RequestContext, id: str, tag: str | None = None) -> AnyRecord:
+async def record(context: RequestContext, name: str, tag: str | None = None) -> AnyRecord:
     """The record of any kind that has this id, else the document with this custom id; nothing that is forgotten.
 
     Raises:
         NotFound: there is none within the tag, or within the caller's reach.
         InputError: documents of several tags have this custom id.
     """
-    own = context.permissions.own(tag)
-    found = await context.find(id)
-    if found is not None and found.forgotten_at is None and own in (None, found.scope):
-        return found
-    named = [
-        row
-        for row in await context.core.documents.named(id, await context.scopes(own))
-        if row.forgotten_at is None
-    ]
-    if len(named) > 1:
-        tags = ", ".join(sorted(row.scope for row in named)[:5])
-        raise InputError(
-            f"customId {id[:80]!r} is used under several tags ({tags}). Add ?containerTag=, or give the document's id."
-        )
-    if not named:
-        raise NotFound(f"Nothing here has the id or customId {id[:80]!r}.")
-    return await context.get(named[0].id)
+    record = await context.find_named(name, context.permissions.own(tag))
+    if record is None:
+        raise NotFound(f"Nothing here has the id or customId {name[:80]!r}.")
+    return record
 
 
 async def document(context: RequestContext, id: str, tag: str | None = None) -> Document:
@@ -438,7 +425,9 @@ async def get(context: Context, id: Id, within: WithinTag = None) -> WholeDocume
     row = await document(context, id, within)
     status = (await context.core.documents.statuses([row]))[row.id]
     facts = [
-        entry(fact) for fact in await facts_of_documents(context.core.store, [row.id]) if is_current(fact, context.now)
+        entry(fact)
+        for fact in await facts_of_documents(context.core.store, [row.id])
+        if is_current(fact, context.now)
     ]
     more: dict[str, Any] = {"memories": facts} if facts else {}
     if row.content.startswith(("http://", "https://")) and len(row.content.split()) == 1:

@@ -90,7 +90,9 @@ async def fact(context: RequestContext, id: str | None, content: str | None, tag
     record = await target(context, id, content, tag)
     if isinstance(record, Document):
         facts = [
-            row for row in await facts_of_documents(context.core.store, [record.id]) if is_current(row, context.now)
+            row
+            for row in await facts_of_documents(context.core.store, [record.id])
+            if is_current(row, context.now)
         ]
         if len(facts) != 1:
             raise InputError(

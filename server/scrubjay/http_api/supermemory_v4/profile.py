@@ -11,7 +11,7 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from scrubjay.http_api.context import Context, RequestContext
-from scrubjay.http_api.matches import Asked, matches
+from scrubjay.http_api.matches import MatchQuery, find_matches
 from scrubjay.http_api.supermemory_v4.bodies import Filters, Part, Tagged
 from scrubjay.http_api.supermemory_v4.chats import Sources
 from scrubjay.http_api.supermemory_v4.result_bodies import Include, Results, results
@@ -87,8 +87,8 @@ async def profile(asked: AskProfile, context: Context) -> Any:
     answer: dict[str, Any] = {"profile": await _sections(context, asked, scopes, sections)}
     if asked.q is not None:
         started = time.perf_counter()
-        question = Asked(asked.q, mode="hybrid", threshold=asked.threshold, filter=asked.filters)
-        found = await matches(context, question, scopes)
+        question = MatchQuery(asked.q, mode="hybrid", threshold=asked.threshold, filters=asked.filters)
+        found = await find_matches(context, question, scopes)
         took = (time.perf_counter() - started) * 1000
         answer["searchResults"] = results(
             found, asked.q, Include(), Sources(docs=True, chats=False, told=False), took

@@ -12,8 +12,8 @@ from fastapi import APIRouter
 from pydantic import BeforeValidator, Field
 
 from scrubjay.errors import InputError
-from scrubjay.http_api.context import RequestContext, Context
-from scrubjay.http_api.matches import Asked, Mode, matches, rewrites
+from scrubjay.http_api.context import Context, RequestContext
+from scrubjay.http_api.matches import MatchQuery, Mode, find_matches, rewrites
 from scrubjay.http_api.supermemory_v4.bodies import Filters, Part, Tagged, Whole, iso
 from scrubjay.http_api.supermemory_v4.chats import AsksForChats, Src, chat_result, said
 from scrubjay.http_api.supermemory_v4.document_bodies import TagList, type_of
@@ -280,14 +280,14 @@ async def search_memories(asked: MemorySearch, context: Context) -> Any:
         raise InputError("rerank and aggregate exclude each other. Ask for one of them.")
     started = time.perf_counter()
     sources, include = asked.sources, asked.include
-    found = await matches(
+    found = await find_matches(
         context,
-        Asked(
+        MatchQuery(
             asked.q,
             mode=asked.search_mode,
             limit=asked.limit,
             threshold=asked.threshold,
-            filter=asked.filters,
+            filters=asked.filters,
             filepath=asked.filepath,
             docs=sources.docs,
             chats=sources.chats,

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter
 from pydantic import Field
 
-from scrubjay.http_api.matches import Asked, Match, Mode, matches
+from scrubjay.http_api.matches import Match, MatchQuery, Mode, find_matches
 from scrubjay.http_api.supermemory_v5.bodies import Answer, Body, Times
 from scrubjay.http_api.supermemory_v5.context import Place, Reading
 from scrubjay.http_api.supermemory_v5.filter_expressions import FilterExpression
@@ -83,16 +83,16 @@ class SearchResponse(Answer):
 async def search(place: Reading, asked: SearchRequest) -> SearchResponse:
     """Facts and passages of documents that answer, most similar first; a passage that says no more than a fact above it is left out."""
     started = perf_counter()
-    question = Asked(
+    question = MatchQuery(
         asked.query,
         mode=_MODES[asked.search_mode],
         limit=asked.limit,
         threshold=asked.threshold,
-        filter=asked.filter,
+        filters=asked.filter,
         rewrite=asked.rewrite_query,
         forgotten=asked.include.forgotten,
     )
-    found = await matches(place.context, question, (place.namespace,))
+    found = await find_matches(place.context, question, (place.namespace,))
     results = await _results(place, found, asked)
     return SearchResponse(results=results, search_time=round((perf_counter() - started) * 1000, 1))
 
