@@ -17,7 +17,7 @@ from scrubjay.errors import EngineError
 from scrubjay.home.paths import open_home
 from scrubjay.pipe import relay
 from scrubjay.pipe.reach import Attempts
-from scrubjay.pipe.session import Outgoing, Session
+from scrubjay.pipe.session import Message, Session
 from scrubjay.pipe.spawn import spawn
 from scrubjay.wire.lines import Glance, LineCutter, TooLong, glance
 from scrubjay.wire.lock import FileLock
@@ -115,14 +115,14 @@ def test_the_id_of_a_dropped_line_is_found_at_either_end(head, tail, id):
 # Sessions.
 
 
-def told(session: Session, number: int | None, **message: object) -> Outgoing:
-    out = Outgoing(json.dumps(message).encode())
-    session.heard(out)
+def told(session: Session, number: int | None, **message: object) -> Message:
+    out = Message(json.dumps(message).encode())
+    session.note_message(out)
     out.number = number
     return out
 
 
-def opened() -> tuple[Session, list[Outgoing]]:
+def opened() -> tuple[Session, list[Message]]:
     """A session whose client has initialized and been answered."""
     session = Session()
     outs = [
@@ -132,7 +132,7 @@ def opened() -> tuple[Session, list[Outgoing]]:
         told(session, 4, id=2, method="resources/subscribe", params={"uri": "a"}),
     ]
     for id in (0, 1, 2):
-        session.answered(Glance(id=id, is_answer=True))
+        session.note_answer(Glance(id=id, is_answer=True))
     return session, outs
 
 
@@ -146,7 +146,7 @@ def test_only_the_latest_level_and_the_open_subscriptions_are_repeated():
     session, outs = opened()
     level = told(session, 5, id=3, method="logging/setLevel")
     told(session, 6, id=4, method="resources/unsubscribe", params={"uri": "a"})
-    session.answered(Glance(id=3, is_answer=True))
+    session.note_answer(Glance(id=3, is_answer=True))
     assert session.replay() == [*outs[:2], level]
 
 
@@ -154,62 +154,62 @@ def test_an_unanswered_initialize_is_sent_again_and_not_replayed():
     session = Session()
     first = told(session, 1, id=0, method="initialize")
     assert session.replay() == []
-    assert session.lost(None).again == [first]
+    assert session.sort_loss(None).resend == [first]
 
 
 def test_reads_are_repeated_once_and_writes_never():
     session, _ = opened()
     read = told(session, 5, id=3, method="tools/call", params={"name": "search_memories"})
     write = told(session, 6, id=4, method="tools/call", params={"name": "record_turn"})
-    loss = session.lost(None)
-    assert (loss.again, loss.unsure, loss.deadly) == ([read], [write], [])
-    loss = session.lost(None)
-    assert (loss.again, loss.unsure, loss.deadly) == ([], [], [read])
-    assert session.lost(None) == ([], [], [])
+    loss = session.sort_loss(None)
+    assert (loss.resend, loss.uncertain, loss.fatal) == ([read], [write], [])
+    loss = session.sort_loss(None)
+    assert (loss.resend, loss.uncertain, loss.fatal) == ([], [], [read])
+    assert session.sort_loss(None) == ([], [], [])
 
 
 def test_what_a_finishing_engine_never_read_is_repeated_even_if_it_writes():
     session, _ = opened()
     seen = told(session, 5, id=3, method="tools/call", params={"name": "add_memory"})
     unseen = told(session, 6, id=4, method="tools/call", params={"name": "add_memory"})
-    loss = session.lost(5)
-    assert (loss.again, loss.unsure) == ([unseen], [seen])
+    loss = session.sort_loss(5)
+    assert (loss.resend, loss.uncertain) == ([unseen], [seen])
 
 
 def test_an_engine_that_finishes_in_order_does_not_use_up_the_one_repetition():
     session, _ = opened()
     stream = told(session, 5, id=3, method="subscriptions/listen")
-    assert session.lost(5).again == [stream]
-    assert session.lost(5).again == [stream]
-    assert session.lost(None).again == [stream]
+    assert session.sort_loss(5).resend == [stream]
+    assert session.sort_loss(5).resend == [stream]
+    assert session.sort_loss(None).resend == [stream]
 
 
 def test_a_cancelled_request_is_not_repeated():
     session, _ = opened()
     told(session, 5, id=3, method="tools/call", params={"name": "search_memories"})
     told(session, 6, method="notifications/cancelled", params={"requestId": 3})
-    assert session.lost(None) == ([], [], [])
+    assert session.sort_loss(None) == ([], [], [])
 
 
 def test_a_line_no_engine_had_is_not_lost():
     session, _ = opened()
     told(session, None, id=3, method="tools/call", params={"name": "add_memory"})
-    assert session.lost(None) == ([], [], [])
+    assert session.sort_loss(None) == ([], [], [])
 
 
 def test_a_refused_initialize_is_forgotten():
     session = Session()
     first = told(session, None, id=0, method="initialize")
-    assert session.refused() == [first]
-    assert session.replay() == [] and session.refused() == []
+    assert session.give_up() == [first]
+    assert session.replay() == [] and session.give_up() == []
 
 
 def test_a_refused_call_is_a_result_and_anything_else_an_error():
-    call = json.loads(relay.refusal(Outgoing(b'{"id":"7","method":"tools/call"}'), "Because."))
+    call = json.loads(relay.refusal(Message(b'{"id":"7","method":"tools/call"}'), "Because."))
     assert (
         call["id"] == "7" and call["result"]["isError"] and call["result"]["content"][0]["text"] == "Because."
     )
-    other = json.loads(relay.refusal(Outgoing(b'{"id":7,"method":"initialize"}'), "Because."))
+    other = json.loads(relay.refusal(Message(b'{"id":7,"method":"initialize"}'), "Because."))
     assert other["id"] == 7 and other["error"]["message"] == "Because."
 
 

@@ -1,4 +1,4 @@
-"""The client side of the engine: find it, start it if there is none, and carry lines to it.
+"""The client side of the engine: finds it, starts it if there is none, and carries lines to it.
 
-Standard library only, and light: a client waits for this code at every start. `stdio.main` is what `scrubjay` runs.
+Standard library only, and light: a client waits for this code at every start. `scrubjay` runs `stdio.main`.
 """

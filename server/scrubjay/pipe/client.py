@@ -1,7 +1,7 @@
-"""The engine as the command line calls it. Knows requests, results and progress as lines of JSON; does not know any method.
+"""The engine as the command line calls it: requests, results and progress as lines of JSON.
 
 {"id": 1, "method": "status", "params": {}}  ->  {"id": 1, "progress": {...}}*  then  {"id": 1, "result": ...}
-                                                 or {"id": 1, "error": {"message": "...", "kind": "InputError"}}
+                                              or {"id": 1, "error": {"message": "...", "kind": "InputError"}}
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from scrubjay.pipe.reach import reach
 from scrubjay.pipe.spawn import engine_command
 from scrubjay.wire.hello import Hello, line_of
 
+OnProgress = Callable[[dict[str, Any]], None]
+
 
 class EngineClient:
     """A conversation with the engine, one call at a time; close it, or use it as a context manager."""
@@ -35,13 +37,11 @@ class EngineClient:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def call(
-        self, method: str, params: Mapping[str, Any], on_progress: Callable[[dict], None] | None = None
-    ) -> Any:
-        """The result of one call; `on_progress` sees each progress of it.
+    def call(self, method: str, params: Mapping[str, Any], on_progress: OnProgress | None = None) -> Any:
+        """Return the result of one call; `on_progress` takes each report of its progress.
 
         Raises:
-            ScrubjayError: what the engine reports, of the class it names.
+            ScrubjayError: what the engine reports, of the class that it names.
             EngineError: the engine stopped before it answered.
         """
         number = next(self._ids)
@@ -72,15 +72,15 @@ class EngineClient:
 def open_client(
     home: Home, hello: Hello, env: Mapping[str, str], *, start: bool = True, command: list[str] | None = None
 ) -> EngineClient:
-    """A client of the engine of `home`; with `start`, an engine is started when there is none and an older one replaced.
+    """Open a client of the engine of `home`; `start` an engine if there is none, or in place of an older one.
 
     Raises:
-        EngineError: there is no engine and none may or can be started, or it cannot be reached.
+        EngineError: there is none and none may or can be started, or it cannot be reached.
     """
     return EngineClient(reach(home, hello, (command or engine_command()) if start else None, env))
 
 
-def _error(fields: dict) -> ScrubjayError:
+def _error(fields: Mapping[str, Any]) -> ScrubjayError:
     kind = getattr(errors, str(fields.get("kind")), EngineError)
     if not (isinstance(kind, type) and issubclass(kind, ScrubjayError)):
         kind = EngineError

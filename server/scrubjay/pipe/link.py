@@ -1,7 +1,4 @@
-"""One connection to an engine that is already there. Knows sockets and the exchange of hellos; never starts anything.
-
-Standard library only; hooks and the command line use it as the pipe does.
-"""
+"""One connection to an engine that already runs: the socket and the exchange of hellos. It starts nothing."""
 
 from __future__ import annotations
 
@@ -17,6 +14,8 @@ from scrubjay.wire.lines import LineCutter
 from scrubjay.wire.lock import identity
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from scrubjay.home.paths import Home
     from scrubjay.wire.hello import Hello
 
@@ -26,7 +25,7 @@ _CHUNK = 64 * 1024  # bytes per read
 class Link:
     """An open connection after both hellos; `answer` is the engine's, `sent` counts our lines since then."""
 
-    def __init__(self, sock: socket.socket, answer: dict, rest: bytes) -> None:
+    def __init__(self, sock: socket.socket, answer: dict[str, Any], rest: bytes) -> None:
         self.answer = answer
         self.sent = 0
         self._socket = sock
@@ -34,21 +33,25 @@ class Link:
 
     @property
     def refusal(self) -> str | None:
-        """The engine's sentence when it does not want this client."""
+        """The engine's sentence if it does not want this client."""
         return self.answer.get("error")
 
     def set_timeout(self, seconds: float | None) -> None:
-        """How long a read or a write may take before it is an OSError."""
+        """Set how long a read or a write may take before it is an OSError."""
         self._socket.settimeout(seconds)
 
     def send(self, line: bytes) -> int:
-        """Send one line and return its number on this link, from 1. OSError means that the engine never had the whole of it."""
+        """Send one line and return its number on this link, from 1.
+
+        Raises:
+            OSError: the engine never had the whole line.
+        """
         self._socket.sendall(line)
         self.sent += 1
         return self.sent
 
     def lines(self) -> Iterator[bytes]:
-        """The engine's lines, each with its newline, until it closes or is gone; call it once."""
+        """Yield the engine's lines, each with its newline, until it closes or is gone; call it once."""
         cutter = LineCutter()
         data = self._rest
         try:
@@ -61,11 +64,11 @@ class Link:
             return  # killed or out of time: for the reader both are the end
 
     def half_close(self) -> None:
-        """Say that no more lines will come; the engine's may still."""
+        """Tell the engine that no more lines will come; its own may still."""
         self._shut(socket.SHUT_WR)
 
     def close(self) -> None:
-        """Close both ways; a thread that is blocked in `send` or `lines` is set free."""
+        """Close both ways, which frees a thread that is blocked in `send` or `lines`."""
         self._shut(socket.SHUT_RDWR)
         self._socket.close()
 
@@ -75,7 +78,7 @@ class Link:
 
 
 def knock(home: Home, hello: Hello, seconds: float) -> Link | None:
-    """A link to the engine of `home`, refused or not; None when nobody answers there within `seconds`."""
+    """Connect to the engine of `home`, which may refuse; None if nobody answers there within `seconds`."""
     facts = engine_facts(home)
     sock = None
     try:
@@ -93,9 +96,9 @@ def knock(home: Home, hello: Hello, seconds: float) -> Link | None:
         if answer.get("home") != identity(home.engine_lock):
             raise EngineError(
                 "The engine at this address serves another home."
-            )  # engine.json came with a copied folder
+            )  # engine.json of a copied folder
     except (OSError, EngineError, KeyError, TypeError, ValueError):
-        # A leftover address, a dying engine or a stranger on its port: in every case there is no engine at this address.
+        # A leftover address, a dying engine or a stranger on its port: in every case no engine is there.
         if sock is not None:
             sock.close()
         return None

@@ -1,7 +1,7 @@
-"""A link to the engine of a home, whatever it takes. Knows when to wait, when to start one, when to ask an old one to go, and when to
-give up; does not know what the link is for.
+"""Reaches the engine of a home: waits for it, starts it, asks an old one to make room, or gives up.
 
-Any number of clients may run this at once: they share the starting lock, whose holder alone may start an engine.
+Any number of clients may do this at once. They share the starting lock, and only its holder may start an
+engine.
 """
 
 from __future__ import annotations
@@ -26,14 +26,16 @@ if TYPE_CHECKING:
 START_SECONDS = 10.0  # for an engine to come up
 UNREACHABLE_SECONDS = 5.0  # for an engine that holds the lock to answer
 TAKEOVER_SECONDS = 40.0  # for an engine to finish: its grace, and a margin
+MAX_FAILED_STARTS = 3
+FAILURE_WINDOW = 60.0  # seconds in which they count
 _KNOCK_SECONDS = 2.0  # for an engine to answer a hello
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.1  # seconds between two tries
 
 
 class _Step(enum.Enum):
-    USE = "the engine is ours"
+    USE = "the engine serves us"
     WAIT = "nobody answers, or not yet"
-    REPLACE = "an older engine that makes room when asked"
+    REPLACE = "an older engine makes room when asked"
 
 
 def reach(
@@ -45,15 +47,16 @@ def reach(
     start_seconds: float = START_SECONDS,
     unreachable_seconds: float = UNREACHABLE_SECONDS,
 ) -> Link:
-    """A link to the engine of `home`, started with `command` if there is none; without a command nothing is started or replaced.
+    """Return a link to the engine of `home`. If none runs, start it with `command`; None starts none.
 
     Raises:
-        EngineError: the engine does not want this client, cannot be started, or cannot be reached; the sentence says what to do.
+        EngineError: the engine refuses this client, cannot be started, or cannot be reached; the sentence
+            says what to do.
         HomeError: the home's locks cannot be used.
     """
     begin = time.monotonic()
     end = begin + start_seconds
-    held_since: float | None = None
+    held_since: float | None = None  # when we first saw an engine that holds the lock and does not answer
     child: Spawned | None = None
     pause = _FIRST_PAUSE
     with FileLock(home.starting_lock) as starting:
@@ -68,39 +71,37 @@ def reach(
                 link.close()
             now = time.monotonic()
             if command is not None and starting.acquire():
-                # Taken once and kept: while we hold it no other client starts an engine, so none can slip in before ours.
+                # While we hold this lock no other client starts an engine, so none can slip in before ours.
                 if step is _Step.REPLACE:
                     _ask_to_finish(home, hello)
                 elif child is not None and child.alive():
                     held_since = None
                 elif not is_held(home.engine_lock):
                     child, held_since = _start(home, command, env, Attempts(starting), child), None
-                    end = max(end, now + start_seconds / 2)  # a second start deserves its time
+                    end = max(end, now + start_seconds / 2)  # a second start needs time of its own
                 else:
                     child, held_since = None, held_since or now
             elif is_held(home.engine_lock):
                 held_since = held_since or now
             elif command is None:
-                raise EngineError(
+                sentence = (
                     f"No engine is running for {home.root}. Any client starts one, or `scrubjay serve`."
                 )
+                raise EngineError(sentence)
             if held_since and engine_facts(home).get("finishing"):
-                held_since, end = (
-                    now,
-                    begin + TAKEOVER_SECONDS,
-                )  # it makes room, once the calls of its other clients have ended
+                # It makes room once the calls of its other clients have ended.
+                held_since, end = now, begin + TAKEOVER_SECONDS
             elif held_since and now - held_since >= unreachable_seconds:
                 raise EngineError(_out_of_reach(home))
             if now >= end:
-                raise EngineError(
-                    f"The engine did not answer within {start_seconds:g} seconds. Its log is {engine_log(home)}."
-                )
+                sentence = f"The engine did not answer within {start_seconds:g} seconds."
+                raise EngineError(f"{sentence} Its log is {engine_log(home)}.")
             time.sleep(pause)
             pause = min(pause * 1.5, _LONGEST_PAUSE)
 
 
 def take_over(home: Home, hello: Hello, *, seconds: float = TAKEOVER_SECONDS) -> FileLock:
-    """The engine's lock, held, for an engine started by hand: one that a pipe started is asked to finish first.
+    """Take the engine's lock for an engine started by hand; ask one that a pipe started to finish first.
 
     Raises:
         EngineError: the running engine stays, or cannot be reached.
@@ -119,8 +120,36 @@ def take_over(home: Home, hello: Hello, *, seconds: float = TAKEOVER_SECONDS) ->
     return lock
 
 
+class Attempts:
+    """The failed starts of the last minute, which the holder of the starting lock reads and writes."""
+
+    def __init__(self, lock: FileLock) -> None:
+        self._lock = lock
+
+    def exhausted(self, now: float) -> str | None:
+        """If no start is allowed at `now` (seconds since 1970), return why the last one failed."""
+        times, reason = self._read(now)
+        return reason if len(times) >= MAX_FAILED_STARTS else None
+
+    def failed(self, now: float, reason: str) -> None:
+        """Record a start that failed at `now`."""
+        times, _ = self._read(now)
+        text = " ".join(str(int(at)) for at in [*times, now])
+        self._lock.write(f"{text}\n{reason.encode('ascii', 'replace').decode()[:1000]}")
+
+    def succeeded(self) -> None:
+        """Forget the failures."""
+        if self._lock.read():
+            self._lock.write("")
+
+    def _read(self, now: float) -> tuple[list[float], str]:
+        first, _, reason = self._lock.read().partition("\n")
+        times = [float(word) for word in first.split() if word.isdigit()]
+        return [at for at in times if 0 <= now - at < FAILURE_WINDOW], reason
+
+
 def _judge(link: Link | None, hello: Hello, *, may_replace: bool) -> _Step:
-    """What to do after a knock; a refusal that waiting cannot change is raised."""
+    """Decide what to do after a knock; raise a refusal that waiting cannot change."""
     if link is None:
         return _Step.WAIT
     if may_replace and link.answer.get("auto") and newer(hello.version, str(link.answer.get("version", ""))):
@@ -144,64 +173,28 @@ def _ask_to_finish(home: Home, hello: Hello) -> None:
 def _start(
     home: Home, command: list[str], env: Mapping[str, str], attempts: Attempts, dead: Spawned | None
 ) -> Spawned:
-    """Start an engine, unless too many have failed; `dead` is the one started before it in this attempt."""
+    """Start an engine, unless too many have failed; `dead` is the one that this attempt started before."""
     now = time.time()
     if dead is not None:
         attempts.failed(now, dead.last_words() or "it ended without a word")
     reason = attempts.exhausted(now)
     if reason is not None:
         raise EngineError(
-            f"The engine failed to start {MOST} times within {WITHIN:g} seconds. "
+            f"The engine failed to start {MAX_FAILED_STARTS} times within {FAILURE_WINDOW:g} seconds. "
             f'Its last words were "{reason}", its log is {engine_log(home)}.'
         )
     return spawn(home, command, env)
 
 
 def _out_of_reach(home: Home) -> str:
-    """What is known about an engine that holds the lock and does not answer."""
+    """Describe an engine that holds the lock and does not answer."""
     facts = engine_facts(home)
-    who = (
-        f"pid {facts['pid']}, version {facts.get('version')}, started {facts.get('started_at')}"
-        if "pid" in facts
-        else "it left no address"
-    )
+    who = "it left no address"
+    if "pid" in facts:
+        who = f"pid {facts['pid']}, version {facts.get('version')}, started {facts.get('started_at')}"
     where = facts.get("socket") or ":".join(str(part) for part in facts["address"])
     return (
-        f"An engine ({who}) holds {home.engine_lock}, but does not answer at {where}. It may run in another container or sandbox: "
-        f"stop it there, or give this client a home of its own with SCRUBJAY_HOME. Turns that hooks record meanwhile wait in the spool."
+        f"An engine ({who}) holds {home.engine_lock}, but does not answer at {where}. It may run in another "
+        "container or sandbox: stop it there, or give this client a home of its own with SCRUBJAY_HOME. "
+        "Turns that hooks record meanwhile wait in the spool."
     )
-
-
-if TYPE_CHECKING:
-    from scrubjay.wire.lock import FileLock
-
-MOST = 3  # failed starts
-WITHIN = 60.0  # seconds
-
-
-class Attempts:
-    """The failed starts of the last minute, read and written by the holder of the starting lock."""
-
-    def __init__(self, lock: FileLock) -> None:
-        self._lock = lock
-
-    def exhausted(self, now: float) -> str | None:
-        """The reason of the last failure when no further start is allowed at `now` (seconds since 1970), else None."""
-        times, reason = self._read(now)
-        return reason if len(times) >= MOST else None
-
-    def failed(self, now: float, reason: str) -> None:
-        """Note a start that failed at `now`."""
-        times, _ = self._read(now)
-        text = " ".join(str(int(time)) for time in [*times, now])
-        self._lock.write(f"{text}\n{reason.encode('ascii', 'replace').decode()[:1000]}")
-
-    def succeeded(self) -> None:
-        """Forget the failures."""
-        if self._lock.read():
-            self._lock.write("")
-
-    def _read(self, now: float) -> tuple[list[float], str]:
-        first, _, reason = self._lock.read().partition("\n")
-        times = [float(word) for word in first.split() if word.isdigit()]
-        return [time for time in times if 0 <= now - time < WITHIN], reason

@@ -1,4 +1,4 @@
-"""What one client has said so far that a new engine would have to hear again. Knows requests and their order; moves no bytes."""
+"""What one client has sent so far that a new engine would have to hear again. It moves no bytes."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ if TYPE_CHECKING:
 
 WRITING_TOOLS = frozenset({"add_memory", "record_turn", "add_document", "forget"})
 
-_KEPT_ONCE = {"initialize", "notifications/initialized", "logging/setLevel"}
+_LAST_OF_EACH = {"initialize", "notifications/initialized", "logging/setLevel"}
 
 
-class Outgoing:
-    """One line of the client and how far it got: `number` is its place on the current link, None while it is unsent."""
+class Message:
+    """One line of the client. `number` is its place on the current link, None until it is sent."""
 
-    __slots__ = ("again", "line", "number", "seen")
+    __slots__ = ("line", "number", "repeated", "seen")
 
     def __init__(self, line: bytes) -> None:
         self.line = line
         self.seen = glance(line)
         self.number: int | None = None
-        self.again = False  # it was in flight once before when an engine died
+        self.repeated = False  # it was in flight before, when an engine died
 
     @property
     def is_request(self) -> bool:
-        """Whether the client waits for an answer to it."""
+        """Whether the client waits for an answer; a notification gets none."""
         return self.seen.method is not None and self.seen.key is not None
 
     @property
@@ -42,73 +42,74 @@ class Outgoing:
 
 
 class Loss(NamedTuple):
-    """What the end of a link means for the lines on it."""
+    """What becomes of the lines on a link that ended."""
 
-    again: list[Outgoing]  # to be sent to the next engine
-    unsure: list[Outgoing]  # writes that may or may not have happened
-    deadly: list[Outgoing]  # reads during which two engines have died
+    resend: list[Message]  # the next engine gets them
+    uncertain: list[Message]  # writes that may or may not have happened
+    fatal: list[Message]  # reads during which two engines have died
 
 
 class Session:
     """The memory of a pipe: requests in flight, and the lines that set up the client's state."""
 
     def __init__(self) -> None:
-        self._in_flight: dict[tuple[str, object], Outgoing] = {}
-        self._kept: dict[tuple[str, str | None], Outgoing] = {}
+        self._in_flight: dict[tuple[str, object], Message] = {}
+        self._setup: dict[tuple[str, str | None], Message] = {}
 
-    def heard(self, out: Outgoing) -> None:
-        """Note a line of the client."""
-        seen = out.seen
-        if out.is_request and seen.key is not None:
-            self._in_flight[seen.key] = out
+    def note_message(self, message: Message) -> None:
+        """Remember a line of the client."""
+        seen = message.seen
+        if message.is_request and seen.key is not None:
+            self._in_flight[seen.key] = message
         elif seen.method == "notifications/cancelled" and seen.request_id is not None:
             self._in_flight.pop(key_of(seen.request_id), None)
-        if seen.method in _KEPT_ONCE:
-            self._kept[seen.method, None] = out
+        if seen.method in _LAST_OF_EACH:
+            self._setup[seen.method, None] = message
         elif seen.method == "resources/subscribe":
-            self._kept[seen.method, seen.uri] = out
+            self._setup[seen.method, seen.uri] = message
         elif seen.method == "resources/unsubscribe":
-            self._kept.pop(("resources/subscribe", seen.uri), None)
+            self._setup.pop(("resources/subscribe", seen.uri), None)
 
-    def answered(self, seen: Glance) -> None:
-        """Note a line of the engine."""
+    def note_answer(self, seen: Glance) -> None:
+        """Forget the request that a line of the engine answers."""
         if seen.is_answer and seen.key is not None:
             self._in_flight.pop(seen.key, None)
 
-    def replay(self) -> list[Outgoing]:
-        """The lines that bring a new engine to the client's state, in order; requests among them were answered once already."""
+    def replay(self) -> list[Message]:
+        """Return the answered lines that bring a new engine to the client's state, in order."""
         return [
-            out
-            for out in self._kept.values()
-            if out.number is not None and out.seen.key not in self._in_flight
+            message
+            for message in self._setup.values()
+            if message.number is not None and message.seen.key not in self._in_flight
         ]
 
-    def lost(self, lines_read: int | None) -> Loss:
-        """Sort what was in flight on a link that ended.
+    def sort_loss(self, lines_read: int | None) -> Loss:
+        """Sort the requests in flight on a link that ended.
 
         Args:
-            lines_read: how many lines of that link the engine had read when it said goodbye; None when it died without a word.
+            lines_read: how many lines the engine had read when it said goodbye; None if it died without a
+                word.
         """
         loss = Loss([], [], [])
-        for key, out in list(self._in_flight.items()):
-            if out.number is None:
-                continue  # still waiting to be sent for the first time
-            if lines_read is not None and out.number > lines_read:
-                loss.again.append(out)  # the engine never saw it
-            elif out.writes:
-                loss.unsure.append(out)
-            elif out.again and lines_read is None:
-                loss.deadly.append(out)
+        for key, message in list(self._in_flight.items()):
+            if message.number is None:
+                continue  # it waits to be sent for the first time
+            if lines_read is not None and message.number > lines_read:
+                loss.resend.append(message)  # the engine never saw it
+            elif message.writes:
+                loss.uncertain.append(message)
+            elif message.repeated and lines_read is None:
+                loss.fatal.append(message)
             else:
-                out.again = out.again or lines_read is None
-                loss.again.append(out)
-            if out not in loss.again:
+                message.repeated = message.repeated or lines_read is None
+                loss.resend.append(message)
+            if message not in loss.resend:
                 del self._in_flight[key]
         return loss
 
-    def refused(self) -> list[Outgoing]:
-        """Everything in flight, given up: the requests to answer with the reason."""
+    def give_up(self) -> list[Message]:
+        """Forget the requests in flight, and return them: each gets the reason as its answer."""
         given_up = list(self._in_flight.values())
         self._in_flight.clear()
-        self._kept = {slot: out for slot, out in self._kept.items() if out not in given_up}
+        self._setup = {slot: message for slot, message in self._setup.items() if message not in given_up}
         return given_up

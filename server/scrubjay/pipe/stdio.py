@@ -1,7 +1,4 @@
-"""What `scrubjay` and `scrubjay stdio` run. Knows a client's streams and how it wants its engine; composes the rest of this package.
-
-code = main(root, hello_from("pipe", os.environ, os.getcwd(), os.getpid()), os.environ)
-"""
+"""What `scrubjay` and `scrubjay stdio` run: the pipe of the client on standard input and output."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ if TYPE_CHECKING:
 
     from scrubjay.wire.hello import Hello
 
-MUST_SERVE = -1  # the verdict of `main(in_process=True)` when no engine runs and this process has to be it
+MUST_SERVE = -1  # what `main(in_process=True)` returns if no engine runs, so that this process has to be it
 
 
 def main(
@@ -35,14 +32,17 @@ def main(
     start_seconds: float = START_SECONDS,
     unreachable_seconds: float = UNREACHABLE_SECONDS,
 ) -> int:
-    """Be the pipe of the client on standard input and output until it leaves; the exit code.
+    """Be the pipe of the client on standard input and output until it leaves; return the exit code.
 
     Args:
         root: the home folder; made if it is not there.
+        hello: who the client is and where it works.
         env: the environment, of which a new engine gets a few variables.
-        in_process: start no process. When no engine runs, MUST_SERVE is returned before anything was read: serve here, and
-            carry the client with `attach`.
+        in_process: start no process. If no engine runs, return MUST_SERVE before reading anything: the caller
+            then serves, and carries the client with `attach`.
         command: what starts an engine, instead of this installation's.
+        start_seconds: for an engine to come up.
+        unreachable_seconds: for an engine that holds the lock to answer.
     """
     if in_process:
         home = open_home(root)
@@ -52,20 +52,14 @@ def main(
         if link is not None:
             link.close()
     start = None if in_process else command or engine_command()
-    shown: set[str] = set()
+    limits = {"start_seconds": start_seconds, "unreachable_seconds": unreachable_seconds}
+    printed: set[str] = set()
 
     def connect() -> Link:
-        link = reach(
-            open_home(root),
-            hello,
-            start,
-            env,
-            start_seconds=start_seconds,
-            unreachable_seconds=unreachable_seconds,
-        )
+        link = reach(open_home(root), hello, start, env, **limits)
         for notice in link.answer.get("notices", []):
-            if notice not in shown:
-                shown.add(notice)
+            if notice not in printed:
+                printed.add(notice)
                 print(f"scrubjay: {notice}", file=sys.stderr)
         return link
 
@@ -77,9 +71,9 @@ def main(
 
 
 def attach(root: str, hello: Hello, env: Mapping[str, str], on_end: Callable[[], None]) -> threading.Thread:
-    """Carry the client of this very process to the engine that listens in it; `on_end` is called when the client has left.
+    """Connect this process's client to the engine that listens in it; call `on_end` when the client has left.
 
-    Call it once the engine listens. The engine serves its own client like any other, over its own socket.
+    The engine must listen already. It serves its own client like any other, over its socket.
     """
 
     def carry() -> None:

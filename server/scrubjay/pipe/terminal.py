@@ -1,4 +1,4 @@
-"""The client's two streams as bytes. Knows descriptors, and how to notice that the client is gone; does not know what is said."""
+"""The client's two streams as bytes, and how to notice that the client is gone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _CHUNK = 64 * 1024  # bytes per read
 class Terminal:
     """Standard input and output of a client, or any other two descriptors.
 
-    `closed` turns true when the client can no longer hear us: its end of the output is gone, or our parent process changed.
+    `closed` turns true when the client no longer hears us: its end of the output is gone, or our parent has
+    changed.
     """
 
     def __init__(self, read_fd: int = 0, write_fd: int = 1) -> None:
@@ -29,11 +30,10 @@ class Terminal:
                 msvcrt.setmode(fd, os.O_BINARY)
 
     def read(self, look_seconds: float) -> bytes:
-        """The next bytes of the client; empty at its end, or when it is found gone in a look every `look_seconds`."""
+        """Return the client's next bytes; empty at its end. Look every `look_seconds` whether it is gone."""
         while not self.closed:
-            if (
-                sys.platform == "win32" or select.select([self._read_fd], [], [], look_seconds)[0]
-            ):  # there, only sockets can be selected
+            # Windows selects sockets only.
+            if sys.platform == "win32" or select.select([self._read_fd], [], [], look_seconds)[0]:
                 try:
                     return os.read(self._read_fd, _CHUNK)
                 except BlockingIOError:
@@ -42,7 +42,7 @@ class Terminal:
         return b""
 
     def write(self, data: bytes) -> None:
-        """Write all of `data` without mixing it with another thread's."""
+        """Write all of `data`, not mixed with another thread's."""
         rest = memoryview(data)
         with self._writing:
             while rest and not self.closed:
