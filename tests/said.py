@@ -40,7 +40,7 @@ async def forget(core: Core, id: str, **args: Any) -> Forgotten:
 
 
 async def search(core: Core, query: str, *, scope: str = SCOPE, **args: Any) -> MemoryHits:
-    return await core.search_memories(
+    return await core.search.memories(
         requests.parse(requests.SearchMemories, {"query": query, **args}), scope
     )
 

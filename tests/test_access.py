@@ -33,7 +33,7 @@ def clock(now: datetime) -> Callable[[], datetime]:
 
 
 async def counts(core: Core, *ids: str) -> list[int]:
-    return [(await core.find(id)).access_count for id in ids]
+    return [(await core.lists.find(id)).access_count for id in ids]
 
 
 async def test_hits_are_counted_and_nothing_that_is_only_shown(core: Core, clock: Clock):
@@ -46,15 +46,15 @@ async def test_hits_are_counted_and_nothing_that_is_only_shown(core: Core, clock
         beside.id
     ]
     await search(core, "zebra cache", next_turns=1)
-    await core.latest(10, SCOPE)
-    await core.profile(SCOPE)
-    await core.forget(parse(Forget, {"query": "zebra cache", "dry_run": True}), SCOPE, "test")
+    await core.lists.latest(10, SCOPE)
+    await core.search.profile(SCOPE)
+    await core.removal.forget(parse(Forget, {"query": "zebra cache", "dry_run": True}), SCOPE, "test")
     core.settings = Settings(inject=True)
-    await core.injection({"prompt": "zebra cache"}, SCOPE)
+    await core.search.injection({"prompt": "zebra cache"}, SCOPE)
     assert await counts(core, found.id, known.id) == [0, 0]
     assert await core.access.flush() == 2
     assert await counts(core, found.id, beside.id, known.id) == [2, 0, 2]
-    record = await core.find(known.id)
+    record = await core.lists.find(known.id)
     assert record.last_accessed_at == clock.now and record.updated_at < clock.now
     await core.writer.settle()
     assert await counts(core, found.id, known.id) == [2, 2]
@@ -101,7 +101,7 @@ async def test_a_count_brings_nothing_back_that_was_forgotten_or_replaced_meanwh
     await core.writer.settle()
     await core.access.flush(everything=True)
     assert [hit.id for hit in (await search(core, "zebra")).results] == [new.id]
-    purged = await core.forget(parse(Forget, {"id": new.id, "purge": True}), SCOPE, "test")
+    purged = await core.removal.forget(parse(Forget, {"id": new.id, "purge": True}), SCOPE, "test")
     assert set(purged.ids) == {new.id, old.id}
     await core.access.flush(everything=True)
-    assert await core.find(new.id) is None
+    assert await core.lists.find(new.id) is None

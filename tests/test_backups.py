@@ -86,7 +86,7 @@ async def test_a_purge_waits_for_a_backup_and_says_so(core: Core, tmp_path: Path
 
     async def purge() -> None:
         with pytest.raises(InputError) as refused:
-            await core.forget(Forget(id=kept.id, purge=True), SCOPE, "test")
+            await core.removal.forget(Forget(id=kept.id, purge=True), SCOPE, "test")
         refusals.append(str(refused.value))
 
     def report(done: int, total: int) -> None:

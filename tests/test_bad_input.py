@@ -111,7 +111,11 @@ async def sentence(engine: Engine, tool: str, **arguments: Any) -> str:
 async def nothing_written(engine: Engine) -> bool:
     core = await engine.core()
     counts = [await core.store.count(kind) for kind in (Turn, Memory, Document)]
-    return counts == [0, 0, 0] and not any(map(core.store.staged, (Turn, Memory, Document))) and spool.pending(engine.home) == []
+    return (
+        counts == [0, 0, 0]
+        and not any(map(core.store.staged, (Turn, Memory, Document)))
+        and spool.pending(engine.home) == []
+    )
 
 
 @pytest.mark.parametrize("tool", listed(), ids=lambda tool: tool.name)
@@ -278,7 +282,7 @@ async def test_quotes_and_sql_in_every_text_are_text(client: Client, engine: Eng
         "document_id"
     ] == document["id"]
     core = await engine.core()
-    kept = await core.find(turn["id"])
+    kept = await core.lists.find(turn["id"])
     assert (kept.session_id, kept.user, kept.assistant, kept.prompt_id, kept.tools, kept.files) == (
         SQL,
         SQL,
@@ -289,7 +293,7 @@ async def test_quotes_and_sql_in_every_text_are_text(client: Client, engine: Eng
     )
     assert (kept.metadata, kept.scope) == ({SQL: [SQL]}, SCOPE)
     await ask(client, "forget", id=turn["id"], reason=SQL)
-    assert (await core.find(turn["id"])).forget_reason == SQL
+    assert (await core.lists.find(turn["id"])).forget_reason == SQL
     await core.store.flush()
     assert await core.store.count(Turn) == 3
 

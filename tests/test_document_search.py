@@ -23,7 +23,7 @@ GUIDE = "# Harbour guide\n\n" + "\n\n".join(
 
 
 async def search(core: Core, query: str, **args: object) -> DocumentHits:
-    return await core.search_documents(parse(SearchDocuments, {"query": query, **args}), said.SCOPE)
+    return await core.search.documents(parse(SearchDocuments, {"query": query, **args}), said.SCOPE)
 
 
 @pytest.fixture

@@ -226,7 +226,7 @@ async def test_changed_metadata_is_what_a_filter_sees(core: Core) -> None:
 
     async def found(state: str) -> list[str]:
         asked = parse(SearchDocuments, {"query": "API port", "filters": {"key": "state", "value": state}})
-        return [hit.document_id for hit in (await core.search_documents(asked, said.SCOPE)).results]
+        return [hit.document_id for hit in (await core.search.documents(asked, said.SCOPE)).results]
 
     assert await found("draft") == [] and await found("done") == [added.id]
     assert (await core.store.get(Document, [added.id]))[added.id].metadata == {"state": "done"}

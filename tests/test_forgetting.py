@@ -30,7 +30,7 @@ SECRET = "quagga-7731-zorilla"
 
 
 async def ask(core: Core, **arguments) -> Forgotten:
-    return await core.forget(parse(Forget, arguments), SCOPE, "test")
+    return await core.removal.forget(parse(Forget, arguments), SCOPE, "test")
 
 
 def holding(root: str, *texts: str) -> list[str]:
@@ -58,7 +58,7 @@ async def test_what_was_forgotten_comes_back_as_it_was(core: Core, kind: str):
     await core.writer.settle()
     back = await core.removal.restore(added.id, "test")
     assert back.restored and len(texts(await search(core, "make deploy", search_mode="hybrid"))) == 1
-    record = await core.find(added.id)
+    record = await core.lists.find(added.id)
     assert (record.forgotten_at, record.forget_reason) == (None, None)
     assert await core.store.records_without_vectors([added.id]) == set()  # it keeps its vector
     assert not (await core.removal.restore(added.id, "test")).restored
@@ -111,7 +111,7 @@ async def test_a_dry_run_reaches_no_other_scope_and_says_when_nothing_is_meant(c
 async def test_a_dry_run_by_id_forgets_nothing(core: Core):
     added = await fact(core, "Alex prefers tabs.")
     assert [hit.id for hit in (await ask(core, id=added.id, dry_run=True)).candidates] == [added.id]
-    assert (await core.find(added.id)).forgotten_at is None
+    assert (await core.lists.find(added.id)).forgotten_at is None
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ async def test_what_expired_is_in_no_list_and_no_profile_and_cannot_be_read(clie
     core = await engine.core()
     while engine.clock().second < 6:  # the clock of tests goes on by itself
         pass
-    assert await core.latest(10, SCOPE) == []
-    assert (await core.profile(SCOPE)).recent == []
+    assert await core.lists.latest(10, SCOPE) == []
+    assert (await core.search.profile(SCOPE)).recent == []
     assert (await call(client, "search_memories", query="demo down"))[0]["total"] == 0
     assert (await call(client, "search_memories", query="demo down", include={"forgotten": True}))[0][
         "total"
@@ -177,7 +177,7 @@ async def test_purged_bytes_are_in_no_file_of_the_home(core: Core):
         assert id in done.ids and done.purged == len(done.ids)
     assert set((await ask(core, id=other.id, dry_run=True)).candidates[0].id) == set(other.id)
     assert holding(core.home.root, SECRET, "zorilla", old.id, new.id, guide.id) == []
-    assert await core.find(old.id) is None and await core.find(guide.id) is None
+    assert await core.lists.find(old.id) is None and await core.lists.find(guide.id) is None
     assert (await search(core, SECRET)).results == [] or all(
         SECRET not in text for text in texts(await search(core, SECRET))
     )

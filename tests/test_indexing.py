@@ -72,7 +72,7 @@ async def test_a_changed_model_is_noticed_words_answer_and_a_reindex_repairs(hom
     assert len(hits.results) == 3 and "scrubjay reindex" in (hits.degraded or "")
     seen = []
     assert (
-        await core.reindex(lambda done, total: seen.append((done, total)))
+        await core.reindex.run(lambda done, total: seen.append((done, total)))
         == await core.store.count_passages()
     )
     assert seen and seen[-1][0] == seen[-1][1]
@@ -109,7 +109,7 @@ async def test_an_interrupted_reindex_is_resumed_by_the_next_engine(home: Home, 
 
     core = await opened(home, clock, HashingEncoder)
     assert len((await search(core, "zebra", top_k=10)).results) in range(6)
-    await core.reindex()
+    await core.reindex.run()
     assert core.store.note.complete
     assert len((await search(core, "zebra", top_k=10)).results) == 5
     await core.close()
@@ -119,7 +119,7 @@ async def test_status_counts_and_names_no_content(core: Core):
     await turn(core, "a", user="the zebra decision")
     await fact(core, "Alex likes zebras.")
     await embedded(core)
-    status = await core.status()
+    status = await core.status.report()
     assert status["records"]["turns"] == status["records"]["memories"] == 1
     assert status["records"]["waiting_for_vector"] == 0 and status["disk"]["bytes"] > 0
     assert "zebra" not in str(status)
@@ -136,17 +136,17 @@ async def test_settings_are_told_to_a_running_core(core: Core):
     )
     await embedded(core)
     event = {"prompt": "Which port does the API use?", "session_id": "new", "max_bytes": 2048}
-    text = await core.injection(event, "repo_demo__0123456789abcdef")
+    text = await core.search.injection(event, "repo_demo__0123456789abcdef")
     assert "8421" in text and text.startswith("<scrubjay-memory>") and len(text.encode()) <= 2048
-    assert await core.injection({**event, "session_id": "old"}, "repo_demo__0123456789abcdef") == ""
+    assert await core.search.injection({**event, "session_id": "old"}, "repo_demo__0123456789abcdef") == ""
     assert (
-        await core.injection(
+        await core.search.injection(
             {**event, "prompt": "quantum chromodynamics lattice"}, "repo_demo__0123456789abcdef"
         )
         == ""
     )
     core.settings = dataclasses.replace(core.settings, inject=False)
-    assert await core.injection(event, "repo_demo__0123456789abcdef") == ""
+    assert await core.search.injection(event, "repo_demo__0123456789abcdef") == ""
 
 
 @pytest.mark.parametrize("most", [0, 10, 200])

@@ -34,7 +34,7 @@ async def ingest(core: Core, *paths: Path, again: bool = False) -> Ingested:
 
 
 async def found(core: Core, query: str, **args: object) -> list[str]:
-    hits = await core.search_documents(parse(SearchDocuments, {"query": query, **args}), said.SCOPE)
+    hits = await core.search.documents(parse(SearchDocuments, {"query": query, **args}), said.SCOPE)
     return [os.path.basename(hit.path or "") for hit in hits.results]
 
 

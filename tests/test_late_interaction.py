@@ -131,7 +131,7 @@ async def test_codes_of_another_model_are_never_compared(home: Home, clock):
     core = await opened(home, clock, lambda: HashingEncoder("another model"))
     await core.indexer.check_space()
     assert await core.indexer.embed_query("zebra") is None
-    await core.reindex()
+    await core.reindex.run()
     assert await core.store.count_passages(CODED) == 1
     assert (
         await core.store.count_passages(f"space_id = '{HashingEncoder('another model').space.space_id}'") == 1

@@ -31,7 +31,7 @@ async def facts(core: Core, id: str) -> list[Memory]:
 
 async def test_a_short_text_is_one_fact_that_is_recalled_and_names_its_document(core: Core) -> None:
     id = await add(core, DEPLOYS, metadata={"team": "ops"})
-    found = (await core.search_memories(SearchMemories(query="When do deploys go out?"), (SCOPE,))).results
+    found = (await core.search.memories(SearchMemories(query="When do deploys go out?"), (SCOPE,))).results
     assert [(hit.src, hit.memory, hit.source, hit.metadata) for hit in found] == [
         ("memory", DEPLOYS, EXTRACTED, {"team": "ops"})
     ]
@@ -76,21 +76,21 @@ async def test_a_paragraph_that_comes_back_brings_its_fact_back(core: Core) -> N
 async def test_forgetting_a_document_forgets_its_facts_and_restoring_brings_them_back(core: Core) -> None:
     id = await add(core, LONG)
     before = {row.id for row in await facts(core, id)}
-    await core.forget(Forget(id=id), SCOPE, "test")
+    await core.removal.forget(Forget(id=id), SCOPE, "test")
     rows = await core.store.get(Memory, before)
     assert {row.forget_reason for row in rows.values()} == {DOCUMENT_GONE}
     assert not (
-        await core.search_memories(SearchMemories(query="rollback make undo", search_mode="hybrid"), (SCOPE,))
+        await core.search.memories(SearchMemories(query="rollback make undo", search_mode="hybrid"), (SCOPE,))
     ).results
     await core.removal.restore(id, "test")
     assert {row.id for row in await facts(core, id)} == before
-    assert (await core.search_memories(SearchMemories(query="rollback make undo"), (SCOPE,))).results
+    assert (await core.search.memories(SearchMemories(query="rollback make undo"), (SCOPE,))).results
 
 
 async def test_what_the_user_forgot_stays_forgotten_when_its_document_is_added_again(core: Core) -> None:
     id = await add(core, DEPLOYS)
     (fact,) = await facts(core, id)
-    await core.forget(Forget(id=fact.id, reason="wrong"), SCOPE, "test")
+    await core.removal.forget(Forget(id=fact.id, reason="wrong"), SCOPE, "test")
     await add(core, DEPLOYS, metadata={"team": "ops"})
     assert not await facts(core, id)
 
@@ -108,7 +108,7 @@ async def test_a_fact_that_is_known_already_is_linked_and_outlives_the_document(
     )
     id = await add(core, DEPLOYS)
     assert [row.id for row in await facts(core, id)] == [known.id]
-    await core.forget(Forget(id=id), SCOPE, "test")
+    await core.removal.forget(Forget(id=id), SCOPE, "test")
     row = (await core.store.get(Memory, [known.id]))[known.id]
     assert row.forgotten_at is None and row.document_ids == ()
 
@@ -117,23 +117,23 @@ async def test_a_fact_of_two_documents_goes_with_the_last_of_them(core: Core) ->
     first, second = await add(core, DEPLOYS, custom_id="one"), await add(core, DEPLOYS, custom_id="two")
     (fact,) = await facts(core, second)
     assert fact.document_ids == (first, second)
-    await core.forget(Forget(id=first), SCOPE, "test")
+    await core.removal.forget(Forget(id=first), SCOPE, "test")
     assert [row.id for row in await facts(core, second)] == [fact.id]
-    await core.forget(Forget(id=second), SCOPE, "test")
+    await core.removal.forget(Forget(id=second), SCOPE, "test")
     assert (await core.store.get(Memory, [fact.id]))[fact.id].forgotten_at is not None
 
 
 async def test_a_purged_document_takes_its_facts_off_the_disk(core: Core) -> None:
     id = await add(core, DEPLOYS)
     (fact,) = await facts(core, id)
-    await core.forget(Forget(id=id, purge=True), SCOPE, "test")
-    assert await core.find(fact.id) is None and await core.find(id) is None
+    await core.removal.forget(Forget(id=id, purge=True), SCOPE, "test")
+    assert await core.lists.find(fact.id) is None and await core.lists.find(id) is None
 
 
 async def test_a_fact_and_the_chunk_of_the_same_words_are_one_hybrid_hit(core: Core) -> None:
     await add(core, DEPLOYS)
     hits = (
-        await core.search_memories(
+        await core.search.memories(
             SearchMemories(query="When do deploys go out?", search_mode="hybrid"), (SCOPE,)
         )
     ).results

@@ -21,7 +21,7 @@ async def test_a_fact_may_be_concluded_from_turns_and_documents(core: Core):
     said = await turn(core, "s", user="Did the deploy fail?", assistant="Yes, the disk was full.")
     guide = await document(core, "# Disks\n\nKeep a tenth of the disk free.", title="Disk guide")
     done = await fact(core, "A full disk makes deploys fail.", derives=[said.id, guide.id])
-    record = await core.find(done.id)
+    record = await core.lists.find(done.id)
     assert isinstance(record, Memory)
     assert (record.relation, record.parent_ids, record.document_ids) == (
         "derives",

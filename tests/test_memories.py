@@ -12,7 +12,7 @@ from scrubjay.models.records import Document, Memory
 
 
 async def find_documents(core: Core, query: str, **args):
-    return await core.search_documents(
+    return await core.search.documents(
         requests.parse(requests.SearchDocuments, {"query": query, **args}), "repo_demo__0123456789abcdef"
     )
 
@@ -54,7 +54,7 @@ async def test_what_is_forgotten_is_found_by_nothing_and_keeps_its_reason(core: 
     done = await forget(core, added.id, reason="moved to CI")
     assert (done.ids, done.forgotten) == ([added.id], 1)
     assert texts(await search(core, "how to make deploy", search_mode="hybrid")) == []
-    record = await core.find(added.id)
+    record = await core.lists.find(added.id)
     assert record is not None and record.forget_reason == "moved to CI"
     assert (await forget(core, added.id)).forgotten == 0
 

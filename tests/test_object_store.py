@@ -15,7 +15,6 @@ from said import SCOPE, fact, forget, search, texts, turn
 from scrubjay.encoders import EmbeddingWorker
 from scrubjay.engine.core import Core
 from scrubjay.engine.engine import utc_now
-from scrubjay.engine.verbs import scopes
 from scrubjay.errors import InputError, StoreError
 from scrubjay.home import spool
 from scrubjay.home.paths import open_home
@@ -83,7 +82,7 @@ async def test_what_one_engine_was_told_the_other_finds(start: Start):
 async def test_a_write_is_read_by_its_id_before_another_engine_has_written_it(start: Start):
     _, second = await start("a"), await start("b")
     recorded = await turn(second, "s1", user="Which port?", assistant="Port 8080.")
-    kept = await second.find(recorded.id)
+    kept = await second.lists.find(recorded.id)
     assert isinstance(kept, Turn) and kept.user == "Which port?"
 
 
@@ -158,7 +157,9 @@ async def test_when_the_maintainer_dies_what_others_handed_over_waits_for_the_ne
     assert [entry.kind for entry in await inbox.next_entries()] == [ENVELOPE]
 
     async def taken() -> bool:
-        return second.store.writes and await second.store.count(Memory) == 1 and await inbox.next_entries() == []
+        return (
+            second.store.writes and await second.store.count(Memory) == 1 and await inbox.next_entries() == []
+        )
 
     hurry(second)
     await until(taken)
@@ -231,7 +232,7 @@ async def test_a_follower_searches_by_meaning_and_goes_on_after_a_reindex(start:
 
     await until(lambda: _searched(second, "lantern", "The lantern burns oil."))
     await until(meant)
-    await first.reindex()
+    await first.reindex.run()
     assert first.store.note.generation == 2
     await until(lambda: _searched(second, "lantern", "The lantern burns oil."))
 
@@ -250,15 +251,15 @@ async def test_what_only_the_maintainer_can_do_is_refused_elsewhere_with_its_nam
     first, second = await start("a"), await start("b")
     me = re.escape(first.store.shared.lease.holder)
     with pytest.raises(InputError, match=f"A reindex is for the engine that maintains this store: {me}"):
-        await second.reindex()
+        await second.reindex.run()
     with pytest.raises(InputError, match=f"Merging scopes is for the engine that maintains this store: {me}"):
-        await scopes.merge(second, "old", "new")
+        await second.scopes.merge("old", "new")
 
 
 async def test_sweeping_leaves_one_generation_and_every_record(start: Start):
     first = await start("a")
     await fact(first, "The archive stays.")
-    await first.reindex()
+    await first.reindex.run()
     await first.upkeep.sweep()
     names = (await (await connect(first.store.path)).list_tables()).tables
     assert sorted(names) == ["documents", "inbox", "memories", "notes", "passages_2", "turns"]

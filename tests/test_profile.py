@@ -25,7 +25,7 @@ async def test_lasting_facts_come_by_importance_and_new_ones_by_date(core: Core)
     await fact(core, "The migration runs on Tuesday.", updates=[old.id])
     await forget(core, (await fact(core, "The demo is down.")).id)
     await fact(core, "The API has a new port.")
-    known = await core.profile(SCOPE)
+    known = await core.search.profile(SCOPE)
     assert said(known.static)[0] == "Never push to main."
     assert set(said(known.static)) == {"Never push to main.", "Alex likes tea.", "The team is in Lisbon."}
     assert said(known.recent) == ["The API has a new port.", "The migration runs on Tuesday."]
@@ -37,7 +37,7 @@ async def test_it_stays_within_its_tokens_and_leaves_room_for_what_is_new(core: 
     for n in range(40):
         await fact(core, f"Lasting fact number {n} of the zebra project.", is_static=True)
         await fact(core, f"Passing fact number {n} of the zebra project. " + "word " * (n % 2 * 200))
-    known = await core.profile(SCOPE, tokens)
+    known = await core.search.profile(SCOPE, tokens)
     assert known.spent <= tokens and known.total == 80
     assert known.static and (known.recent or tokens == 50)
     assert all(len(hit.memory) <= 300 for hit in known.recent)
@@ -55,8 +55,8 @@ async def test_clients_read_it_as_a_resource(client: Client):
 async def test_a_session_opens_with_it_where_the_user_wants_that(core: Core):
     for n in range(100):
         await fact(core, f"Lasting fact number {n} of the zebra project.", is_static=True)
-    assert await core.opening({"max_bytes": 600}, SCOPE) == ""
+    assert await core.search.opening({"max_bytes": 600}, SCOPE) == ""
     core.settings = Settings(inject=True)
-    block = await core.opening({"max_bytes": 600}, SCOPE)
+    block = await core.search.opening({"max_bytes": 600}, SCOPE)
     assert block.startswith(OPEN) and block.endswith(CLOSE) and 300 < len(block.encode()) <= 600
-    assert await core.opening({"max_bytes": 600}, "elsewhere") == ""
+    assert await core.search.opening({"max_bytes": 600}, "elsewhere") == ""

@@ -70,7 +70,7 @@ async def test_a_project_sees_what_is_true_of_the_user_everywhere_and_star_sees_
     from scrubjay.models import requests
 
     everywhere = requests.parse(requests.SearchMemories, {"query": "who likes zebras?", "scope": "*"})
-    assert len((await core.search_memories(everywhere, SCOPE)).results) == 2
+    assert len((await core.search.memories(everywhere, SCOPE)).results) == 2
 
 
 async def test_the_score_is_the_weighted_mean_of_its_parts(core: Core):

@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 import pytest
 
 from scrubjay.engine.core import Core
-from scrubjay.engine.verbs import scopes
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home.paths import Home
 from scrubjay.home.scope_settings import MOST_BUCKETS, ScopeBook, ScopeSettings
@@ -78,7 +77,7 @@ async def test_a_merge_keeps_what_the_staying_scope_says(home: Home, now: dateti
 
 async def test_merging_the_scopes_of_an_engine_merges_what_is_said_of_them(core: Core, now: datetime) -> None:
     await core.scope_settings.change("old", lambda held: replace(held, name="Old"), now)
-    await scopes.merge(core, "old", "new")
+    await core.scopes.merge("old", "new")
     assert core.scope_settings.of("new").name == "Old"
 
 

@@ -106,7 +106,7 @@ async def test_it_is_found_where_turns_are_left_out_and_nowhere_else(core: Core)
     for mode in ("memories", "hybrid"):
         hits = await search(core, "rename because of the parser", search_mode=mode, top_k=50)
         assert made.id not in [hit.id for hit in (*hits.results, *hits.related)] and hits.results
-    assert (await core.profile(SCOPE)).total == 0
+    assert (await core.search.profile(SCOPE)).total == 0
     assert (await fact(core, made.content)).similar == []
 
 
@@ -190,7 +190,7 @@ async def test_a_purged_turn_stands_in_no_file_of_its_summary(core: Core, all_of
     assert SECRET in (await summaries(core))[0].content
     await embedded(core)
     await forget_all(core, ids if all_of_them else ids[-1:])
-    await core.forget(parse(Forget, {"id": ids[-1], "purge": True}), SCOPE, "test")
+    await core.removal.forget(parse(Forget, {"id": ids[-1], "purge": True}), SCOPE, "test")
     left = await quiet(core)
     assert len(left) == (0 if all_of_them else 1)
     for folder, _, names in os.walk(core.home.root):
@@ -206,8 +206,8 @@ async def test_one_that_the_user_forgot_or_rewrote_stays_so(core: Core):
     await touched(core, 3, "src/new_file.py")
     await touched(core, EVERY, "src/new_file.py")
     await quiet(core)
-    assert (await core.find(first.id)).content == first.content
-    assert (await core.find(second.id)).content == second.content
+    assert (await core.lists.find(first.id)).content == first.content
+    assert (await core.lists.find(second.id)).content == second.content
     assert texts(await search(core, "parser renamed", include_turns=False)) == [
         "In this session the parser was renamed."
     ]

@@ -24,7 +24,7 @@ from scrubjay.store.opening import open_store
 
 
 async def kept(core: Core, id: str) -> Memory:
-    record = await core.find(id)
+    record = await core.lists.find(id)
     assert isinstance(record, Memory)
     return record
 
@@ -47,7 +47,7 @@ async def test_an_update_hides_the_old_version_at_once_and_keeps_the_chain(core:
         new.created_at,
     )
     assert (new.relation, new.parent_ids, new.is_latest) == ("updates", (first.id,), False)
-    assert [hit.id for hit in await core.latest(10, SCOPE)] == [third.id]
+    assert [hit.id for hit in await core.lists.latest(10, SCOPE)] == [third.id]
 
 
 async def test_a_new_version_inherits_what_it_does_not_name(core: Core):
@@ -224,7 +224,7 @@ async def test_as_of_stays_right_when_the_index_is_built_anew(core: Core):
     first = await fact(core, "The API listens on port 1.")
     then = core.clock()
     await fact(core, "The API listens on port 2.", updates=[first.id])
-    await core.reindex()
+    await core.reindex.run()
     assert texts(await search(core, "API port", as_of=then.isoformat())) == ["The API listens on port 1."]
     assert texts(await search(core, "API port")) == ["The API listens on port 2."]
 

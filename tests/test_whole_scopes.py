@@ -9,7 +9,6 @@ from pathlib import Path
 import said
 
 from scrubjay.engine.core import Core
-from scrubjay.engine.verbs import scopes
 
 
 async def test_only_what_can_be_found_is_counted_and_yet_every_scope_is_there(core: Core) -> None:
@@ -43,7 +42,7 @@ async def test_a_deleted_scope_is_gone_with_its_bytes_and_no_other_is_touched(co
     await said.turn(core, "s", scope="a", user="What is swordfish?", assistant="A fish.")
     await said.fact(core, "The launch is on Monday.", scope="b")
     await core.scope_settings.change("a", lambda held: replace(held, name="A"), core.clock())
-    had = await scopes.delete(core, "a", "test")
+    had = await core.scopes.delete("a", "test")
     assert had is not None and (had.turns, had.memories, had.documents) == (1, 1, 1)
     assert set(await core.counts.by_scope()) == {"b"} and core.scope_settings.all() == {}
     assert said.texts(await said.search(core, "swordfish launch", scope="b")) == ["The launch is on Monday."]
@@ -53,20 +52,20 @@ async def test_a_deleted_scope_is_gone_with_its_bytes_and_no_other_is_touched(co
 
 
 async def test_deleting_a_scope_that_holds_nothing_says_so(core: Core) -> None:
-    assert await scopes.delete(core, "nothing", "test") is None
+    assert await core.scopes.delete("nothing", "test") is None
 
 
 async def test_a_scope_that_is_deleted_twice_begins_anew_in_between(core: Core) -> None:
     for _ in range(2):
         await said.fact(core, "The port is 8080.", scope="a")
         assert (await core.counts.by_scope())["a"].memories == 1
-        await scopes.delete(core, "a", "test")
+        await core.scopes.delete("a", "test")
         assert await core.counts.by_scope() == {}
 
 
 async def test_a_merged_scope_takes_everything_along(core: Core) -> None:
     await said.fact(core, "The port is 8080.", scope="a")
     await said.turn(core, "s", scope="a", user="Which port?", assistant="8080.")
-    assert await scopes.merge(core, "a", "b") == 2
+    assert await core.scopes.merge("a", "b") == 2
     assert set(await core.counts.by_scope()) == {"b"}
     assert "The port is 8080." in said.texts(await said.search(core, "port", scope="b"))

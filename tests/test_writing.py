@@ -113,7 +113,7 @@ async def test_broken_envelopes_are_set_aside_with_a_reason_and_stop_nothing(cor
     assert (
         "session_id" in (Path(core.home.spool_broken) / "00000000000000000004-field.json.reason").read_text()
     )
-    assert (await core.status())["spool"] == {"waiting": 0, "set_aside": 4} or core.writer.pending
+    assert (await core.status.report())["spool"] == {"waiting": 0, "set_aside": 4} or core.writer.pending
 
 
 async def test_a_conflicting_envelope_of_a_hook_is_set_aside_and_the_known_turn_stays(core: Core, now):

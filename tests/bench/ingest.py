@@ -169,7 +169,7 @@ async def latencies(core: Core, meanwhile: Callable[[], Awaitable[object]]) -> s
     while not other.done():
         number += 1
         asked = SearchDocuments(query=f"how is a socket closed {number}")
-        took["search"].append(await _ms(core.search_documents(asked, SCOPE)))
+        took["search"].append(await _ms(core.search.documents(asked, SCOPE)))
         if number % EACH_TURN == 0:  # as people write; more would be an ingest of its own
             request = RecordTurn(
                 session_id="bench",
@@ -231,7 +231,7 @@ async def filters(folder: Path) -> None:
             took = []
             for number in range(60):
                 start = time.perf_counter()
-                await core.search_memories(
+                await core.search.memories(
                     SearchMemories(query=f"which port has service {number * 100}", top_k=10, filters=asked),
                     SCOPE,
                 )

@@ -103,7 +103,7 @@ async def _prompt(
 ) -> Prompted:
     if not asks(text):
         return Prompted(kind, half, dict.fromkeys(FLOORS, (0, 0)))
-    hits = await core.search_memories(SearchMemories(query=text, top_k=10), SCOPE)
+    hits = await core.search.memories(SearchMemories(query=text, top_k=10), SCOPE)
     blocks = {}
     for floor in FLOORS:
         lines = _ORIGIN.findall(injection(hits, session_id="of this prompt", max_bytes=ROOM, floor=floor))

@@ -86,7 +86,10 @@ async def _fill(core: Core, said: Sequence[Said]) -> None:
         )
     await core.writer.settle()
     encoder = await core.indexer.load()
-    while await core.indexer.embed_some(encoder) or (await core.status())["records"]["waiting_for_vector"]:
+    while (
+        await core.indexer.embed_some(encoder)
+        or (await core.status.report())["records"]["waiting_for_vector"]
+    ):
         pass
 
 

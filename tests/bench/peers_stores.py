@@ -202,7 +202,7 @@ class Scrubjay:
     def search(self, question: str, window: Mapping[str, int]) -> tuple[list[Key], list[Key]]:
         """The first ten turns, and the turns that came along with them."""
         request = parse(SearchMemories, {"query": question, "top_k": HITS, **window})
-        answer = self._runner.run(self._core.search_memories(request, _SCOPE))
+        answer = self._runner.run(self._core.search.memories(request, _SCOPE))
         return [_key(hit) for hit in answer.results], [
             _key(hit) for hit in answer.related if hit.reason == "window"
         ]
@@ -217,7 +217,9 @@ class Scrubjay:
             await asyncio.gather(*map(self._record, self._turns[first : first + _TOGETHER]))
         await self._core.writer.settle()
         encoder = await self._core.indexer.load()
-        while await self._core.indexer.embed_some(encoder) or await self._core.store.passages_without_vectors(1):
+        while await self._core.indexer.embed_some(encoder) or await self._core.store.passages_without_vectors(
+            1
+        ):
             pass
         await self._core.upkeep.tidy(Bounds(1, 0))
 

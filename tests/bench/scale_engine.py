@@ -142,7 +142,7 @@ async def _search(core: Core, request: requests.SearchMemories, scope: str, aske
     embed_query = core.indexer.embed_query
     core.indexer.embed_query = embed  # type: ignore[method-assign]  # through the core, whose background work rests while somebody searches
     try:
-        found = await core.search_memories(request, scope)
+        found = await core.search.memories(request, scope)
     finally:
         core.indexer.embed_query = embed_query  # type: ignore[method-assign]
     if not found.results:

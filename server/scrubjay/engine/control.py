@@ -48,10 +48,10 @@ async def serve_hook(engine: Engine, connection: Connection) -> None:
                 core.completion.reconcile(event)
             case "profile":
                 await connection.write_line(
-                    json.dumps({"text": await core.opening(event, engine.scope_of(connection.hello))})
+                    json.dumps({"text": await core.search.opening(event, engine.scope_of(connection.hello))})
                 )
             case "inject":
-                text = await core.injection(event, engine.scope_of(connection.hello))
+                text = await core.search.injection(event, engine.scope_of(connection.hello))
                 await connection.write_line(json.dumps({"text": text}))
 
 
@@ -129,7 +129,7 @@ async def _status(engine: Engine, scope: str, params: dict[str, Any], progress: 
     facts = {**engine.facts(), "scope": scope, "busy": engine.busy}
     if not engine.ready or engine.failure is not None:
         return facts
-    return {**facts, **await (await engine.core()).status()}
+    return {**facts, **await (await engine.core()).status.report()}
 
 
 async def _scopes(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
@@ -141,12 +141,12 @@ async def _list(engine: Engine, scope: str, params: dict[str, Any], progress: Re
     last, wanted = params.get("last", 10), params.get("scope")
     if not isinstance(last, int) or not 1 <= last <= 1000:
         raise InputError(f"last = {last!r}: must be a whole number from 1 to 1000.")
-    hits = await (await engine.core()).latest(last, wanted or scope)
+    hits = await (await engine.core()).lists.latest(last, wanted or scope)
     return [hit.wire() for hit in hits]
 
 
 async def _search(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
-    return (await (await engine.core()).search_memories(parse(SearchMemories, params), scope)).wire()
+    return (await (await engine.core()).search.memories(parse(SearchMemories, params), scope)).wire()
 
 
 async def _add(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
@@ -156,7 +156,7 @@ async def _add(engine: Engine, scope: str, params: dict[str, Any], progress: Rep
 
 
 async def _forget(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
-    return (await (await engine.core()).forget(parse(Forget, params), scope, "cli")).wire()
+    return (await (await engine.core()).removal.forget(parse(Forget, params), scope, "cli")).wire()
 
 
 async def _restore(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
@@ -165,11 +165,11 @@ async def _restore(engine: Engine, scope: str, params: dict[str, Any], progress:
 
 async def _profile(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
     request = parse(AskProfile, params)
-    return (await (await engine.core()).profile(request.scope or scope, request.max_tokens)).wire()
+    return (await (await engine.core()).search.profile(request.scope or scope, request.max_tokens)).wire()
 
 
 async def _reindex(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
-    return {"passages": await (await engine.core()).reindex(progress)}
+    return {"passages": await (await engine.core()).reindex.run(progress)}
 
 
 async def _reload(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
@@ -178,11 +178,7 @@ async def _reload(engine: Engine, scope: str, params: dict[str, Any], progress: 
 
 
 async def _merge_scopes(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
-    from scrubjay.engine.verbs import (
-        scopes,  # not above: LanceDB comes with it, and clients are answered before that
-    )
-
-    return {"moved": await scopes.merge(await engine.core(), str(params.get("old")), str(params.get("new")))}
+    return {"moved": await (await engine.core()).scopes.merge(str(params.get("old")), str(params.get("new")))}
 
 
 async def _index(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
@@ -224,7 +220,7 @@ async def _documents(engine: Engine, scope: str, params: dict[str, Any], progres
 
 
 async def _show(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:
-    return (await (await engine.core()).show(str(params.get("id")))).wire()
+    return (await (await engine.core()).lists.detail(str(params.get("id")))).wire()
 
 
 async def _export(engine: Engine, scope: str, params: dict[str, Any], progress: Report) -> Any:

@@ -37,7 +37,7 @@ class RequestContext:
 
     async def find(self, record_id: str, scope: str | None = None) -> AnyRecord | None:
         """Return the record with this id; None if it is not in `scope` or the caller does not reach it."""
-        record = await self.core.find(record_id)
+        record = await self.core.lists.find(record_id)
         if record is None or scope not in (None, record.scope) or not self.permissions.reaches(record.scope):
             return None
         return record

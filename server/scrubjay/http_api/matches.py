@@ -138,7 +138,7 @@ async def _records(
         "include": {"related_memories": query.related, "forgotten": query.forgotten},
     }
     request = parse(SearchRecords, values).model_copy(update={"filters": query.filters})
-    hits = await context.core.search_memories(request, scopes, tied=False, apart=True)
+    hits = await context.core.search.memories(request, scopes, tied=False, apart=True)
     return [Match(hits.records[hit.id], hit) for hit in hits.results]
 
 
@@ -152,7 +152,7 @@ async def _chunks(
         "path": query.filepath,
     }
     request = parse(SearchDocuments, values).model_copy(update={"filters": query.filters})
-    return await context.core.search_chunks(request, scopes)
+    return await context.core.search.chunks(request, scopes)
 
 
 def _with_documents(match: Match, documents: dict[str, Document], chunks: Iterable[FoundChunk]) -> Match:

@@ -75,7 +75,7 @@ def failure(sentence: str) -> CallToolResult:
 
 
 async def _search_memories(engine: Engine, request: SearchMemories, by: Caller) -> Answer:
-    hits: MemoryHits = await (await engine.core()).search_memories(request, by.seen)
+    hits: MemoryHits = await (await engine.core()).search.memories(request, by.seen)
     return Answer(hits, render.memory_hits(hits))
 
 
@@ -87,7 +87,7 @@ async def _search_documents(engine: Engine, request: SearchDocuments, by: Caller
         request = request.model_copy(
             update={"path": os.path.normpath(os.path.join(by.folder, request.path)).rstrip("/") + folder}
         )
-    hits: DocumentHits = await (await engine.core()).search_documents(request, by.seen)
+    hits: DocumentHits = await (await engine.core()).search.documents(request, by.seen)
     return Answer(hits, render.document_hits(hits))
 
 
@@ -133,7 +133,7 @@ async def _add_folder(engine: Engine, request: AddDocument, path: str, by: Calle
 
 
 async def _forget(engine: Engine, request: Forget, by: Caller) -> Answer:
-    done = await (await engine.core()).forget(request, by.scope, by.source)
+    done = await (await engine.core()).removal.forget(request, by.scope, by.source)
     return Answer(done, render.forgotten(done, dry_run=request.dry_run))
 
 
@@ -177,7 +177,7 @@ async def confine(engine: Engine, request: R, by: Caller) -> R:
             "path = a file of the server: a token of one scope adds texts. Give the text as content."
         )
     for id in _ids(request):
-        record = await (await engine.core()).find(id)
+        record = await (await engine.core()).lists.find(id)
         if record is None or record.scope != by.scope:
             raise NotFound(f"Nothing here has the id {id[:80]!r}. Take the id of a search result.")
     return request if named is None else request.model_copy(update={"scope": None})

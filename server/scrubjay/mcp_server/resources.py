@@ -65,7 +65,7 @@ async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
         scope = asked[1] or by.scope
         if by.confined and scope != by.scope:
             raise NotFound(f"This token reaches the scope {by.scope!r} alone. Read scrubjay://profile.")
-        known = await (await engine.core()).profile((scope,) if by.confined else scope)
+        known = await (await engine.core()).search.profile((scope,) if by.confined else scope)
         return TextResourceContents(uri=uri, mime_type="text/plain", text=profile(known))
     match = _URI.match(uri)
     if match is None:
@@ -73,7 +73,7 @@ async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
             f"{uri[:200]!r} is no resource here. Addresses look like scrubjay://turn/ID, scrubjay://memory/ID, scrubjay://document/ID, scrubjay://profile."
         )
     kind, id = match.groups()
-    record = await (await engine.core()).find(id)
+    record = await (await engine.core()).lists.find(id)
     reached = record is not None and (not by.confined or record.scope == by.scope)
     if record is None or not reached or _gone(record, engine.clock()) or _kind(record) != kind:
         raise NotFound(f"There is no {kind} with the id {id!r}. Take the id of a search result.")

@@ -169,7 +169,13 @@ class Upkeep:
             await shared.tidy()
 
     def _kept(self, usual: timedelta) -> timedelta:
-        return KEEP_READ if self._store.readers else usual if self._store.shared is None else max(usual, VERSION_LIFETIME)
+        return (
+            KEEP_READ
+            if self._store.readers
+            else usual
+            if self._store.shared is None
+            else max(usual, VERSION_LIFETIME)
+        )
 
     def _orphans_due(self) -> bool:
         """Whether files of failed writes are due to be removed; safe only where nobody else ever writes. LanceDB does it after a week."""

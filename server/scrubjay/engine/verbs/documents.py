@@ -112,7 +112,9 @@ class Documents:
         """How far each of these documents is, by id: queued until it is in the tables, embedding until meaning finds it."""
         staged = {row.id for row in self._store.staged(Document)}
         waiting = (
-            await self._store.records_without_vectors([row.id for row in rows]) if rows and self._searchable() else set()
+            await self._store.records_without_vectors([row.id for row in rows])
+            if rows and self._searchable()
+            else set()
         )
         return {row.id: _status(row, row.id in staged, row.id in waiting) for row in rows}
 

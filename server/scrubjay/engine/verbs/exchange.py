@@ -27,12 +27,12 @@ from scrubjay.records.exchange import (
     KINDS,
     Exported,
     Header,
-    RecordCounts,
     Imported,
     ImportRecords,
     Numbered,
-    redact_record,
+    RecordCounts,
     merge_answers,
+    redact_record,
     values_of,
 )
 from scrubjay.store.failures import reason

@@ -10,16 +10,20 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Literal, TypeVar, cast
 
+from scrubjay.engine.background.access import Access
 from scrubjay.engine.writing import Writer
+from scrubjay.home.scopes import EVERY_SCOPE
 from scrubjay.models.filters import Filter
-from scrubjay.models.records import Document, Memory, Passage, Turn, is_current
+from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn, is_current
 from scrubjay.models.requests import Forget
-from scrubjay.models.results import Context
+from scrubjay.models.results import Context, Hit
 from scrubjay.records import reviewing, versions
 from scrubjay.records.extracted import facts_of_documents
 from scrubjay.records.forgetting import records_to_forget
 from scrubjay.search import lineage, listing
+from scrubjay.search.details import Detail, detail
 from scrubjay.search.document_search import COLUMNS
+from scrubjay.search.hits import as_hit
 from scrubjay.search.listing import Page
 from scrubjay.search.retrieval.query import Question
 from scrubjay.store import conditions
@@ -34,8 +38,24 @@ _PASSAGE_COLUMNS = ["id", "record_id", "part", "text", "line_start", "line_end"]
 class Lists:
     """Reads records; `clock` says which of them are current."""
 
-    def __init__(self, store: Store, writer: Writer, clock: Callable[[], datetime]) -> None:
-        self._store, self._writer, self._clock = store, writer, clock
+    def __init__(self, store: Store, writer: Writer, access: Access, clock: Callable[[], datetime]) -> None:
+        self._store, self._writer, self._access, self._clock = store, writer, access, clock
+
+    async def find(self, record_id: str) -> AnyRecord | None:
+        """Return the record of any kind that has this id, None if there is none."""
+        await self._writer.drain()
+        return await self._store.find(record_id)
+
+    async def detail(self, record_id: str) -> Detail:
+        """Return everything about one record of any kind; see `scrubjay.search.details`."""
+        await self._writer.caught_up()
+        return await detail(self._store, record_id, self._access.counted)
+
+    async def latest(self, last: int, scope: str) -> list[Hit]:
+        """Return what was recorded or added last in a scope ("*": everywhere), newest first, without scores."""
+        await self._writer.caught_up()
+        records = await self._store.latest(last, None if scope == EVERY_SCOPE else scope, self._clock())
+        return [as_hit(record) for record in records]
 
     async def get(
         self, kind: type[T], ids: Iterable[str], *, columns: Sequence[str] | None = None
@@ -180,7 +200,9 @@ class Lists:
             NotFound: there is none.
         """
         await self._writer.drain()
-        facts = cast(list[Memory], await records_to_forget(self._store, Forget(content=content, scope=scope), scope))
+        facts = cast(
+            list[Memory], await records_to_forget(self._store, Forget(content=content, scope=scope), scope)
+        )
         now = self._clock()
         return max(facts, key=lambda fact: (is_current(fact, now), fact.created_at))
 

@@ -2,47 +2,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from scrubjay.engine.verbs.counts import ScopeCounts
+from scrubjay.engine.verbs.counts import Counts, ScopeCounts
+from scrubjay.engine.verbs.removal import Removal
+from scrubjay.engine.writing import Writer
+from scrubjay.home.scope_settings import ScopeBook
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.store import conditions
 from scrubjay.store.bucket.sharing import refuse_follower
-
-if TYPE_CHECKING:
-    from scrubjay.engine.core import Core
+from scrubjay.store.store import Store
 
 
-async def merge(core: Core, old: str, new: str) -> int:
-    """Move everything of one scope into another, and what is said of it; how many records moved.
+class Scopes:
+    """Merges and deletes scopes, their settings included."""
 
-    Raises:
-        InputError: another engine maintains the store.
-    """
-    refuse_follower(core.store.shared, "Merging scopes")
-    await core.writer.drain()
-    await core.writer.settle()
-    await core.scope_settings.merge(old, new)
-    return await core.store.rescope(old, new)
+    def __init__(
+        self, store: Store, writer: Writer, counts: Counts, removal: Removal, settings: ScopeBook
+    ) -> None:
+        self._store, self._writer, self._counts = store, writer, counts
+        self._removal, self._settings = removal, settings
 
+    async def merge(self, old: str, new: str) -> int:
+        """Move everything of one scope into another, and its settings; how many records moved.
 
-async def delete(core: Core, scope: str, source: str) -> ScopeCounts | None:
-    """Delete everything of one scope for good, and what is said of it; what it held, None for nothing.
+        Raises:
+            InputError: another engine maintains the store.
+        """
+        refuse_follower(self._store.shared, "Merging scopes")
+        await self._writer.drain()
+        await self._writer.settle()
+        await self._settings.merge(old, new)
+        return await self._store.rescope(old, new)
 
-    Raises:
-        InputError: an export, import, backup or reindex runs, which would keep what is deleted.
-    """
-    core.refuse_purge()
-    had = (await core.counts.by_scope(scope)).get(scope)
-    where = conditions.equal("scope", scope)
-    turns = await core.store.select(Turn, conditions.both(where, conditions.missing("purged_at")))
-    records: list[AnyRecord] = [
-        *turns,
-        *await core.store.select(Memory, where),
-        *await core.store.select(Document, where),
-    ]
-    if records:
-        await core.removal.purge(records, source)
-    await core.scope_settings.remove(scope)
-    core.store.names.clear()
-    return had
+    async def delete(self, scope: str, source: str) -> ScopeCounts | None:
+        """Delete everything of one scope for good, and its settings; what it held, None for nothing.
+
+        Raises:
+            InputError: an export, import, backup or reindex runs, which would keep what is deleted.
+        """
+        self._removal.refuse_purge()
+        counts = (await self._counts.by_scope(scope)).get(scope)
+        where = conditions.equal("scope", scope)
+        records: list[AnyRecord] = [
+            *await self._store.select(Turn, conditions.both(where, conditions.missing("purged_at"))),
+            *await self._store.select(Memory, where),
+            *await self._store.select(Document, where),
+        ]
+        if records:
+            await self._removal.purge(records, source)
+        await self._settings.remove(scope)
+        self._store.names.clear()
+        return counts

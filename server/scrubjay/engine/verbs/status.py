@@ -5,71 +5,94 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
+from scrubjay.engine.background.indexing import Indexer
+from scrubjay.engine.background.upkeep import Upkeep
+from scrubjay.engine.writing import Writer
 from scrubjay.errors import ScrubjayError
 from scrubjay.home import spool
+from scrubjay.home.paths import Home
+from scrubjay.home.settings import Settings
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.store import conditions
-
-if TYPE_CHECKING:
-    from scrubjay.engine.core import Core
-    from scrubjay.store.store import Store
+from scrubjay.store.store import Store
+from scrubjay.store.tables import TABLES
 
 ERRORS_SHOWN = 5
 
 
-async def status(core: Core) -> dict[str, Any]:
-    """The state of a home in numbers, as of everything acknowledged; see the keys. Sizes are bytes."""
-    store = core.store
-    with contextlib.suppress(
-        ScrubjayError, OSError, RuntimeError
-    ):  # status answers also when the disk does not: the backlog tells
-        await core.writer.drain()
-        await core.writer.settle()
-    visible = conditions.NOT_FORGOTTEN
-    from_hooks = conditions.both(visible, conditions.starts_with("source", "hook:"))
-    disk = await asyncio.to_thread(_size, core.home.root)
-    return {
-        "space_id": store.note.space_id,
-        "trouble": core.indexer.trouble,
-        "records": {
-            "turns": await store.count(Turn, visible),
-            "memories": await store.count(Memory, conditions.both(visible, conditions.LATEST)),
-            "documents": await store.count(Document, visible),
-            "passages": await store.count_passages(),
-            "waiting_for_vector": await store.count_passages(conditions.missing("space_id")),
-        },
-        "captured": await store.count(Turn, from_hooks),
-        "spool": {
-            "waiting": len(spool.pending(core.home)),
-            "set_aside": len(spool.set_aside_paths(core.home)),
-        },
-        "shared": _shared(store),
-        "disk": {"bytes": disk, "limit": int(core.settings.disk_limit_gb * 1e9)},
-        "upkeep": {
-            "compactions": core.upkeep.compactions,
-            "failures": core.upkeep.failures,
-            "fragments": await _fragments(core),
-        },
-        "unindexed": await _unindexed(core),
-        "repairs": list(store.repairs),
-        "peak_rss": _peak_rss(),
-        "errors": await asyncio.to_thread(_last_errors, core.home.log),
-        "set_aside": await asyncio.to_thread(_reasons, core),
-    }
+class Status:
+    """Reports the state of a home in numbers. `settings` are those of the moment."""
+
+    def __init__(
+        self,
+        home: Home,
+        store: Store,
+        writer: Writer,
+        indexer: Indexer,
+        upkeep: Upkeep,
+        settings: Callable[[], Settings],
+    ) -> None:
+        self._home, self._store, self._writer, self._indexer = home, store, writer, indexer
+        self._upkeep, self._settings = upkeep, settings
+
+    async def report(self) -> dict[str, Any]:
+        """Return the state as of everything acknowledged; see the keys. Sizes are bytes."""
+        home, store = self._home, self._store
+        # Status answers also when the disk does not; the backlog in the spool tells of it.
+        with contextlib.suppress(ScrubjayError, OSError, RuntimeError):
+            await self._writer.drain()
+            await self._writer.settle()
+        visible = conditions.NOT_FORGOTTEN
+        from_hooks = conditions.both(visible, conditions.starts_with("source", "hook:"))
+        set_aside = spool.set_aside_paths(home)
+        return {
+            "space_id": store.note.space_id,
+            "trouble": self._indexer.trouble,
+            "records": {
+                "turns": await store.count(Turn, visible),
+                "memories": await store.count(Memory, conditions.both(visible, conditions.LATEST)),
+                "documents": await store.count(Document, visible),
+                "passages": await store.count_passages(),
+                "waiting_for_vector": await store.count_passages(conditions.missing("space_id")),
+            },
+            "captured": await store.count(Turn, from_hooks),
+            "spool": {"waiting": len(spool.pending(home)), "set_aside": len(set_aside)},
+            "shared": _shared(store),
+            "disk": {
+                "bytes": await asyncio.to_thread(_size, home.root),
+                "limit": int(self._settings().disk_limit_gb * 1e9),
+            },
+            "upkeep": {
+                "compactions": self._upkeep.compactions,
+                "failures": self._upkeep.failures,
+                "fragments": await _fragments(store),
+            },
+            "unindexed": await _unindexed(store),
+            "repairs": list(store.repairs),
+            "peak_rss": _peak_rss(),
+            "errors": await asyncio.to_thread(_last_errors, home.log),
+            "set_aside": await asyncio.to_thread(_reasons, set_aside[-ERRORS_SHOWN:]),
+        }
 
 
-async def _fragments(core: Core) -> int:
-    tables = core.store.tables
-    stats = [
-        await table.stats() for table in (tables.turns, tables.memories, tables.documents, tables.passages)
-    ]
+def _shared(store: Store) -> dict[str, Any] | None:
+    """Of a store in a bucket: where it is, and who writes its tables."""
+    if store.shared is None:
+        return None
+    return {"at": store.path, "maintainer": store.shared.lease.holder, "here": store.shared.maintains}
+
+
+async def _fragments(store: Store) -> int:
+    """The fragments of the table that has most of them."""
+    stats = [await store.tables.of(name).stats() for name in TABLES]
     return max(each["fragment_stats"]["num_fragments"] for each in stats)
 
 
-async def _unindexed(core: Core) -> int:
-    index = await core.store.tables.passages.index_stats("search_text_idx")
+async def _unindexed(store: Store) -> int:
+    index = await store.tables.passages.index_stats("search_text_idx")
     return index.num_unindexed_rows if index else 0
 
 
@@ -111,19 +134,13 @@ def _last_errors(folder: str) -> list[str]:
     return found[-ERRORS_SHOWN:]
 
 
-def _reasons(core: Core) -> list[str]:
+def _reasons(paths: Sequence[str]) -> list[str]:
+    """Why these envelopes were set aside."""
     reasons = []
-    for path in spool.set_aside_paths(core.home)[-ERRORS_SHOWN:]:
+    for path in paths:
         try:
             with open(f"{path}.reason", encoding="utf-8") as file:
                 reasons.append(f"{os.path.basename(path)}: {file.read(300).strip()}")
         except FileNotFoundError:
             continue
     return reasons
-
-
-def _shared(store: Store) -> dict[str, Any] | None:
-    """Of a store in a bucket: where it is, and who writes its tables."""
-    if store.shared is None:
-        return None
-    return {"at": store.path, "maintainer": store.shared.lease.holder, "here": store.shared.maintains}

@@ -100,7 +100,7 @@ async def delete(stay: Staying, memory_id: MemoryId) -> None:
     """It leaves every search and list; `scrubjay restore` brings it back."""
     record = await stay.memory(memory_id)
     scope = stay.context.permissions.writes_to(record.scope)
-    await stay.context.core.forget(Forget(id=record.id, reason="deleted over HTTP"), scope, SOURCE)
+    await stay.context.core.removal.forget(Forget(id=record.id, reason="deleted over HTTP"), scope, SOURCE)
 
 
 async def kept(context: RequestContext, item: MemoryCreate, scope: str) -> records.Memory:

@@ -45,7 +45,7 @@ async def search(stay: Staying, query: MemoryQuery) -> SearchResponse:
         next_turns=query.next_turns,
     )
     core = stay.context.core
-    hits = await core.search_memories(asked, await stay.reads(), apart=True, least_score=floor or 0.0)
+    hits = await core.search.memories(asked, await stay.reads(), apart=True, least_score=floor or 0.0)
     found = await _memories(core, [*hits.results, *hits.related])
     return SearchResponse(
         results=[

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path
 from pydantic import Field
 
-from scrubjay.engine.verbs import scopes
 from scrubjay.engine.verbs.counts import ScopeCounts
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home.scope_settings import LONGEST_NAME, ScopeSettings
@@ -119,7 +118,7 @@ async def merge(context: Context, body: Merge) -> Merged:
         raise InputError("containerTags names only the target. Name a tag whose content is to move.")
     for tag in sources:
         await _known(context, tag)
-    moved = [await scopes.merge(context.core, tag, target) for tag in sources]
+    moved = [await context.core.scopes.merge(tag, target) for tag in sources]
     return Merged(
         success=True, status="completed", merged_count=sum(moved), target_tag=target, deleted_tags=sources
     )
@@ -172,7 +171,7 @@ async def delete(context: Context, tag: TagInPath) -> DeletedTag:
     """Deletes everything under a tag for good: documents, memories and turns with their bytes, and what is said of it."""
     own = context.permissions.writes_to(tag)
     await _known(context, own)
-    had = await scopes.delete(context.core, own, SOURCE)
+    had = await context.core.scopes.delete(own, SOURCE)
     documents, memories = (had.documents, had.memories) if had else (0, 0)
     return DeletedTag(
         success=True, container_tag=own, deleted_documents_count=documents, deleted_memories_count=memories

@@ -369,7 +369,7 @@ async def _by_query(context: RequestContext, asked: ForgetMany, scope: str) -> t
         "most": asked.max_forget,
         "reason": asked.reason,
     }
-    done = await context.core.removal.matching(
+    done = await context.core.removal.forget_matching(
         parse(ForgetMatching, {**values, "dry_run": asked.dry_run}), SOURCE
     )
     return done.candidates, 0

@@ -108,7 +108,7 @@ async def _sections(
 ) -> dict[str, Any]:
     made: dict[str, Any] = {}
     if scopes and sections & {"static", "dynamic"}:
-        known = await context.core.profile(scopes, TOKENS, asked.filters)
+        known = await context.core.search.profile(scopes, TOKENS, asked.filters)
         made |= {"static": _texts(known.static), "dynamic": _texts(known.recent)}
     made = {name: made.get(name, []) for name in ("static", "dynamic") if name in sections}
     if "buckets" in sections:

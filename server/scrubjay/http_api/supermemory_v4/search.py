@@ -171,7 +171,7 @@ async def _documents(context: RequestContext, body: Search, scopes: tuple[str, .
     ways = rewrites(body.q) if body.rewrite_query else [body.q]
     best: dict[str, DocumentHit] = {}
     for hits in await asyncio.gather(
-        *(context.core.search_documents(_request(body, way), scopes, room=sys.maxsize) for way in ways)
+        *(context.core.search.documents(_request(body, way), scopes, room=sys.maxsize) for way in ways)
     ):
         for hit in hits.results:
             if hit.document_id not in best or hit.score > best[hit.document_id].score:

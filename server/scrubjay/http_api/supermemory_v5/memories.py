@@ -255,7 +255,7 @@ async def forget_matching(place: Writing, asked: Matching) -> ForgetResult:
     request = parse(
         ForgetMatching, {"query": asked.query, "scope": place.namespace, "dry_run": asked.dry_run}
     )
-    about = (await place.context.core.removal.matching(request, SOURCE)).candidates
+    about = (await place.context.core.removal.forget_matching(request, SOURCE)).candidates
     matches = [ForgetMatch(id=hit.id, memory=hit.memory or "") for hit in about]
     return ForgetResult(count=len(matches), errors=[], matches=matches)
 

@@ -10,7 +10,6 @@ from uuid import uuid4
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
-from scrubjay.engine.verbs import scopes
 from scrubjay.engine.verbs.counts import ScopeCounts
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home.scope_settings import LONGEST_CONTEXT
@@ -153,7 +152,7 @@ async def delete_namespace(
     """Delete everything in a namespace for good, documents, memories and chats, or move all of it into another first."""
     details = await _details(place)
     if move_to is None:
-        had = await scopes.delete(place.context.core, place.namespace, SOURCE)
+        had = await place.context.core.scopes.delete(place.namespace, SOURCE)
         documents, memories = (had.documents, had.memories) if had else (0, 0)
         return Deleted(
             namespace=details.namespace, deleted_documents_count=documents, deleted_memories_count=memories
@@ -163,7 +162,7 @@ async def delete_namespace(
         raise InputError(
             f"moveTo = {move_to!r} is the namespace itself. Name another one, or leave moveTo out to delete it."
         )
-    await scopes.merge(place.context.core, place.namespace, target)
+    await place.context.core.scopes.merge(place.namespace, target)
     moved = Moved(operation_id=uuid4().hex, namespace=place.namespace, move_to=target)
     return Response(moved.model_dump_json(by_alias=True), status_code=202, media_type="application/json")
 

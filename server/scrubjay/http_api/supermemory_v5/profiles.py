@@ -80,7 +80,7 @@ async def read_profile(
 ) -> ProfileResponse | Response:
     """What lasts, what is recent, and what fits each bucket; every fact word for word."""
     wanted, core, scopes = asked or ProfileRequest(), place.context.core, (place.namespace,)
-    known = await core.profile(scopes, TOKENS, wanted.filter)
+    known = await core.search.profile(scopes, TOKENS, wanted.filter)
     described = core.scope_settings.buckets(place.namespace)
     held = await contents(
         core.store,

@@ -1,0 +1,133 @@
+"""Searches: memories, documents, profiles, and what a hook puts into a session. Each sees every write acknowledged before it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
+from typing import Any, TypeVar
+
+from scrubjay.engine.background.access import Access
+from scrubjay.engine.background.indexing import Indexer
+from scrubjay.engine.writing import Writer
+from scrubjay.home.scope_settings import ScopeBook
+from scrubjay.home.settings import Settings
+from scrubjay.models.filters import Filter
+from scrubjay.models.requests import ForgetMatching, SearchDocuments, SearchMemories
+from scrubjay.models.results import DocumentHits, Hit, MemoryHits, Profile
+from scrubjay.search import injection
+from scrubjay.search.buckets import contents
+from scrubjay.search.document_search import FoundChunk, search_chunks, search_documents
+from scrubjay.search.profile import TOKENS, profile
+from scrubjay.search.recall import facts_about, search_memories
+from scrubjay.store.allocator import PeriodicRelease
+from scrubjay.store.store import Store
+
+SEARCHES = 8  # after which memory is given back; 50 MB and more lie idle after 32
+Scope = str | tuple[str, ...]  # the caller's project, or all that a caller without one may see
+Hits = TypeVar("Hits", MemoryHits, DocumentHits)
+
+
+class Search:
+    """Searches one store. `settings` are those of the moment."""
+
+    def __init__(
+        self,
+        store: Store,
+        writer: Writer,
+        indexer: Indexer,
+        access: Access,
+        clock: Callable[[], datetime],
+        settings: Callable[[], Settings],
+        scope_settings: ScopeBook,
+    ) -> None:
+        self._store, self._writer, self._indexer, self._access = store, writer, indexer, access
+        self._clock, self._settings, self._scope_settings = clock, settings, scope_settings
+        self._release = PeriodicRelease(SEARCHES)
+        self._ended = -math.inf  # when the last search ended
+
+    @property
+    def idle_seconds(self) -> float:
+        """How long ago the last search ended."""
+        return time.monotonic() - self._ended
+
+    async def memories(
+        self,
+        request: SearchMemories,
+        scope: Scope,
+        *,
+        tied: bool = True,
+        apart: bool = False,
+        least_score: float = 0.0,
+    ) -> MemoryHits:
+        """Recall facts and turns, and count them as accessed; options as for `scrubjay.search.recall.search_memories`."""
+        hits = await self.recall(request, scope, tied=tied, apart=apart, least_score=least_score)
+        self._access.note([hit.id for hit in hits.results])
+        return hits
+
+    async def recall(self, request: SearchMemories, scope: Scope, **options: Any) -> MemoryHits:
+        """Recall facts and turns without counting them as accessed."""
+        embed = self._indexer.embed_query
+        return await self._timed(
+            lambda now: search_memories(self._store, request, scope=scope, now=now, embed=embed, **options)
+        )
+
+    async def documents(
+        self, request: SearchDocuments, scope: Scope, *, room: int | None = None
+    ) -> DocumentHits:
+        """Search passages of documents; `room` as for `scrubjay.search.document_search`."""
+        embed = self._indexer.embed_query
+        return await self._timed(
+            lambda now: search_documents(self._store, request, scope=scope, now=now, embed=embed, room=room)
+        )
+
+    async def chunks(self, request: SearchDocuments, scopes: tuple[str, ...]) -> list[FoundChunk]:
+        """Return the best chunks of documents in these scopes; see `scrubjay.search.document_search`."""
+        await self._writer.caught_up()
+        embed = self._indexer.embed_query
+        return await search_chunks(self._store, request, scopes=scopes, now=self._clock(), embed=embed)
+
+    async def facts_about(self, request: ForgetMatching) -> list[Hit]:
+        """Return the facts of one scope that a query is about, with their relevance."""
+        await self._writer.caught_up()
+        return await facts_about(self._store, request, self._clock(), self._indexer.embed_query)
+
+    async def profile(self, scope: Scope, max_tokens: int = TOKENS, filters: Filter | None = None) -> Profile:
+        """Return what to know of the user and a scope, or of just these scopes, before anything is asked."""
+        await self._writer.caught_up()
+        return await profile(self._store, scope, self._clock(), max_tokens=max_tokens, filters=filters)
+
+    async def profile_buckets(
+        self, scopes: tuple[str, ...], filters: Filter | None = None
+    ) -> dict[str, list[Hit]]:
+        """Return the facts of each bucket of these scopes, by its name; see `scrubjay.search.buckets`."""
+        await self._writer.caught_up()
+        buckets: dict[str, str] = {}
+        for scope in scopes:
+            buckets.update(self._scope_settings.buckets(scope))
+        now, embed = self._clock(), self._indexer.embed_query
+        return await contents(self._store, buckets, scopes=scopes, now=now, embed=embed, filters=filters)
+
+    async def injection(self, event: Mapping[str, Any], scope: str) -> str:
+        """Return what to put beside a prompt, "" for nothing; see `scrubjay.search.injection`."""
+        request = injection.question(event) if self._settings().inject else None
+        if request is None:
+            return ""
+        hits = await self.recall(request, scope, tied=False)
+        return injection.injection(hits, session_id=event.get("session_id"), max_bytes=injection.room(event))
+
+    async def opening(self, event: Mapping[str, Any], scope: str) -> str:
+        """Return what to put at the beginning of a session, "" for nothing; see `scrubjay.search.injection`."""
+        if not self._settings().inject:
+            return ""
+        return injection.opening(await self.profile(scope), max_bytes=injection.room(event))
+
+    async def _timed(self, search: Callable[[datetime], Awaitable[Hits]]) -> Hits:
+        started = time.perf_counter()
+        await self._writer.caught_up()
+        hits = await search(self._clock())
+        milliseconds = round((time.perf_counter() - started) * 1000, 1)
+        self._release.tick()
+        self._ended = time.monotonic()
+        return hits.model_copy(update={"timing": milliseconds, "degraded": self._indexer.trouble})
