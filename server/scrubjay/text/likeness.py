@@ -12,7 +12,7 @@ from typing import Literal
 
 from rapidfuzz import fuzz
 
-from scrubjay.text.terms import STOP, content_words, runs, words
+from scrubjay.text.terms import NUMBER_WORDS, STOP, content_words, runs, words
 
 # Chosen on the dev half of tests/bench/pairs.tsv by tests/bench/likeness.py, which prints what they give on both halves.
 SAME_MEANING, SAME_WORDING = (
@@ -38,22 +38,7 @@ _TURNING = frozenset(
     removed include included exclude excluded increase increased decrease decreased more less old new
     """.split()
 )
-_COUNTED = (
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-)
-_NUMBERS = {word: str(number) for number, word in enumerate(_COUNTED)}
+_NUMBERS = {word: str(number) for number, word in enumerate(NUMBER_WORDS)}
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _CODE = re.compile(r"`([^`\n]+)`|\b([A-Za-z]*[a-z][A-Z]\w*|\w+_\w+|\w+(?:[./\\:@#]\w+)+)")
 

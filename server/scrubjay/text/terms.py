@@ -21,6 +21,10 @@ STOP = frozenset(
     """.split()
 )
 
+NUMBER_WORDS = tuple(
+    "zero one two three four five six seven eight nine ten eleven twelve".split()
+)  # by value
+
 # Vowel signs and other marks belong to the word they stand on; Python counts them as no letters, the index mostly as letters.
 _MARK = (
     r"\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
