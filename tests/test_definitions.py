@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.search.retrieval.chunks import asked_names, defines
+from scrubjay.search.retrieval.chunks import identifiers, defines
 
 NAME = frozenset({"Engine"})
 
@@ -25,7 +25,7 @@ NAME = frozenset({"Engine"})
     ],
 )
 def test_a_question_names_what_is_spelled_like_an_identifier(question: str, names: set[str]) -> None:
-    assert asked_names(question) == names
+    assert identifiers(question) == names
 
 
 @pytest.mark.parametrize(
@@ -72,4 +72,4 @@ def test_a_use_is_no_definition(text: str) -> None:
 
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_no_question_and_no_text_is_too_odd(question: str, text: str) -> None:
-    defines(text, asked_names(question))
+    defines(text, identifiers(question))

@@ -15,15 +15,15 @@ from scrubjay.search.retrieval.ranking import (
     NEAR,
     SESSION,
     Signals,
-    beside,
     blend,
-    from_context,
-    late,
+    context_parts,
+    late_interaction,
     order,
     ranking_sum,
     recency,
     scale,
     window,
+    with_neighbours,
 )
 
 shares = st.floats(0, 1)
@@ -65,7 +65,7 @@ def test_what_a_leg_did_not_find_counts_as_its_worst():
 
 
 def in_context(score, session, place):
-    return score + sum(from_context(score, np.array(session), np.array(place)).values())
+    return score + sum(context_parts(score, np.array(session), np.array(place)).values())
 
 
 def test_neighbours_and_the_session_pass_score_on_but_not_across_sessions():
@@ -127,12 +127,13 @@ def test_late_scores_lie_in_bounds_and_do_not_depend_on_the_order_of_the_looked_
     look, data
 ):
     matches, looked, session, place = look
-    values = late(matches, looked, session, place)
+    values = late_interaction(matches, looked, session, place)
     assert np.all((values >= 0) & (values <= 1))
     assert not values[np.setdiff1d(np.arange(len(matches)), looked)].any()
     tokens = data.draw(st.permutations(range(matches.shape[1])))
     assert np.allclose(
-        values, late(matches[:, tokens], np.array(data.draw(st.permutations(looked))), session, place)
+        values,
+        late_interaction(matches[:, tokens], np.array(data.draw(st.permutations(looked))), session, place),
     )
 
 
@@ -140,7 +141,7 @@ def test_late_scores_lie_in_bounds_and_do_not_depend_on_the_order_of_the_looked_
 def test_what_matches_better_in_every_token_never_scores_less(look):
     matches, looked, _, place = look
     alone = np.full(len(matches), -1)
-    values = late(matches, looked, alone, place)
+    values = late_interaction(matches, looked, alone, place)
     for one in looked:
         for other in looked:
             if np.all(matches[one] >= matches[other]):  # False where either is unknown
@@ -150,7 +151,7 @@ def test_what_matches_better_in_every_token_never_scores_less(look):
 @given(looks())
 def test_a_candidate_of_which_no_tokens_are_known_counts_as_the_mean_of_the_others(look):
     matches, looked, _, place = look
-    values = late(matches, looked, np.full(len(matches), -1), place)
+    values = late_interaction(matches, looked, np.full(len(matches), -1), place)
     unknown = np.isnan(matches[looked]).any(axis=1)
     if not unknown.all():
         assert np.allclose(values[looked[unknown]], values[looked[~unknown]].mean())
@@ -160,19 +161,28 @@ def test_a_candidate_of_which_no_tokens_are_known_counts_as_the_mean_of_the_othe
 
 @given(st.integers(1, 9), st.integers(0, 4), shares)
 def test_tokens_that_match_everywhere_alike_tell_nothing(n, tokens, value):
-    assert not late(np.full((n, tokens), value), np.arange(n), np.zeros(n, int), np.arange(n)).any()
+    assert not late_interaction(
+        np.full((n, tokens), value), np.arange(n), np.zeros(n, int), np.arange(n)
+    ).any()
 
 
 def test_turns_up_to_two_places_away_lend_their_tokens_but_not_over_a_wider_gap_or_into_another_session():
     matches = np.array([[1.0], [0.0], [0.0], [0.0], [0.0], [0.0]])
-    values = late(matches, np.arange(6), np.array([0, 0, 0, 0, 0, 1]), np.array([0, 1, 2, 3, 6, 0]))
+    values = late_interaction(
+        matches, np.arange(6), np.array([0, 0, 0, 0, 0, 1]), np.array([0, 1, 2, 3, 6, 0])
+    )
     assert np.allclose(values, [1.0, FADING, FADING**2, 0.0, 0.0, 0.0])
-    values = late(matches, np.arange(6), np.array([0, 0, 0, 0, 0, 1]), np.array([0, 2, 3, 4, 6, 1]))
+    values = late_interaction(
+        matches, np.arange(6), np.array([0, 0, 0, 0, 0, 1]), np.array([0, 2, 3, 4, 6, 1])
+    )
     assert np.allclose(values, [1.0, FADING**2, 0.0, 0.0, 0.0, 0.0])
 
 
 def test_a_hairs_breadth_between_candidates_is_not_stretched():
-    assert np.ptp(late(np.array([[0.5], [0.52]]), np.arange(2), np.full(2, -1), np.full(2, -1))) <= 0.1 + 1e-9
+    assert (
+        np.ptp(late_interaction(np.array([[0.5], [0.52]]), np.arange(2), np.full(2, -1), np.full(2, -1)))
+        <= 0.1 + 1e-9
+    )
 
 
 def test_what_is_nearest_so_far_is_no_match_while_others_have_no_vector():
@@ -201,7 +211,7 @@ def test_what_is_nearest_so_far_is_no_match_while_others_have_no_vector():
 def test_the_close_look_leaves_the_order_of_those_it_did_not_see(look, data):
     matches, looked, session, place = look
     before = data.draw(arrays(float, len(matches), elements=shares))
-    after = before + LATE * late(matches, looked, session, place)
+    after = before + LATE * late_interaction(matches, looked, session, place)
     rest = np.setdiff1d(np.arange(len(matches)), looked)
     assert np.array_equal(before[rest], after[rest])
     assert np.all(after >= before)
@@ -209,8 +219,8 @@ def test_the_close_look_leaves_the_order_of_those_it_did_not_see(look, data):
 
 def test_candidates_beside_a_position_are_its_neighbours_in_the_session():
     session, place = np.array([0, 0, 0, 0, 1, 1, -1, -1]), np.array([0, 1, 2, 3, 0, 3, -1, -1])
-    assert np.flatnonzero(beside(np.array([0]), session, place)).tolist() == [0, 1, 2]
-    assert np.flatnonzero(beside(np.array([4, 6]), session, place)).tolist() == [4, 6]
+    assert np.flatnonzero(with_neighbours(np.array([0]), session, place)).tolist() == [0, 1, 2]
+    assert np.flatnonzero(with_neighbours(np.array([4, 6]), session, place)).tolist() == [4, 6]
 
 
 @given(columns, st.randoms(use_true_random=False))

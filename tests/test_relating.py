@@ -12,7 +12,7 @@ from scrubjay.models.records import Memory
 from scrubjay.models.results import Hit, MemoryHits
 from scrubjay.records.memories import passage
 from scrubjay.search.choosing import cost
-from scrubjay.search.relating import BROUGHT, RARE
+from scrubjay.search.relating import MOST_RECORDS, RARE
 from scrubjay.store.changes import Change
 
 OTHER = "repo_other__0123456789abcdef"
@@ -138,7 +138,7 @@ async def test_at_most_five_come_along_the_closest_first(core: Core):
         await turn(core, f"s{n}", user=f"note {n} on load_all_cursors")
     await turn(core, "both", user="load_all_cursors, drop_one_replica")
     found = await tied(core, "zebra")
-    assert len(found) <= BROUGHT and (not found or found[0].session_id == "both")
+    assert len(found) <= MOST_RECORDS and (not found or found[0].session_id == "both")
 
 
 @pytest.mark.parametrize(

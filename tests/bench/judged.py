@@ -107,7 +107,7 @@ def _never(row: Candidate) -> bool:
 def _holding(words: str | None) -> Right:
     return lambda row: (
         words is not None
-        and words in (developer.whole(row.session_id, row.place) or (row.found.text if row.found else ""))
+        and words in (developer.whole(row.session_id, row.place) or (row.match.text if row.match else ""))
     )
 
 

@@ -8,27 +8,27 @@ import math
 import numpy as np
 
 from scrubjay.search.retrieval.ranking import Floats
-from scrubjay.search.retrieval.relevance import PROOF, coverage
-from scrubjay.search.retrieval.retrieve import Ranked
+from scrubjay.search.retrieval.relevance import EVIDENCE_DEPTH, coverage
+from scrubjay.search.retrieval.retrieve import Ranking
 from scrubjay.text.terms import content_words
 
 _AMONG = 10  # hits whose presence in both legs counts as agreement
 
 
-def signals(question: str, ranked: Ranked) -> dict[str, float]:
+def signals(question: str, ranked: Ranking) -> dict[str, float]:
     """Name -> value, greater where an answer is likelier; all 0 without candidates."""
     if not ranked.rows:
         return dict.fromkeys(NAMES, 0.0)
     columns, total = ranked.grounds.signals, ranked.grounds.total[ranked.grounds.positions]
     cosine = np.nan_to_num(columns.cosine, nan=0.0)
     known = columns.cosine[~np.isnan(columns.cosine)]
-    texts = [f"{row.role or ''} {row.found.text}" if row.found else "" for row in ranked.rows]
+    texts = [f"{row.role or ''} {row.match.text}" if row.match else "" for row in ranked.rows]
     values = (
         float(ranked.relevance[0]),
         ranked.grounds.evidence,
         float(cosine.max()),
         float(cosine.max() - known.mean()) if len(known) else 0.0,
-        float(coverage(question, texts[:PROOF]).max()),
+        float(coverage(question, texts[:EVIDENCE_DEPTH]).max()),
         _by_rarity(question, texts),
         float(np.nan_to_num(columns.bm25, nan=0.0).max()),
         float(total[0]),
@@ -59,7 +59,11 @@ def _by_rarity(question: str, texts: list[str]) -> float:
     words, pool = set(content_words(question)), [set(content_words(text)) for text in texts]
     rarity = {word: math.log(1 + len(pool) / (1 + sum(word in text for text in pool))) for word in words}
     whole = sum(rarity.values())
-    return max(sum(rarity[word] for word in words & text) for text in pool[:PROOF]) / whole if whole else 0.0
+    return (
+        max(sum(rarity[word] for word in words & text) for text in pool[:EVIDENCE_DEPTH]) / whole
+        if whole
+        else 0.0
+    )
 
 
 def _top(values: Floats) -> set[int]:

@@ -13,8 +13,8 @@ import numpy as np
 from scrubjay.models.filters import Filter
 from scrubjay.models.records import Memory
 from scrubjay.models.results import Hit
-from scrubjay.records.memories import as_hit
-from scrubjay.search.retrieval.pools import both_legs
+from scrubjay.search.hits import as_hit
+from scrubjay.search.retrieval.pools import search_legs
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.relevance import coverage, evidence
 from scrubjay.search.retrieval.retrieve import Embed
@@ -59,7 +59,7 @@ async def contents(
 async def proofs(store: Store, question: Question, embed: Embed) -> dict[str, float]:
     """Record id -> evidence in [0, 1] (`relevance.evidence`), of all that a leg finds. The caller has committed everything."""
     asking = asyncio.ensure_future(embed(question.text))
-    found = list((await both_legs(store, question, asking)).found.values())
+    found = list((await search_legs(store, question, asking)).matches.values())
     meaning = np.array([np.nan if row.cosine is None else row.cosine for row in found], dtype=float)
     worth = evidence(meaning, coverage(question.text, (row.text for row in found)))
     return dict(zip((row.id for row in found), worth.tolist(), strict=True))

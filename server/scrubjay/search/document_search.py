@@ -12,7 +12,7 @@ from scrubjay.models.requests import SearchDocuments
 from scrubjay.models.results import Chunk, DocumentHit, DocumentHits, Hit
 from scrubjay.search.choosing import MOST_TOKENS
 from scrubjay.search.hits import chunk_as_hit
-from scrubjay.search.recall import scopes_seen
+from scrubjay.search.recall import search_scopes
 from scrubjay.search.retrieval.chunks import RankedChunk, rank_chunks
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.retrieve import Embed
@@ -52,7 +52,7 @@ async def search_documents(
     Unless `only_matching_chunks`, the chunks just before and after a matching one come along with `is_relevant` false. Room goes to
     the best chunk of each document first, then to the other chunks and those beside them by score.
     """
-    scopes = scopes_seen(request.scope, scope)
+    scopes = search_scopes(request.scope, scope)
     question = Question(
         text=request.query,
         scopes=scopes,
@@ -283,6 +283,6 @@ async def search_chunks(
 
 
 def _found(chunk: RankedChunk, document: Document) -> FoundChunk:
-    hit = chunk_as_hit(document, chunk.text, id=chunk.id)
+    hit = chunk_as_hit(document, chunk.text, hit_id=chunk.id)
     hit = hit.model_copy(update={"score": chunk.score, "relevance_score": chunk.score})
     return FoundChunk(hit, chunk.position, document)

@@ -1,4 +1,4 @@
-"""How a record is shown as a hit: short ones whole, long ones by their best passage or their summary."""
+"""Shows a record as a hit: a short one whole, a long one by its best passage or its summary."""
 
 from __future__ import annotations
 
@@ -6,41 +6,63 @@ from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.models.results import Hit
 from scrubjay.records import memories
 from scrubjay.records.turns import speeches
-from scrubjay.search.retrieval.pools import Found
+from scrubjay.search.retrieval.pools import Match
 
 WHOLE = 900  # characters up to which a turn is shown whole
-ASKED = 300  # characters of the user's words beside the answer of a longer one
+QUESTION = 300  # characters of the user's words before the answer in a longer one
 
 
-def as_hit(record: AnyRecord, found: Found | None = None) -> Hit:
-    """A record as a hit without scores; `found` is the passage that matched, None for a neighbour."""
+def as_hit(record: AnyRecord, match: Match | None = None) -> Hit:
+    """Turn a record into a hit without scores; `match` holds the passage that was found."""
     if isinstance(record, Memory):
         return memories.as_hit(record)
     if isinstance(record, Document):
-        return chunk_as_hit(record, found.text if found else record.content[:WHOLE], id=record.id)
-    return _turn(record, found)
+        return chunk_as_hit(record, match.text if match else record.content[:WHOLE], hit_id=record.id)
+    return _turn(record, match)
+
+
+def chunk_as_hit(document: Document, text: str, *, hit_id: str) -> Hit:
+    """Turn a passage of a document into a hit without scores."""
+    return Hit(
+        id=hit_id,
+        src="chunk",
+        chunk=text,
+        title=document.title,
+        date=document.updated_at,
+        scope=document.scope,
+        partition_id=document.partition_id,
+        tags=document.tags,
+        source=document.source,
+        metadata=document.metadata,
+    )
 
 
 def turn_text(turn: Turn) -> str:
-    """Everything said in a turn; with more than one voice each is named."""
+    """Give everything said in a turn; each speaker is named if there are several."""
     said = speeches(turn)
     if len(said) == 1:
         return said[0][1]
     return "\n\n".join(f"{role}: {text}" for role, text in said)
 
 
-def _turn(turn: Turn, found: Found | None) -> Hit:
+def shorten(text: str, most: int) -> str:
+    """Cut a text between words if it has more than `most` characters; an ellipsis ends it then."""
+    return text if len(text) <= most else text[: most - 2].rsplit(maxsplit=1)[0] + " …"
+
+
+def _turn(turn: Turn, match: Match | None) -> Hit:
     text, truncated, role = turn_text(turn), None, turn.role
     said = speeches(turn)
     if turn.capture == "summary_only" and turn.summary:
         text, truncated, role = turn.summary, True, "summary"
     elif len(text) > WHOLE:
         truncated = True
-        if found is not None and found.role == "user" and (found.answer or turn.summary):
-            # A question is found by questions like it; alone it tells nobody what was answered.
-            text, role = f"user: {_clipped(found.text)}\n\nassistant: {found.answer or turn.summary}", None
-        elif found is not None:
-            text, role = found.text, found.role
+        if match is not None and match.role == "user" and (match.answer or turn.summary):
+            # A question is found by questions like it; alone it does not say what the answer was.
+            asked = match.text if len(match.text) <= QUESTION else shorten(match.text, QUESTION + 2)
+            text, role = f"user: {asked}\n\nassistant: {match.answer or turn.summary}", None
+        elif match is not None:
+            text, role = match.text, match.role
         else:
             text, role = (turn.summary or text[:WHOLE]), "summary" if turn.summary else role
     elif len(said) == 1:
@@ -59,24 +81,4 @@ def _turn(turn: Turn, found: Found | None) -> Hit:
         source=turn.source,
         metadata=turn.metadata,
         truncated=truncated,
-    )
-
-
-def _clipped(text: str) -> str:
-    return text if len(text) <= ASKED else text[:ASKED].rsplit(maxsplit=1)[0] + " …"
-
-
-def chunk_as_hit(document: Document, text: str, *, id: str) -> Hit:
-    """A passage of a document as a hit without scores, under its own id or its document's."""
-    return Hit(
-        id=id,
-        src="chunk",
-        chunk=text,
-        title=document.title,
-        date=document.updated_at,
-        scope=document.scope,
-        partition_id=document.partition_id,
-        tags=document.tags,
-        source=document.source,
-        metadata=document.metadata,
     )

@@ -52,7 +52,7 @@ async def sources(store: Store, facts: Iterable[Memory]) -> dict[str, list[Sourc
     }
 
 
-def within(context: Context, room: int) -> tuple[Context, int]:
+def fit(context: Context, room: int) -> tuple[Context, int]:
     """As much of a context as fits into so many tokens, the nearest links first, and what it takes."""
     spent = 0
     lists: Mapping[str, list[Linked]] = {"parents": [], "children": [], "related": []}

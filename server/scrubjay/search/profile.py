@@ -12,7 +12,7 @@ from scrubjay.models.filters import Filter, matches
 from scrubjay.models.records import Memory
 from scrubjay.models.results import Hit, Profile
 from scrubjay.records import memories
-from scrubjay.search.recall import scopes_seen
+from scrubjay.search.recall import search_scopes
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
 
@@ -34,7 +34,7 @@ async def profile(
 
     `filters` are on metadata. The caller has committed everything.
     """
-    seen = scopes_seen(None, scope) or ()
+    seen = search_scopes(None, scope) or ()
     where = conditions.both(
         conditions.one_of("scope", seen),
         conditions.LATEST,

@@ -1,1 +1,1 @@
-"""From a query to ranked candidates: two legs over the passages, fused and put into the context of their sessions."""
+"""From a question to ranked candidates: legs over the passages, fused in the context of their sessions."""

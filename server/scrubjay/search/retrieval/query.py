@@ -1,4 +1,4 @@
-"""A question as retrieval needs it: where to look, what for, and which rows may answer."""
+"""A question: what to look for, where, and which records may answer."""
 
 from __future__ import annotations
 
@@ -29,19 +29,17 @@ class Question:
     filters: Filter | None = None
     since: datetime | None = None
     until: datetime | None = None
-    as_of: datetime | None = (
-        None  # what was known then: neither what came later, nor what was forgotten or replaced later
-    )
-    forgotten: bool = False  # what is forgotten or expired may answer too
+    as_of: datetime | None = None  # answer as of then: ignore what was added, forgotten or replaced later
+    forgotten: bool = False  # forgotten and expired records may answer too
 
     @property
     def filtered(self) -> bool:
-        """Whether rows of an asked scope and session may be shut out: then a turn cannot enter by its neighbours alone."""
-        conditions = (self.tags, self.since, self.until, self.record_id, self.path, self.filters, self.as_of)
-        return self.partition_ids is not None or any(conditions)
+        """Whether conditions may exclude turns of a session; then no turn enters by its neighbours alone."""
+        filters = (self.tags, self.since, self.until, self.record_id, self.path, self.filters, self.as_of)
+        return self.partition_ids is not None or any(filters)
 
     def where(self) -> Where:
-        """The prefilter over passages."""
+        """Build the prefilter over passages."""
         return conditions.both(
             None if self.scopes is None else conditions.one_of("scope", self.scopes),
             conditions.one_of("src", self.srcs),
@@ -60,16 +58,13 @@ class Question:
     def _not_hidden(self) -> Where | None:
         if self.as_of is not None:
             then = micros(self.as_of)
-            shown = (
-                None
-                if self.forgotten
-                else conditions.either(conditions.equal("hidden", False), conditions.above("hidden_at", then))
-            )
-            return conditions.both(conditions.at_most("dated_at", then), shown)
+            known = conditions.at_most("dated_at", then)
+            shown = conditions.either(conditions.equal("hidden", False), conditions.above("hidden_at", then))
+            return conditions.both(known, None if self.forgotten else shown)
         return None if self.forgotten else conditions.equal("hidden", False)
 
     def in_sight(self, session: Session) -> Session:
-        """The turns of a session that may be shown."""
+        """Reduce a session to the turns that may be shown."""
         if self.as_of is None and (self.forgotten or session.whole):
             return session
         return Session(tuple(place for place in session.places if self._sees(place)))
@@ -78,29 +73,28 @@ class Question:
         if self.as_of is None:
             return self.forgotten or not place.forgotten
         then = micros(self.as_of)
-        return place.started_at <= then and (
-            self.forgotten or place.forgotten_at is None or place.forgotten_at > then
-        )
+        there = self.forgotten or place.forgotten_at is None or place.forgotten_at > then
+        return place.started_at <= then and there
 
     def admits(self, record: AnyRecord) -> bool:
-        """Whether a record may answer; what the index says of it may be older than the record."""
+        """Whether a record may answer. Checked on the record itself, because the index may be older."""
         at = self.as_of or self.now
-        if (isinstance(record, Turn) and record.purged_at is not None) or (
-            self.as_of is not None and _dated_at(record) > self.as_of
-        ):
+        if isinstance(record, Turn) and record.purged_at is not None:
             return False
-        if (
-            isinstance(record, Memory)
-            and record.replaced_at is not None
-            and (self.as_of is None or record.replaced_at <= at)
-        ):
+        if self.as_of is not None and _dated_at(record) > self.as_of:
             return False
-        gone = record.forgotten_at is not None and (self.as_of is None or record.forgotten_at <= at)
-        return self.forgotten or not (gone or (record.expires_at is not None and record.expires_at <= at))
+        if isinstance(record, Memory) and self._past(record.replaced_at):
+            return False
+        expired = record.expires_at is not None and record.expires_at <= at
+        return self.forgotten or not (expired or self._past(record.forgotten_at))
+
+    def _past(self, moment: datetime | None) -> bool:
+        """Whether something happened, and not after the time that the question is asked as of."""
+        return moment is not None and (self.as_of is None or moment <= self.as_of)
 
 
 def _dated_at(record: AnyRecord) -> datetime:
-    """As the passages of a record are dated; a document is known from its last change on."""
+    """Date a record as its passages are dated: a document by its last change."""
     if isinstance(record, Turn):
         return record.started_at
     return record.updated_at if isinstance(record, Document) else record.created_at

@@ -1,8 +1,9 @@
-"""Ranking: aligned arrays in, numbers and positions out. Knows no id, text, table or clock.
+"""The arithmetic of ranking, on aligned arrays: one value a candidate.
 
-The pipeline and the worth of its parts (turn-level any@10 on LoCoMo's dev half, without a window / with two turns each side):
-bare score fusion 73.9 / 91.7, with neighbours, session share, dates and speaker 87.7 / 95.4; without neighbours 85.3 / 95.3,
-without the session share 85.5 / 94.6, without dates 85.5 / 93.8, without the speaker 86.2 / 94.9.
+What each part is worth (turn-level any@10 on LoCoMo's dev half, without a window / with two turns each side):
+bare score fusion 73.9 / 91.7, with neighbours, session share, dates and speaker 87.7 / 95.4; without
+neighbours 85.3 / 95.3, without the session share 85.5 / 94.6, without dates 85.5 / 93.8, without the speaker
+86.2 / 94.9.
 """
 
 from __future__ import annotations
@@ -17,37 +18,44 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 DENSE, LEXICAL = 0.5, 0.5  # shares of the legs; 0.4 to 0.6 is a plateau
-COSINE_SPAN = 0.3  # pools of real stores span more; this is for stores of a handful of records
+COSINE_SPAN = 0.3  # least span of cosines; pools span less only in stores of a handful of records
 RELATED = 0.45  # cosine: halfway between what is unrelated and a paraphrase (see `relevance`)
-DATE = 0.3  # a turn of the day or month that the question names
-NEAR, FAR = 0.25, 0.15  # share of the score of the turns one and two places away
+DATE = 0.3  # the turn is of the day or month that the question names
+NEAR, FAR = 0.25, 0.15  # shares of the scores of the turns one and two places away
 SESSION = 0.3  # share of the best score of the session
-SPEAKER = 0.2  # the question names exactly one speaker, and it is this turn's
-ALONE = 0.55  # what a record without neighbours gets of its own score instead: a session share and one near neighbour half as good
-LATE = 0.8  # of how well the tokens match, over those looked at closely: 87.7 / 95.4 -> 91.0 / 96.2; 0.5 to 1.0 is a plateau
-FADING = 0.9  # of a token's match for each place away: 1 gives 90.1 / 95.9, 0.8 to 0.9 is a plateau; a turn's own tokens alone 88.3 / 96.2
-LATE_SPAN = 0.2  # of mean cosines; in one search of a hundred the candidates looked at span less
-NAMED = 1.0  # it names the very thing that the question names; times 0.8 for a name of two parts: as much as the best match of tokens
-QUOTED = 1.0  # the query quotes the record: above whatever context adds
+SPEAKER = 0.2  # the question names exactly one speaker, who speaks in this turn
+# A record without neighbours gets this share of its own score instead of theirs: a session share and one near
+# neighbour half as good.
+ALONE = 0.55
+LATE = 0.8  # late interaction: 87.7 / 95.4 -> 91.0 / 96.2; 0.5 to 1.0 is a plateau
+# A neighbour's tokens count so much for each place away. 1 gives 90.1 / 95.9, 0.8 to 0.9 is a plateau;
+# without the neighbours' tokens 88.3 / 96.2.
+FADING = 0.9
+LATE_SPAN = 0.2  # of mean cosines; in one search of a hundred the candidates span less
+# The record names an entity of the question: as much as the best match of tokens (0.8 of it for a name of two
+# parts).
+NAMED = 1.0
+QUOTED = 1.0  # the query quotes the record: more than any context adds
 
 
 @dataclass(frozen=True)
 class Signals:
-    """One value a candidate; `session` numbers sessions 0, 1, ... and is -1 for a record that stands alone.
+    """What speaks for each candidate: one array entry a candidate.
 
-    Candidates of one session stand together, ordered by `place`, their position in the session; there may be gaps.
+    `session` numbers the sessions 0, 1, ... and is -1 for a record without a session. Candidates of one
+    session stand together, ordered by `place`, their position in the session; there may be gaps.
     """
 
     cosine: Floats  # NaN: not in the dense pool
     bm25: Floats  # NaN: not in the lexical pool
-    unembedded: NDArray[np.bool_]  # too new for a vector: its words speak for its meaning
+    unembedded: NDArray[np.bool_]  # too new for a vector: its BM25 score stands for its cosine
     date: Floats  # 0, 0.5 or 1
     speaker: NDArray[np.bool_]
     quoted: NDArray[np.bool_]
-    named: Floats  # 0 to 1: how specific an entity of the question is that it names
+    named: Floats  # 0 to 1: how specific the entity is that it shares with the question; 0: none
     session: Ints
     place: Ints
-    late: Floats  # how well the tokens match: 0 to 1 over the candidates looked at closely, 0 for the others
+    late: Floats  # see `late_interaction`
 
     def __len__(self) -> int:
         return len(self.cosine)
@@ -56,10 +64,10 @@ class Signals:
 def scale(
     values: Floats, *, floor: float | None = None, least_span: float = 0.0, least_top: float = -np.inf
 ) -> Floats:
-    """Min-max to [0, 1]; NaN (absent) counts as the least present value, or as `floor`. All equal or all absent: 0.
+    """Scale values to [0, 1] by their minimum (or `floor`) and maximum; NaN (absent) counts as the minimum.
 
-    A span below `least_span` is not stretched to 1: between two near twins a hair's breadth is no reason. Nor is a greatest value below
-    `least_top`.
+    All equal or all absent gives 0. A span below `least_span` and a maximum below `least_top` are not
+    stretched to 1, so that a tiny difference between near twins decides nothing.
 
     >>> scale(np.array([2.0, np.nan, 4.0])).tolist()
     [0.0, 0.0, 1.0]
@@ -75,14 +83,12 @@ def scale(
 
 
 def parts(signals: Signals) -> dict[str, Floats]:
-    """What the ranking sum is made of, by name: one column each, its weight already in it."""
+    """Compute the weighted parts of the ranking sum, by name: one array each."""
     wording = scale(signals.bm25, floor=0.0)
-    top = (
-        RELATED if signals.unembedded.any() else -np.inf
-    )  # what is best of those compared so far may answer nothing
-    meaning = np.where(
-        signals.unembedded, wording, scale(signals.cosine, least_span=COSINE_SPAN, least_top=top)
-    )
+    # While some have no vector yet, the best cosine so far may belong to a candidate that answers nothing.
+    top = RELATED if signals.unembedded.any() else -np.inf
+    cosine = scale(signals.cosine, least_span=COSINE_SPAN, least_top=top)
+    meaning = np.where(signals.unembedded, wording, cosine)
     own: dict[str, Floats] = {
         "meaning": DENSE * meaning,
         "words": LEXICAL * wording,
@@ -90,7 +96,7 @@ def parts(signals: Signals) -> dict[str, Floats]:
     }
     return {
         **own,
-        **from_context(sum(own.values(), np.zeros(len(signals))), signals.session, signals.place),
+        **context_parts(sum(own.values(), np.zeros(len(signals))), signals.session, signals.place),
         "late": LATE * signals.late,
         "speaker": SPEAKER * signals.speaker.astype(float),
         "named": NAMED * signals.named,
@@ -98,8 +104,11 @@ def parts(signals: Signals) -> dict[str, Floats]:
     }
 
 
-def from_context(score: Floats, session: Ints, place: Ints) -> dict[str, Floats]:
-    """What each candidate gets of the scores of its neighbours and of its session's best; one that stands alone gets `ALONE` of its own."""
+def context_parts(score: Floats, session: Ints, place: Ints) -> dict[str, Floats]:
+    """Compute what a candidate gets from its neighbours' scores and from the best score of its session.
+
+    A candidate without a session gets `ALONE` of its own score instead.
+    """
     placed = session >= 0
     best = np.zeros(int(session.max(initial=-1)) + 2)  # the last one is for session -1 and stays 0
     np.maximum.at(best, session[placed], score[placed])
@@ -113,30 +122,32 @@ def from_context(score: Floats, session: Ints, place: Ints) -> dict[str, Floats]
     }
 
 
-def late(matches: Floats, looked: Ints, session: Ints, place: Ints) -> Floats:
-    """How well candidates match token by token, from 0 to 1 over those at the positions `looked`; 0 for all others.
+def late_interaction(matches: Floats, examined: Ints, session: Ints, place: Ints) -> Floats:
+    """Score how well candidates match the question token by token.
 
-    `matches` holds the cosine of each token of the question with its nearest in the candidate, (candidates, tokens), NaN where that
-    is unknown; a candidate so unknown counts as the mean of the known. The turns one and two places away lend a candidate their tokens.
-    A token tells as much as its best match stands out, so that no document frequencies are needed.
+    The score is 0 to 1 at the positions `examined` and 0 elsewhere.
+    `matches` (candidates, tokens) holds the cosine of each token of the question with its nearest token in
+    the candidate, NaN where that is unknown; such a candidate gets the mean of the others. Turns one and two
+    places away lend a candidate their tokens. A token weighs as much as its best match exceeds its mean
+    match, so that no document frequencies are needed.
     """
     near = matches.copy()
     for apart, row, other in _neighbours(session, place):
         near[row] = np.fmax(near[row], FADING ** apart[:, None] * matches[other])
-    known = looked[~np.isnan(near[looked]).any(axis=1)]
+    known = examined[~np.isnan(near[examined]).any(axis=1)]
     values = np.zeros(len(matches))
     if len(known):
-        telling = near[known].max(axis=0) - near[known].mean(axis=0)
-        spread = float(telling.sum())
-        sums = near[known] @ telling / spread if spread > 0 else np.zeros(len(known))
+        weights = near[known].max(axis=0) - near[known].mean(axis=0)
+        total = float(weights.sum())
+        sums = near[known] @ weights / total if total > 0 else np.zeros(len(known))
         scaled = scale(sums, least_span=LATE_SPAN) if np.ptp(sums) > 0 else np.zeros(len(known))
-        values[looked] = scaled.mean()
+        values[examined] = scaled.mean()
         values[known] = scaled
     return values
 
 
-def beside(positions: Ints, session: Ints, place: Ints) -> NDArray[np.bool_]:
-    """Which candidates are at these positions, or at most two places away from one of them."""
+def with_neighbours(positions: Ints, session: Ints, place: Ints) -> NDArray[np.bool_]:
+    """Mark the candidates at these positions and those at most two places away from one of them."""
     chosen = np.zeros(len(session), dtype=bool)
     chosen[positions] = True
     widened = chosen.copy()
@@ -146,11 +157,14 @@ def beside(positions: Ints, session: Ints, place: Ints) -> NDArray[np.bool_]:
 
 
 def _neighbours(session: Ints, place: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Pairs of candidates one or two places apart in a session, both ways: how far apart, rows, and the rows beside them.
+    """Yield pairs of candidates one or two places apart in a session, in both directions.
 
-    No row comes twice in one array.
+    A pair is (distance, row, other row), as arrays. No row comes twice in one array.
     """
-    for step in (1, 2):  # with gaps, the turn two places away may be the next candidate or the one after
+    for step in (
+        1,
+        2,
+    ):  # because of gaps, the turn two places away may be the next candidate or the one after
         apart = np.where(session[step:] == session[:-step], place[step:] - place[:-step], 0)
         first = np.flatnonzero((session[step:] >= 0) & ((apart == 1) | (apart == 2)))
         yield apart[first], first, first + step
@@ -158,31 +172,31 @@ def _neighbours(session: Ints, place: Ints) -> Iterator[tuple[Ints, Ints, Ints]]
 
 
 def ranking_sum(signals: Signals) -> Floats:
-    """The sum that orders candidates by relevance: of all `parts`."""
+    """Add up all `parts`: the sum that orders candidates by relevance."""
     return sum(parts(signals).values(), np.zeros(len(signals)))
 
 
 def recency(age_days: Floats, *, half_life_days: float) -> Floats:
-    """0.5 ** (age / half-life) in [0, 1]; an age below 0 (a clock that went back) counts as 0."""
+    """Compute 0.5 ** (age / half-life), in [0, 1]; an age below 0 (the clock went back) counts as 0."""
     return np.power(0.5, np.maximum(age_days, 0.0) / half_life_days)
 
 
 def blend(
     relevance: Floats, importance: Floats, recency: Floats, weights: tuple[float, float, float]
 ) -> Floats:
-    """The weighted mean of the three scores, each in [0, 1]; seed 002's formula. The weights' sum must be positive."""
+    """Average three scores in [0, 1] by their weights, whose sum is positive; the formula is Hebb Mind's."""
     by_relevance, by_importance, by_recency = weights
     total = by_relevance * relevance + by_importance * importance + by_recency * recency
     return total / (by_relevance + by_importance + by_recency)
 
 
 def order(score: Floats, *, ties: Sequence[Floats] = ()) -> Ints:
-    """Positions, best score first; equal scores by the tie columns (higher first), then by position."""
+    """Sort positions by score, then by the tie columns, highest first, then by position."""
     return np.lexsort((*(-column for column in reversed(ties)), -score)).astype(np.int64)
 
 
 def window(length: int, position: int, *, before: int, after: int) -> range:
-    """The positions around `position` in a session of `length` turns, itself included.
+    """Give the positions around `position` in a session of `length` turns, itself included.
 
     >>> list(window(5, 1, before=2, after=2))
     [0, 1, 2, 3]

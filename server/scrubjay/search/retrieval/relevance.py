@@ -1,9 +1,8 @@
-"""Relevance: how likely the answer is among the hits, as an absolute number. Knows cosines, words and ranking sums; not where they
-come from.
+"""Relevance: an absolute number, in [0, 1], for how likely the hits hold the answer.
 
-Fitted by `tests/bench/calibration.py --fit` on LoCoMo's dev half alone: its questions, and as many that the store cannot answer,
-those of another conversation with the speakers renamed. The first hit's relevance is the share of such questions whose first ten
-hits held the answer.
+Fitted by `tests/bench/calibration.py --fit` on the dev half of LoCoMo: its questions, and as many that the
+store cannot answer (those of another conversation, with the speakers renamed). The relevance of a first hit
+is the share of such questions whose first ten hits held the answer.
 """
 
 from __future__ import annotations
@@ -17,22 +16,22 @@ from numpy.typing import NDArray
 from scrubjay.search.retrieval.ranking import QUOTED, Floats
 from scrubjay.text.terms import compared_words, hidden_words, may_begin, spelled_words
 
-PROOF = 5  # candidates from the top whose evidence counts: 1 separates less well (AUC .872 for .881), 10 no better
-UNRELATED, PARAPHRASE = (
-    0.15,
-    0.75,
-)  # cosines with all-MiniLM-L6-v2; 0.1 to 0.2, and spans of 0.5 to 0.7, are a plateau
-BY_WORDS = 0.8  # words alone prove less than meaning; 0.7 to 0.9 is a plateau
-STEEPNESS, MIDDLE = 9.9, 0.69  # of the chance over the evidence; at MIDDLE it is even
-WORDS_STEEPNESS, WORDS_MIDDLE = 6.3, 0.61  # over coverage alone, where there is no vector to compare
-FALL = 2.0  # of the log odds for a unit behind the best; 3.2 fits single hits best, but keeps the right one above 0.5 in 57 % and not 62
-QUOTATION = (
-    0.9  # what the query quotes lies from here to 1, and everything else below while something is quoted
+EVIDENCE_DEPTH = (
+    5  # candidates from the top whose evidence counts; 1 gives AUC .872 instead of .881, 10 no more
 )
+# Cosines with all-MiniLM-L6-v2; 0.1 to 0.2, and spans of 0.5 to 0.7, are a plateau.
+UNRELATED, PARAPHRASE = 0.15, 0.75
+BY_WORDS = 0.8  # weight of coverage: words alone prove less than meaning; 0.7 to 0.9 is a plateau
+STEEPNESS, MIDDLE = 9.9, 0.69  # of the logistic curve from evidence to chance; 0.5 at MIDDLE
+WORDS_STEEPNESS, WORDS_MIDDLE = 6.3, 0.61  # the same from coverage, where there is no vector
+# Log odds fall by so much for each unit of ranking sum behind the best. 3.2 fits single hits best, but then
+# the right one stays above 0.5 in 57 % of questions and not in 62 %.
+FALL = 2.0
+QUOTATION = 0.9  # quoted records lie from here to 1; while anything is quoted, all others lie below
 
 
 def coverage(query: str, texts: Iterable[str]) -> Floats:
-    """The share of the query's content words that each text holds, in [0, 1]."""
+    """Compute the share of the query's content words that each text holds, in [0, 1]."""
     wanted = {_stem(word) for word in compared_words(query)}
     return np.array(
         [(len(wanted) - len(_missing(wanted, text))) / len(wanted) if wanted else 0.0 for text in texts],
@@ -41,9 +40,8 @@ def coverage(query: str, texts: Iterable[str]) -> Floats:
 
 
 def _missing(wanted: set[str], text: str) -> set[str]:
-    may = may_begin(
-        text, wanted
-    )  # a stem is the beginning of its word; of hundreds of chunks a search holds against a question
+    """Find the stems that the text does not hold; fast, because a search compares hundreds of chunks."""
+    may = may_begin(text, wanted)  # a stem is the beginning of its word
     left = may.difference(map(_stem, spelled_words(text, may))) if may else may
     if left:
         left = left.difference(map(_stem, hidden_words(text, left)))
@@ -51,18 +49,19 @@ def _missing(wanted: set[str], text: str) -> set[str]:
 
 
 def evidence(cosine: Floats, coverage: Floats) -> Floats:
-    """How well a text answers by itself, in [0, 1]: by meaning or by words, whichever it is, both adding up.
+    """Estimate how well a text answers by itself, in [0, 1], from meaning and words together.
 
-    `cosine` of the query and the text, NaN where it is unknown; `coverage`, the share of the query's content words in the text.
+    `cosine` is that of query and text, NaN if unknown; `coverage` the share of the query's content words in
+    the text.
     """
     by_meaning = np.clip((np.nan_to_num(cosine, nan=0.0) - UNRELATED) / (PARAPHRASE - UNRELATED), 0.0, 1.0)
     return 1.0 - (1.0 - by_meaning) * (1.0 - BY_WORDS * np.clip(coverage, 0.0, 1.0))
 
 
 def chance(cosine: Floats, coverage: Floats, *, words_only: NDArray[np.bool_]) -> float:
-    """The chance, in [0, 1), that the best of these texts and what ranks like it hold the answer; 0 without a text.
+    """Estimate the chance, in [0, 1), that the best of these texts holds the answer; 0 without a text.
 
-    `words_only` marks those that no vector speaks for.
+    `words_only` marks the texts without a vector.
     """
     by_evidence = STEEPNESS * (evidence(cosine, coverage) - MIDDLE)
     logit = np.where(words_only, WORDS_STEEPNESS * (coverage - WORDS_MIDDLE), by_evidence)
@@ -70,37 +69,36 @@ def chance(cosine: Floats, coverage: Floats, *, words_only: NDArray[np.bool_]) -
 
 
 def relevance(total: Floats, chance: float, *, quoted: NDArray[np.bool_]) -> Floats:
-    """Ranking sums as relevance in [0, 1], in their order: the best has `chance`, the others' odds fall with the distance to it.
+    """Turn ranking sums into relevance in [0, 1].
 
-    When something is quoted, the quoted lie in [0.9, 1] and the rest below.
+    The best gets `chance`, and the odds of the others fall with their distance behind it.
+    If anything is quoted, the quoted lie in [0.9, 1] and the rest below.
     """
     odds = chance / (1.0 - chance) * np.exp(-FALL * behind(total, quoted=quoted))
     low, high = bounds(quoted)
-    return low + (high - low) * odds / (1.0 + odds)
+    values: Floats = low + (high - low) * odds / (1.0 + odds)
+    return values
 
 
 def bounds(quoted: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """The least and the greatest relevance that each candidate may have."""
+    """Give the least and the greatest relevance that each candidate may have."""
     return np.where(quoted, QUOTATION, 0.0), np.where(quoted.any() & ~quoted, QUOTATION, 1.0)
 
 
 def behind(total: Floats, *, quoted: NDArray[np.bool_]) -> Floats:
-    """How far each ranking sum is behind the greatest, what a quotation adds left out; 0 or more."""
+    """Measure how far each ranking sum is behind the greatest, without what a quotation adds; 0 or more."""
     plain = total - QUOTED * quoted
-    return plain.max(initial=-np.inf) - plain
+    distance: Floats = plain.max(initial=-np.inf) - plain
+    return distance
 
 
-@lru_cache(
-    maxsize=4096
-)  # of five turns in every search, and of hundreds of chunks; mostly the same few thousand words
+@lru_cache(maxsize=4096)  # searches meet mostly the same few thousand words
 def _stem(word: str) -> str:
-    """A word without its commonest English endings: enough to count coverage, too coarse to search with."""
+    """Strip the commonest English endings: enough to count coverage, too coarse to search with."""
     for ending in ("ings", "ing", "ies", "ied", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             word = word[: -len(ending)]
             break
-    if len(word) > 3 and (
-        word[-1] in "ey" or word[-1] == word[-2]
-    ):  # release and releases, query and queries, stop and stopped
-        word = word[:-1]
+    if len(word) > 3 and (word[-1] in "ey" or word[-1] == word[-2]):
+        word = word[:-1]  # release and releases, query and queries, stop and stopped
     return word

@@ -1,4 +1,4 @@
-"""The whole way from a question to ranked candidates, each with its relevance."""
+"""Retrieval: from a question to ranked candidates, each with its relevance."""
 
 from __future__ import annotations
 
@@ -10,22 +10,33 @@ import numpy as np
 
 from scrubjay.encoders.token_codes import Asked, Bits, matches
 from scrubjay.search.retrieval.candidates import Candidate, Candidates, lay_out
-from scrubjay.search.retrieval.pools import both_legs
+from scrubjay.search.retrieval.pools import search_legs
 from scrubjay.search.retrieval.query import Question
-from scrubjay.search.retrieval.ranking import Floats, Ints, Signals, beside, late, order, parts, ranking_sum
-from scrubjay.search.retrieval.relevance import PROOF, chance, coverage, evidence, relevance
+from scrubjay.search.retrieval.ranking import (
+    Floats,
+    Ints,
+    Signals,
+    late_interaction,
+    order,
+    parts,
+    ranking_sum,
+    with_neighbours,
+)
+from scrubjay.search.retrieval.relevance import EVIDENCE_DEPTH, chance, coverage, evidence, relevance
 from scrubjay.store.store import Store
 from scrubjay.text.dates import periods
 from scrubjay.text.terms import mentions, remove_names
 
-Embed = Callable[
-    [str], Awaitable[Asked | None]
-]  # a query's vector and tokens; None where meaning cannot be searched now
+# A query's vector and tokens; None while meaning cannot be searched.
+Embed = Callable[[str], Awaitable[Asked | None]]
+EXAMINED = (
+    30  # candidates for late interaction; any@10 on LoCoMo's dev half is the same with 40 and falls with 20
+)
 
 
 @dataclass(frozen=True)
 class Grounds:
-    """What relevance was made of. Columns stand in the order of the candidates; `positions` lists the ranked in these columns."""
+    """What relevance was computed from. `positions` gives the ranking's order; the arrays are not in it."""
 
     positions: Ints
     signals: Signals
@@ -36,26 +47,27 @@ class Grounds:
 
 
 @dataclass(frozen=True)
-class Ranked:
-    """Candidates with their relevance in [0, 1], in the order of their ranking sum, best first."""
+class Ranking:
+    """Candidates with their relevance in [0, 1], by their ranking sum, best first."""
 
     rows: tuple[Candidate, ...]
     relevance: Floats
     grounds: Grounds
 
 
-async def retrieve(store: Store, question: Question, embed: Embed) -> Ranked:
-    """Rank what may answer the question. Staged writes are committed first, so that everything acknowledged is seen."""
+async def retrieve(store: Store, question: Question, embed: Embed) -> Ranking:
+    """Rank what may answer the question. Staged writes are committed first, so that it sees them."""
     await store.flush()
     speakers = await store.names.speakers(question.scopes)
     names = speakers | _projects(question.scopes)
-    # A name that every turn carries dominates a small model's sentence vector: dense alone 46 -> 67 % on LoCoMo without it.
-    asking = asyncio.ensure_future(embed(remove_names(question.text, names)))
-    pools = await both_legs(store, question, asking)
+    # A name that every turn carries dominates a small model's sentence vector: dense alone 46 -> 67 % on
+    # LoCoMo without it.
+    embedding = asyncio.ensure_future(embed(remove_names(question.text, names)))
+    pools = await search_legs(store, question, embedding)
     keys = [
-        (row.scope, row.session_id)
-        for row in pools.found.values()
-        if row.src == "turn" and row.session_id is not None
+        (match.scope, match.session_id)
+        for match in pools.matches.values()
+        if match.src == "turn" and match.session_id is not None
     ]
     named = mentions(question.text, speakers)
     candidates = lay_out(
@@ -66,64 +78,63 @@ async def retrieve(store: Store, question: Question, embed: Embed) -> Ranked:
         speaker=named[0] if len(named) == 1 else None,
         with_neighbours=not question.filtered,
     )
-    asked = await asking
-    if asked is not None and asked.tokens is not None:
-        candidates = await look_closely(store, candidates, asked.tokens)
-    return _ranked(candidates, question.text)
+    query = await embedding
+    if query is not None and query.tokens is not None:
+        candidates = await _with_late_interaction(store, candidates, query.tokens)
+    return _rank(candidates, question.text)
 
 
-def _ranked(candidates: Candidates, query: str) -> Ranked:
-    signals, rows = candidates.signals, candidates.rows
-    made_of = parts(signals)
-    total = sum(made_of.values(), np.zeros(len(rows)))
-    positions = order(total)
-    first = [at for at in positions[:PROOF] if rows[at].found is not None]
-    said = [
-        f"{rows[at].role or ''} {found.text} {found.spelled}" for at in first if (found := rows[at].found)
-    ]
-    covered = coverage(query, said)
-    words_only = signals.unembedded | np.isnan(signals.cosine).all()
-    likely = chance(signals.cosine[first], covered, words_only=words_only[first])
-    values = relevance(total, likely, quoted=signals.quoted)
-    proof = float(evidence(signals.cosine[first], covered).max(initial=0.0))
-    return Ranked(
-        tuple(rows[at] for at in positions),
-        values[positions],
-        Grounds(positions, signals, made_of, total, proof, likely),
-    )
-
-
-def _projects(scopes: tuple[str, ...] | None) -> frozenset[str]:
-    """The projects' own names, out of `repo_<name>__<hash>`."""
-    return frozenset(
-        scope[5:].rpartition("__")[0] for scope in scopes or () if scope.startswith("repo_") and "__" in scope
-    )
-
-
-LOOKED_AT = 30  # candidates; any@10 on LoCoMo's dev half is the same with 40 and falls with 20
-
-
-async def look_closely(store: Store, candidates: Candidates, question: Bits) -> Candidates:
-    """The candidates with their `late` signal: what their best passages' tokens add. Passages without codes are simply unknown."""
+async def _with_late_interaction(store: Store, candidates: Candidates, tokens: Bits) -> Candidates:
+    """Fill in the `late` signal of the first candidates; passages without token codes stay unknown."""
     signals = candidates.signals
-    looked = order(ranking_sum(signals))[:LOOKED_AT]
-    wanted = np.flatnonzero(beside(looked, signals.session, signals.place))
-    known = await _matches(store, candidates, wanted, question)
-    return replace(
-        candidates, signals=replace(signals, late=late(known, looked, signals.session, signals.place))
-    )
+    examined = order(ranking_sum(signals))[:EXAMINED]
+    near = np.flatnonzero(with_neighbours(examined, signals.session, signals.place))
+    known = await _token_matches(store, candidates, near, tokens)
+    late = late_interaction(known, examined, signals.session, signals.place)
+    return replace(candidates, signals=replace(signals, late=late))
 
 
-async def _matches(store: Store, candidates: Candidates, wanted: Ints, question: Bits) -> Floats:
-    """Of each wanted candidate's best passage, how well it matches each token of the question: (candidates, tokens), else NaN."""
-    rows = {candidates.rows[at].id: at for at in wanted.tolist()}
+async def _token_matches(store: Store, candidates: Candidates, positions: Ints, tokens: Bits) -> Floats:
+    """Match each token with the best passage of these candidates: (candidates, tokens), NaN elsewhere."""
+    rows = {candidates.rows[at].id: at for at in positions.tolist()}
     pieces = await store.token_codes(rows)
-    # A thread, because the loop serves other clients meanwhile: numpy lets go of the interpreter in long operations.
-    values = await asyncio.to_thread(matches, question, [code for _, code in pieces])
-    best = np.full((len(candidates.rows), len(question)), np.nan)
+    # In a thread, because the loop serves other clients meanwhile: numpy releases the interpreter in long
+    # operations.
+    values = await asyncio.to_thread(matches, tokens, [code for _, code in pieces])
+    best = np.full((len(candidates.rows), len(tokens)), np.nan)
     most = np.full(len(candidates.rows), -np.inf)
     for (record_id, _), value, total in zip(pieces, values, values.sum(axis=1).tolist(), strict=True):
         at = rows[record_id]
         if total > most[at]:
             best[at], most[at] = value, total
     return best
+
+
+def _rank(candidates: Candidates, query: str) -> Ranking:
+    signals, rows = candidates.signals, candidates.rows
+    columns = parts(signals)
+    total = sum(columns.values(), np.zeros(len(rows)))
+    positions = order(total)
+    first = [at for at in positions[:EVIDENCE_DEPTH] if rows[at].match is not None]
+    texts = [
+        f"{rows[at].role or ''} {match.text} {match.entity_names}"
+        for at in first
+        if (match := rows[at].match)
+    ]
+    covered = coverage(query, texts)
+    words_only = signals.unembedded | np.isnan(signals.cosine).all()
+    likely = chance(signals.cosine[first], covered, words_only=words_only[first])
+    values = relevance(total, likely, quoted=signals.quoted)
+    best = float(evidence(signals.cosine[first], covered).max(initial=0.0))
+    return Ranking(
+        tuple(rows[at] for at in positions),
+        values[positions],
+        Grounds(positions, signals, columns, total, best, likely),
+    )
+
+
+def _projects(scopes: tuple[str, ...] | None) -> frozenset[str]:
+    """Take the projects' own names out of scopes such as `repo_<name>__<hash>`."""
+    return frozenset(
+        scope[5:].rpartition("__")[0] for scope in scopes or () if scope.startswith("repo_") and "__" in scope
+    )
