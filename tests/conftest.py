@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from buckets import BUCKET, s3_server
+from current import CURRENT
 from hashing_encoder import HashingEncoder
 from hypothesis import HealthCheck, settings
 from mcp import Client
+from mcp.server import Server
 from said import SCOPE
 
 from scrubjay.engine.caller import Caller, set_caller
@@ -74,6 +77,12 @@ async def engine(home: Home, clock: Callable[[], datetime]) -> AsyncIterator[Eng
     await loaded.close()
 
 
+@pytest.fixture(scope="session")
+def mcp_server() -> Server[Any]:
+    """The MCP server over the engine of whichever test is at hand."""
+    return build_server(CURRENT)
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """The folder that the client works in."""
@@ -83,10 +92,13 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(params=["legacy", "auto"])
-async def client(engine: Engine, project: Path, request: pytest.FixtureRequest) -> AsyncIterator[Client]:
+async def client(
+    engine: Engine, mcp_server: Server[Any], project: Path, request: pytest.FixtureRequest
+) -> AsyncIterator[Client]:
     """A client in memory: once with the handshake that ended in 2025, once with the protocol of 2026."""
+    CURRENT.engine = engine
     set_caller(Caller(scope=SCOPE, folder=str(project)))
-    async with Client(build_server(engine), mode=request.param) as connected:
+    async with Client(mcp_server, mode=request.param) as connected:
         assert (connected.protocol_version < "2026") == (request.param == "legacy")
         yield connected
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterable
 from typing import Any
 
 from scrubjay.engine.core import Core
@@ -25,6 +27,11 @@ async def fact(core: Core, content: str, *, scope: str = SCOPE, **args: Any) -> 
     request = requests.parse(requests.AddMemory, {"content": content, **args})
     made = envelope("memory", request, scope=scope, source="test", at=core.clock())
     return await core.write(made)  # type: ignore[return-value]
+
+
+async def facts(core: Core, contents: Iterable[str], **args: Any) -> list[MemoryAdded]:
+    """Many facts at once, which a store takes in few commits."""
+    return await asyncio.gather(*(fact(core, content, **args) for content in contents))
 
 
 async def document(core: Core, content: str, *, scope: str = SCOPE, **args: Any) -> DocumentAdded:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from datetime import datetime
 
 import pytest
-from said import embedded, fact, search
+from said import embedded, fact, facts, search
 
 from scrubjay.engine.core import Core, open_core
 from scrubjay.home.paths import Home
@@ -52,20 +52,17 @@ async def test_a_plain_question_to_the_only_fact_clears_the_threshold_that_clien
 
 
 async def test_plain_questions_clear_it_among_a_few_facts_and_among_many(shipped: Core):
-    for text in PLAIN.values():
-        await fact(shipped, text)
+    await facts(shipped, PLAIN.values())
     await embedded(shipped)
     few = {query: await relevance(shipped, query) for query in PLAIN}
-    for number in range(120):
-        place, thing, way = (
-            ("harbour", "depot", "garden", "attic")[number % 4],
-            ("lamp", "crate", "ladder")[number % 3],
-            number % 7,
-        )
-        await fact(
-            shipped,
-            f"The {thing} number {number} of the {place} was checked in week {way + 10} and needs no repair.",
-        )
+    places, things = ("harbour", "depot", "garden", "attic"), ("lamp", "crate", "ladder")
+    await facts(
+        shipped,
+        (
+            f"The {things[n % 3]} number {n} of the {places[n % 4]} was checked in week {n % 7 + 10} and needs no repair."
+            for n in range(120)
+        ),
+    )
     await embedded(shipped)
     many = {query: await relevance(shipped, query) for query in PLAIN}
     for found in (few, many):

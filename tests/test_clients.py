@@ -16,6 +16,7 @@ from scrubjay.cli.installation import console_command
 
 __all__ = ["installed"]  # fixtures
 
+pytestmark = pytest.mark.long
 TOOLS = ["search_memories", "search_documents", "add_memory", "record_turn", "add_document", "forget"]
 ERAS = pytest.mark.parametrize("era", ["legacy", "modern"])
 

@@ -73,6 +73,7 @@ print(sorted(heavy & set(sys.modules)))
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
 
 
+@pytest.mark.long
 def test_the_default_vectors_are_those_of_sentence_transformers(verdicts: Path, bundled_model: Path) -> None:
     light = open_encoder(verdicts=verdicts)
     reference = SentenceTransformerEncoder(read_folder(bundled_model, "bundled"), light.space)
@@ -85,6 +86,7 @@ def test_the_default_vectors_are_those_of_sentence_transformers(verdicts: Path, 
     assert drift(canary_vectors(light), canary_vectors(reference)) < 1e-6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("half", [False, True], ids=["F32", "F16"])
 def test_any_bert_folder_goes_the_light_way_with_the_same_vectors(
     tmp_path: Path, bundled_model: Path, verdicts: Path, half: bool
@@ -112,6 +114,7 @@ def test_no_text_gives_no_vector(verdicts: Path, small_bert: Path) -> None:
     assert open_encoder(str(small_bert), verdicts=verdicts).embed_documents([]).shape == (0, 64)
 
 
+@pytest.mark.long
 def test_a_model_with_a_dense_module_goes_to_sentence_transformers(
     tmp_path: Path, bundled_model: Path, verdicts: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -206,10 +207,12 @@ async def test_search_memories_keeps_facts_and_turns_whose_metadata_fits(core: C
 
 
 async def test_a_filter_finds_the_one_record_that_fits_among_many_that_answer_better(core: Core) -> None:
-    for number in range(300):
-        await said.fact(
-            core, f"The deploy port of service {number} is {8000 + number}.", metadata={"n": number}
+    await asyncio.gather(
+        *(
+            said.fact(core, f"The deploy port of service {n} is {8000 + n}.", metadata={"n": n})
+            for n in range(300)
         )
+    )
     hits = await said.search(
         core, "deploy port of service 7", filters={"key": "n", "value": "299", "filterType": "numeric"}
     )

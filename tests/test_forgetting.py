@@ -10,7 +10,7 @@ import pytest
 from asked import call, refusal
 from hashing_encoder import HashingEncoder
 from mcp import Client
-from said import SCOPE, document, embedded, fact, forget, search, texts, turn
+from said import SCOPE, document, embedded, fact, facts, forget, search, texts, turn
 
 from scrubjay.engine.background import upkeep
 from scrubjay.engine.core import Core, open_core
@@ -256,8 +256,7 @@ async def test_what_an_older_scrubjay_left_in_the_log_is_still_forgotten(core: C
 
 
 async def test_a_purge_also_empties_a_vector_index(core: Core):
-    for n in range(300):
-        await fact(core, f"Zebra fact number {n}.")
+    await facts(core, (f"Zebra fact number {n}." for n in range(300)))
     gone = await fact(core, f"The key is {SECRET}.")
     await embedded(core)
     await index_vectors(core.store.tables.passages, segments=1)

@@ -108,6 +108,7 @@ def test_damaged_weights_are_an_error_that_names_the_file(tmp_path: Path, small_
         open_encoder(str(folder), verdicts=tmp_path / "models.json")
 
 
+@pytest.mark.long
 def test_a_model_that_sentence_transformers_cannot_load_is_an_error_that_names_it(
     tmp_path: Path, small_bert: Path
 ) -> None:

@@ -86,6 +86,7 @@ async def test_a_write_is_read_by_its_id_before_another_engine_has_written_it(st
     assert isinstance(kept, Turn) and kept.user == "Which port?"
 
 
+@pytest.mark.long
 async def test_engines_that_write_at_once_lose_nothing_and_number_turns_without_gaps(start: Start):
     first, second = await start("a"), await start("b")
 
@@ -126,6 +127,7 @@ async def test_two_sides_of_one_turn_told_to_two_engines_become_one_turn(start: 
     await until(whole)
 
 
+@pytest.mark.long
 async def test_when_the_maintainer_leaves_another_engine_takes_its_place_and_its_work(start: Start):
     first, second = await start("a"), await start("b")
     await fact(first, "The ferry leaves at nine.")
@@ -198,6 +200,7 @@ async def test_what_is_forgotten_or_purged_through_any_engine_is_gone_in_all(sta
     assert await first.store.count(Memory, conditions.equal("id", purged.id)) == 0
 
 
+@pytest.mark.long
 async def test_access_that_a_follower_saw_is_counted(start: Start):
     first, second = await start("a"), await start("b")
     added = await fact(first, "The well is forty metres deep.")
@@ -216,6 +219,7 @@ async def test_access_that_a_follower_saw_is_counted(start: Start):
     await until(counted)
 
 
+@pytest.mark.long
 async def test_a_follower_searches_by_meaning_and_goes_on_after_a_reindex(start: Start):
     first, second = await start("a"), await start("b")
     await fact(first, "The lantern burns oil.")

@@ -30,7 +30,11 @@ def test_the_readme_is_short():
 
 def test_every_setting_is_on_its_page_with_its_default():
     for key, default, _ in describe():
-        rows = [line for line in SETTINGS.splitlines() if line.startswith("|") and f"`{key}`" in line.split("|")[1]]
+        rows = [
+            line
+            for line in SETTINGS.splitlines()
+            if line.startswith("|") and f"`{key}`" in line.split("|")[1]
+        ]
         assert rows and default in rows[0], key
 
 
@@ -41,7 +45,10 @@ def test_every_tool_is_in_the_readme_in_order():
 
 def test_every_command_of_the_readme_and_its_pages_exists():
     pages = [README, *(page.read_text(encoding="utf-8") for page in PAGES.glob("*.md"))]
-    named = {name for page in pages for name in re.findall(r"`?scrubjay ([a-z]+)\b", page)} - {"stdio", "hook"}
+    named = {name for page in pages for name in re.findall(r"`?scrubjay ([a-z]+)\b", page)} - {
+        "stdio",
+        "hook",
+    }
     parser = build_parser()
     for name in named:
         with pytest.raises(SystemExit) as left:

@@ -32,6 +32,7 @@ async def test_a_bucket_that_is_not_there_is_said_in_a_sentence(place: str, tmp_
         )
 
 
+@pytest.mark.long
 async def test_a_server_that_does_not_answer_is_said_in_a_sentence(
     place: str, monkeypatch: pytest.MonkeyPatch
 ):

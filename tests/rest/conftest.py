@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import httpx2
 import pytest
+from current import CURRENT
+from fastapi import FastAPI
+from mcp.server import Server
 
 from scrubjay.engine.engine import Engine
 from scrubjay.http_api.app import build_app
 from scrubjay.http_api.door import Door
-from scrubjay.mcp_server.server import build_server
+
+
+@pytest.fixture(scope="session")
+def app(mcp_server: Server[Any]) -> FastAPI:
+    """The application over the engine of whichever test is at hand."""
+    return build_app(CURRENT, mcp_server)
 
 
 @pytest.fixture
-async def http(engine: Engine) -> AsyncIterator[httpx2.AsyncClient]:
-    transport = httpx2.ASGITransport(
-        app=Door(build_app(engine, build_server(engine))), raise_app_exceptions=False
-    )
+async def http(engine: Engine, app: FastAPI) -> AsyncIterator[httpx2.AsyncClient]:
+    CURRENT.engine = engine
+    transport = httpx2.ASGITransport(app=Door(app), raise_app_exceptions=False)
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         yield client

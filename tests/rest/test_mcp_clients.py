@@ -14,6 +14,7 @@ from user import User
 __all__ = ["installed", "served"]  # fixtures
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_the_inspector_meets_the_server_over_http(installed: Path, served: tuple[User, str], era: str):
     user, url = served
@@ -52,6 +53,7 @@ def test_the_inspector_meets_the_server_over_http(installed: Path, served: tuple
     assert f"The {era} avocet wades." in found.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
 def test_the_conformance_suite_finds_what_its_baseline_says_and_nothing_else(
     installed: Path, served: tuple[User, str], revision: str

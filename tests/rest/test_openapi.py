@@ -156,6 +156,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield where
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", ["supermemory 3 and 4", "supermemory 5", "Hebb Mind"])
 def test_schemathesis_finds_nothing_that_the_document_does_not_say(url: str, tmp_path: Path, family: str):
     command = [

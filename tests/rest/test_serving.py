@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx2
+import pytest
 from answering import answering, facts
 from mcp import Client, StdioServerParameters
 from mcp_calls import connected, kept, said, served
@@ -29,6 +30,7 @@ def test_the_address_is_where_people_and_programs_look_for_it(served: tuple[User
     assert url in user.types("doctor").stdout
 
 
+@pytest.mark.long
 def test_connections_that_stay_open_do_not_hold_up_the_end(tmp_path: Path):
     somebody = make_user(tmp_path)
     with answering(somebody) as url:
@@ -49,6 +51,7 @@ def test_connections_that_stay_open_do_not_hold_up_the_end(tmp_path: Path):
             connection.close()
 
 
+@pytest.mark.long
 async def test_an_engine_that_a_client_started_makes_room_and_the_client_stays(tmp_path: Path):
     somebody = make_user(tmp_path)
     pipe = StdioServerParameters(

@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
 from assistant import engines, until
 from safetensors.numpy import load_file, save_file
 
@@ -61,6 +62,7 @@ def test_a_missing_model_leaves_words_and_is_named_where_people_and_models_look(
     assert found["results"][0]["memory"] == "The zebra is called Marty." and "degraded" not in found
 
 
+@pytest.mark.long
 def test_another_model_is_noticed_words_answer_and_reindex_embeds_anew(user, opens):
     client = opens()
     for number in range(5):

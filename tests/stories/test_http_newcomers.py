@@ -12,6 +12,7 @@ from official import CLIENTS, Server, interpreter, server, stories, told
 from user import make_user
 
 __all__ = ["server"]  # fixtures
+pytestmark = pytest.mark.long
 
 
 def test_the_five_lines_of_the_readme_work(server: Server):

@@ -10,6 +10,7 @@ from node import CLIENTS, installed, node
 from official import Server, server, told
 
 __all__ = ["installed", "server"]  # fixtures
+pytestmark = pytest.mark.long
 SCRIPT = CLIENTS / "npm_4.mjs"
 STORIES = re.findall(r"^async function (it_\w+)", SCRIPT.read_text(encoding="utf-8"), re.MULTILINE)
 

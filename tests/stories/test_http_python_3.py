@@ -6,6 +6,7 @@ import pytest
 from official import CLIENTS, Server, interpreter, server, stories, told
 
 __all__ = ["server"]  # fixtures
+pytestmark = pytest.mark.long
 SCRIPTS = ("python_3_documents.py", "python_3_memories.py")
 
 

@@ -10,6 +10,7 @@ import sys
 import threading
 from pathlib import Path
 
+import pytest
 from assistant import Assistant, engines, until
 from user import User
 
@@ -26,6 +27,7 @@ def turns_by_session(user: User) -> dict[str, list[int]]:
     return {session: sorted(turns) for session, turns in found.items()}
 
 
+@pytest.mark.long
 def test_twenty_clients_killed_in_random_order_leave_one_engine_then_none_and_every_turn(user, opens):
     clients = [opens() for _ in range(20)]
     chance = random.Random(7)
@@ -39,11 +41,16 @@ def test_twenty_clients_killed_in_random_order_leave_one_engine_then_none_and_ev
     assert turns_by_session(user) == {f"s{number}": [0] for number in range(20)}
 
 
-def test_two_hundred_turns_from_four_clients_survive_engines_that_are_killed_meanwhile(user, opens):
-    clients, acknowledged = [opens() for _ in range(4)], threading.Semaphore(0)
+@pytest.mark.parametrize(
+    ("count", "turns", "kills"), [(2, 12, 1), pytest.param(4, 50, 2, marks=pytest.mark.long)]
+)
+def test_turns_from_several_clients_survive_engines_that_are_killed_meanwhile(
+    user, opens, count, turns, kills
+):
+    clients, acknowledged = [opens() for _ in range(count)], threading.Semaphore(0)
 
     def record(client: Assistant, session: str, numbered: bool) -> None:
-        for turn in range(50):
+        for turn in range(turns):
             named = {"turn": turn} if numbered else {}
             while client.call("record_turn", session_id=session, user=f"{session} says {turn}", **named).get(
                 "isError"
@@ -58,8 +65,8 @@ def test_two_hundred_turns_from_four_clients_survive_engines_that_are_killed_mea
     for thread in threads:
         thread.start()
     killed = set()
-    for _ in range(2):
-        for _ in range(60):
+    for _ in range(kills):
+        for _ in range(count * turns * 3 // 10):
             assert acknowledged.acquire(timeout=30)
         for engine in engines(user.home.root):
             os.kill(engine.pid, signal.SIGKILL)
@@ -67,11 +74,12 @@ def test_two_hundred_turns_from_four_clients_survive_engines_that_are_killed_mea
     for thread in threads:
         thread.join(60)
         assert not thread.is_alive()
-    assert len(killed) == 2 and len(engines(user.home.root)) == 1
-    assert turns_by_session(user) == {f"s{number}": list(range(50)) for number in range(4)}
+    assert len(killed) == kills and len(engines(user.home.root)) == 1
+    assert turns_by_session(user) == {f"s{number}": list(range(turns)) for number in range(count)}
     assert spool.set_aside_paths(user.home) == []
 
 
+@pytest.mark.long
 def test_clients_of_three_versions_live_together_on_the_newest_engine(user, opens):
     def version(of: Assistant) -> str:
         return (
