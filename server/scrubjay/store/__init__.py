@@ -3,8 +3,8 @@
 import importlib.util
 import sys
 
-# LanceDB imports the models of a REST client that is of use for its cloud alone, and with them all of that client: 0.8 of 1.5 s, and
-# 14 MB. An unexecuted package gives it the models and nothing else.
+# LanceDB imports the models of a REST client that is of use for its cloud alone, and with them all of that
+# client: 0.8 of 1.5 s, and 14 MB. An unexecuted package gives it the models and nothing else.
 _UNUSED = "lance_namespace_urllib3_client"
-if _UNUSED not in sys.modules and (_found := importlib.util.find_spec(_UNUSED)) is not None:
-    sys.modules[_UNUSED] = importlib.util.module_from_spec(_found)
+if _UNUSED not in sys.modules and (_spec := importlib.util.find_spec(_UNUSED)) is not None:
+    sys.modules[_UNUSED] = importlib.util.module_from_spec(_spec)

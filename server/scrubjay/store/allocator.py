@@ -1,4 +1,4 @@
-"""Gives memory that Arrow and the C library hold in reserve back to the system. Knows allocators, not what was in the memory."""
+"""Gives memory that Arrow and the C library hold in reserve back to the system."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pyarrow as pa
 
 
 def give_memory_back() -> None:
-    """Return unused memory: 20-50 MB of 300 after a compaction, a hundred searches or a thousand vectors. It takes 1 to 7 ms.
+    """Return unused memory: 20-50 MB of 300 after a compaction, a hundred searches or a thousand vectors.
 
-    Where the C library cannot, only Arrow's is returned.
+    It takes 1 to 7 ms. Where the C library cannot, only Arrow's is returned.
     """
     pa.default_memory_pool().release_unused()
     if sys.platform == "linux":
@@ -22,12 +22,13 @@ def give_memory_back() -> None:
 
 
 class PeriodicRelease:
-    """Gives memory back once in so many pieces of work, in a thread. Belongs to one event loop."""
+    """Gives memory back after every `every` ticks, in a thread. Belongs to one event loop."""
 
     def __init__(self, every: int) -> None:
-        self._every, self._done = every, 0
+        self._every, self._ticks = every, 0
 
     def tick(self) -> None:
-        self._done += 1
-        if self._done % self._every == 0:
+        """Count one piece of work."""
+        self._ticks += 1
+        if self._ticks % self._every == 0:
             asyncio.get_running_loop().run_in_executor(None, give_memory_back)

@@ -42,9 +42,9 @@ def differs(column: str, value: str) -> Where:
 
 
 def one_of(column: str, values: Iterable[str | int]) -> Where:
-    """The column has one of these values; no values means no rows (an empty IN list is a syntax error there)."""
-    listed = ", ".join(quote(value) if isinstance(value, str) else str(value) for value in values)
-    return Where(f"{column} IN ({listed})") if listed else NO_ROW
+    """The column has one of these values; no values, no rows (an empty IN list would be a syntax error)."""
+    literals = ", ".join(quote(value) if isinstance(value, str) else str(value) for value in values)
+    return Where(f"{column} IN ({literals})") if literals else NO_ROW
 
 
 def missing(column: str) -> Where:
@@ -127,7 +127,22 @@ def negation(part: Where) -> Where:
     return Where(f"NOT ({part})")
 
 
-# What "current" means for rows; for a record in hand it is `models.records.is_current`. A test holds the two together.
+def not_true(part: Where) -> Where:
+    """The rows for which the condition is false or unknown."""
+    return Where(f"NOT coalesce({part}, false)")
+
+
+def text_between(column: str, start: str, end: str) -> str:
+    """Spell the text between `start` and the next `end` in a column, as a column; '' if there is none."""
+    return f"split_part(split_part({column}, {quote(start)}, 2), {quote(end)}, 1)"
+
+
+def compares(column: str, operator: str, value: float) -> Where:
+    """The text column holds a number for which the comparison (<, <=, >, >=, =) with `value` is true."""
+    return Where(f"cast(nullif({column}, '') as double) {operator} cast('{value!r}' as double)")
+
+
+# What "current" means for rows. `models.records.is_current` says it of a record; a test compares the two.
 
 NOT_FORGOTTEN = missing("forgotten_at")
 LATEST = equal("is_latest", True)

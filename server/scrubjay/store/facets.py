@@ -1,6 +1,6 @@
-"""Metadata as the index keeps it, and filters on it as SQL. Knows one spelling, made so that a condition is a search in plain text;
-does not know which table it stands in.
+"""Metadata as the index keeps it, and filters on it as conditions.
 
+The spelling makes a condition on metadata a search in plain text.
 One text holds every name and value as fields between NULs, which no metadata contains:
 
     \\0=name\\0:text\\0        a text, number or boolean, as conditions compare it
@@ -31,7 +31,7 @@ _NUMBER = "#"
 
 
 def facets(metadata: Mapping[str, Any]) -> str | None:
-    """Metadata in this module's spelling; None where there is nothing to look for.
+    """Return metadata in this module's spelling, None if there is nothing to search for.
 
     >>> facets({"n": 5})
     '\\x00=n\\x00:5\\x00\\x00~n\\x00:5\\x00\\x00#n\\x00:5.0\\x00'
@@ -60,21 +60,18 @@ def _start(mark: str, name: str) -> str:
     return f"\0{mark}{name}\0:"
 
 
-def where(filter: Filter, column: str = "facets") -> Where:
-    """The filter as a condition on the column that holds `facets`."""
-    if isinstance(filter, Condition):
-        return _condition(filter, column)
-    if isinstance(filter, Comparison):
-        read = _value(column, _start(_NUMBER, filter.key))
-        return Where(
-            f"cast(nullif({read}, '') as double) {filter.operator} cast('{filter.value!r}' as double)"
-        )
-    parts = [where(part, column) for part in filter.parts]
-    return conditions.both(*parts) if filter.every else conditions.either(*parts)
+def where(tree: Filter, column: str = "facets") -> Where:
+    """Return a filter as a condition on the column that holds `facets`."""
+    if isinstance(tree, Condition):
+        return _condition(tree, column)
+    if isinstance(tree, Comparison):
+        return conditions.compares(_value(column, _start(_NUMBER, tree.key)), tree.operator, tree.value)
+    parts = [where(part, column) for part in tree.parts]
+    return conditions.both(*parts) if tree.every else conditions.either(*parts)
 
 
 def has_key(key: str, column: str = "facets") -> Where:
-    """The condition that a record has a value of this name."""
+    """Return the condition that a record has a value of this name."""
     return conditions.either(*(conditions.contains(column, _start(mark, key)) for mark in ("=", "@")))
 
 
@@ -85,10 +82,10 @@ def _condition(condition: Condition, column: str) -> Where:
         holds = conditions.contains(_value(column, _start(mark, condition.key)), value)
     else:
         holds = conditions.contains(column, _field(mark, condition.key, value))
-    # A record without metadata has no text at all; unknown is not false, and its negation would be unknown too.
-    return Where(f"NOT coalesce({holds}, false)") if condition.negate else holds
+    # A record without metadata has no text at all: the condition and its negation are both unknown there.
+    return conditions.not_true(holds) if condition.negate else holds
 
 
 def _value(column: str, start: str) -> str:
-    """The value behind a field's start; '' where there is none."""
-    return f"split_part(split_part({column}, {conditions.quote(start)}, 2), '\0', 1)"
+    """Spell the value behind a field's start, '' if there is none."""
+    return conditions.text_between(column, start, "\0")

@@ -1,5 +1,6 @@
-"""The notes of a store beside its records: short texts by name. Files where one engine has the store to itself, rows of a table where
-several share it. Knows how a text is replaced at once; does not know what one says.
+"""The notes of a store beside its records: short texts by name, one of which says what its index is made of.
+
+They are files where one engine has the store to itself, and rows of a table where several share it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from scrubjay.errors import StoreError
 from scrubjay.store import conditions
 from scrubjay.store.tables import open_or_create
 
+SCHEMA_VERSION = 1
+INDEX = "index"  # the name of the note on the index
 _SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("text", pa.string())])
 
 
@@ -25,10 +28,10 @@ class Notes(Protocol):
     """Texts by name."""
 
     async def read(self, name: str) -> str | None:
-        """The text of that name, None if there is none."""
+        """Return the text of that name, None if there is none."""
 
     async def write(self, name: str, text: str) -> None:
-        """Put a text in the place of the one before, whole or not at all; it is on disk when this returns."""
+        """Replace a text, whole or not at all; it is on disk when this returns."""
 
 
 class FileNotes:
@@ -38,12 +41,15 @@ class FileNotes:
         self._folder = folder
 
     def path(self, name: str) -> str:
+        """Return the path of a note's file."""
         return os.path.join(self._folder, f"{name}.json")
 
     async def read(self, name: str) -> str | None:
+        """Return the text of that name, None if there is none."""
         return await asyncio.to_thread(self._read, self.path(name))
 
     async def write(self, name: str, text: str) -> None:
+        """Replace a text, whole or not at all; it is on disk when this returns."""
         await asyncio.to_thread(self._write, self.path(name), text)
 
     @staticmethod
@@ -65,45 +71,51 @@ class FileNotes:
 
 
 class TableNotes:
-    """Rows of one table. LanceDB evaluates the condition of an update against the version it replaces, so `swap` has one winner."""
+    """Rows of one table.
+
+    LanceDB evaluates the condition of an update against the version it replaces, so that `swap` has one
+    winner.
+    """
 
     def __init__(self, table: AsyncTable) -> None:
         self.table = table
 
     async def read(self, name: str) -> str | None:
+        """Return the text of that name, None if there is none."""
         rows = await self.table.query().where(conditions.equal("id", name)).to_arrow()
         return rows["text"][0].as_py() if len(rows) else None
 
     async def write(self, name: str, text: str) -> None:
+        """Replace a text, whole or not at all; it is durable when this returns."""
         merge = self.table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
-        await merge.execute(pa.Table.from_pylist([{"id": name, "text": text}], schema=_SCHEMA))
+        await merge.execute(_row(name, text))
 
     async def swap(self, name: str, before: str | None, after: str) -> bool:
-        """Write `after` if the text still is `before` (None: if there is none); whether it was."""
-        row = pa.Table.from_pylist([{"id": name, "text": after}], schema=_SCHEMA)
+        """Write `after` if the text still is `before` (None: if there is none); return whether it was."""
         if before is None:
-            return (
-                await self.table.merge_insert("id").when_not_matched_insert_all().execute(row)
-            ).num_inserted_rows == 1
+            merge = self.table.merge_insert("id").when_not_matched_insert_all()
+            inserted: int = (await merge.execute(_row(name, after))).num_inserted_rows
+            return inserted == 1
         same = conditions.both(conditions.equal("id", name), conditions.equal("text", before))
-        return (await self.table.update({"text": after}, where=same)).rows_updated == 1
+        updated: int = (await self.table.update({"text": after}, where=same)).rows_updated
+        return updated == 1
+
+
+def _row(name: str, text: str) -> pa.Table:
+    return pa.Table.from_pylist([{"id": name, "text": text}], schema=_SCHEMA)
 
 
 async def open_notes(database: AsyncConnection) -> TableNotes:
-    """The notes of a shared store; created where they are missing."""
+    """Open the notes of a shared store; create them if they are missing."""
     return TableNotes(await open_or_create(database, "notes", _SCHEMA, {"id": BTree()}))
-
-
-SCHEMA_VERSION = 1
-INDEX = "index"  # its name among the notes
 
 
 @dataclass(frozen=True)
 class IndexNote:
-    """`generation` names the passages table; `space_id` is None until a model was accepted for it.
+    """What the passages in use are made of.
 
-    `complete` is False while passages are being filled from the records, of a new generation or of an older
-    Scrubjay's.
+    `generation` names their table, `space_id` is None until a model was accepted for it, and `complete` is
+    False while they are being filled from the records: of a new generation, or of an older Scrubjay's.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -115,70 +127,67 @@ class IndexNote:
 
     @property
     def passages(self) -> str:
+        """The name of the passages table."""
         return f"passages_{self.generation}"
 
     def next_generation(self, *, dim: int) -> IndexNote:
-        """The note of the next generation, which holds no vectors yet."""
-        return replace(
-            self, generation=self.generation + 1, dim=dim, space_id=None, canaries=(), complete=False
-        )
+        """Return the note of the next generation, which holds no vectors yet."""
+        generation = self.generation + 1
+        return replace(self, generation=generation, dim=dim, space_id=None, canaries=(), complete=False)
 
     def with_space(self, space_id: str, canaries: tuple[tuple[float, ...], ...]) -> IndexNote:
+        """Return the note with the vector space of an accepted model."""
         return replace(self, space_id=space_id, canaries=canaries)
 
     def as_incomplete(self) -> IndexNote:
-        """The note of passages that lack something, and are to be made anew of the records; they keep their vectors."""
+        """Return the note of passages to be made anew from the records; they keep their vectors."""
         return replace(self, complete=False)
 
     def as_complete(self) -> IndexNote:
+        """Return the note of passages that are all there."""
         return replace(self, complete=True)
 
 
 def parse_note(text: str, where: str) -> IndexNote:
-    """The note in a text; `where` is its store.
+    """Return the note in a text; `where` is its store.
 
     Raises:
         StoreError: it cannot be read, or a newer Scrubjay wrote it; nothing is touched then.
     """
     try:
         values = json.loads(text)
-        _refuse_newer(
-            values["schema_version"], where
-        )  # before anything else of it is looked at: a newer note may have other fields
+        version = values["schema_version"]
+        if version > SCHEMA_VERSION:  # looked at first: a newer note may have other fields
+            raise StoreError(
+                f"The store in {where} was written by a newer Scrubjay (schema {version}, this one knows "
+                f"{SCHEMA_VERSION}). Upgrade Scrubjay; nothing was changed."
+            )
         return IndexNote(**{**values, "canaries": tuple(tuple(row) for row in values.get("canaries", ()))})
     except (ValueError, TypeError, LookupError) as error:
         raise StoreError(
-            f"The note `index` in {where} cannot be read ({error}). Move it away and run `scrubjay reindex`; the records are not touched."
+            f"The note `index` in {where} cannot be read ({error}). Move it away and run `scrubjay reindex`; "
+            "the records are not touched."
         ) from error
 
 
-def _refuse_newer(version: int, where: str) -> None:
-    if version > SCHEMA_VERSION:
-        raise StoreError(
-            f"The store in {where} was written by a newer Scrubjay (schema {version}, this one knows {SCHEMA_VERSION}). "
-            "Upgrade Scrubjay; nothing was changed."
-        )
-
-
 def dump_note(note: IndexNote) -> str:
-    """The text that `parse_note` reads."""
+    """Return the text that `parse_note` reads."""
     return json.dumps(asdict(note))
 
 
 async def load_or_create_note(notes: Notes, path: str, dim: int | None) -> IndexNote:
-    """The note on the index of a store whose engine may write; one that fits `dim` where nothing is embedded yet."""
+    """Return the note on the index, for the engine that writes; if nothing has a vector yet, of width `dim`."""
     text = await notes.read(INDEX)
     note = None if text is None else parse_note(text, path)
     if note is None or (note.space_id is None and dim is not None and note.dim != dim):
-        note = (
-            note.next_generation(dim=dim) if note and dim else IndexNote(dim=dim or IndexNote.dim)
-        )  # nothing embedded yet: start over
+        # Nothing is embedded yet, so that the width is free to change.
+        note = note.next_generation(dim=dim) if note and dim else IndexNote(dim=dim or IndexNote.dim)
         await notes.write(INDEX, dump_note(note))
     return note
 
 
 async def mark_if_outdated(notes: Notes, note: IndexNote, *, outdated: bool) -> IndexNote:
-    """The note of a store whose passages may be `outdated`, so that whoever opened it fills them anew, also after an interruption."""
+    """Mark `outdated` passages as incomplete, so that the next engine to open the store fills them."""
     if not outdated or not note.complete:
         return note
     await notes.write(INDEX, dump_note(note.as_incomplete()))

@@ -1,4 +1,4 @@
-"""Opens a store wherever it lies. Knows that in a bucket one engine makes the tables, and that the others wait for it."""
+"""Opens a store wherever it lies. In a bucket one engine makes the tables, and the others wait for it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scrubjay.errors import StoreError
 from scrubjay.home.paths import is_shared
 from scrubjay.store.bucket.sharing import LEASE_SECONDS, Lease, join
 from scrubjay.store.failures import not_opened
-from scrubjay.store.notes import INDEX, FileNotes, mark_if_outdated, load_or_create_note, parse_note
+from scrubjay.store.notes import INDEX, FileNotes, load_or_create_note, mark_if_outdated, parse_note
 from scrubjay.store.store import Store
 from scrubjay.store.tables import open_tables
 
@@ -27,19 +27,19 @@ async def open_at(path: str, *, dim: int | None, lease_seconds: float = LEASE_SE
         StoreError: it cannot be reached, is damaged, or a newer Scrubjay wrote it.
     """
     try:
-        return await (
-            _open_shared(path, dim, lease_seconds) if is_shared(path) else open_store(path, dim=dim)
-        )
+        if is_shared(path):
+            return await _open_shared(path, dim, lease_seconds)
+        return await open_store(path, dim=dim)
     except (
         OSError,
         RuntimeError,
         ValueError,
-    ) as error:  # LanceDB's: a full disk, missing rights, no such bucket, unknown damage
+    ) as error:  # a full disk, missing rights, no such bucket, damage
         raise not_opened(path, error) from error
 
 
 async def open_store(path: str, *, dim: int | None) -> Store:
-    """Open the store in a folder, creating it; `dim` is the width of the encoder's vectors, None if no encoder is known.
+    """Open the store in a folder, creating it; `dim` is the width of the vectors (None: unknown).
 
     Raises:
         StoreError: the files are damaged, or a newer Scrubjay wrote them.
@@ -56,7 +56,7 @@ async def _open_shared(path: str, dim: int | None, lease_seconds: float) -> Stor
     until = time.monotonic() + PATIENCE
     while True:
         if await shared.lease.keep():
-            async with _kept(shared.lease):
+            async with _renewals(shared.lease):
                 note = await load_or_create_note(shared.notes, path, dim)
                 tables = await open_tables(path, note.passages, note.dim)
                 note = await mark_if_outdated(shared.notes, note, outdated=tables.outdated)
@@ -74,18 +74,19 @@ async def _open_shared(path: str, dim: int | None, lease_seconds: float) -> Stor
                     raise
         elif time.monotonic() > until:
             raise StoreError(
-                f"The store in {path} is not made yet; {shared.lease.holder} holds its lease. Look whether that engine runs."
+                f"The store in {path} is not made yet; {shared.lease.holder} holds its lease. "
+                "Look whether that engine runs."
             )
         await asyncio.sleep(_PAUSE)
 
 
 @asynccontextmanager
-async def _kept(lease: Lease) -> AsyncIterator[None]:
+async def _renewals(lease: Lease) -> AsyncIterator[None]:
     """Renew the lease while tables are made, which takes some twenty commits."""
-    made = asyncio.Event()
+    finished = asyncio.Event()
 
     async def renew() -> None:
-        while not made.is_set():  # an end that is asked for: cancellations are now and then lost in LanceDB
+        while not finished.is_set():  # an event, because LanceDB now and then loses a cancellation
             await lease.keep()
             await asyncio.sleep(_PAUSE)
 
@@ -93,5 +94,5 @@ async def _kept(lease: Lease) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        made.set()
+        finished.set()
         await renewing

@@ -1,10 +1,10 @@
-"""Takes the bytes of records off the disk. Knows that LanceDB keeps deleted rows in their files and deleted versions beside them; does
-not know what was in the records, or who wanted them gone.
+"""Takes the bytes of records off the disk.
 
-Measured on LanceDB 0.40: a delete and a compaction leave the text where it was, because a fragment is
-rewritten only when over a tenth of it is deleted or when it is merged with another. So a row that stays is
-written again, which makes a second fragment, and then everything is merged and every older version removed.
-Index pages that a compaction replaced go with the next one, hence two.
+LanceDB keeps deleted rows in their files, and older versions of tables. Measured on LanceDB 0.40: a delete
+and a compaction leave the text where it was, because a fragment is rewritten only when over a tenth of it is
+deleted or when it is merged with another. So a row that stays is written again, which makes a second
+fragment, and then everything is merged and every older version removed. Index pages that a compaction
+replaced go with the next one, hence two.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from scrubjay.store.store import Store
 from scrubjay.store.tables import index_vectors
 from scrubjay.store.upserts import upsert
 
-_AT_ONCE = timedelta(
-    milliseconds=1
-)  # safe only because nobody else writes, and we hold the store's lock; 0 would warn of others
+# Safe only because nobody else writes, and we hold the store's lock; 0 would warn of others.
+_AT_ONCE = timedelta(milliseconds=1)
 
 
 async def purge(store: Store, ids: Collection[str], now: datetime) -> None:
-    """Delete these records with their passages and every older version of their tables; a turn leaves an empty one in its place.
+    """Delete these records with their passages and every older version of their tables.
 
-    The caller has committed everything. A whole-table rewrite of each table that held one; a search that runs
-    meanwhile may fail once. Repeating it is harmless, also after an interruption. Of a shared store the older
-    versions stay for the hour in which another engine may read them; `Upkeep.sweep` removes them then.
+    An empty turn takes the place of a turn. The caller has committed everything. A whole-table rewrite of
+    each table that held one; a search that runs meanwhile may fail once. Repeating it is harmless, also after
+    an interruption. Of a shared store the older versions stay for the hour in which another engine may read
+    them; `Upkeep.sweep` removes them then.
 
     Raises:
         StoreError: the disk does not take it.
@@ -56,10 +56,9 @@ async def _purge(store: Store, ids: Collection[str], now: datetime) -> None:
         (store.tables.memories, "id"),
         (store.tables.documents, "id"),
     ):
-        if await table.count_rows(
-            conditions.one_of(column, ids)
-        ):  # a delete of nothing is a version too, with its condition in it
-            await table.delete(conditions.one_of(column, ids))
+        where = conditions.one_of(column, ids)
+        if await table.count_rows(where):  # a delete of nothing is a version too, with its condition in it
+            await table.delete(where)
     if turns:
         await upsert(store.tables.turns, to_table(turns, arrow_schema(Turn)))
     names = ["passages", *TABLE_OF.values()]
@@ -74,7 +73,7 @@ async def _purge(store: Store, ids: Collection[str], now: datetime) -> None:
 
 
 def blank_turn(turn: Turn, now: datetime) -> Turn:
-    """A turn without anything that was said: its place in the session, and its key, so that no transcript brings it back."""
+    """Return a turn without its texts: it keeps its place, and its key so that no transcript restores it."""
     nothing: dict[str, Any] = dict.fromkeys(
         ("user", "assistant", "role", "text", "summary", "host", "forget_reason")
     )
@@ -86,10 +85,13 @@ def blank_turn(turn: Turn, now: datetime) -> Turn:
 
 
 async def _rewrite(table: AsyncTable, *, at_once: bool) -> None:
-    """Merge all fragments of a table into new ones, and remove everything older, `at_once` or when nobody can be reading it."""
-    kept = await table.query().limit(1).to_arrow()
-    if len(kept):
-        await upsert(table, kept)
+    """Merge all fragments of a table into new ones and remove everything older.
+
+    Not `at_once`, older versions stay as long as another engine may read them.
+    """
+    first = await table.query().limit(1).to_arrow()
+    if len(first):
+        await upsert(table, first)
     for index in await table.list_indices():
         (column,) = index.columns
         if column == VECTOR:

@@ -1,5 +1,4 @@
-"""The records as they were at one moment, however much is written while they are read. Knows versions of tables and how a large one is
-read in pages; does not know what the records are read for.
+"""Reads the records as they were at one moment, however much is written meanwhile.
 
 LanceDB keeps every version of a table until it is cleaned up. While a snapshot is open, `Store.readers` keeps
 upkeep from that.
@@ -28,16 +27,17 @@ _PAGE = {"turns": 200, "memories": 200, "documents": 8}  # records read at once;
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Three tables, each at one version. Order is kept: 40 bytes a record are in memory, the rest a page at a time."""
+    """Three tables, each at one version; in memory are 40 bytes a record for the order, and one page."""
 
     tables: dict[str, AsyncTable]
     where: Where
 
     async def count(self, kind: Kind) -> int:
+        """Count the records of a kind."""
         return await self.tables[TABLE_OF[kind]].count_rows(self.where)
 
     async def pages(self, kind: Kind) -> AsyncIterator[list[AnyRecord]]:
-        """All records of a kind in the order in which they were made, which no later write changes."""
+        """Yield all records of a kind in the order of their creation, which no later write changes."""
         name = TABLE_OF[kind]
         table = self.tables[name]
         rows = await table.query().where(self.where).select(["id", "created_at"]).to_arrow()
@@ -45,13 +45,13 @@ class Snapshot:
         for start in range(0, len(ids), _PAGE[name]):
             wanted = ids.slice(start, _PAGE[name]).to_pylist()
             page = await table.query().where(conditions.one_of("id", wanted)).to_arrow()
-            found: dict[str, AnyRecord] = {row.id: row for row in from_table(kind, page)}
-            yield [found[id] for id in wanted]
+            records: dict[str, AnyRecord] = {row.id: row for row in from_table(kind, page)}
+            yield [records[each] for each in wanted]
 
 
 @asynccontextmanager
 async def snapshot(store: Store, scope: str | None) -> AsyncIterator[Snapshot]:
-    """The committed records of a scope (None: of all) as they are now; the caller has flushed what is staged."""
+    """Open the committed records of a scope (None: all) as they are now; the caller has flushed."""
     database = await connect(store.path)
     store.readers += 1
     try:
@@ -65,7 +65,7 @@ async def snapshot(store: Store, scope: str | None) -> AsyncIterator[Snapshot]:
 
 
 async def count_rows_at(path: str, names: Iterable[str]) -> dict[str, int]:
-    """How many rows the tables of another store have; nothing there is changed.
+    """Count the rows of the tables of another store; nothing there is changed.
 
     Raises:
         ValueError, RuntimeError: a table is missing or damaged.

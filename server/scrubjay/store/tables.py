@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import lancedb
 import pyarrow as pa
@@ -21,25 +21,35 @@ from lancedb.index import FTS, Bitmap, BTree, IvfSq
 
 from scrubjay.errors import StoreError
 from scrubjay.home.paths import is_shared
-from scrubjay.models.records import Document, Memory, Passage, Turn
+from scrubjay.models.records import Passage
+from scrubjay.store.changes import TABLE_OF
 from scrubjay.store.schema import VECTOR, arrow_schema
 from scrubjay.text.terms import STOP
 
 log = logging.getLogger("scrubjay.store")
 
-TABLES = ("turns", "memories", "documents", "passages")
-RECORDS = {"turns": Turn, "memories": Memory, "documents": Document}
+TABLES = (*TABLE_OF.values(), "passages")
 _BTREES = {
     "turns": ("id", "session_id"),
     "memories": ("id", "content_hash", "session_id"),
     "documents": ("id",),
     "passages": ("id", "record_id"),
 }
-_INDEX_CACHE, _METADATA_CACHE = (
-    16 << 20,
-    8 << 20,
-)  # bytes; four times as much was no faster at 30,000 passages, half of it slower
-# Every search by meaning reads the codes of many vectors, one byte a dimension. While they fit, 100,000 passages take 11 ms less.
+# How old what a handle reads may be. Never old: with anything else, LanceDB writes act on stale snapshots.
+ALWAYS = timedelta(0)
+# For reading the tables of a bucket: looking costs a request, and one engine alone writes them.
+EVERY_SECOND = timedelta(seconds=1)
+# A bucket that is not there must not hold an engine's start up for the three minutes of LanceDB's defaults.
+_BUCKET_OPTIONS = {
+    "client_max_retries": "4",
+    "client_retry_timeout": "30",
+    "connect_timeout": "5s",
+    "request_timeout": "60s",
+}
+# Bytes; four times as much was no faster at 30,000 passages, half of it slower.
+_INDEX_CACHE, _METADATA_CACHE = 16 << 20, 8 << 20
+# Every search by meaning reads the codes of many vectors, one byte a dimension. While they fit, 100,000
+# passages take 11 ms less.
 _CACHED_BESIDE = 384  # bytes a passage, for what a search reads of the other indexes
 _MOST_INDEX_CACHE = 768 << 20  # of a million passages
 _PROSE = FTS(
@@ -76,59 +86,60 @@ class Tables:
     outdated: bool = False  # an older Scrubjay wrote the passages, and left out what this one looks into
 
     def of(self, name: str) -> AsyncTable:
-        return getattr(self, name)
+        """Return the table of one of the names in `TABLES`."""
+        table: AsyncTable = getattr(self, name)
+        return table
 
     def by_name(self, passages: str) -> dict[str, AsyncTable]:
-        """Every table under the name that it has on disk; `passages` is that of the passages."""
-        return {
-            "turns": self.turns,
-            "memories": self.memories,
-            "documents": self.documents,
-            passages: self.passages,
-        }
+        """Return every table under the name that it has on disk; `passages` is that of the passages."""
+        return {name if name != "passages" else passages: self.of(name) for name in TABLES}
 
 
-class _Found(NamedTuple):
-    """What was noticed while tables were opened: sentences on repairs, and the names of those that lacked columns."""
+class _Notices(NamedTuple):
+    """What was noticed while tables were opened."""
 
-    repairs: list[str]
-    older: set[str]
+    repairs: list[str]  # sentences
+    older: set[str]  # names of tables that lacked columns
 
 
 async def open_tables(path: str, passages: str, dim: int, *, change: bool = True) -> Tables:
-    """Open the four tables below `path`, creating what is missing, unless another engine maintains them and nothing is to `change`.
+    """Open the four tables below `path`; create what is missing, unless nothing is to `change`.
+
+    Nothing is to change where another engine maintains the tables.
 
     Raises:
         StoreError: a table is damaged beyond its newest version, or is missing and not to be created.
     """
-    tables = await _opened(path, passages, dim, _INDEX_CACHE, change)
+    tables = await _open_all(path, passages, dim, _INDEX_CACHE, change)
     wanted = min(await tables.passages.count_rows() * (dim + _CACHED_BESIDE), _MOST_INDEX_CACHE)
     if wanted <= _INDEX_CACHE:
         return tables
-    again = await _opened(path, passages, dim, wanted, change)  # a session's caches keep their size
+    again = await _open_all(path, passages, dim, wanted, change)  # a session's caches keep their size
     return replace(again, repairs=tables.repairs, outdated=tables.outdated)
 
 
-async def _opened(path: str, passages: str, dim: int, cache: int, change: bool) -> Tables:
+async def _open_all(path: str, passages: str, dim: int, cache: int, change: bool) -> Tables:
     database = await connect(path, session=lancedb.Session(cache, _METADATA_CACHE))
     if not change:
-        known = {name: await _as_it_is(database, path, name) for name in RECORDS}
-        return Tables(**known, passages=await _as_it_is(database, path, passages))
-    found = _Found([], set())
-    records = {
-        name: await _open_or_create(database, path, name, arrow_schema(model), _BTREES[name], found)
-        for name, model in RECORDS.items()
-    }
-    pieces = await _open_or_create(
-        database, path, passages, arrow_schema(Passage, dim=dim), _BTREES["passages"], found
-    )
-    return Tables(**records, passages=pieces, repairs=tuple(found.repairs), outdated=passages in found.older)
+        names = (*TABLE_OF.values(), passages)
+        turns, memories, documents, pieces = [await _open_unchanged(database, path, name) for name in names]
+        return Tables(turns, memories, documents, pieces)
+    notices = _Notices([], set())
+    schemas = {name: arrow_schema(kind) for kind, name in TABLE_OF.items()}
+    schemas[passages] = arrow_schema(Passage, dim=dim)
+    turns, memories, documents, pieces = [
+        await _open_or_create(database, path, name, schema, _BTREES.get(name, _BTREES["passages"]), notices)
+        for name, schema in schemas.items()
+    ]
+    outdated = passages in notices.older
+    return Tables(turns, memories, documents, pieces, tuple(notices.repairs), outdated)
 
 
-async def _as_it_is(database: AsyncConnection, path: str, name: str) -> AsyncTable:
+async def _open_unchanged(database: AsyncConnection, path: str, name: str) -> AsyncTable:
     if (table := await open_if_exists(database, name)) is None:
         raise StoreError(
-            f"Table {name} is missing in {path}. Wait for the engine that maintains this store to make it, and try again."
+            f"Table {name} is missing in {path}. "
+            "Wait for the engine that maintains this store to make it, and try again."
         )
     return table
 
@@ -141,11 +152,17 @@ async def drop_superseded(path: str, generation: int) -> None:
 
 
 async def drop_table(path: str, name: str) -> None:
+    """Drop a table if it is there."""
     await (await connect(path)).drop_table(name, ignore_missing=True)
 
 
 async def _open_or_create(
-    database: AsyncConnection, path: str, name: str, schema: pa.Schema, btrees: tuple[str, ...], found: _Found
+    database: AsyncConnection,
+    path: str,
+    name: str,
+    schema: pa.Schema,
+    btrees: tuple[str, ...],
+    notices: _Notices,
 ) -> AsyncTable:
     try:
         table = await open_if_exists(database, name)
@@ -154,12 +171,12 @@ async def _open_or_create(
             raise StoreError(
                 f"Table {name} cannot be opened: {error}. Restore a backup of the home, or move {path} away."
             ) from error
-        found.repairs.append(_set_newest_version_aside(path, name))
+        notices.repairs.append(_set_newest_version_aside(path, name))
         table = await database.open_table(name)
     if table is None:
         return await _create(database, name, schema, btrees)
     if await _add_missing_columns(table, schema):
-        found.older.add(name)
+        notices.older.add(name)
     await _index_missing(table, btrees)
     return table
 
@@ -179,25 +196,28 @@ async def _create(
 
 
 async def index_vectors(table: AsyncTable, *, segments: int) -> None:
-    """Build the vector index of a passages table if it has none, and anew if it has at least `segments` segments.
+    """Build the vector index of a passages table if it has none or at least `segments` segments.
 
     Every optimize adds a segment, and fragments of different segments are never merged; only a new index
     makes them one again.
     """
-    held = await vector_segments(table)
-    if held == 0 or held >= segments:
-        await table.create_index(VECTOR, config=IvfSq(distance_type="l2"), replace=True)
+    count = await vector_segments(table)
+    if count == 0 or count >= segments:
+        config: Any = IvfSq(distance_type="l2")  # which the types of `create_index` lack
+        await table.create_index(VECTOR, config=config, replace=True)
 
 
 async def vector_segments(table: AsyncTable) -> int:
-    """How many segments the vector index of a passages table has; 0 where there is none."""
-    return next(
-        (index.num_segments or 1 for index in await table.list_indices() if index.name == f"{VECTOR}_idx"), 0
-    )
+    """Count the segments of the vector index of a passages table; 0 if there is no index."""
+    indexes = await table.list_indices()
+    return next((index.num_segments or 1 for index in indexes if index.name == f"{VECTOR}_idx"), 0)
 
 
 async def _add_missing_columns(table: AsyncTable, schema: pa.Schema) -> bool:
-    """Columns that a newer Scrubjay knows are added as nulls, so that an older one can keep writing beside it; whether there were any."""
+    """Add columns that this Scrubjay knows and the table lacks; return whether there were any.
+
+    They are nullable, so that an older Scrubjay can keep writing beside this one.
+    """
     present = set((await table.schema()).names)
     missing = [field for field in schema if field.name not in present]
     if missing:
@@ -208,7 +228,7 @@ async def _add_missing_columns(table: AsyncTable, schema: pa.Schema) -> bool:
 
 
 async def _index_missing(table: AsyncTable, columns: tuple[str, ...]) -> None:
-    """What an older Scrubjay did not look up by is indexed now."""
+    """Index the columns that an older Scrubjay did not look up by."""
     indexed = {column for index in await table.list_indices() for column in index.columns}
     for column in columns:
         if column not in indexed:
@@ -216,30 +236,31 @@ async def _index_missing(table: AsyncTable, columns: tuple[str, ...]) -> None:
 
 
 def _set_newest_version_aside(path: str, name: str) -> str:
-    """Rename the newest manifest, so that the version before it opens; a power loss can leave the newest one empty."""
+    """Rename the newest manifest, so that the one before opens; a power loss can leave the newest empty."""
     folder = os.path.join(path, f"{name}.lance", "_versions")
     manifests = [entry for entry in os.listdir(folder) if entry.endswith(".manifest")]
     if len(manifests) < 2:
         raise StoreError(
-            f"Table {name} has no version that can be read. Restore a backup of the home, or move {path} away."
+            f"Table {name} has no version that can be read. "
+            f"Restore a backup of the home, or move {path} away."
         )
     # V2 names count down from 2^64, so that the smallest name is the newest version.
-    newest = (
-        min(manifests)
-        if all(len(entry) > 20 for entry in manifests)
-        else max(manifests, key=lambda entry: int(entry.split(".")[0]))
-    )
+    is_v2 = all(len(entry) > 20 for entry in manifests)
+    newest = min(manifests) if is_v2 else max(manifests, key=lambda entry: int(entry.split(".")[0]))
     os.replace(os.path.join(folder, newest), os.path.join(folder, f"{newest}.bad"))
     hint = os.path.join(folder, "latest_version_hint.json")
     if os.path.exists(hint):
         os.remove(hint)
-    sentence = f"Table {name}: its newest version was unreadable and was set aside; what was not yet confirmed to be on disk is replayed."
+    sentence = (
+        f"Table {name}: its newest version was unreadable and was set aside; "
+        "what was not yet confirmed to be on disk is replayed."
+    )
     log.warning("%s (%s)", sentence, newest)
     return sentence
 
 
 async def open_if_exists(database: AsyncConnection, name: str) -> AsyncTable | None:
-    """The table of that name, None if there is none."""
+    """Open the table of that name; return None if there is none."""
     try:
         return await database.open_table(name)
     except ValueError as error:
@@ -251,7 +272,10 @@ async def open_if_exists(database: AsyncConnection, name: str) -> AsyncTable | N
 async def open_or_create(
     database: AsyncConnection, name: str, schema: pa.Schema, indexes: Mapping[str, BTree]
 ) -> AsyncTable:
-    """The table of that name, with `id` for its key. Never `exist_ok`: of two that race, one would overwrite the other's rows."""
+    """Open the table of that name, or create it with `id` for its key.
+
+    Never with `exist_ok`: of two that race, one would overwrite the other's rows.
+    """
     if (table := await open_if_exists(database, name)) is not None:
         return table
     try:
@@ -266,31 +290,16 @@ async def open_or_create(
     return table
 
 
-ALWAYS = timedelta(
-    0
-)  # a handle that looks for the newest version before each use: with any other, LanceDB writes act on stale snapshots
-EVERY_SECOND = timedelta(
-    seconds=1
-)  # for the tables of a bucket: looking costs a request, and one engine alone writes them
-# A bucket that is not there must not hold an engine's start up for the three minutes of LanceDB's defaults.
-_PATIENCE = {
-    "client_max_retries": "4",
-    "client_retry_timeout": "30",
-    "connect_timeout": "5s",
-    "request_timeout": "60s",
-}
-
-
 async def connect(
     path: str, *, session: Session | None = None, fresh: timedelta | None = None
 ) -> AsyncConnection:
-    """A connection to the store at `path`; credentials and endpoint of a bucket are in the standard AWS_* variables, which LanceDB reads.
+    """Connect to the store at `path`; of a bucket, LanceDB reads the standard AWS_* variables.
 
-    `fresh` is how old what is read may be: nothing in a folder, a second in a bucket, unless it is said.
+    `fresh` is how old what is read may be, by default nothing in a folder and a second in a bucket.
     """
     if not is_shared(path):
         return await lancedb.connect_async(path, read_consistency_interval=fresh or ALWAYS, session=session)
     interval = EVERY_SECOND if fresh is None else fresh
     return await lancedb.connect_async(
-        path, read_consistency_interval=interval, session=session, storage_options=_PATIENCE
+        path, read_consistency_interval=interval, session=session, storage_options=_BUCKET_OPTIONS
     )

@@ -1,6 +1,4 @@
-"""The inbox of a shared store: what engines that do not maintain it want written, until the one that does has done so. Knows the order of
-entries; does not know what they ask for.
-"""
+"""The inbox of a shared store: what the other engines want written, until the maintainer has written it."""
 
 from __future__ import annotations
 
@@ -27,27 +25,28 @@ _SCHEMA = pa.schema(
     ]
 )
 ENVELOPE, ACCESS = "envelope", "access"  # kinds
-_AT_ONCE = 100  # entries; a document may have 50 MB
+_PAGE = 100  # entries; a document may have 50 MB
 
 
 class Entry(NamedTuple):
-    """One wish. Ids begin with the time in nanoseconds, so that sorting them is the order of writing; `body` is JSON."""
+    """A request to write. Its id begins with the time in nanoseconds, so that ids sort by time of writing."""
 
     id: str
     kind: str
-    body: str
+    body: str  # JSON
 
 
-def access_entry(seen: Mapping[str, AccessCount]) -> Entry:
-    """Access counts as an entry, by the time of the last access."""
-    last = max(one.last for one in seen.values())
-    body = json.dumps({id: [one.times, micros(one.last)] for id, one in seen.items()})
+def access_entry(counts: Mapping[str, AccessCount]) -> Entry:
+    """Make an entry of access counts, with the time of the last access."""
+    last = max(each.last for each in counts.values())
+    body = json.dumps({key: [each.times, micros(each.last)] for key, each in counts.items()})
     return Entry(f"{micros(last) * 1_000:020d}-{uuid4().hex}", ACCESS, body)
 
 
 def parse_access_entry(entry: Entry) -> dict[str, AccessCount]:
-    """The access counts in an entry."""
-    return {id: AccessCount(times, moment(last)) for id, (times, last) in json.loads(entry.body).items()}
+    """Return the access counts in an entry."""
+    counts = json.loads(entry.body)
+    return {key: AccessCount(times, moment(last)) for key, (times, last) in counts.items()}
 
 
 class Inbox:
@@ -55,7 +54,7 @@ class Inbox:
 
     def __init__(self, table: AsyncTable) -> None:
         self.table = table
-        self._version = 0  # at which nothing waited
+        self._version = 0  # of the table, at which nothing waited
 
     async def put(self, entries: Sequence[Entry]) -> None:
         """Put entries in; they are durable when this returns."""
@@ -63,28 +62,26 @@ class Inbox:
         await self.table.merge_insert("id").when_not_matched_insert_all().execute(rows)
 
     async def next_entries(self) -> list[Entry]:
-        """The first entries that wait, in order."""
+        """Return the first entries, in order."""
         version = await self.table.version()
         if version == self._version:
             return []
-        query = (
-            self.table.query().order_by([ColumnOrdering(column_name="id", ascending=True)]).limit(_AT_ONCE)
-        )
-        rows = (await query.to_arrow()).to_pylist()
+        order = [ColumnOrdering(column_name="id", ascending=True)]
+        rows = (await self.table.query().order_by(order).limit(_PAGE).to_arrow()).to_pylist()
         if not rows:
             self._version = version
         return [Entry(**row) for row in rows]
 
     async def holds(self, ids: Iterable[str]) -> set[str]:
-        """Which of these entries still wait."""
+        """Return those of these ids whose entries still wait."""
         rows = await self.table.query().where(conditions.one_of("id", ids)).select(["id"]).to_arrow()
         return set(rows["id"].to_pylist())
 
     async def remove(self, ids: Iterable[str]) -> None:
-        """Entries that were written, or set aside."""
+        """Remove entries that were written or set aside."""
         await self.table.delete(conditions.one_of("id", ids))
 
 
 async def open_inbox(database: AsyncConnection) -> Inbox:
-    """The inbox of a shared store; created where it is missing."""
+    """Open the inbox of a shared store; create it if it is missing."""
     return Inbox(await open_or_create(database, "inbox", _SCHEMA, {"id": BTree()}))

@@ -1,5 +1,4 @@
-"""What the engines of one bucket have in common beside the records: notes, a lease and an inbox. Knows which of them this engine may use as
-what; does not know what is written, or when.
+"""What the engines of one bucket share beside the records: notes, a lease and an inbox.
 
 One engine, the maintainer, writes the tables of records and passages. The rewriting of whole rows, the
 numbers of turns and the order of versions all rest on that. What the others are given to write waits in the
@@ -55,7 +54,10 @@ class Lease:
         return text.partition(" ")[0] if text else None
 
     async def keep(self) -> bool:
-        """Renew it, or take it from one who is gone; whether it is ours. Asks the store only when it is time for that."""
+        """Renew the lease, or take it from an engine that is gone; return whether it is ours.
+
+        The store is read only when it is time for that.
+        """
         now = self._clock()
         if now - max(self._looked, self._renewed) < self._seconds / 3:
             return self.valid
@@ -75,7 +77,7 @@ class Lease:
         return False
 
     async def release(self) -> None:
-        """Let the next engine have it at once."""
+        """Give the lease up, so that the next engine has it at once."""
         if self._mine is not None:
             await self._notes.swap(_NAME, self._mine, _NOBODY)
             self._mine = None
@@ -107,20 +109,21 @@ class Shared:
         return self.leads and self.lease.valid
 
     async def tidy(self) -> None:
-        """Fold what the lease's beats and the inbox's entries left behind; the maintainer does this now and then."""
+        """Compact the tables of the lease and the inbox; the maintainer does this now and then."""
         for table in (self.notes.table, self.inbox.table):
             await table.optimize(cleanup_older_than=VERSION_LIFETIME)
 
 
 def refuse_follower(shared: Shared | None, what: str) -> None:
-    """Nothing, where this engine writes the tables.
+    """Refuse unless this engine writes the tables.
 
     Raises:
         InputError: another one does, and only that one can do this.
     """
     if shared is not None and not shared.maintains:
         raise InputError(
-            f"{what} is for the engine that maintains this store: {shared.lease.holder}. Ask that one, or stop it first."
+            f"{what} is for the engine that maintains this store: {shared.lease.holder}. "
+            "Ask that one, or stop it first."
         )
 
 
