@@ -176,7 +176,7 @@ def dump_note(note: IndexNote) -> str:
 
 
 async def load_or_create_note(notes: Notes, path: str, dim: int | None) -> IndexNote:
-    """Return the note on the index, for the engine that writes; if nothing has a vector yet, of width `dim`."""
+    """Return the note on the index, for the engine that writes; without vectors yet, one of width `dim`."""
     text = await notes.read(INDEX)
     note = None if text is None else parse_note(text, path)
     if note is None or (note.space_id is None and dim is not None and note.dim != dim):
