@@ -34,17 +34,10 @@ async def test_lasting_facts_come_by_importance_and_new_ones_by_date(core: Core)
 
 @pytest.mark.parametrize("tokens", [50, 200, 400])
 async def test_it_stays_within_its_tokens_and_leaves_room_for_what_is_new(core: Core, tokens: int):
-<<<<<<< HEAD
-    for n in range(40):
-        await fact(core, f"Lasting fact number {n} of the zebra project.", is_static=True)
-        await fact(core, f"Passing fact number {n} of the zebra project. " + "word " * (n % 2 * 200))
-    known = await core.search.profile(SCOPE, tokens)
-=======
     await facts(core, (f"Lasting fact number {n} of the zebra project." for n in range(40)), is_static=True)
     passing = (f"Passing fact number {n} of the zebra project. " + "word " * (n % 2 * 200) for n in range(40))
     await facts(core, passing)
-    known = await core.profile(SCOPE, tokens)
->>>>>>> fee7ec5 (wip)
+    known = await core.search.profile(SCOPE, tokens)
     assert known.spent <= tokens and known.total == 80
     assert known.static and (known.recent or tokens == 50)
     assert all(len(hit.memory) <= 300 for hit in known.recent)
@@ -60,14 +53,8 @@ async def test_clients_read_it_as_a_resource(client: Client):
 
 
 async def test_a_session_opens_with_it_where_the_user_wants_that(core: Core):
-<<<<<<< HEAD
-    for n in range(100):
-        await fact(core, f"Lasting fact number {n} of the zebra project.", is_static=True)
-    assert await core.search.opening({"max_bytes": 600}, SCOPE) == ""
-=======
     await facts(core, (f"Lasting fact number {n} of the zebra project." for n in range(100)), is_static=True)
-    assert await core.opening({"max_bytes": 600}, SCOPE) == ""
->>>>>>> fee7ec5 (wip)
+    assert await core.search.opening({"max_bytes": 600}, SCOPE) == ""
     core.settings = Settings(inject=True)
     block = await core.search.opening({"max_bytes": 600}, SCOPE)
     assert block.startswith(OPEN) and block.endswith(CLOSE) and 300 < len(block.encode()) <= 600
