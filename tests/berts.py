@@ -1,4 +1,6 @@
-"""Models for the tests of encoders: the bundled one, and small BERTs with random weights, saved by transformers itself."""
+"""Models for the tests of encoders: the bundled one, small ones cut out of it, and BERTs with random weights that transformers saved itself,
+which brings torch and is for long tests.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from scrubjay.encoders.bundled import bundled_folder
 
@@ -23,8 +26,34 @@ def bundled_model(verdicts: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def small_bert(tmp_path_factory: pytest.TempPathFactory, bundled_model: Path) -> Path:
-    """A random BERT of 3 layers and 64 dimensions with CLS pooling, saved by transformers itself."""
-    return save_bert(tmp_path_factory.mktemp("models") / "small-bert", bundled_model)
+    """A BERT of 3 layers and 64 dimensions with CLS pooling."""
+    folder = cut_bert(tmp_path_factory.mktemp("models") / "small-bert", bundled_model, layers=3)
+    change(folder / "1_Pooling" / "config.json", pooling_mode_cls_token=True, pooling_mode_mean_tokens=False)
+    change(folder / "sentence_bert_config.json", max_seq_length=48)
+    return folder
+
+
+def cut_bert(folder: Path, whole: Path, *, layers: int) -> Path:
+    """A real model of 64 dimensions, cut out of the bundled one; it finds little, but the same every time."""
+    shutil.copytree(
+        whole, folder, ignore=shutil.ignore_patterns("*.safetensors", "README.md", "data_config.json")
+    )
+    widths = {384: 64, 1536: 128}
+    cut = {
+        name: tensor[tuple(slice(widths.get(width, width)) for width in tensor.shape)].copy()
+        for name, tensor in load_file(whole / "model.safetensors").items()
+        if "layer." not in name or int(name.split("layer.")[1].split(".")[0]) < layers
+    }
+    save_file(cut, folder / "model.safetensors")
+    sizes = dict(hidden_size=64, intermediate_size=128, num_attention_heads=4, num_hidden_layers=layers)
+    change(folder / "config.json", **sizes)
+    change(folder / "1_Pooling" / "config.json", word_embedding_dimension=64)
+    return folder
+
+
+def change(file: Path, **settings: object) -> None:
+    """Set these in a file of JSON."""
+    file.write_text(json.dumps({**json.loads(file.read_text("utf-8")), **settings}), "utf-8")
 
 
 def save_bert(folder: Path, tokenizer: Path, dense: bool = False, half: bool = False) -> Path:
@@ -65,7 +94,7 @@ def save_bert(folder: Path, tokenizer: Path, dense: bool = False, half: bool = F
         "config_sentence_transformers.json": {"prompts": {"query": "question: "}},
     }
     if dense:
-        from safetensors.torch import save_file
+        from safetensors.torch import save_file as save_tensors
 
         settings["2_Dense/config.json"] = {
             "in_features": 64,
@@ -74,7 +103,7 @@ def save_bert(folder: Path, tokenizer: Path, dense: bool = False, half: bool = F
             "activation_function": "torch.nn.modules.linear.Identity",
         }
         (folder / "2_Dense").mkdir()
-        save_file(
+        save_tensors(
             {"linear.weight": torch.randn(32, 64), "linear.bias": torch.randn(32)},
             folder / "2_Dense" / "model.safetensors",
         )

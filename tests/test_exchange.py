@@ -90,7 +90,9 @@ documents = st.builds(
 
 def exported(*records: AnyRecord, promised: int | None = None) -> bytes:
     header = Header(
-        scrubjay="0.1.0", exported_at=NOW, counts=RecordCounts(turns=len(records) if promised is None else promised)
+        scrubjay="0.1.0",
+        exported_at=NOW,
+        counts=RecordCounts(turns=len(records) if promised is None else promised),
     )
     return first_line(header) + b"".join(map(line_of, records))
 

@@ -56,7 +56,9 @@ async def test_the_log_replayed_leaves_what_was_there(home: Home, clock: Callabl
     again = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
     await again.writer.drain()
     assert await content(again, filed.id) == before == "user: one\n\nuser: two\n\nuser: three"
-    assert [fact.id for fact in await facts_of_documents(again.store, [filed.id]) if fact.forgotten_at is None] == facts
+    assert [
+        fact.id for fact in await facts_of_documents(again.store, [filed.id]) if fact.forgotten_at is None
+    ] == facts
     await again.close()
 
 
@@ -73,7 +75,9 @@ async def test_a_batch_knows_what_its_own_texts_said_before(core: Core) -> None:
         and not isinstance(third, InputError)
     )
     assert first.id == third.id and await content(core, first.id) == "The pump is red.\n\nAnd it leaks."
-    (fact,) = [fact for fact in await facts_of_documents(core.store, [second.id]) if fact.forgotten_at is None]
+    (fact,) = [
+        fact for fact in await facts_of_documents(core.store, [second.id]) if fact.forgotten_at is None
+    ]
     assert fact.content == "The pump is red."
 
 

@@ -17,8 +17,8 @@ from starlette.types import Receive, Scope, Send
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home
 from scrubjay.http_api import tokens
-from scrubjay.http_api.options import Options, parse_address, parse_name, parse_origin
 from scrubjay.http_api.door import LONGEST_BODY, Door, Rate
+from scrubjay.http_api.options import Options, parse_address, parse_name, parse_origin
 from scrubjay.http_api.refusals import refusal
 
 NOW = datetime(2026, 3, 5, 12, 0, tzinfo=UTC)

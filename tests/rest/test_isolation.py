@@ -22,8 +22,8 @@ from scrubjay.engine.engine import Engine
 from scrubjay.home.paths import Home, open_home
 from scrubjay.http_api import tokens
 from scrubjay.http_api.app import build_app
-from scrubjay.http_api.options import Options, parse_address
 from scrubjay.http_api.door import Door
+from scrubjay.http_api.options import Options, parse_address
 from scrubjay.mcp_server.server import build_server
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.store import conditions

@@ -3,43 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
-from pathlib import Path
 
 import pytest
 from assistant import engines, until
+from berts import cut_bert
 from safetensors.numpy import load_file, save_file
 
 from scrubjay.encoders.bundled import bundled_folder
-
-SMALLER = {
-    "hidden_size": (384, 64),
-    "intermediate_size": (1536, 128),
-    "num_attention_heads": (12, 4),
-    "num_hidden_layers": (6, 1),
-}
-
-
-def small_model(folder: Path) -> Path:
-    """A real model of one layer and 64 dimensions, cut out of the bundled one; it finds little, but the same every time."""
-    whole = bundled_folder(folder.parent / "verdicts.json")
-    shutil.copytree(
-        whole, folder, ignore=shutil.ignore_patterns("*.safetensors", "README.md", "data_config.json")
-    )
-    sizes = dict(SMALLER.values())
-    cut = {
-        name: tensor[tuple(slice(sizes.get(width, width)) for width in tensor.shape)].copy()
-        for name, tensor in load_file(whole / "model.safetensors").items()
-        if "layer." not in name or "layer.0." in name
-    }
-    save_file(cut, folder / "model.safetensors")
-    for file, changes in {
-        "config.json": {name: size for name, (_, size) in SMALLER.items()},
-        "1_Pooling/config.json": {"word_embedding_dimension": 64},
-    }.items():
-        settings = json.loads((folder / file).read_text())
-        (folder / file).write_text(json.dumps(settings | changes))
-    return folder
 
 
 def test_a_missing_model_leaves_words_and_is_named_where_people_and_models_look(user, opens):
@@ -70,7 +40,11 @@ def test_another_model_is_noticed_words_answer_and_reindex_embeds_anew(user, ope
             "record_turn", session_id="s", turn=number, user=f"The zebra number {number} is called Marty."
         )
     until(lambda: embedded(user), "everything is embedded")
-    user.gets("config", "model", str(small_model(user.folder / "small")))
+    user.gets(
+        "config",
+        "model",
+        str(cut_bert(user.folder / "small", bundled_folder(user.folder / "verdicts.json"), layers=1)),
+    )
     client.leave()
     until(lambda: not engines(user.home.root), "the engine with the old model ended")
     client = opens()
