@@ -145,9 +145,10 @@ def test_a_manifest_that_leads_out_of_its_folder_is_refused(tmp_path: Path):
     assert not (tmp_path / "evil").exists()
 
 
-def test_a_backup_of_a_newer_version_is_refused(tmp_path: Path):
+@pytest.mark.parametrize("newer", [{"version": 2}, {"version": 1, "schema_version": 99}])
+def test_a_backup_of_a_newer_version_is_refused(tmp_path: Path, newer: dict[str, int]):
     (tmp_path / backups.MANIFEST).write_text(
-        json.dumps({"format": backups.FORMAT, "version": 2, "scrubjay": "9.0", "files": {}})
+        json.dumps({"format": backups.FORMAT, "scrubjay": "9.0", "files": {}, **newer})
     )
     with pytest.raises(InputError, match=r"newer Scrubjay \(9\.0\)"):
         backups.read_manifest(str(tmp_path))

@@ -16,11 +16,10 @@ from typing import Any, Literal, NamedTuple
 from locomo import Haystack
 
 from scrubjay.engine.core import Core, open_core
-from scrubjay.home.paths import open_home
+from scrubjay.home.paths import SCHEMA_VERSION, open_home
 from scrubjay.home.settings import Settings
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.requests import AddMemory, RecordTurn, parse
-from scrubjay.store.notes import SCHEMA_VERSION
 
 SCOPE = "repo_orchard__0123456789abcdef"
 _TOGETHER = 64  # writes that wait for one commit

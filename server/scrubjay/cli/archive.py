@@ -113,13 +113,9 @@ def backup(place: Place, options: argparse.Namespace) -> int:
 def restore(place: Place, options: argparse.Namespace) -> int:
     """Make a backup the home. No engine may run: this replaces what one works on."""
     from scrubjay.home import backups
-    from scrubjay.store.notes import SCHEMA_VERSION
 
     folder = place.path(options.folder)
     facts = backups.read_manifest(folder)
-    if facts["schema_version"] > SCHEMA_VERSION:
-        newer = f"{folder} was made by a newer Scrubjay ({facts['scrubjay']})"
-        raise InputError(f"{newer}. Upgrade Scrubjay; nothing was changed.")
     home = Home(os.path.realpath(place.home.root))
     with ExitStack() as stack:
         stack.enter_context(_alone(home))

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home.paths import Home
+from scrubjay.home.paths import SCHEMA_VERSION, Home
 
 MANIFEST = "backup.json"
 FORMAT, FORMAT_VERSION = "scrubjay-backup", 1
@@ -119,7 +119,7 @@ def read_manifest(folder: str) -> dict[str, Any]:
         raise InputError(
             f"{folder} is no backup of Scrubjay, or one that was not finished: it lacks a {MANIFEST} that can be read."
         )
-    if facts.get("version", 0) > FORMAT_VERSION:
+    if facts.get("version", 0) > FORMAT_VERSION or facts.get("schema_version", 0) > SCHEMA_VERSION:
         raise InputError(
             f"{folder} was made by a newer Scrubjay ({facts.get('scrubjay')}). Upgrade Scrubjay; nothing was changed."
         )

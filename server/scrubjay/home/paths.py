@@ -33,6 +33,7 @@ import sys
 
 from scrubjay.errors import HomeError
 
+SCHEMA_VERSION = 1  # of the tables in data/; the store and every backup carry it
 SOCKET_PATH_LIMIT = 100  # bytes; sun_path holds 104 (macOS) or 108 (Linux) with its final NUL
 
 

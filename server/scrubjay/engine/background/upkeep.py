@@ -26,7 +26,7 @@ log = logging.getLogger("scrubjay.engine.background.upkeep")
 IDLE_SECONDS = 3.0  # without a write; a compaction rewrites its table, so it waits for a pause where it can
 VECTORS = 1_000  # passages with one: from there on a vector index pays; meaning takes 5 ms, not 11, at 3,000 and 13, not 46, at 30,000
 LARGE = 50_000  # rows: from there on a compaction or a vector index takes seconds, and a table may come further before either
-PATIENCE = 4  # times as far
+LARGE_TABLE_SLACK = 4  # bounds are multiplied by this
 VECTOR_SEGMENTS = 3  # of the vector index: with so many it is built anew, in 0.3 s for 30,000 passages; fragments of two never merge
 KEEP_VERSIONS = timedelta(minutes=10)  # younger ones may still be read; 0 was measured to bring rows back
 QUIET_SECONDS = (
@@ -122,11 +122,11 @@ class Upkeep:
     async def _due(self, name: str, bounds: Bounds) -> bool:
         table = self._store.tables.of(name)
         stats = await table.stats()
-        patience = PATIENCE if stats["num_rows"] > LARGE else 1
+        slack = LARGE_TABLE_SLACK if stats["num_rows"] > LARGE else 1
         segments = await vector_segments(table) if name == "passages" else 0
         if (
-            stats["fragment_stats"]["num_fragments"] > bounds.fragments * patience + segments
-            or segments >= bounds.segments * patience
+            stats["fragment_stats"]["num_fragments"] > bounds.fragments * slack + segments
+            or segments >= bounds.segments * slack
         ):
             return True
         if name != "passages":
@@ -143,7 +143,7 @@ class Upkeep:
             ):
                 large = await self._store.count_passages() > LARGE
                 await index_vectors(
-                    self._store.tables.passages, segments=bounds.segments * (PATIENCE if large else 1)
+                    self._store.tables.passages, segments=bounds.segments * (LARGE_TABLE_SLACK if large else 1)
                 )
             await self._store.tables.of(name).optimize(cleanup_older_than=self._kept(KEEP_ALL))
         await self._store.checkpoint()

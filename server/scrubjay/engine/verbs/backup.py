@@ -16,9 +16,8 @@ from scrubjay.engine.background.access import Access
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import InputError, StoreError
 from scrubjay.home import backups
-from scrubjay.home.paths import Home
+from scrubjay.home.paths import SCHEMA_VERSION, Home
 from scrubjay.models.results import Result
-from scrubjay.store.notes import SCHEMA_VERSION
 from scrubjay.store.snapshot import count_rows_at
 from scrubjay.store.store import Store
 
