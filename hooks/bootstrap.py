@@ -1,5 +1,6 @@
-"""How a hook starts and ends when a host runs its file: finds the package, sets the deadline, answers, exits 0. Knows nothing of
-events; whatever goes wrong inside, the host sees `{}`.
+"""Starts and ends a hook that a host runs as a file: finds the package, sets the deadline, answers, exits 0.
+
+Whatever goes wrong inside, the host sees `{}`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _answering = (
 
 
 def start(main, deadline_s):
-    """Run `main(stdin, stdout, env)` and leave the process; it never returns, and the exit code is 0 whatever happens."""
+    """Run `main(stdin, stdout, env)` and end the process with exit code 0, whatever happens."""
     _thread.start_new_thread(
         _give_up, (deadline_s,)
     )  # a thread, because a signal does not end a blocked fsync or exist everywhere
@@ -34,7 +35,7 @@ def start(main, deadline_s):
 
 
 def _find_package():
-    """Make `scrubjay` and `scrubjay.hooks` importable without site-packages, in a wheel and in a checkout alike."""
+    """Make `scrubjay` and `scrubjay.hooks` importable without site-packages, in a wheel and in a checkout."""
     hooks = os.path.dirname(os.path.abspath(__file__))
     parent = os.path.dirname(hooks)
     installed = os.path.exists(os.path.join(parent, "errors.py"))

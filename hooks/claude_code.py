@@ -1,5 +1,6 @@
-"""Claude Code's shape, in this one place: its payloads in, the few names we use out, and the JSON of an injection. Another host
-gets a file like this one. Knows no disk and no policy.
+"""Claude Code's shape, in this one place: its payloads in, our few names out, and the JSON of an injection.
+
+Another host gets a file like this one.
 """
 
 from __future__ import annotations
@@ -17,11 +18,14 @@ Event = namedtuple(
     "Event",
     "session_id prompt_id prompt answer cwd project_dir transcript_path source is_subagent stop_hook_active",
 )
-"""What happened. Texts are what was said, or None; `source` says who submitted a prompt, or why a session starts."""
+"""What happened. Texts may be None; `source` says who submitted a prompt, or why a session starts."""
 
 
 def event(payload: dict, env: dict, working_dir: str) -> Event:
-    """The event in a payload. What is missing or of another type is None: only `session_id` is ever required."""
+    """The event in a payload.
+
+    What is missing or of another type is None: only `session_id` is ever required.
+    """
     cwd = _string(payload, "cwd") or working_dir
     return Event(
         session_id=_name(payload, "session_id"),
@@ -38,12 +42,15 @@ def event(payload: dict, env: dict, working_dir: str) -> Event:
 
 
 def is_from_user(event: Event) -> bool:
-    """Whether a person submitted the prompt: schedules, polls and other sessions submit prompts too, and say so."""
+    """Whether a person submitted the prompt: schedules, polls and other sessions do too, and say so."""
     return event.source in (None, "user", "sdk")
 
 
 def injection(text: str, event_name: str = "UserPromptSubmit") -> dict:
-    """The host's answer that puts recalled text into the conversation, in the tags by which we know it again; `{}` for none."""
+    """The host's answer that puts recalled text into the conversation; `{}` for none.
+
+    The text stands in tags by which we recognise it in a transcript.
+    """
     room = MAX_INJECTION - len(MEMORY_OPEN) - len(MEMORY_CLOSE) - 2
     text = storable(text).replace(MEMORY_OPEN, "").replace(MEMORY_CLOSE, "").strip()
     while text and len(text.encode("utf-8")) > room:

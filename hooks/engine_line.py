@@ -1,5 +1,6 @@
-"""A word with the engine over its socket: told in passing, or asked with a short bound. Knows how the engine is found and
-greeted; never starts one and never minds that there is none, because what matters is on disk already.
+"""Says a word to the engine over its socket, or asks one with a short bound.
+
+Never starts an engine, and does not mind that there is none: what matters is on disk already.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def tell(home, hello, event):
 
 
 def ask(home, hello, event, key, wait_s):
-    """The first object with `key` that the engine answers within `wait_s` seconds, or None; its hello is the first of all."""
+    """The first object with `key` that the engine answers within `wait_s` seconds, or None."""
     deadline = time.monotonic() + wait_s
     line = _send(home, hello, event, min(CONNECT_S, wait_s))
     if line is None:
@@ -50,13 +51,14 @@ def ask(home, hello, event, key, wait_s):
 
 
 def _send(home, hello, event, wait_s):
-    """A connected socket on which hello and event were sent; None without an engine, or with one that takes no calls."""
+    """A connected socket after hello and event were sent; None without an engine that takes calls."""
     facts = _whereabouts(home)
     address, path = facts.get("address"), facts.get("socket") or home.socket
     if not address and not os.path.exists(path):
         return None
     try:
-        import _socket as socket  # the C module itself: 0.4 ms, where `socket` with its enums and selectors costs 7 ms
+        # the C module itself: 0.4 ms, where `socket` with its enums and selectors costs 7 ms
+        import _socket as socket
     except ImportError:
         import socket
     line = socket.socket(socket.AF_INET if address else socket.AF_UNIX, socket.SOCK_STREAM)

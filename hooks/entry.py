@@ -1,5 +1,6 @@
-"""The frame around every event: reads the payload, opens the home, applies the user's policy, and turns every failure into a line
-of the journal. Knows when nothing may be done; does not know what is done.
+"""The frame around every event: reads the payload, opens the home, applies the user's policy.
+
+Every failure becomes a line of the journal.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from scrubjay.wire.hello import hello_from
 MAX_STDIN = 16 * 1024 * 1024  # bytes; an event above that is no conversation, and redacting it would take 2 s
 
 Call = namedtuple("Call", "home policy event hello now_ns records recalls")
-"""One event with all it needs: `hello` names its scope, `records` and `recalls` say what the user's policy allows for it."""
+"""One event with all it needs. `hello` names its scope; `records` and `recalls` are what the policy allows."""
 
 
 def run(handle, stdin, stdout, env):
@@ -79,7 +80,8 @@ def _policy(home):
         return capture.DEFAULT
     except (OSError, ValueError) as error:
         raise InputError(
-            f"{home.capture} cannot be read ({type(error).__name__}), so nothing is recorded; run `scrubjay config`."
+            f"{home.capture} cannot be read ({type(error).__name__}), so nothing is recorded; run `scrubjay "
+            "config`."
         ) from None
     if not isinstance(data, dict):
         raise InputError(

@@ -1,6 +1,4 @@
-"""What is done at each event: a prompt is kept, an answer becomes an envelope in the spool, a session's start asks for what was
-missed. Knows the order of things; hosts, files and sockets are the neighbours' matter.
-"""
+"""What happens at each event: a prompt is saved, an answer becomes an envelope, a session asks what is missing."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ def prompt_submitted(call):
 
 
 def stopped(call):
-    """Record the turn: the saved prompts it answers and the answer, under a key that is the same when this fires again."""
+    """Record the turn: the saved prompts and their answer, under a key that stays the same when this repeats."""
     if not call.records:
         return {}
     event = call.event
@@ -58,7 +56,10 @@ def stopped(call):
 
 
 def session_started(call):
-    """Have the engine look for turns of this session that no hook recorded; when the user wants it, bring the project's profile."""
+    """Have the engine look for turns of this session that no hook recorded.
+
+    If the user wants it, bring the project's profile.
+    """
     prompts.sweep(call.home, call.now_ns / 1e9)
     if call.records:
         _reconcile(call)
@@ -110,7 +111,7 @@ def _envelope(call, args, redacted):
 
 
 def _hashed_key(session_id, answer):
-    """A turn's key where the host gives none and no prompt was saved: the same answer of a session has the same key."""
+    """A turn's key if the host gives none and no prompt was saved: the same for the same answer."""
     from hashlib import sha256
 
     return "a-" + sha256(f"{session_id}\n{answer}".encode()).hexdigest()[:32]

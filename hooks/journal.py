@@ -1,5 +1,6 @@
-"""The journal of the hooks, `<home>/log/hooks.log`: when, which event, which session, and why it failed. Never what was said.
-Knows one file; where that cannot be written there is nobody left to tell.
+"""The journal of the hooks, `<home>/log/hooks.log`: when, which event, which session, and why it failed.
+
+Never what was said. Where that file cannot be written, there is nobody left to tell.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""Prompts that wait for their answer, one file each in `<home>/spool/prompts/<session>/`. Knows which prompts an answer belongs
-to, also when it is given twice; does not know hosts, policy or secrets (texts come redacted).
+"""Prompts that wait for their answer, one file each in `<home>/spool/prompts/<session>/`.
+
+Knows which prompts an answer belongs to, also when it is given twice; does not know hosts, policy or secrets
+(texts come redacted).
 
     <time_ns>.<prompt>.json             waiting
     <time_ns>.<prompt>.<answered>.json  answered: `answered` is the key of the turn that holds it
 
-An answered prompt stays for a while, because a host may fire Stop again for the same prompt with a longer answer, and because
-two installed copies of a hook fire at the same time.
+An answered prompt stays for a while, because a host may fire Stop again for the same prompt with a longer
+answer, and because two installed copies of a hook fire at the same time.
 """
 
 from __future__ import annotations
@@ -26,11 +28,14 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 _Name = namedtuple("_Name", "file at prompt answered")
 
 Pair = namedtuple("Pair", "key user started_at redacted files")
-"""The prompts of one turn: `key` its prompt_id, `user` their texts joined or None, `started_at` of the first (ISO 8601)."""
+"""The prompts of one turn: `key` is its prompt_id, `user` their joined texts, `started_at` the first's time."""
 
 
 def save(home, session_id, prompt_id, text, redacted, now_ns):
-    """Keep a prompt until its answer comes. `text` None stands for one that no person wrote: its answer is not recorded."""
+    """Keep a prompt until its answer comes.
+
+    `text` None stands for one that no person wrote: its answer is not recorded.
+    """
     folder = _folder(home, session_id)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     prompt_id = prompt_id or "p-" + os.urandom(8).hex()
@@ -42,8 +47,9 @@ def save(home, session_id, prompt_id, text, redacted, now_ns):
 def pair(home, session_id, prompt_id):
     """The prompts that an answer is to, or None when none was saved.
 
-    With the answer's `prompt_id`: what was paired with it before, else the prompt of that id, else the latest that waits.
-    Without: the session's latest. Whatever still waits before that prompt was queued and belongs to the same turn.
+    With the answer's `prompt_id`: what was paired with it before, else the prompt of that id, else the latest
+    that waits. Without: the session's latest. Whatever still waits before that prompt was queued and belongs
+    to the same turn.
     """
     folder = _folder(home, session_id)
     for _ in range(5):  # a hook that runs beside us may rename a file between the listing and the reading
@@ -108,7 +114,7 @@ def _folder(home, session_id):
 
 
 def _file_name(identifier):
-    """An identifier as part of a file name on any disk: itself when it is plain, as a UUID is, else its hash."""
+    """An identifier as part of a file name on any disk: itself if plain, as a UUID is, else its hash."""
     if len(identifier) <= 80 and _PLAIN.issuperset(identifier):
         return identifier
     from hashlib import sha256  # 2.5 ms, which no identifier of the host costs

@@ -1,4 +1,7 @@
-"""What Claude Code runs when a session starts: turns that were missed are asked for. Knows how it is started; `events` knows the rest."""
+"""What Claude Code runs when a session starts: turns that were missed are asked for.
+
+Knows how it is started; `events` knows the rest.
+"""
 
 from __future__ import annotations
 

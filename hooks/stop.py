@@ -1,4 +1,7 @@
-"""What Claude Code runs at Stop: the answer is there, so the turn is recorded. Knows how it is started; `events` knows the rest."""
+"""What Claude Code runs at Stop: the answer is there, so the turn is recorded.
+
+Knows how it is started; `events` knows the rest.
+"""
 
 from __future__ import annotations
 

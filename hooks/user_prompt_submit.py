@@ -1,4 +1,7 @@
-"""What Claude Code runs when a prompt is submitted: it is kept for its answer. Knows how it is started; `events` knows the rest."""
+"""What Claude Code runs when a prompt is submitted: it is kept for its answer.
+
+Knows how it is started; `events` knows the rest.
+"""
 
 from __future__ import annotations
 

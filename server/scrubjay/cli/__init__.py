@@ -1,4 +1,7 @@
-"""The command `scrubjay`: chooses the way. What a client waits for (the pipe, a hook) imports next to nothing."""
+"""The command `scrubjay`: chooses the way.
+
+What a client waits for (the pipe, a hook) imports next to nothing.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,12 @@ HOOKS = ("user_prompt_submit", "stop", "session_start")
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command line and return the exit code. No arguments mean `stdio`, which is what a client registers.
+    """Run one command line and return the exit code.
 
-    A person who types the bare command at a terminal gets the list of commands instead of a server that waits for JSON.
+    No arguments mean `stdio`, which is what a client registers.
+
+    A person who types the bare command at a terminal gets the list of commands instead of a server that waits
+    for JSON.
     """
     arguments = sys.argv[1:] if argv is None else argv
     name = arguments[0] if arguments else "--help" if _typed() else "stdio"
@@ -73,7 +79,10 @@ def stdio(arguments: list[str], env: Mapping[str, str]) -> int:
 
 
 def hook(arguments: list[str]) -> int:
-    """Run a hook script as a console command. A hook never fails, so a wrong name is the only error it reports."""
+    """Run a hook script as a console command.
+
+    A hook never fails, so a wrong name is the only error it reports.
+    """
     import importlib
 
     from scrubjay.hooks import bootstrap

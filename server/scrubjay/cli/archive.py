@@ -1,4 +1,4 @@
-"""`scrubjay export`, `import`, `backup` and `restore-backup`: everything recorded as lines or as a copy, and back."""
+"""`scrubjay export`, `import`, `backup` and `restore-backup`: all records as lines or as a copy, and back."""
 
 from __future__ import annotations
 

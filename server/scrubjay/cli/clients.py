@@ -1,5 +1,6 @@
-"""Which clients on this machine know us: the servers and hooks registered in their configuration files. Reads those files and nothing else;
-a file that is not there registers nothing.
+"""Which clients on this machine know us: the servers and hooks registered in their configuration files.
+
+Reads those files and nothing else; a file that is not there registers nothing.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """Where a command was typed: environment, working directory, and the home folder that follows from them."""
+    """Where a command was typed: environment, working directory, and the home folder that follows."""
 
     env: Mapping[str, str]
     cwd: str
@@ -41,7 +41,7 @@ def no_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class Command(NamedTuple):
-    """One command: its name, its sentence in the list, its arguments, and the function that returns its exit code."""
+    """One command: its name, its sentence in the list, its function (the exit code), and its arguments."""
 
     name: str
     says: str

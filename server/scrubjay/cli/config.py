@@ -1,5 +1,6 @@
-"""`scrubjay config`, `pause`, `resume`, `exclude`, `include`: what the user wants, as it stands in config.toml. A change reaches hooks at
-once and a running engine at once; the settings that need a new engine are named.
+"""`scrubjay config`, `pause`, `resume`, `exclude`, `include`: show and change config.toml.
+
+A change reaches hooks and a running engine at once; a setting that needs a new engine is named.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ def pause(place: Place, options: argparse.Namespace) -> int:
     """Let capture rest."""
     _change(place, "paused", "true")
     print(
-        "Capture is paused: hooks record nothing until `scrubjay resume`. What is remembered can still be recalled."
+        "Capture is paused: hooks record nothing until `scrubjay resume`. What is remembered can still be "
+        "recalled."
     )
     return 0
 
@@ -67,11 +69,13 @@ def resume(place: Place, options: argparse.Namespace) -> int:
     settings = _change(place, "paused", "false")
     if settings.capture == "off":
         print(
-            "The pause is over, but hooks record nothing all the same: `scrubjay config capture all` turns capture on."
+            "The pause is over, but hooks record nothing all the same: `scrubjay config capture all` turns "
+            "capture on."
         )
     else:
         print(
-            "Capture goes on: hooks record every new turn. What was said during the pause is not fetched afterwards."
+            "Capture goes on: hooks record every new turn. What was said during the pause is not fetched "
+            "afterwards."
         )
     return 0
 
@@ -82,7 +86,8 @@ def exclude(place: Place, options: argparse.Namespace) -> int:
     if folder not in excluded:
         _change(place, "excluded", _listed((*excluded, folder)))
     print(
-        f"Sessions in {folder} are not captured any more. What was captured before stays; `scrubjay forget` hides it."
+        f"Sessions in {folder} are not captured any more. What was captured before stays; `scrubjay forget` "
+        "hides it."
     )
     return 0
 
@@ -114,7 +119,8 @@ def _change(place: Place, key: str, value: str) -> Settings:
             with engine:
                 if key in engine.call("reload", {})["restart"]:
                     print(
-                        f"The running engine keeps the old {key}; `scrubjay stop` ends it, and the next one follows.",
+                        f"The running engine keeps the old {key}; `scrubjay stop` ends it, and the next one "
+                        "follows.",
                         file=sys.stderr,
                     )
     except EngineError as error:
@@ -134,7 +140,8 @@ def _look_for(place: Place, model: str) -> None:
         print(f"scrubjay: {error}", file=sys.stderr)
     else:
         print(
-            "Memories that another model embedded are found by words alone until `scrubjay reindex` has embedded them anew."
+            "Memories that another model embedded are found by words alone until `scrubjay reindex` has "
+            "embedded them anew."
         )
 
 

@@ -1,5 +1,7 @@
-"""`scrubjay demo`: a minute in a home of its own. A session is recorded through the hook scripts, as a host runs them; another client
-asks about it over MCP; what came back and what it took is printed. Touches nothing of the user's, and leaves nothing behind.
+"""`scrubjay demo`: a minute in a home of its own.
+
+A session is recorded through the hook scripts, as a host runs them; another client asks about it over MCP;
+what came back and what it took is printed. Touches nothing of the user's, and leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -56,14 +58,17 @@ def demo(place: Place, options: argparse.Namespace) -> int:
         _end(Place(env, project, home, place.pid), None if keep else folder)
     if keep:
         print(
-            f"The engine has ended; the demo's home stays. Look at it: SCRUBJAY_HOME={home} scrubjay list --all"
+            f"The engine has ended; the demo's home stays. Look at it: SCRUBJAY_HOME={home} scrubjay list "
+            "--all"
         )
     else:
         print(
-            f"The engine has ended and the demo's home is deleted; all of it took {time.perf_counter() - started:.1f} s."
+            "The engine has ended and the demo's home is deleted; all of it took "
+            f"{time.perf_counter() - started:.1f} s."
         )
     print(
-        "To have this in your own sessions: `scrubjay hooks add`, then register the server with your client (see the README)."
+        "To have this in your own sessions: `scrubjay hooks add`, then register the server with your client "
+        "(see the README)."
     )
     return 0 if found == len(QUESTIONS) else 1
 
@@ -101,7 +106,8 @@ def _hook(event: str, payload: dict[str, Any], env: Mapping[str, str], cwd: str)
     took = time.perf_counter() - started
     if done.returncode or done.stdout.strip() != b"{}":
         raise EngineError(
-            f"The hook for {event} ended with {done.returncode} and said {done.stdout[:200]!r}. Install scrubjay again."
+            f"The hook for {event} ended with {done.returncode} and said {done.stdout[:200]!r}. Install "
+            "scrubjay again."
         )
     return took
 
@@ -115,7 +121,8 @@ def _recall(env: Mapping[str, str], project: str) -> int:
         server.initialize("scrubjay-demo", "1")
         tools = server.request("tools/list", {})["tools"]
         print(
-            f"   initialize and tools/list ({len(tools)} tools) were answered after {_ms(started)}; the engine had to start.\n"
+            f"   initialize and tools/list ({len(tools)} tools) were answered after {_ms(started)}; the "
+            "engine had to start.\n"
         )
         print("3. It asks three questions, each for the best turn and its two neighbours.\n")
         for question in QUESTIONS:
@@ -155,7 +162,7 @@ def _show(answer: dict[str, Any]) -> None:
 
 
 def _end(place: Place, folder: str | None) -> None:
-    """End the demo's engine and delete its folder, also when the demo was interrupted; None keeps the folder."""
+    """End the demo's engine and delete its folder, also after an interruption; None keeps the folder."""
     from scrubjay.cli.engine import finish
 
     try:
@@ -184,36 +191,46 @@ DEMO = Command(
 TURNS: tuple[tuple[str, str], ...] = (
     (
         "Uploads sometimes show up twice in the gallery. Can you find out why?",
-        "The client sends a chunked upload again when the connection drops, and `finish_upload()` in uploads/finish.py inserts a row each "
-        "time it is called. Nothing ties the two calls together, so a retry after a timeout becomes a second picture.",
+        "The client sends a chunked upload again when the connection drops, and `finish_upload()` in "
+        "uploads/finish.py inserts a row each "
+        "time it is called. Nothing ties the two calls together, so a retry after a timeout becomes a "
+        "second picture.",
     ),
     (
         "Makes sense. Fix it so that a retry can never create a second row.",
-        "Done: the client now sends an Idempotency-Key header, one per file, and the table `uploads` has a unique index on it. "
-        "`finish_upload()` returns the existing row when the key is known. Both tests in tests/test_finish.py fail without the change.",
+        "Done: the client now sends an Idempotency-Key header, one per file, and the table `uploads` has a "
+        "unique index on it. "
+        "`finish_upload()` returns the existing row when the key is known. Both tests in "
+        "tests/test_finish.py fail without the change.",
     ),
     (
         "The thumbnails make the request slow. Should they go to a queue? I would take Redis.",
-        "I would not add Redis for this: it is one more server to run, and we lose jobs when it restarts. A table `jobs` in Postgres with "
-        "`SELECT ... FOR UPDATE SKIP LOCKED` does 400 jobs a second here, and a job is committed together with its upload.",
+        "I would not add Redis for this: it is one more server to run, and we lose jobs when it restarts. A "
+        "table `jobs` in Postgres with "
+        "`SELECT ... FOR UPDATE SKIP LOCKED` does 400 jobs a second here, and a job is committed together "
+        "with its upload.",
     ),
     (
         "Agreed, let's keep it in Postgres. One worker is enough for now.",
-        "Decided then: the job queue is the table `jobs` in Postgres, without Redis, and one worker polls it every 500 ms. "
+        "Decided then: the job queue is the table `jobs` in Postgres, without Redis, and one worker polls "
+        "it every 500 ms. "
         "jobs/worker.py has it; `make worker` starts it.",
     ),
     (
         "What happens to uploads that are never finished?",
-        "They stay on disk for ever at the moment. I suggest that a nightly job deletes parts older than seven days.",
+        "They stay on disk for ever at the moment. I suggest that a nightly job deletes parts older than "
+        "seven days.",
     ),
     (
         "Seven days is too long, support says after two days nobody comes back. Keep them 48 hours.",
-        "Changed: `PART_TTL` in uploads/config.py is 48 hours, and the nightly job `sweep_parts` deletes what is older. "
+        "Changed: `PART_TTL` in uploads/config.py is 48 hours, and the nightly job `sweep_parts` deletes "
+        "what is older. "
         "I noted the reason from support beside the constant.",
     ),
     (
         "Good. Please write the changelog entry for all of this.",
-        "CHANGELOG.md, under Unreleased: retries no longer duplicate uploads; thumbnails are made by a background worker; "
+        "CHANGELOG.md, under Unreleased: retries no longer duplicate uploads; thumbnails are made by a "
+        "background worker; "
         "unfinished uploads are deleted after 48 hours.",
     ),
 )
@@ -229,7 +246,7 @@ PROTOCOL = "2025-06-18"  # a revision that every host of today speaks
 
 
 class StdioServer:
-    """A running server; use it as a context manager, which ends it as a host does, by closing its standard input."""
+    """A running server; the context manager ends it as a host does, by closing its standard input."""
 
     def __init__(self, command: list[str], env: Mapping[str, str], cwd: str) -> None:
         self._process = subprocess.Popen(

@@ -77,9 +77,8 @@ def first_line(text: str, width: int) -> str:
     >>> first_line("user: Which port?\\n\\nassistant: 8080.", 20)
     'Which port?'
     """
-    for line in text.splitlines():
-        line = line.strip().removeprefix("user:").strip()
-        if line:
+    for raw in text.splitlines():
+        if line := raw.strip().removeprefix("user:").strip():
             return line if len(line) <= width else line[: max(width - 3, 1)].rstrip() + "..."
     return ""
 

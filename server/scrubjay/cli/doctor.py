@@ -1,6 +1,6 @@
-"""`scrubjay doctor`: checks one thing after the other and says what to do. Knows the order and the verdicts; the checks are beside it.
+"""`scrubjay doctor`: checks one matter after the other and says what to do.
 
-Nothing outside the home is written, and what is recorded on the way is forgotten again.
+Nothing outside the home is written. What is recorded on the way is forgotten again.
 """
 
 from __future__ import annotations
@@ -10,35 +10,49 @@ import json
 import os
 import secrets
 import shutil
+import stat
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from contextlib import suppress
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
-from scrubjay.cli.checks import (
-    NOTE,
-    OK,
-    PROBLEM,
-    Finding,
-    home,
-    http,
-    installation,
-    model,
-    registered,
-    settings,
-    store,
-    waiting,
-)
-from scrubjay.cli.clients import Clients, look
+from scrubjay import VERSION
+from scrubjay.cli.clients import CLAUDE_CODE, CLAUDE_DESKTOP, Clients, Hooks, Server, look
 from scrubjay.cli.command import Command, Place, call_engine
-from scrubjay.cli.installation import hook_command
+from scrubjay.cli.display import contents, plural, size, span
+from scrubjay.cli.installation import SCRIPTS, console_command, hook_command
+from scrubjay.cli.status import inbox
 from scrubjay.errors import EngineError, ScrubjayError
 from scrubjay.home import capture
 from scrubjay.home.settings import capture_view, load
 
-Check = Callable[[Place], Iterator[Finding]]
+OK, NOTE, PROBLEM = "ok", "note", "PROBLEM"
 
-MARKS = {OK: "ok", "note": "note", PROBLEM: "PROBLEM"}
+LITTLE_SPACE, NO_SPACE = 1e9, 2e8  # bytes free: compaction needs room for what it rewrites
+SLOW_SPOOL_S = 30.0  # an engine that runs takes the spool every 2 s
+ANSWER_S = 5.0  # for the HTTP face to answer
+MANY_FRAGMENTS = 200  # upkeep folds them long before
+PACKAGES = ("lancedb", "mcp", "numpy", "tokenizers", "sentence-transformers")
+SCOPE = "scrubjay-doctor"
+HOOK_SECONDS = 15.0  # the scripts give up after 5 s
+
+
+class Finding(NamedTuple):
+    """One verdict: OK, NOTE (worth knowing) or PROBLEM, of what, in a sentence, and what to do about it."""
+
+    verdict: str
+    what: str
+    says: str
+    advice: str = ""
+
+
+Findings = Iterator[Finding]
 
 
 def doctor(place: Place, options: argparse.Namespace) -> int:
@@ -46,21 +60,18 @@ def doctor(place: Place, options: argparse.Namespace) -> int:
     clients = look(place.env, place.cwd)
     findings = []
     for finding in examine(place, clients):
-        print(f"{MARKS[finding.verdict]:<8} {finding.what:<11} {finding.says}", flush=True)
+        print(f"{finding.verdict:<8} {finding.what:<11} {finding.says}", flush=True)
         if finding.advice:
             print(f"{'':<20} {finding.advice}", flush=True)
         findings.append(finding)
     problems = sum(finding.verdict == PROBLEM for finding in findings)
     print()
-    print(
-        "Everything works."
-        if not problems
-        else f"{problems} of {len(findings)} findings need you; each says what to do."
-    )
+    need = f"{problems} of {len(findings)} findings need you; each says what to do."
+    print(need if problems else "Everything works.")
     return 1 if problems else 0
 
 
-def examine(place: Place, clients: Clients) -> Iterator[Finding]:
+def examine(place: Place, clients: Clients) -> Findings:
     """All findings in the order in which one depends on the other."""
     yield from installation()
     at_home = list(guarded("home", home, place))
@@ -69,11 +80,11 @@ def examine(place: Place, clients: Clients) -> Iterator[Finding]:
         yield from guarded("settings", settings, place)
         yield from guarded("model", model, place)
         yield from guarded("engine", lambda place: _with_engine(place, clients), place)
-        yield from guarded("spool", waiting, place)
-    yield from registered(place, clients)
+        yield from guarded("spool", spool, place)
+    yield from registrations(place, clients)
 
 
-def guarded(what: str, check: Check, place: Place) -> Iterator[Finding]:
+def guarded(what: str, check: Callable[[Place], Findings], place: Place) -> Findings:
     """The findings of a check; what it raises is one of them."""
     try:
         yield from check(place)
@@ -81,7 +92,7 @@ def guarded(what: str, check: Check, place: Place) -> Iterator[Finding]:
         yield Finding(PROBLEM, what, str(error))
 
 
-def _with_engine(place: Place, clients: Clients) -> Iterator[Finding]:
+def _with_engine(place: Place, clients: Clients) -> Findings:
     with call_engine(place) as client:
         facts = client.call("status", {"wait": True})
         if facts["failure"]:
@@ -92,16 +103,250 @@ def _with_engine(place: Place, clients: Clients) -> Iterator[Finding]:
     yield from guarded("round trip", lambda place: round_trip(place, clients), place)
 
 
-DOCTOR = Command(
-    "doctor", "Check everything, from the installation to a turn's whole way, and say what to do.", doctor
-)
+def installation() -> Findings:
+    """The interpreter and the packages."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found, missing = [], []
+    for name in PACKAGES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            missing.append(name)
+    python = ".".join(map(str, sys.version_info[:3]))
+    if missing:
+        yield Finding(PROBLEM, "packages", f"Not installed: {', '.join(missing)}.", "Install scrubjay again.")
+    yield Finding(OK, "versions", f"scrubjay {VERSION}, Python {python}, {', '.join(found)}.")
 
 
-SCOPE = "scrubjay-doctor"
-HOOK_SECONDS = 15.0  # the scripts give up after 5 s
+def home(place: Place) -> Findings:
+    """Owner, rights, filesystem and room of the home. Raises HomeError for what makes it unusable."""
+    from scrubjay.wire.lock import check_filesystem
+
+    root = place.home.root
+    check_filesystem(root)
+    mode = stat.S_IMODE(os.stat(root).st_mode)
+    free = shutil.disk_usage(root).free
+    rights = "closed to others" if os.name == "nt" or mode == 0o700 else f"mode {mode:o}"
+    yield Finding(OK, "home", f"{root} is yours, {rights}, and its filesystem has locks and hard links.")
+    if free < LITTLE_SPACE:
+        verdict = PROBLEM if free < NO_SPACE else NOTE
+        yield Finding(
+            verdict,
+            "space",
+            f"{size(free)} are free there.",
+            "Make room, or move the home with SCRUBJAY_HOME.",
+        )
+    else:
+        yield Finding(OK, "space", f"{size(free)} are free there.")
 
 
-def round_trip(place: Place, clients: Clients) -> Iterator[Finding]:
+def settings(place: Place) -> Findings:
+    """config.toml, and whether it lets anything be captured."""
+    found = load(place.home.config)
+    if found.paused:
+        yield Finding(
+            NOTE, "settings", "Capture is paused: hooks record nothing.", "`scrubjay resume` ends the pause."
+        )
+    elif found.capture == "off":
+        yield Finding(
+            NOTE,
+            "settings",
+            "Capture is off: hooks record nothing.",
+            "`scrubjay config capture all` turns it on.",
+        )
+    else:
+        excluded = f", {plural(len(found.excluded), 'folder')} excluded" if found.excluded else ""
+        yield Finding(OK, "settings", f"capture = {found.capture}{excluded}, model = {found.model}.")
+
+
+def model(place: Place) -> Findings:
+    """The model's files; those of the bundled one are read whole and compared with the published digests."""
+    from scrubjay.encoders.bundled import BUNDLED
+    from scrubjay.encoders.opening import find
+
+    name, remembered = load(place.home.config).model, Path(place.home.root) / "models.json"
+    if name == BUNDLED:
+        with suppress(FileNotFoundError):
+            remembered.unlink()  # a file altered without a trace would pass by the remembered digest
+    folder = find(name, remembered)
+    proof = (
+        "its weights are the published ones, bit for bit" if name == BUNDLED else f"it lies in {folder.path}"
+    )
+    yield Finding(OK, "model", f"{folder.reference} is here, and {proof}.")
+
+
+def store(facts: dict[str, Any]) -> Findings:
+    """The store and its index, from what the engine says of them."""
+    held, upkeep, disk = facts["records"], facts["upkeep"], facts["disk"]
+    if facts["trouble"]:
+        yield Finding(PROBLEM, "meaning", facts["trouble"])
+    if upkeep["failures"]:
+        advice = "The log names the reason; `scrubjay stop` and the next start try again."
+        yield Finding(
+            PROBLEM,
+            "upkeep",
+            f"{plural(upkeep['failures'], 'compaction')} failed since the engine started.",
+            advice,
+        )
+    if upkeep["fragments"] > MANY_FRAGMENTS:
+        yield Finding(
+            NOTE,
+            "upkeep",
+            f"A table is in {upkeep['fragments']:,} fragments.",
+            "Upkeep folds them while the engine rests.",
+        )
+    if disk["bytes"] > disk["limit"]:
+        says = f"The home has {size(disk['bytes'])}, more than the {size(disk['limit'])} of disk_limit_gb."
+        says += " Nothing is deleted for that."
+        advice = "Raise it with `scrubjay config disk_limit_gb N`, or delete with `scrubjay forget --purge`."
+        yield Finding(PROBLEM, "disk", says, advice)
+    for repair in facts["repairs"]:
+        yield Finding(NOTE, "repair", repair)
+    records = contents(held)
+    behind = f"{held['waiting_for_vector']:,} without a vector yet, "
+    behind += f"{facts['unindexed']:,} not folded into the word index yet"
+    yield Finding(
+        OK, "store", f"{records}; {plural(held['passages'], 'passage')} ({behind}), {size(disk['bytes'])}."
+    )
+
+
+def http(place: Place) -> Findings:
+    """Whether HTTP is answered where the engine says so, and whether a key is asked for."""
+    from scrubjay.wire.address import engine_facts
+
+    url = engine_facts(place.home).get("http")
+    if url is None:
+        return
+    parts = urlsplit(url)
+    connection = HTTPConnection(parts.hostname or "", parts.port, timeout=ANSWER_S)
+    try:
+        connection.request("GET", "/openapi.json")
+        status = connection.getresponse().status
+    except (OSError, HTTPException) as error:
+        yield Finding(
+            PROBLEM, "http", f"{url} does not answer: {error}.", "Start `scrubjay serve --http` again."
+        )
+        return
+    finally:
+        connection.close()
+    keys = {HTTPStatus.OK: "any key opens", HTTPStatus.UNAUTHORIZED: "a key is needed (`scrubjay token`)"}
+    yield Finding(
+        OK,
+        "http",
+        f"{url} answers, and {keys.get(HTTPStatus(status), f'says {status}')}; MCP is at {url}/mcp.",
+    )
+
+
+def spool(place: Place) -> Findings:
+    """The spool: whether it moves, and what was set aside."""
+    left = inbox(place.home)
+    if left.set_aside:
+        where = place.home.spool_broken
+        advice = (
+            f"Look at {where}: move a file to {place.home.spool_new} to have it tried again, or delete it."
+        )
+        yield Finding(
+            PROBLEM,
+            "spool",
+            f"{plural(left.set_aside, 'write')} set aside, the last: {left.reasons[-1]}",
+            advice,
+        )
+    if left.oldest_seconds > SLOW_SPOOL_S:
+        says = f"{plural(left.waiting, 'write')} waiting, the oldest for {span(left.oldest_seconds)}."
+        yield Finding(PROBLEM, "spool", says, f"No engine takes them; the reason is in {place.home.log}.")
+    elif not left.set_aside:
+        yield Finding(OK, "spool", f"{plural(left.waiting, 'write')} waiting, none set aside.")
+
+
+def registrations(place: Place, clients: Clients) -> Findings:
+    """Which clients know us, and what they lack."""
+    for file in clients.unreadable:
+        yield Finding(
+            NOTE, "clients", f"{file} is not JSON that can be read, so what it registers is not known."
+        )
+    for server in clients.servers:
+        yield from _server(place, server, hooked=bool(clients.hooks))
+    for hooks in clients.hooks:
+        yield from _hooks(hooks)
+    if len(clients.hooks) > 1:
+        files = " and ".join(hooks.file for hooks in clients.hooks)
+        yield Finding(
+            NOTE, "hooks", f"The hooks are in {files}: every turn is handed in twice and stored once."
+        )
+    here = " ".join(console_command())
+    if clients.hooks and not any(server.client == CLAUDE_CODE for server in clients.servers):
+        advice = f"`claude mcp add --scope user scrubjay -- {here}` adds it."
+        yield Finding(
+            NOTE, "clients", "Claude Code hands in its turns, but lacks the server to recall them.", advice
+        )
+    elif not clients.servers:
+        yield Finding(
+            NOTE,
+            "clients",
+            "No client that is known here has the server.",
+            f"Register the command {here}; the README shows how.",
+        )
+
+
+def _server(place: Place, server: Server, *, hooked: bool) -> Findings:
+    named = f"{server.client} ({server.file})"
+    if not shutil.which(os.path.expanduser(server.command)) and "${" not in server.command:
+        advice = f"Put {console_command()[0]} there."
+        yield Finding(PROBLEM, "clients", f"{named} starts {server.command}, which is not there.", advice)
+    elif server.home and os.path.realpath(os.path.expanduser(server.home)) != os.path.realpath(place.root):
+        yield Finding(NOTE, "clients", f"{named} has the server with another home, {server.home}.")
+    elif server.client == CLAUDE_DESKTOP and not os.path.isabs(server.command):
+        advice = f"Put {console_command()[0]} there: Claude Desktop searches few folders."
+        yield Finding(NOTE, "clients", f"{named} starts {server.command} without its folder.", advice)
+    elif server.client != CLAUDE_CODE:
+        yield Finding(
+            OK,
+            "clients",
+            f"{named} has the server. Scrubjay has no hooks for it: it recalls, and records what it is told "
+            "to.",
+        )
+    elif not hooked:
+        advice = "`scrubjay hooks add` lets it."
+        yield Finding(
+            NOTE,
+            "clients",
+            f"{named} has the server, but lacks the hooks: its turns are not captured.",
+            advice,
+        )
+    else:
+        yield Finding(OK, "clients", f"{named} has the server and the hooks.")
+
+
+def _hooks(hooks: Hooks) -> Findings:
+    advice = "`scrubjay hooks add` puts them right" + (
+        "." if hooks.file.endswith("settings.json") else f" (--settings {hooks.file})."
+    )
+    words = [
+        [handler["command"], *handler.get("args", [])]
+        for handlers in hooks.handlers.values()
+        for handler in handlers
+    ]
+    gone = [word for line in words for word in line if os.path.isabs(word) and not os.path.exists(word)]
+    lacking = [event for event in SCRIPTS if event not in hooks.handlers]
+    if hooks.disabled:
+        yield Finding(
+            PROBLEM,
+            "hooks",
+            f"disableAllHooks in {hooks.file} keeps every hook from running.",
+            "Take it out of that file.",
+        )
+    elif gone:
+        yield Finding(
+            PROBLEM, "hooks", f"The hooks in {hooks.file} call {gone[0]}, which is not there.", advice
+        )
+    elif lacking:
+        yield Finding(PROBLEM, "hooks", f"{hooks.file} lacks the hook for {', '.join(lacking)}.", advice)
+    else:
+        yield Finding(OK, "hooks", f"{hooks.file} hands in every prompt and every answer.")
+
+
+def round_trip(place: Place, clients: Clients) -> Findings:
     """Whether a turn that hooks are told is recalled.
 
     Raises:
@@ -112,38 +357,23 @@ def round_trip(place: Place, clients: Clients) -> Iterator[Finding]:
         yield Finding(NOTE, "round trip", "Not made, because capture is switched off.")
         return
     if any(capture.is_excluded(policy, os.path.realpath(folder)) for folder in (place.cwd, place.root)):
-        yield Finding(
-            NOTE,
-            "round trip",
-            "Not made here, because this folder is excluded.",
-            "Run the doctor in another folder.",
-        )
+        says = "Not made here, because this folder is excluded."
+        yield Finding(NOTE, "round trip", says, "Run the doctor in another folder.")
         return
     session = f"doctor-{secrets.token_hex(6)}"
     question = f"Which port did we choose for the health check of {session}?"
     answer = f"We decided that the health check of {session} listens on port 8125, because 8080 is taken."
     answer += " This sentence makes the answer long enough." * (policy.min_length // 40)
     try:
-        took = [
-            _hook(
-                place,
-                clients,
-                "UserPromptSubmit",
-                {"session_id": session, "prompt_id": session, "prompt": question},
-            ),
-            _hook(
-                place,
-                clients,
-                "Stop",
-                {"session_id": session, "prompt_id": session, "last_assistant_message": answer},
-            ),
-        ]
-        yield _recalled(place, session, question, took)
+        ids = {"session_id": session, "prompt_id": session}
+        prompted = _hook(place, clients, "UserPromptSubmit", {**ids, "prompt": question})
+        stopped = _hook(place, clients, "Stop", {**ids, "last_assistant_message": answer})
+        yield _recall(place, session, question, [prompted, stopped])
     finally:
         shutil.rmtree(os.path.join(place.home.prompts, session), ignore_errors=True)
 
 
-def _recalled(place: Place, session: str, question: str, took: list[float]) -> Finding:
+def _recall(place: Place, session: str, question: str, took: list[float]) -> Finding:
     with call_engine(place, scope=SCOPE) as engine:
         started = time.perf_counter()
         hits = engine.call("search", {"query": question, "session_id": session, "scope": SCOPE})["results"]
@@ -152,42 +382,29 @@ def _recalled(place: Place, session: str, question: str, took: list[float]) -> F
             engine.call("forget", {"id": hit["id"], "reason": "said by scrubjay doctor"})
     if not hits:
         advice = f"The reason may be in {os.path.join(place.home.log, 'hooks.log')}."
-        return Finding(
-            PROBLEM,
-            "round trip",
-            "A turn was handed to the hooks, and the engine does not recall it.",
-            advice,
-        )
+        says = "A turn was handed to the hooks, and the engine does not recall it."
+        return Finding(PROBLEM, "round trip", says, advice)
     hooks = " and ".join(f"{seconds * 1000:.0f}" for seconds in took)
-    says = f"A turn went through both hooks ({hooks} ms) and was recalled ({waited * 1000:.0f} ms); it is forgotten again."
-    return Finding(OK, "round trip", says)
+    way = f"A turn went through both hooks ({hooks} ms) and was recalled ({waited * 1000:.0f} ms)"
+    return Finding(OK, "round trip", f"{way}; it is forgotten again.")
 
 
 def _hook(place: Place, clients: Clients, event: str, payload: dict[str, Any]) -> float:
     """Run a hook on an event; the seconds it took."""
     command = _registered(clients, event) or hook_command(event)
-    env = {
-        name: value
-        for name, value in place.env.items()
-        if name not in ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR")
-    }
+    projects = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR")
+    env = {name: value for name, value in place.env.items() if name not in projects}
     env |= {"SCRUBJAY_HOME": place.root, "SCRUBJAY_SCOPE": SCOPE}
-    told = json.dumps({**payload, "hook_event_name": event, "cwd": place.cwd}).encode()
+    event_json = json.dumps({**payload, "hook_event_name": event, "cwd": place.cwd}).encode()
     started = time.perf_counter()
     try:
-        done = subprocess.run(
-            command,
-            input=told,
-            env=env,
-            cwd=place.cwd,
-            capture_output=True,
-            timeout=HOOK_SECONDS,
-            check=False,
-        )
+        run = {"env": env, "cwd": place.cwd, "capture_output": True, "timeout": HOOK_SECONDS}
+        done = subprocess.run(command, input=event_json, check=False, **run)
     except (OSError, subprocess.TimeoutExpired) as error:
         reason = error.strerror if isinstance(error, OSError) else f"no answer within {HOOK_SECONDS:g} s"
         raise EngineError(
-            f"The hook for {event} cannot be run: {' '.join(command)}: {reason}. `scrubjay hooks add` renews it."
+            f"The hook for {event} cannot be run: {' '.join(command)}: {reason}. `scrubjay hooks add` "
+            "renews it."
         ) from error
     if done.returncode != 0 or not done.stdout.strip().startswith(b"{"):
         said = (done.stderr or done.stdout).decode(errors="replace").strip()[-200:]
@@ -198,10 +415,14 @@ def _hook(place: Place, clients: Clients, event: str, payload: dict[str, Any]) -
 
 
 def _registered(clients: Clients, event: str) -> list[str] | None:
-    """The command that the host runs for an event, if it is registered as one that can be run outside the host."""
+    """The command that the host runs for an event, if it can be run outside the host; None otherwise."""
     for hooks in clients.hooks:
         for handler in hooks.handlers.get(event, ()):
             command = [handler["command"], *handler.get("args", [])]
             if not any("${" in word for word in command):
                 return command
     return None
+
+
+_DOCTOR = "Check everything, from the installation to a turn's whole way, and say what to do."
+DOCTOR = Command("doctor", _DOCTOR, doctor)

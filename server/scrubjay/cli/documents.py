@@ -1,4 +1,4 @@
-"""`scrubjay index` and `scrubjay documents`: files and folders made searchable, and how far each of them is."""
+"""`scrubjay index` and `scrubjay documents`: make files and folders searchable, and show how far each is."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _absolute(place: Place, names: Sequence[str]) -> list[str]:
 
 
 def changes(paths: Sequence[str]) -> Iterator[None]:
-    """Yield once changes are listened for, then after every burst of them below these paths, until interrupted."""
+    """Yield when listening begins, then after every burst of changes below these paths, until interrupted."""
     from watchfiles import DefaultFilter, watch  # native code that only --watch needs
 
     folders = {path if os.path.isdir(path) else os.path.dirname(path) for path in paths}

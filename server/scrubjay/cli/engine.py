@@ -37,7 +37,8 @@ def _http_options(options: argparse.Namespace) -> Options | None:
     if options.http is None:
         if given:
             raise InputError(
-                f"--{given[0].replace('_', '-')} is about HTTP; say with --http 127.0.0.1:6767 where to serve it."
+                f"--{given[0].replace('_', '-')} is about HTTP; say with --http 127.0.0.1:6767 where to "
+                "serve it."
             )
         return None
     from scrubjay.http_api import tokens
@@ -75,7 +76,8 @@ def stop(place: Place, options: argparse.Namespace) -> int:
         print("No engine runs.")
     else:
         print(
-            "The engine has ended; what was acknowledged is stored or waits in the spool. A client starts the next one when it needs it."
+            "The engine has ended; what was acknowledged is stored or waits in the spool. A client starts "
+            "the next one when it needs it."
         )
     return 0
 
@@ -97,7 +99,8 @@ def finish(place: Place) -> bool:
     with FileLock(place.home.engine_lock) as lock:
         if not lock.acquire(STOP_SECONDS) and engine_runs(place.home):
             raise EngineError(
-                f"The engine still answers requests after {STOP_SECONDS:g} seconds. Try again when its clients are at rest."
+                f"The engine still answers requests after {STOP_SECONDS:g} seconds. Try again when its "
+                "clients are at rest."
             )
     return True
 
@@ -111,7 +114,8 @@ def reindex(place: Place, options: argparse.Namespace) -> int:
             by_hand = not engine.engine.get("auto")
         if waits_for_restart and by_hand:
             raise EngineError(
-                "The running engine was started by hand and has the old model. End it, start it again, and repeat."
+                "The running engine was started by hand and has the old model. End it, start it again, and "
+                "repeat."
             )
         if waits_for_restart:
             note(f"the engine is started anew, because it has the old {', '.join(waits_for_restart)}")
@@ -131,11 +135,13 @@ def pull(place: Place, options: argparse.Namespace) -> int:
     named = parse_id(options.model)
     if named is None:
         raise InputError(
-            f"{options.model!r} is no model id; give one such as BAAI/bge-small-en-v1.5, or with a revision after @."
+            f"{options.model!r} is no model id; give one such as BAAI/bge-small-en-v1.5, or with a revision "
+            "after @."
         )
     pulled = download(*named)
     print(
-        f"{options.model} is in {pulled.folder}.\nUse it with: scrubjay config model {named[0]}@{pulled.commit}\nThen: scrubjay reindex"
+        f"{options.model} is in {pulled.folder}.\nUse it with: scrubjay config model "
+        f"{named[0]}@{pulled.commit}\nThen: scrubjay reindex"
     )
     return 0
 

@@ -38,11 +38,13 @@ def hooks(place: Place, options: argparse.Namespace) -> int:
         print(f"The hooks are in {path} already.")
         return 0
     print(
-        f"The hooks are in {path}. Claude Code captures every turn from its next session on; `scrubjay hooks remove` undoes this."
+        f"The hooks are in {path}. Claude Code captures every turn from its next session on; `scrubjay "
+        "hooks remove` undoes this."
     )
     if place.env.get("SCRUBJAY_HOME"):
         print(
-            f'SCRUBJAY_HOME is set here. Let the host know it too, or its hooks write elsewhere: "env": {{"SCRUBJAY_HOME": '
+            'SCRUBJAY_HOME is set here. Let the host know it too, or its hooks write elsewhere: "env": '
+            '{"SCRUBJAY_HOME": '
             f"{json.dumps(place.home.root)}}} in the same file."
         )
     return 0
@@ -79,7 +81,9 @@ COMMANDS = (
 
 
 def add(home: Home, path: str) -> bool:
-    """Register our three hooks in a settings file, in the place of those that an older installation left; whether anything changed.
+    """Register our three hooks in a settings file, and say whether anything changed.
+
+    They replace those of an older installation.
 
     Raises:
         InputError: the file is not what a settings file is; it stays as it is.
@@ -107,7 +111,10 @@ def add(home: Home, path: str) -> bool:
 
 
 def remove(home: Home, path: str) -> bool:
-    """Take our hooks out of a settings file, and nothing else; whether there were any. Raises as `add` does."""
+    """Take our hooks out of a settings file, and nothing else; whether there were any.
+
+    Raises as `add` does.
+    """
     path = os.path.realpath(path)
     now = _read(path)
     before = _without_ours(home, path, now)
@@ -189,7 +196,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _dumped(settings: dict[str, Any], like: bytes | None) -> bytes:
-    """Settings as JSON, with the indentation, line ends, mark and last newline of the bytes they came from."""
+    """Settings as JSON, with the indentation, line ends, mark and last newline of the original bytes."""
     text = "{}\n" if like is None else like.decode("utf-8-sig")
     indent = re.search(r"\n([ \t]+)\S", text)
     compact = like is not None and "\n" not in text.strip() and text.strip() != "{}"
@@ -201,9 +208,6 @@ def _dumped(settings: dict[str, Any], like: bytes | None) -> bytes:
     )
     out = out.replace("\n", "\r\n" if "\r\n" in text else "\n") + text[len(text.rstrip()) :]
     return (b"\xef\xbb\xbf" if like and like.startswith(b"\xef\xbb\xbf") else b"") + out.encode()
-
-
-# --- files ------------------------------------------------------------------------------------------------------------------
 
 
 def _read(path: str) -> bytes | None:
@@ -241,7 +245,8 @@ def _replace(path: str, content: bytes | None, *, expected: bytes | None) -> Non
                 os.unlink(draft)
     except OSError as error:
         raise HomeError(
-            f"{path} cannot be written: {error.strerror}. It was not touched; name another file with --settings."
+            f"{path} cannot be written: {error.strerror}. It was not touched; name another file with "
+            "--settings."
         ) from error
 
 

@@ -1,4 +1,5 @@
-"""How this installation is called from outside: the console command, the hook scripts, and the handlers a host registers for them.
+"""How this installation is called from outside: the console command, the hook scripts, the hosts' handlers.
+
 Knows where its own files lie; reads no configuration.
 """
 
@@ -31,8 +32,8 @@ def console_command() -> list[str]:
 def hook_command(event: str) -> list[str]:
     """How a host runs our script for an event.
 
-    The script itself under `-I -S` and not the console command: 21 ms against 28 ms for a whole Stop hook, because site-packages
-    are never looked at.
+    The script itself under `-I -S` and not the console command: 21 ms against 28 ms for a whole Stop hook,
+    because site-packages are never looked at.
     """
     return [sys.executable, "-I", "-S", os.path.join(hooks_folder(), SCRIPTS[event])]
 
@@ -50,7 +51,7 @@ def hooks_folder() -> str:
 
 
 def hook_entries() -> dict[str, dict[str, Any]]:
-    """What Claude Code's settings hold for each event: one entry with one handler, in exec form (no shell, absolute paths)."""
+    """Claude Code's settings entry for each event: one handler in exec form (no shell, absolute paths)."""
     entries = {}
     for event in SCRIPTS:
         command, *arguments = hook_command(event)
@@ -61,7 +62,7 @@ def hook_entries() -> dict[str, dict[str, Any]]:
 
 
 def is_our_hook(handler: Any) -> bool:
-    """Whether a host's handler is ours, of this or of another installation: the console command's, or one of our scripts."""
+    """Whether a host's handler is ours, of any installation: the console command or one of our scripts."""
     if (
         not isinstance(handler, dict)
         or handler.get("type", "command") != "command"
@@ -75,7 +76,7 @@ def is_our_hook(handler: Any) -> bool:
 
 
 def is_our_server(server: Any) -> bool:
-    """Whether an entry of a client's `mcpServers` starts scrubjay, directly or through a runner such as uvx."""
+    """Whether an entry of `mcpServers` starts scrubjay, directly or through a runner such as uvx."""
     if not isinstance(server, dict) or not isinstance(server.get("command"), str):
         return False
     named = (

@@ -116,11 +116,13 @@ def profile(place: Place, options: argparse.Namespace) -> int:
     for title, hits in (("Lasting", known["static"]), ("Recent", known["recent"])):
         for at, hit in enumerate(hits):
             print(
-                f"{title + ':' if at == 0 else '':<9}{local(hit['date']):%Y-%m-%d}  {first_line(hit['memory'], width - 21)}"
+                f"{title + ':' if at == 0 else '':<9}{local(hit['date']):%Y-%m-%d}  "
+                f"{first_line(hit['memory'], width - 21)}"
             )
     shown = len(known["static"]) + len(known["recent"])
     print(
-        f"{shown} of {known['total']} facts known in {project(known['scope'])}, about {plural(known['spent'], 'token')}."
+        f"{shown} of {known['total']} facts known in {project(known['scope'])}, about "
+        f"{plural(known['spent'], 'token')}."
     )
     return 0
 
@@ -244,7 +246,8 @@ def _facts(found: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[tupl
     yield "recalled", _recalled(record)
     yield (
         "importance",
-        f"{record['importance_score']:g} of 10, in {record['partition_id']}{', lasting' if record.get('is_static') else ''}",
+        f"{record['importance_score']:g} of 10, in "
+        f"{record['partition_id']}{', lasting' if record.get('is_static') else ''}",
     )
     for name in _LISTS:
         if record.get(name):
@@ -287,7 +290,7 @@ AFTER_ALL_HITS = 1_000  # the rank of a session of which only neighbours are the
 
 
 def lines_of(found: dict[str, Any], width: int | None) -> Iterator[str]:
-    """The answer of `search` line by line; texts are folded to `width` characters, None leaves them as they are."""
+    """The answer of `search` line by line; texts are folded to `width` characters, unless it is None."""
     hits, beside = found["results"], found.get("related", [])
     if found.get("degraded"):
         yield f"Note: {found['degraded']}"
@@ -308,7 +311,8 @@ def lines_of(found: dict[str, Any], width: int | None) -> Iterator[str]:
             yield from _entry(hit, ranks, f"{local(hit['date']):%Y-%m-%d}  {_origin(hit)}", width)
         yield ""
     cut = f"; {found['left_out']} more did not fit" if found.get("left_out") else ""
-    yield f"{plural(found['total'], 'hit')}, about {plural(found['tokens']['spent'], 'token')}, {found['timing']:.0f} ms{cut}."
+    cost = plural(found["tokens"]["spent"], "token")
+    yield f"{plural(found['total'], 'hit')}, about {cost}, {found['timing']:.0f} ms{cut}."
 
 
 def _sessions(hits: list[dict[str, Any]], ranks: dict[str, int]) -> list[list[dict[str, Any]]]:
@@ -362,17 +366,23 @@ def _origin(hit: dict[str, Any]) -> str:
 
 
 def reasons(explain: dict[str, Any], score: float) -> Iterator[str]:
-    """The legs, the parts of the ranking sum, how it became relevance, and how that was weighed: a line each."""
-    yield f"found   {_leg('meaning', 'cosine', explain.get('dense'))}, {_leg('words', 'BM25', explain.get('lexical'))}"
+    """A line each for the legs, the ranking sum, how it became relevance, and how that was weighed."""
+    meaning, words = (
+        _leg("meaning", "cosine", explain.get("dense")),
+        _leg("words", "BM25", explain.get("lexical")),
+    )
+    yield f"found   {meaning}, {words}"
     parts = " + ".join(f"{name} {value:.3f}" for name, value in explain["parts"].items() if value)
-    yield f"ranked  {parts or 'nothing'} = {explain['ranking_sum']:.3f}; {explain['behind']:.3f} behind the best"
+    total = f"{explain['ranking_sum']:.3f}; {explain['behind']:.3f} behind the best"
+    yield f"ranked  {parts or 'nothing'} = {total}"
     relevance = explain["score_parts"]["relevance"]["value"]
     sure = f"evidence {explain['evidence']:.2f}, so a chance of {explain['chance']:.2f} for the best"
     yield f"judged  {sure}; relevance {relevance:.3f}{_kept(*explain['bounds'])}"
     weighed = " + ".join(
         f"{part['weight']:g} * {name} {part['value']:.3f}" for name, part in explain["score_parts"].items()
     )
-    yield f"weighed ({weighed}) / {sum(part['weight'] for part in explain['score_parts'].values()):g} = {score:.3f}"
+    weights = sum(part["weight"] for part in explain["score_parts"].values())
+    yield f"weighed ({weighed}) / {weights:g} = {score:.3f}"
 
 
 def _leg(name: str, unit: str, leg: dict[str, Any] | None) -> str:

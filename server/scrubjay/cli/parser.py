@@ -1,5 +1,6 @@
-"""Every command but the pipe and the hooks: reads the arguments, calls what does it, and turns what is raised into a sentence and an
-exit code. Knows the order in which commands are listed; what they do is in the modules beside this one, which import late what is heavy.
+"""The parser of every command but the pipe and the hooks, in the order in which they are listed.
+
+What a command raises becomes a sentence and an exit code. Commands import late what is heavy.
 """
 
 from __future__ import annotations
@@ -37,14 +38,15 @@ GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
 )
 
 ABOUT = """\
-Scrubjay is the memory of a coding assistant: it captures every turn by itself and gives back the few lines that matter.
+Scrubjay is the memory of a coding assistant: it captures every turn by itself and gives back the few lines \
+that matter.
 Everything stays on this machine. Without a command, it is the server that an MCP client starts and talks to.
 """
 INTERRUPTED = 130  # what a shell expects of a command that Ctrl-C ended
 
 
 def run(arguments: list[str], env: Mapping[str, str]) -> int:
-    """Do one command; the exit code: 0 done, 1 refused or found wanting, 2 not understood, 130 interrupted."""
+    """Run one command; exit code 0 done, 1 refused or with problems, 2 not understood, 130 interrupted."""
     options = build_parser().parse_args(arguments)
     try:
         code = options.command.run(Place(env, _working_dir(), default_root(dict(env)), os.getpid()), options)
@@ -84,7 +86,8 @@ class _Parser(argparse.ArgumentParser):
             lines += [f"  {command.name:<14} {command.says}" for command in commands]
             lines.append("")
         lines.append(
-            "Also: `scrubjay stdio` (the pipe, for MCP clients), `scrubjay hook NAME` (for hosts), `scrubjay --version`."
+            "Also: `scrubjay stdio` (the pipe, for MCP clients), `scrubjay hook NAME` (for hosts), "
+            "`scrubjay --version`."
         )
         return "\n".join(lines) + "\n"
 

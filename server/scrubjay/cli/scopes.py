@@ -1,4 +1,4 @@
-"""`scrubjay scopes`: which projects are remembered under which names, and how two names of one project become one."""
+"""`scrubjay scopes`: the names of the remembered projects, and the merge of two names of one project."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def _list(place: Place) -> int:
             continue
         held = counts.get(name, NOTHING)
         print(
-            f"    {plural(held['turns'], 'turn')}, {plural(held['memories'], 'fact')}, {plural(held['documents'], 'document')}"
+            f"    {plural(held['turns'], 'turn')}, {plural(held['memories'], 'fact')}, "
+            f"{plural(held['documents'], 'document')}"
         )
         if name == book.USER_SCOPE:
             print(
@@ -50,7 +51,8 @@ def _merge(place: Place, old: str, new: str) -> int:
     with call_engine(place) as engine:
         moved = engine.call("merge_scopes", {"old": old, "new": new})["moved"]
     print(
-        f"{plural(moved, 'record')} moved; {old} is {new} from now on. A client that is connected notices when it connects anew."
+        f"{plural(moved, 'record')} moved; {old} is {new} from now on. A client that is connected notices "
+        "when it connects anew."
     )
     return 0
 

@@ -1,4 +1,7 @@
-"""`scrubjay serve`: the composition root. Takes the home's lock first, and only then imports anything heavy."""
+"""`scrubjay serve`: the composition root.
+
+Takes the home's lock first, and only then imports anything heavy.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +35,13 @@ SMALL_ENVIRONMENT = {
     "LANCE_CPU_THREADS": "2",
     "LANCE_IO_THREADS": "4",
     "ARROW_DEFAULT_MEMORY_POOL": "system",  # Arrow's own allocator keeps 20-45 MB more beside the C library's
-    "LANCE_DEFAULT_BATCH_SIZE": "512",  # rows read at a time; a compaction of 30,000 passages peaks 40-60 MB lower than with 8,192
+    # rows read at a time; a compaction of 30,000 passages peaks 40-60 MB lower than with 8,192
+    "LANCE_DEFAULT_BATCH_SIZE": "512",
     "OMP_NUM_THREADS": "1",  # one sentence at a time: more threads only fight over it
     "OPENBLAS_NUM_THREADS": "1",
 }
-ARENAS = 2  # of glibc: with one a thread 20,000 chunks peak at 836 MB, with two at 579, with all of the above at 369
+# of glibc: with one a thread 20,000 chunks peak at 836 MB, with two at 579, with all of the above at 369
+ARENAS = 2
 _M_ARENA_MAX = -8  # malloc.h
 
 
@@ -48,8 +53,8 @@ Carry = Callable[
 def serve(root: str, *, auto: bool, client: Carry | None = None, http: Options | None = None) -> int:
     """Be the engine of a home until idle (auto), stopped, or replaced. The exit code.
 
-    `client` is this process's own client, where the engine lives in a pipe (`stdio --in-process`); it ends with that client.
-    `http` is where the HTTP face listens and whom it lets in, if there is one.
+    `client` is this process's own client, where the engine lives in a pipe (`stdio --in-process`); it ends
+    with that client. `http` is where the HTTP face listens and whom it lets in, if there is one.
 
     Raises:
         HomeError: the home cannot be used.
@@ -67,7 +72,8 @@ def serve(root: str, *, auto: bool, client: Carry | None = None, http: Options |
             http, listening = http.bind()
         if by_hand:
             print(
-                f"Scrubjay serves {home.root}; Ctrl-C ends it. It logs to {os.path.join(home.log, 'engine.log')}.",
+                f"Scrubjay serves {home.root}; Ctrl-C ends it. It logs to "
+                f"{os.path.join(home.log, 'engine.log')}.",
                 file=sys.stderr,
             )
         os.chdir(home.root)
@@ -85,7 +91,10 @@ def serve(root: str, *, auto: bool, client: Carry | None = None, http: Options |
 
 
 def stay_small() -> None:
-    """Keep this process's memory and threads few; before anything heavy is imported, which reads it then. What the user has set stays."""
+    """Keep this process's memory and threads few; before anything heavy is imported, which reads it then.
+
+    What the user has set stays.
+    """
     for name, value in SMALL_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     if sys.platform == "linux" and "MALLOC_ARENA_MAX" not in os.environ:
@@ -175,7 +184,10 @@ class _Discreet(logging.Formatter):
 
 
 def _log_to_file(home: Home, *, also_here: bool) -> None:
-    """The log: ids, timings and reasons, never content; 5 MB, three of them. Whoever sits in front of us sees the warnings as well."""
+    """The log: ids, timings and reasons, never content; 5 MB, three of them.
+
+    Whoever sits in front of us sees the warnings as well.
+    """
     path = os.path.join(home.log, "engine.log")
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
     handler = RotatingFileHandler(path, maxBytes=5_000_000, backupCount=2, encoding="utf-8")

@@ -1,4 +1,7 @@
-"""`scrubjay status`: whether everything that was said was captured, and how the engine and its home are. Starts no engine to find out."""
+"""`scrubjay status`: whether everything that was said was captured, and how the engine and its home are.
+
+Starts no engine to find out.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +87,8 @@ def headline(engine: dict[str, Any] | None, trouble: str | None, left: Inbox) ->
     total = received(engine, left)
     if total is None and (engine or trouble):
         lines = [
-            f"The engine {'runs but cannot work' if engine else 'does not answer'}, so turns cannot be counted; the reason is below."
+            f"The engine {'runs but cannot work' if engine else 'does not answer'}, so turns cannot be "
+            "counted; the reason is below."
         ]
     elif total is None:
         lines = ["No engine runs, so turns cannot be counted now (`scrubjay status --start` does)."]
@@ -118,7 +122,8 @@ def _engine(engine: dict[str, Any] | None, trouble: str | None) -> list[Line]:
     lines = [
         (
             "engine",
-            f"pid {engine['pid']}, version {engine['version']}, since {since:%Y-%m-%d %H:%M} ({age}){how}, {doing}",
+            f"pid {engine['pid']}, version {engine['version']}, since {since:%Y-%m-%d %H:%M} ({age}){how}, "
+            f"{doing}",
         )
     ]
     if engine["failure"]:
@@ -154,7 +159,8 @@ def _records(engine: dict[str, Any] | None) -> list[Line]:
         lines.append(
             (
                 "",
-                "TOO MUCH: `scrubjay config disk_limit_gb N` raises the limit, `scrubjay forget --purge` deletes for good",
+                "TOO MUCH: `scrubjay config disk_limit_gb N` raises the limit, `scrubjay forget --purge` "
+                "deletes for good",
             )
         )
     if engine["peak_rss"]:
@@ -210,7 +216,10 @@ def inbox(home: Home) -> Inbox:
 
 
 def _from_hook(path: str) -> bool:
-    """Whether an envelope is a turn that a hook captured. One that cannot be read is taken for one: better a turn too many is missed."""
+    """Whether an envelope is a turn that a hook captured.
+
+    One that cannot be read is taken for one: better a turn too many is missed.
+    """
     try:
         return str(spool.read(path).get("source", "hook:")).startswith("hook:")
     except ScrubjayError:
@@ -233,7 +242,7 @@ def _reason(path: str) -> str:
 
 
 def _unanswered(folder: str) -> int:
-    """How many prompts of a session wait: `<time>.<prompt>.json` does, `<time>.<prompt>.<answered>.json` does not."""
+    """How many prompts of a session wait; the file of an answered one has three parts in its name."""
     count = 0
     try:
         names = os.listdir(folder)

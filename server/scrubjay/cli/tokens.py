@@ -1,4 +1,7 @@
-"""`scrubjay token`: makes the keys that open the HTTP face, lists and removes them. A running engine follows at once."""
+"""`scrubjay token`: makes the keys that open the HTTP face, lists and removes them.
+
+A running engine follows at once.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,8 @@ def token(place: Place, options: argparse.Namespace) -> int:
         print(f"The key of {options.which} opens nothing any more.")
         if not tokens.load(place.home):
             print(
-                "No token is left: on this machine every key opens again, and other addresses refuse to be served."
+                "No token is left: on this machine every key opens again, and other addresses refuse to be "
+                "served."
             )
         return 0
     return _list(place)
@@ -48,7 +52,8 @@ def _list(place: Place) -> int:
         print(f"{each.name:<20} {each.created_at[:10]}  {_may(each)}")
     if not known:
         print(
-            "There is no token: over HTTP every key opens on this machine, and other addresses refuse to be served."
+            "There is no token: over HTTP every key opens on this machine, and other addresses refuse to be "
+            "served."
         )
     return 0
 

@@ -1,4 +1,4 @@
-"""`scrubjay add`, `scrubjay forget` and `scrubjay restore`: keep one fact, hide records or delete them, bring one back."""
+"""`scrubjay add`, `forget` and `restore`: keep one fact, hide or delete records, bring one back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def add(place: Place, options: argparse.Namespace) -> int:
     text = sys.stdin.read().strip() if options.text == ["-"] else " ".join(options.text)
     if not text.strip():
         raise InputError(
-            "There is nothing to keep: the text is empty. Give some words, or `-` and the text on standard input."
+            "There is nothing to keep: the text is empty. Give some words, or `-` and the text on standard "
+            "input."
         )
     asked = {"content": text} | ({"tags": options.tag} if options.tag else {})
     asked |= {} if options.importance is None else {"importance": options.importance}
@@ -41,18 +42,20 @@ def add(place: Place, options: argparse.Namespace) -> int:
         print(f"{LIKE[like['reason']]} {like['id']}: {first_line(like['memory'], 100)}")
     if done["redacted"]:
         print(
-            f"{plural(done['redacted'], 'secret')} in it {'was' if done['redacted'] == 1 else 'were'} replaced before it was stored."
+            f"{plural(done['redacted'], 'secret')} in it {'was' if done['redacted'] == 1 else 'were'} "
+            "replaced before it was stored."
         )
     return 0
 
 
 def forget(place: Place, options: argparse.Namespace) -> int:
     """Hide records from every search, or delete them for good."""
-    targets: list[dict[str, Any]] = [{"id": id} for id in options.id]
+    targets: list[dict[str, Any]] = [{"id": each} for each in options.id]
     targets += [{name: getattr(options, name)} for name in ("content", "query") if getattr(options, name)]
     if not targets:
         raise InputError(
-            "Nothing is named. Give an ID, --content with the exact words of a fact, or --query with what it is about."
+            "Nothing is named. Give an ID, --content with the exact words of a fact, or --query with what "
+            "it is about."
         )
     rest = {"scope": options.scope, "reason": options.reason, "purge": options.purge or None}
     rest = {name: value for name, value in rest.items() if value is not None}
@@ -63,7 +66,8 @@ def forget(place: Place, options: argparse.Namespace) -> int:
                 found = engine.call("forget", asked | {"dry_run": True}).get("candidates", [])
                 for hit in found:
                     print(
-                        f"{hit['id']}  {local(hit['date']):%Y-%m-%d}  {first_line(hit.get('memory') or hit.get('chunk') or '', 100)}"
+                        f"{hit['id']}  {local(hit['date']):%Y-%m-%d}  "
+                        f"{first_line(hit.get('memory') or hit.get('chunk') or '', 100)}"
                     )
                 if (
                     options.dry_run
@@ -91,7 +95,8 @@ def _print_forgotten(done: dict[str, Any], name: str) -> None:
         print(f"{plural(done['purged'], 'record')} deleted from the disk for good.")
     elif done["forgotten"]:
         print(
-            f"{', '.join(done['ids'])}: forgotten, no search finds it any more. `scrubjay restore` brings it back."
+            f"{', '.join(done['ids'])}: forgotten, no search finds it any more. `scrubjay restore` brings "
+            "it back."
         )
     else:
         print(f"{name} was forgotten before.")
