@@ -19,7 +19,7 @@ from scrubjay.wire.hello import hello_from
 MAX_STDIN = 16 * 1024 * 1024  # bytes; an event above that is no conversation, and redacting it would take 2 s
 
 Call = namedtuple("Call", "home policy event hello now_ns records recalls")
-"""One event with all it needs. `hello` names its scope; `records` and `recalls` are what the policy allows."""
+"""An event with all it needs. `hello` names its scope; `records`, `recalls`: what the policy allows."""
 
 
 def run(handle, stdin, stdout, env):

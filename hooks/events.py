@@ -1,4 +1,4 @@
-"""What happens at each event: a prompt is saved, an answer becomes an envelope, a session asks what is missing."""
+"""What happens at each event: a prompt is saved, an answer becomes an envelope, missing turns are fetched."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def prompt_submitted(call):
 
 
 def stopped(call):
-    """Record the turn: the saved prompts and their answer, under a key that stays the same when this repeats."""
+    """Record the turn: the saved prompts and their answer, under a key that a repetition shares."""
     if not call.records:
         return {}
     event = call.event

@@ -28,7 +28,7 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 _Name = namedtuple("_Name", "file at prompt answered")
 
 Pair = namedtuple("Pair", "key user started_at redacted files")
-"""The prompts of one turn: `key` is its prompt_id, `user` their joined texts, `started_at` the first's time."""
+"""The prompts of one turn: `key` its prompt_id, `user` their joined texts, `started_at` the first time."""
 
 
 def save(home, session_id, prompt_id, text, redacted, now_ns):

@@ -285,7 +285,8 @@ class StdioServer:
         result = self.request("tools/call", {"name": tool, "arguments": dict(arguments)})
         if result.get("isError"):
             raise EngineError(result["content"][0]["text"])
-        return result["structuredContent"]
+        structured: dict[str, Any] = result["structuredContent"]
+        return structured
 
     def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """The result of one request; notifications that come before it are passed over.
@@ -302,7 +303,8 @@ class StdioServer:
                 continue
             if "error" in answer:
                 raise EngineError(f"The server refused {method}: {answer['error'].get('message')}")
-            return answer["result"]
+            result: dict[str, Any] = answer["result"]
+            return result
         raise EngineError(f"The server ended before it answered {method}.")
 
     def _send(self, message: dict[str, Any]) -> None:

@@ -398,8 +398,15 @@ def _hook(place: Place, clients: Clients, event: str, payload: dict[str, Any]) -
     event_json = json.dumps({**payload, "hook_event_name": event, "cwd": place.cwd}).encode()
     started = time.perf_counter()
     try:
-        run = {"env": env, "cwd": place.cwd, "capture_output": True, "timeout": HOOK_SECONDS}
-        done = subprocess.run(command, input=event_json, check=False, **run)
+        done = subprocess.run(
+            command,
+            input=event_json,
+            env=env,
+            cwd=place.cwd,
+            capture_output=True,
+            timeout=HOOK_SECONDS,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         reason = error.strerror if isinstance(error, OSError) else f"no answer within {HOOK_SECONDS:g} s"
         raise EngineError(

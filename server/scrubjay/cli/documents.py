@@ -111,9 +111,16 @@ def changes(paths: Sequence[str]) -> Iterator[None]:
     from watchfiles import DefaultFilter, watch  # native code that only --watch needs
 
     folders = {path if os.path.isdir(path) else os.path.dirname(path) for path in paths}
-    waits = {"step": QUIET_MS, "debounce": 10 * QUIET_MS, "rust_timeout": LISTENS_MS}
     listens = False
-    for burst in watch(*folders, watch_filter=DefaultFilter(), yield_on_timeout=True, **waits):
+    bursts = watch(
+        *folders,
+        watch_filter=DefaultFilter(),
+        step=QUIET_MS,
+        debounce=10 * QUIET_MS,
+        rust_timeout=LISTENS_MS,
+        yield_on_timeout=True,
+    )
+    for burst in bursts:
         if burst or not listens:
             listens = True
             yield

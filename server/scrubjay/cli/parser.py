@@ -49,7 +49,9 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
     """Run one command; exit code 0 done, 1 refused or with problems, 2 not understood, 130 interrupted."""
     options = build_parser().parse_args(arguments)
     try:
-        code = options.command.run(Place(env, _working_dir(), default_root(dict(env)), os.getpid()), options)
+        code: int = options.command.run(
+            Place(env, _working_dir(), default_root(dict(env)), os.getpid()), options
+        )
         sys.stdout.flush()
         return code
     except ScrubjayError as error:
