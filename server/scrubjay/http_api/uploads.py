@@ -1,4 +1,4 @@
-"""An uploaded file as the text of a document. Knows what becomes of one that cannot be read; how files are read is `reading`'s."""
+"""Reads an uploaded file as the text of a document; one that cannot be read becomes a failed document."""
 
 from __future__ import annotations
 
@@ -17,36 +17,35 @@ from scrubjay.reading import MAX_FILE, read
 LONGEST_NAME = 500  # characters, as of a title
 
 
-async def text_of(
-    file: UploadFile, scope: str, said: Mapping[str, Any], *, failing: bool = True
+async def read_upload(
+    file: UploadFile, scope: str, values: Mapping[str, Any], *, may_fail: bool = True
 ) -> DocumentText:
-    """What a file says, with what is `said` of it (fields of a `DocumentText`); metadata of the file's own stands behind that.
+    """Return the text of a file with these values (fields of a `DocumentText`), which win over the file's metadata.
 
-    A file that cannot be read becomes the text of a failed document, which says why and is known again by its bytes.
+    A file that cannot be read becomes a failed document, which says why and is known again by its bytes.
 
     Raises:
-        InputError: it cannot be read, and not `failing`.
+        InputError: it cannot be read, and not `may_fail`.
     """
     data, name = await file.read(MAX_FILE + 1), file.filename or "file"
-    return await asyncio.to_thread(_text, data, name, scope, said, failing)
+    return await asyncio.to_thread(_document, data, name, scope, values, may_fail)
 
 
-def _text(data: bytes, name: str, scope: str, said: Mapping[str, Any], failing: bool) -> DocumentText:
-    given = {"task_type": "memory", "title": name[:LONGEST_NAME], **said}
+def _document(data: bytes, name: str, scope: str, values: Mapping[str, Any], may_fail: bool) -> DocumentText:
+    fields = {"task_type": "memory", "title": name[:LONGEST_NAME], **values}
     try:
-        found = read(data, name)
+        text = read(data, name)
     except InputError as error:
-        if not failing:
+        if not may_fail:
             raise
-        own = (
-            {}
-            if "custom_id" in said
-            else {"document_id": derived_id("doc", scope, "file", hashlib.sha256(data).hexdigest())}
-        )
-        return DocumentText.model_validate({**given, **own, "error": str(error)[:2_000]})
-    language = {"language": found.language} if found.language and found.kind == "code" else {}
-    about = {**language, **found.metadata, **said.get("metadata", {})}
-    title = found.title or given["title"]
-    return DocumentText.model_validate(
-        {**given, "content": found.text, "type": found.kind, "title": title, "metadata": about}
-    )
+        if "custom_id" not in values:
+            fields["document_id"] = derived_id("doc", scope, "file", hashlib.sha256(data).hexdigest())
+        return DocumentText.model_validate({**fields, "error": str(error)[:2_000]})
+    language = {"language": text.language} if text.language and text.kind == "code" else {}
+    fields |= {
+        "content": text.text,
+        "type": text.kind,
+        "title": text.title or fields["title"],
+        "metadata": {**language, **text.metadata, **values.get("metadata", {})},
+    }
+    return DocumentText.model_validate(fields)

@@ -1,35 +1,45 @@
-"""Fields that several of supermemory's routes take or give: tags, filters, times, ids. Knows how the clients spell them; does not know what
-they ask for.
-"""
+"""Fields that several routes take or give: tags, filters, times, pages."""
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
-from pydantic.alias_generators import to_camel
+from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
 
 from scrubjay.home.scopes import SCOPE_NAME
-from scrubjay.models.fields import Instant
+from scrubjay.http_api.bodies import CamelCase
+from scrubjay.models.fields import Flag, Text
 from scrubjay.models.filters import Filter, parse_filter
+from scrubjay.models.records import Memory
+from scrubjay.records.reviewing import is_inference
 
+PER_PAGE, MOST_PER_PAGE = 10, 1_100  # as the published schema has it; the guide says 50 and 200
 TAG_SCHEMA = {"type": "string", "pattern": f"^{SCOPE_NAME}$"}
-Tag = Annotated[
-    str,
-    Field(description="The scope: 1 to 100 letters, digits or . _ : -, and neither `user` nor `*`."),
-    WithJsonSchema(TAG_SCHEMA),
-]
-Tags = Annotated[list[Tag], Field(max_length=100, description="Any of these scopes.")]
-Filters = Annotated[
-    Filter,
-    PlainValidator(parse_filter),
-    WithJsonSchema({"anyOf": [{"type": "object"}, {"type": "string"}]}),
-    Field(
-        description='Only what has this metadata: {"AND": [{"key": "lang", "value": "go"}]}, nested with OR, or its JSON text. '
-        "filterType: metadata (equal), numeric with numericOperator, string_contains or array_contains; negate and ignoreCase are flags."
-    ),
-]
+
+
+class Part(CamelCase):
+    """Anything on the wire; unknown fields are passed over, as the clients expect."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+def from_json(value: Any) -> Any:
+    """Read JSON text of an object or a list; all else stays as it is. Forms and some clients send objects so."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            raise ValueError("must be JSON; what was sent begins like it and is none") from None
+    return value
+
+
+def _tag_list(value: Any) -> Any:
+    if isinstance(value, list) and len(value) == 1:  # a form gives its one field as a list
+        (value,) = value
+    tags = from_json(value)
+    return [tags] if isinstance(tags, str) else tags
 
 
 def _number(value: object) -> object:
@@ -38,13 +48,35 @@ def _number(value: object) -> object:
     return value
 
 
+Tag = Annotated[
+    str,
+    Field(description="The scope: 1 to 100 letters, digits or . _ : -, and neither `user` nor `*`."),
+    WithJsonSchema(TAG_SCHEMA),
+]
+Tags = Annotated[list[Tag], Field(max_length=100, description="Any of these scopes.")]
+TagList = Annotated[  # the older spelling: one text is a list of one
+    list[str],
+    BeforeValidator(_tag_list),
+    Field(max_length=100),
+    WithJsonSchema(
+        {"anyOf": [{"type": "array", "items": {"type": "string"}, "maxItems": 100}, {"type": "string"}]}
+    ),
+]
+Filters = Annotated[
+    Filter,
+    PlainValidator(parse_filter),
+    WithJsonSchema({"anyOf": [{"type": "object"}, {"type": "string"}]}),
+    Field(
+        description='Only what has this metadata: {"AND": [{"key": "lang", "value": "go"}]}, nested with OR, '
+        "or its JSON text. filterType: metadata (equal), numeric with numericOperator, string_contains or "
+        "array_contains; negate and ignoreCase are flags."
+    ),
+]
+Filepath = Annotated[Text, Field(max_length=4_096)]
 Whole = Annotated[int, BeforeValidator(_number)]  # 10.0 is one too, as JSON has it
-
-
-class Part(BaseModel):
-    """Anything on the wire: camelCase outside, snake_case inside; what it says beyond its fields is passed over, as the clients expect."""
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore")
+Flat = dict[str, Any] | None
+Src = Literal["doc", "chat"]
+NoRerank = Annotated[Flag, Field(description="Accepted and without effect: no rerank stage is configured.")]
 
 
 class Tagged(Part):
@@ -60,22 +92,6 @@ class Tagged(Part):
         return list(dict.fromkeys([*own, *(self.container_tags or ())]))
 
 
-class TemporalContext(Part):
-    """When a fact was written down, and the dates of what it tells of."""
-
-    document_date: Instant | None = None
-    event_date: Annotated[list[Instant] | None, Field(max_length=100)] = None
-
-    def metadata(self) -> dict[str, Any]:
-        """As metadata, which is flat: under `documentDate` and `eventDate`."""
-        said: dict[str, Any] = {}
-        if self.document_date is not None:
-            said["documentDate"] = iso(self.document_date)
-        if self.event_date:
-            said["eventDate"] = [iso(date) for date in self.event_date]
-        return said
-
-
 class Pagination(Part):
     """Which page of how many."""
 
@@ -85,6 +101,66 @@ class Pagination(Part):
     total_pages: int
 
 
+class Paging(Part):
+    """Which page of a list, and in which order."""
+
+    page: Annotated[Whole, Field(ge=1, le=1_000_000)] = 1
+    limit: Annotated[Whole, Field(ge=1, le=MOST_PER_PAGE)] = PER_PAGE
+    sort: Literal["createdAt", "updatedAt"] = "createdAt"
+    order: Literal["asc", "desc"] = "desc"
+
+    @property
+    def window(self) -> dict[str, Any]:
+        """The page as arguments of `scrubjay.engine.verbs.lists`."""
+        return {
+            "start": (self.page - 1) * self.limit,
+            "size": self.limit,
+            "sort": "created_at" if self.sort == "createdAt" else "updated_at",
+            "descending": self.order == "desc",
+        }
+
+    def pagination(self, total: int) -> Pagination:
+        """Say which page this is of a list of so many items."""
+        pages = -(-total // self.limit)
+        return Pagination(current_page=self.page, limit=self.limit, total_items=total, total_pages=pages)
+
+
+class MemoryFields(Part):
+    """A memory, wherever it is listed."""
+
+    id: str
+    memory: str
+    version: int
+    is_latest: bool
+    is_forgotten: bool
+    is_static: bool
+    is_inference: Annotated[bool, Field(description="It was concluded from other memories.")]
+    parent_memory_id: str | None
+    source_count: int
+    metadata: Flat
+
+
+def memory_values(fact: Memory) -> dict[str, Any]:
+    """Return the values of `MemoryFields`; the parent is the version before this one."""
+    return {
+        "id": fact.id,
+        "memory": fact.content,
+        "version": fact.version,
+        "is_latest": fact.is_latest,
+        "is_forgotten": fact.forgotten_at is not None,
+        "is_static": fact.is_static,
+        "is_inference": is_inference(fact),
+        "parent_memory_id": parent_of(fact),
+        "source_count": max(1, len(fact.document_ids)),
+        "metadata": fact.metadata or None,
+    }
+
+
+def parent_of(fact: Memory) -> str | None:
+    """Return the id of the version before this one."""
+    return fact.parent_ids[-1] if fact.relation == "updates" and fact.parent_ids else None
+
+
 def iso(moment: datetime) -> str:
-    """A time as the clients read it: ISO 8601 in UTC, to the millisecond, with its zone."""
+    """Spell a time as the clients read it: ISO 8601 in UTC, to the millisecond, with its zone."""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -12,10 +12,9 @@ from pydantic import Field
 
 from scrubjay.engine.verbs.counts import ScopeCounts
 from scrubjay.errors import InputError, NotFound
-from scrubjay.home.scope_settings import LONGEST_NAME, ScopeSettings
+from scrubjay.home.scope_settings import LONGEST_CONTEXT, LONGEST_NAME, ScopeSettings
 from scrubjay.http_api.context import SOURCE, Context, RequestContext
-from scrubjay.http_api.supermemory_v4.bodies import Part, iso
-from scrubjay.http_api.supermemory_v4.document_bodies import LONGEST_CONTEXT, TagList
+from scrubjay.http_api.supermemory_v4.bodies import Part, TagList, iso
 from scrubjay.models.fields import Text
 
 TagInPath = Annotated[str, Path(description="The container tag.")]

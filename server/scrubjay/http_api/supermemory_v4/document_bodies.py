@@ -1,90 +1,63 @@
-"""Documents on the wire of `/v3`: what clients send to add or change one, and what they parse. Knows names, ranges and defaults; does not
-know where a document is kept. Fields that are not known here are passed over, as supermemory passes them over.
-"""
+"""Documents on the wire of `/v3`: what clients send to add, change or list them, and what they parse."""
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from scrubjay.engine.verbs.documents import Status
 from scrubjay.errors import InputError
-from scrubjay.http_api.supermemory_v4.bodies import Filters, Pagination, Part, iso
-from scrubjay.models.fields import Flag, Instant, Metadata, Name, Text
+from scrubjay.home.scope_settings import LONGEST_CONTEXT
+from scrubjay.http_api.bodies import Content, DeleteError, flat, none_if_empty
+from scrubjay.http_api.supermemory_v4.bodies import (
+    MOST_PER_PAGE,
+    PER_PAGE,
+    Filepath,
+    Filters,
+    Flat,
+    MemoryFields,
+    Pagination,
+    Paging,
+    Part,
+    TagList,
+    from_json,
+    iso,
+    memory_values,
+)
+from scrubjay.models.fields import Flag, Instant, Metadata, Name
 from scrubjay.models.records import Document, Memory
 from scrubjay.models.requests import DocumentText
-from scrubjay.records.reviewing import is_inference
 
-LONGEST_TEXT = 10_000_000  # characters of one document
-LONGEST_CONTEXT = 1_500
 MOST_AT_ONCE = 600  # documents of a batch
 MOST_IDS = 100  # of one bulk delete
-PER_PAGE, MOST_PER_PAGE = 10, 1_100  # as the published schema has it; the guide says 50 and 200
-
-
-def _from_json(value: Any) -> Any:
-    """JSON text as what it spells, all else as it is: forms and some clients send objects so."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            raise ValueError("must be JSON; what was sent begins like it and is none") from None
-    return value
-
-
-def _listed(value: Any) -> Any:
-    if isinstance(value, list) and len(value) == 1:  # a form gives its one field as a list
-        (value,) = value
-    found = _from_json(value)
-    return [found] if isinstance(found, str) else found
-
-
-def _absent(value: Any) -> Any:
-    """An empty field of a form as one that was not sent."""
-    return None if value == "" else value
-
-
-def _flat(group: dict[str, Any]) -> dict[str, Any]:
-    for key, value in group.items():
-        for each in value if isinstance(value, list) else [value]:
-            if not isinstance(each, str | int | float | bool):
-                raise ValueError(
-                    f"must be flat, and {key[:60]!r} is not; use a string, number, boolean or a list of them"
-                )
-    return group
+_TYPES = {"pdf": "pdf", "html": "webpage"}  # the clients know no other kind that we read
 
 
 def _or_empty(schema: dict[str, Any]) -> None:
     schema["anyOf"].append({"type": "string", "maxLength": 0, "description": "As one that was not sent."})
 
 
-def _or_spelled(schema: dict[str, Any]) -> None:
+def _or_json_text(schema: dict[str, Any]) -> None:
     schema["anyOf"].append(
         {"type": "string", "contentMediaType": "application/json", "description": "The same as JSON text."}
     )
 
 
-_OR_EMPTY = (
-    BeforeValidator(_absent),
-    Field(json_schema_extra=_or_empty),
-)  # of a field that an empty text leaves out
-TagList = Annotated[
-    list[str],
-    BeforeValidator(_listed),
-    Field(max_length=100),
-    WithJsonSchema(
-        {"anyOf": [{"type": "array", "items": {"type": "string"}, "maxItems": 100}, {"type": "string"}]}
-    ),
-]
+def _whole_number(value: Any) -> Any:
+    return int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() else value
+
+
+# Of fields of a form: an empty text is as good as none; an object may come as JSON text.
+_MAY_BE_EMPTY = (BeforeValidator(none_if_empty), Field(json_schema_extra=_or_empty))
+_MAY_BE_JSON = (
+    BeforeValidator(none_if_empty),
+    BeforeValidator(from_json),
+    Field(json_schema_extra=_or_json_text),
+)
 Number = Annotated[
     int,
-    BeforeValidator(
-        lambda value: (
-            int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() else value
-        )
-    ),
+    BeforeValidator(_whole_number),
     WithJsonSchema(
         {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^[1-9][0-9]*$"}]}
     ),
@@ -96,30 +69,29 @@ class OneTag(Part):
 
     container_tag: Annotated[
         str | None,
-        BeforeValidator(_absent),
+        BeforeValidator(none_if_empty),
         Field(description="The tag (scope) it belongs to; left out, `sm_project_default`."),
     ] = None
     container_tags: Annotated[
         TagList | None,
-        BeforeValidator(_absent),
+        BeforeValidator(none_if_empty),
         Field(description="The older spelling; names one tag, because nothing is kept under two."),
     ] = None
 
     def tag(self) -> str | None:
-        """The one tag that it names.
+        """Return the one tag that it names.
 
         Raises:
             InputError: it names more than one.
         """
-        named = dict.fromkeys(
-            (*([self.container_tag] if self.container_tag else []), *(self.container_tags or ()))
-        )
-        if len(named) > 1:
+        own = [self.container_tag] if self.container_tag else []
+        tags = list(dict.fromkeys([*own, *(self.container_tags or ())]))
+        if len(tags) > 1:
             raise InputError(
-                f"{len(named)} container tags are named, and a document belongs to one. "
+                f"{len(tags)} container tags are named, and a document belongs to one. "
                 "Name it by containerTag, and keep the others as metadata."
             )
-        return next(iter(named), None)
+        return tags[0] if tags else None
 
 
 class DocumentFields(OneTag):
@@ -127,61 +99,57 @@ class DocumentFields(OneTag):
 
     custom_id: Annotated[
         Name | None,
-        *_OR_EMPTY,
+        *_MAY_BE_EMPTY,
         Field(
-            description="Your own id. Adding under a known one goes on with that document: a text that holds the old one, or half of "
-            "its lines, replaces it; one that the old text ends with changes nothing; any other is appended."
+            description="Your own id. Adding under a known one goes on with that document: a text that holds "
+            "the old one, or half of its lines, replaces it; one that the old text ends with changes nothing; "
+            "any other is appended."
         ),
     ] = None
     metadata: Annotated[
         Metadata | None,
-        BeforeValidator(_absent),
-        BeforeValidator(_from_json),
+        *_MAY_BE_JSON,
         Field(
-            description="Flat: strings, numbers, booleans, lists of strings. All keys can be filtered by, those that begin with sm_ too.",
-            json_schema_extra=_or_spelled,
+            description="Flat: strings, numbers, booleans, lists of strings. All keys can be filtered by, "
+            "those that begin with sm_ too."
         ),
     ] = None
     document_date: Annotated[
-        Instant | None,
-        *_OR_EMPTY,
-        Field(description="When the content is from (ISO 8601)."),
+        Instant | None, *_MAY_BE_EMPTY, Field(description="When the content is from (ISO 8601).")
     ] = None
     filepath: Annotated[
-        Annotated[Text, Field(max_length=4_096)] | None,
-        *_OR_EMPTY,
-        Field(description="Where you file it; searched by prefix."),
+        Filepath | None, *_MAY_BE_EMPTY, Field(description="Where you file it; searched by prefix.")
     ] = None
     filter_by_metadata: Annotated[
-        Annotated[dict[str, Any], AfterValidator(_flat), Field(max_length=100)] | None,
-        BeforeValidator(_absent),
-        BeforeValidator(_from_json),
+        Annotated[dict[str, Any], AfterValidator(flat), Field(max_length=100)] | None,
+        *_MAY_BE_JSON,
         Field(
-            description="Known facts are taken for ones of this document only if their metadata has these values; of a list any one.",
-            json_schema_extra=_or_spelled,
+            description="Known facts are taken for ones of this document only if their metadata has these "
+            "values; of a list any one."
         ),
     ] = None
     entity_context: Annotated[
         Annotated[str, Field(max_length=LONGEST_CONTEXT)] | None,
-        *_OR_EMPTY,
+        *_MAY_BE_EMPTY,
         Field(description="Background to everything under the tag; kept with it."),
     ] = None
     task_type: Annotated[
         Literal["memory", "superrag"] | None,
-        *_OR_EMPTY,
+        *_MAY_BE_EMPTY,
         Field(
-            description="memory (default): each paragraph of its prose is a memory too, at most 200; superrag: its chunks alone are found."
+            description="memory (default): each paragraph of its prose is a memory too, at most 200; "
+            "superrag: its chunks alone are found."
         ),
     ] = None
     dreaming: Annotated[
         Literal["instant", "dynamic"] | None,
-        *_OR_EMPTY,
+        *_MAY_BE_EMPTY,
         Field(description="Without effect: memories are there as soon as the document is."),
     ] = None
 
-    def said(self) -> dict[str, Any]:
-        """What it says, as the fields of a `DocumentText`."""
-        named = {
+    def values(self) -> dict[str, Any]:
+        """Return what it says as fields of a `DocumentText`."""
+        values = {
             "custom_id": self.custom_id,
             "metadata": self.metadata,
             "date": self.document_date,
@@ -189,16 +157,7 @@ class DocumentFields(OneTag):
             "group": self.filter_by_metadata,
             "task_type": self.task_type,
         }
-        return {name: value for name, value in named.items() if value is not None}
-
-
-Content = Annotated[
-    Text,
-    Field(
-        max_length=LONGEST_TEXT,
-        description="The text, plain or Markdown. A URL is kept as it is: nothing is fetched.",
-    ),
-]
+        return {name: value for name, value in values.items() if value is not None}
 
 
 class AddedDocument(DocumentFields):
@@ -207,7 +166,8 @@ class AddedDocument(DocumentFields):
     content: Content
 
     def text(self) -> DocumentText:
-        return DocumentText.model_validate({"task_type": "memory", **self.said(), "content": self.content})
+        """Return it as the engine takes it."""
+        return DocumentText.model_validate({"task_type": "memory", **self.values(), "content": self.content})
 
 
 class ChangedDocument(DocumentFields):
@@ -228,6 +188,12 @@ class Batch(DocumentFields):
         ),
     ]
 
+    def defaults(self, item: dict[str, Any]) -> dict[str, Any]:
+        """Return what is said beside the documents, without the tag if an item names its own."""
+        shared = self.model_dump(by_alias=True, exclude={"documents"}, exclude_none=True)
+        tags = {"containerTag", "containerTags"}
+        return {name: value for name, value in shared.items() if name not in tags or not tags & item.keys()}
+
 
 class BulkDelete(Part):
     """Which documents to delete: one of the three."""
@@ -239,12 +205,11 @@ class BulkDelete(Part):
         TagList | None, Field(description="Every document under one of these tags.")
     ] = None
     filepath: Annotated[
-        Annotated[Text, Field(max_length=4_096)] | None,
-        Field(description="The document filed there; a folder where it ends in /."),
+        Filepath | None, Field(description="The document filed there; a folder where it ends in /.")
     ] = None
 
 
-class Paged(Part):
+class Paged(Paging):
     """A page of documents."""
 
     container_tags: Annotated[
@@ -252,22 +217,14 @@ class Paged(Part):
     ] = None
     page: Annotated[Number, Field(ge=1, le=1_000_000)] = 1
     limit: Annotated[Number, Field(ge=1, le=MOST_PER_PAGE)] = PER_PAGE
-    sort: Literal["createdAt", "updatedAt"] = "createdAt"
-    order: Literal["asc", "desc"] = "desc"
 
 
 class Listing(Paged):
     """Which documents to list."""
 
     filters: Filters | None = None
-    filepath: Annotated[
-        Annotated[Text, Field(max_length=4_096)] | None,
-        Field(description="Exact, or a folder where it ends in /."),
-    ] = None
+    filepath: Annotated[Filepath | None, Field(description="Exact, or a folder where it ends in /.")] = None
     include_content: Flag = False
-
-
-_TYPES = {"pdf": "pdf", "html": "webpage"}  # the clients know no other kind that we read
 
 
 class Accepted(Part):
@@ -278,6 +235,8 @@ class Accepted(Part):
 
 
 class BatchItem(Part):
+    """What became of one document of a batch."""
+
     id: Annotated[str, Field(description="Of one that failed its custom id, or unknown.")]
     status: Literal["queued", "embedding", "done", "failed", "error"]
     error: str | None = None
@@ -285,17 +244,16 @@ class BatchItem(Part):
 
 
 class BatchAnswer(Part):
+    """What became of each document, in the order of the request."""
+
     results: list[BatchItem]
     success: int
     failed: int
 
 
-class DeleteError(Part):
-    id: str
-    error: str
-
-
 class BulkAnswer(Part):
+    """How many documents were deleted."""
+
     success: bool
     deleted_count: int
     errors: list[DeleteError] | None = None
@@ -312,7 +270,7 @@ class Listed(Part):
     type: Literal["text", "pdf", "webpage"]
     status: Status
     summary: str | None
-    metadata: dict[str, Any] | None
+    metadata: Flat
     container_tags: list[str]
     filepath: str | None
     created_at: str
@@ -321,20 +279,10 @@ class Listed(Part):
     content: str | None = None
 
 
-class MemoryEntry(Part):
+class MemoryEntry(MemoryFields):
     """A memory that was learned from a document, or that cites it."""
 
-    id: str
-    memory: str
-    version: int
-    is_latest: bool
-    is_forgotten: bool
-    is_static: bool
-    is_inference: bool
-    parent_memory_id: str | None
     root_memory_id: str | None
-    source_count: int
-    metadata: dict[str, Any] | None
     created_at: str
     updated_at: str
 
@@ -355,30 +303,42 @@ class WholeDocument(Listed):
 
 
 class DocumentPage(Part):
+    """A page of documents."""
+
     memories: Annotated[list[Listed], Field(description="The documents of this page.")]
     pagination: Pagination
 
 
 class WithMemories(Listed):
+    """A document with its memories."""
+
     memory_entries: list[MemoryEntry]
 
 
 class GraphPage(Part):
+    """A page of documents with their memories."""
+
     documents: list[WithMemories]
     pagination: Pagination
 
 
 class InHand(Listed):
+    """A document that is not done."""
+
     stuck: Annotated[bool, Field(description="Nothing happened to it for four hours.")]
 
 
 class Processing(Part):
+    """The documents that are not done."""
+
     documents: list[InHand]
     total_count: int
     pagination: Pagination | None = None
 
 
 class ChunkOfDocument(Part):
+    """One passage of a document."""
+
     id: str
     document_id: str
     content: str
@@ -388,17 +348,20 @@ class ChunkOfDocument(Part):
 
 
 class Chunks(Part):
+    """A page of the passages of a document."""
+
     chunks: list[ChunkOfDocument]
     pagination: Pagination
 
 
-def type_of(type: str) -> Any:
-    """The type of a document in the clients' words."""
-    return _TYPES.get(type, "text")
+def type_of(kind: str) -> Any:
+    """Return the type of a document in the clients' words."""
+    return _TYPES.get(kind, "text")
 
 
-def listed(row: Document, status: Status, **more: Any) -> dict[str, Any]:
-    """The values of a `Listed` or a kind of it; `content` is among them if it is in `more`."""
+def document_values(row: Document, status: Status, **more: Any) -> dict[str, Any]:
+    """Return the values of a `Listed` or a kind of it; `content` is among them if it is in `more`."""
+    error = {"error_message": row.error} if row.error else {}
     return {
         "id": row.id,
         "custom_id": row.custom_id,
@@ -412,31 +375,19 @@ def listed(row: Document, status: Status, **more: Any) -> dict[str, Any]:
         "filepath": row.filepath or row.path,
         "created_at": iso(row.created_at),
         "updated_at": iso(row.updated_at),
-        **({"error_message": row.error} if row.error else {}),
+        **error,
         **more,
     }
 
 
-def entry(fact: Memory) -> MemoryEntry:
-    """A memory as documents list it."""
+def memory_entry(fact: Memory) -> MemoryEntry:
+    """Return a memory as documents list it; of several parents the first is named."""
+    values = memory_values(fact)
+    if values["parent_memory_id"]:
+        values["parent_memory_id"] = fact.parent_ids[0]
     return MemoryEntry(
-        id=fact.id,
-        memory=fact.content,
-        version=fact.version,
-        is_latest=fact.is_latest,
-        is_forgotten=fact.forgotten_at is not None,
-        is_static=fact.is_static,
-        is_inference=is_inference(fact),
-        parent_memory_id=fact.parent_ids[0] if fact.relation == "updates" and fact.parent_ids else None,
+        **values,
         root_memory_id=fact.root_id if fact.version > 1 else None,
-        source_count=max(1, len(fact.document_ids)),
-        metadata=fact.metadata or None,
         created_at=iso(fact.created_at),
         updated_at=iso(fact.updated_at),
-    )
-
-
-def pagination(asked: Paged, total: int) -> Pagination:
-    return Pagination(
-        current_page=asked.page, limit=asked.limit, total_items=total, total_pages=-(-total // asked.limit)
     )

@@ -1,21 +1,22 @@
-"""Which record a path of `/v3/documents/{id}` means: by its id or its custom id, within what the caller reaches. Does not know what is done
-with it.
+"""The routes of documents: add, upload, list, read, change, delete.
+
+A path names a record by its id or by its custom id, within what the caller reaches.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Form, Path, Query, Response, UploadFile
 from pydantic import ValidationError
 
-from scrubjay.engine.verbs.documents import DocumentState
 from scrubjay.errors import InputError, NotFound
+from scrubjay.http_api.bodies import DeleteError, url_of
 from scrubjay.http_api.context import SOURCE, Context, RequestContext
+from scrubjay.http_api.supermemory_v4.bodies import MOST_PER_PAGE, PER_PAGE
 from scrubjay.http_api.supermemory_v4.document_bodies import (
-    MOST_PER_PAGE,
-    PER_PAGE,
     Accepted,
     AddedDocument,
     Batch,
@@ -26,7 +27,6 @@ from scrubjay.http_api.supermemory_v4.document_bodies import (
     ChangedDocument,
     ChunkOfDocument,
     Chunks,
-    DeleteError,
     DocumentFields,
     DocumentPage,
     GraphPage,
@@ -37,22 +37,22 @@ from scrubjay.http_api.supermemory_v4.document_bodies import (
     Processing,
     WholeDocument,
     WithMemories,
-    entry,
-    listed,
-    pagination,
+    document_values,
+    memory_entry,
 )
-from scrubjay.http_api.uploads import text_of
-from scrubjay.models.filters import Filter
+from scrubjay.http_api.uploads import read_upload
 from scrubjay.models.input_errors import sentences
-from scrubjay.models.records import AnyRecord, Document, Memory, is_current
-from scrubjay.models.requests import ForgetRecords
-from scrubjay.records.extracted import facts_of_documents
-from scrubjay.search.document_search import COLUMNS
-from scrubjay.search.listing import Page, page
-from scrubjay.store import conditions
-from scrubjay.store.conditions import Where
+from scrubjay.models.records import AnyRecord, Document, Memory
+from scrubjay.models.requests import DocumentText, ForgetRecords
 
-Id = Annotated[str, Path(description="Its id, or its customId.")]
+STUCK = timedelta(hours=4)  # without a change; an unfinished document is then called stuck
+DELETED = "deleted over HTTP"
+_FIRST = datetime(1, 1, 2, tzinfo=UTC)  # before any date of a document
+_MISSING: dict[int | str, dict[str, Any]] = {
+    404: {"description": "Nothing that the caller reaches has this id or customId."}
+}
+
+Name = Annotated[str, Path(alias="id", description="Its id, or its customId.")]
 WithinTag = Annotated[
     str | None,
     Query(
@@ -60,42 +60,8 @@ WithinTag = Annotated[
         description="The tag that it must be under; needed where two tags use one customId.",
     ),
 ]
-
-
-async def record(context: RequestContext, name: str, tag: str | None = None) -> AnyRecord:
-    """The record of any kind that has this id, else the document with this custom id; nothing that is forgotten.
-
-    Raises:
-        NotFound: there is none within the tag, or within the caller's reach.
-        InputError: documents of several tags have this custom id.
-    """
-    record = await context.find_named(name, context.permissions.own(tag))
-    if record is None:
-        raise NotFound(f"Nothing here has the id or customId {name[:80]!r}.")
-    return record
-
-
-async def document(context: RequestContext, id: str, tag: str | None = None) -> Document:
-    """The document that an id means; that of a memory is the document it was learned from. Raises as `record` does."""
-    found = await record(context, id, tag)
-    if isinstance(found, Memory):
-        sources = await context.core.store.get(Document, found.document_ids)
-        found = next((row for row in sources.values() if row.forgotten_at is None), found)
-    if not isinstance(found, Document):
-        raise NotFound(f"No document here has the id or customId {id[:80]!r}.")
-    return found
-
-
-def filed_at(filepath: str | None) -> Where | None:
-    """The condition that a document is filed there, or anywhere below where it ends in a slash; None for no condition."""
-    return (
-        None
-        if filepath is None
-        else conditions.either(
-            conditions.at_or_below("filepath", filepath), conditions.at_or_below("path", filepath)
-        )
-    )
-
+PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
+PageSize = Annotated[int, Query(ge=1, le=MOST_PER_PAGE)]
 
 router = APIRouter()
 
@@ -119,10 +85,7 @@ async def upload(
     One that cannot be read becomes a document with the status failed, whose errorMessage says why. The file itself is not kept.
     """
     scope = context.permissions.writes_to(body.tag())
-    await keep_context(context, body, scope)
-    text = await text_of(body.file, scope, body.said())
-    filed = await context.core.documents.add(text, scope=scope, source=SOURCE)
-    return Accepted(id=filed.id, status=filed.status)
+    return await _add(context, body, await read_upload(body.file, scope, body.values()), scope)
 
 
 @router.get(
@@ -132,21 +95,13 @@ async def upload(
     summary="The file of a document, which is not kept",
     responses={404: {"description": "Always: of a file its text is kept, and not the file."}},
 )
-async def file_url(context: Context, id: Id, within: WithinTag = None) -> None:
+async def file_url(context: Context, name: Name, within: WithinTag = None) -> None:
     """Scrubjay keeps no files, so there is none to point to."""
-    row = await document(context, id, within)
+    row = await _document(context, name, within)
     raise NotFound(
-        f"Of {row.title or row.id} the text is kept and not the file. Read its content with GET /v3/documents/{row.id}."
+        f"Of {row.title or row.id} the text is kept and not the file. "
+        f"Read its content with GET /v3/documents/{row.id}."
     )
-
-
-STUCK = timedelta(hours=4)  # without a change; what is in hand for so long is called stuck
-_SORTS: dict[str, Literal["created_at", "updated_at"]] = {
-    "createdAt": "created_at",
-    "updatedAt": "updated_at",
-}
-_PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
-_PageSize = Annotated[int, Query(ge=1, le=MOST_PER_PAGE)]
 
 
 @router.post(
@@ -157,16 +112,20 @@ _PageSize = Annotated[int, Query(ge=1, le=MOST_PER_PAGE)]
 )
 async def list_documents(context: Context, body: Annotated[Listing | None, Body()] = None) -> DocumentPage:
     """A page of documents, under `memories`; failed ones are among them, deleted ones are not."""
-    asked = body or Listing()
-    found = await _page(
-        context, asked, filter=asked.filters, filepath=asked.filepath, whole=asked.include_content
+    listing = body or Listing()
+    page = await context.core.lists.documents(
+        await context.scopes(listing.container_tags),
+        filters=listing.filters,
+        path=listing.filepath,
+        content=listing.include_content,
+        **listing.window,
     )
-    status = await context.core.documents.statuses(found.rows)
-    rows = [
-        Listed(**listed(row, status[row.id], **({"content": row.content} if asked.include_content else {})))
-        for row in found.rows
-    ]
-    return DocumentPage(memories=rows, pagination=pagination(asked, found.total))
+    status = await context.core.documents.statuses(page.rows)
+    rows = []
+    for row in page.rows:
+        content = {"content": row.content} if listing.include_content else {}
+        rows.append(Listed(**document_values(row, status[row.id], **content)))
+    return DocumentPage(memories=rows, pagination=listing.pagination(page.total))
 
 
 @router.post(
@@ -177,22 +136,19 @@ async def list_documents(context: Context, body: Annotated[Listing | None, Body(
 )
 async def list_with_memories(context: Context, body: Annotated[Paged | None, Body()] = None) -> GraphPage:
     """A page of documents, each with the memories that were learned from it or cite it."""
-    asked = body or Paged()
-    found = await _page(context, asked)
-    status = await context.core.documents.statuses(found.rows)
-    facts = [
-        fact
-        for fact in await facts_of_documents(context.core.store, [row.id for row in found.rows])
-        if is_current(fact, context.now)
-    ]
+    listing = body or Paged()
+    scopes = await context.scopes(listing.container_tags)
+    page = await context.core.lists.documents(scopes, **listing.window)
+    status = await context.core.documents.statuses(page.rows)
+    facts = await context.core.lists.facts_of_documents([row.id for row in page.rows])
     rows = [
         WithMemories(
-            **listed(row, status[row.id]),
-            memory_entries=[entry(fact) for fact in facts if row.id in fact.document_ids],
+            **document_values(row, status[row.id]),
+            memory_entries=[memory_entry(fact) for fact in facts if row.id in fact.document_ids],
         )
-        for row in found.rows
+        for row in page.rows
     ]
-    return GraphPage(documents=rows, pagination=pagination(asked, found.total))
+    return GraphPage(documents=rows, pagination=listing.pagination(page.total))
 
 
 @router.get(
@@ -203,54 +159,34 @@ async def list_with_memories(context: Context, body: Annotated[Paged | None, Bod
 )
 async def list_processing(
     context: Context,
-    containerTags: Annotated[str | None, Query(description="Tags, with commas between them.")] = None,
+    tags: Annotated[
+        str | None, Query(alias="containerTags", description="Tags, with commas between them.")
+    ] = None,
     view: Annotated[
         Literal["active", "pending", "all"],
         Query(
             description="active: changed in the last four hours; pending: all that are not done; all: failed ones too, page by page."
         ),
     ] = "active",
-    page: _PageNumber = 1,
-    limit: _PageSize = PER_PAGE,
+    page: PageNumber = 1,
+    limit: PageSize = PER_PAGE,
 ) -> Processing:
     """Documents that meaning does not find yet. While no model can be loaded nothing is in hand: words find everything."""
-    tags = [tag.strip() for tag in (containerTags or "").split(",") if tag.strip()]
-    await _committed(context)
-    scopes = conditions.one_of("scope", await context.scopes(tags))
-    waiting = await context.core.store.passages(
-        conditions.both(scopes, conditions.equal("src", "chunk"), conditions.missing("space_id")),
-        columns=["record_id"],
-    )
-    in_hand = conditions.one_of("id", sorted({piece.record_id for piece in waiting}))
-    where = conditions.both(
-        scopes,
-        conditions.NOT_FORGOTTEN,
-        conditions.either(in_hand, conditions.equal("status", "failed")) if view == "all" else in_hand,
-    )
-    rows = sorted(
-        await context.core.store.select(Document, where, columns=COLUMNS),
-        key=lambda row: (row.updated_at, row.id),
-        reverse=True,
-    )
+    scopes = await context.scopes([tag.strip() for tag in (tags or "").split(",") if tag.strip()])
+    rows = await context.core.lists.unfinished_documents(scopes, failed=view == "all")
     status = await context.core.documents.statuses(rows)
-    found = [
-        row
-        for row in rows
-        if status[row.id] != "done" and (view != "active" or context.now - row.updated_at < STUCK)
-    ]
-    total = len(found)
-    asked = Paged(page=page, limit=limit)
+    is_old = {row.id: context.now - row.updated_at >= STUCK for row in rows}
+    rows = [row for row in rows if status[row.id] != "done" and (view != "active" or not is_old[row.id])]
+    listing = Paged(page=page, limit=limit)
+    total, more = len(rows), dict[str, Any]()
     if view == "all":
-        found = found[(page - 1) * limit : page * limit]
-    made = [
-        InHand(
-            **listed(row, status[row.id]),
-            stuck=status[row.id] != "failed" and context.now - row.updated_at >= STUCK,
-        )
-        for row in found
+        rows = rows[(page - 1) * limit : page * limit]
+        more["pagination"] = listing.pagination(total)
+    documents = [
+        InHand(**document_values(row, status[row.id]), stuck=status[row.id] != "failed" and is_old[row.id])
+        for row in rows
     ]
-    more: dict[str, Any] = {"pagination": pagination(asked, total)} if view == "all" else {}
-    return Processing(documents=made, total_count=total, **more)
+    return Processing(documents=documents, total_count=total, **more)
 
 
 @router.get(
@@ -261,79 +197,32 @@ async def list_processing(
 )
 async def chunks(
     context: Context,
-    id: Id,
+    name: Name,
     within: WithinTag = None,
-    page: _PageNumber = 1,
-    limit: _PageSize = MOST_PER_PAGE,
+    page: PageNumber = 1,
+    limit: PageSize = MOST_PER_PAGE,
 ) -> Chunks:
     """The pieces that a document is searched by, in its order, without the headings that are searched with them."""
-    row = await document(context, id, within)
-    await _committed(context)
-    columns = ["id", "part", "text", "line_start", "line_end"]
-    where = conditions.both(
-        conditions.equal("record_id", row.id),
-        conditions.at_least("part", (page - 1) * limit),
-        conditions.below("part", page * limit),
-    )
-    found = sorted(await context.core.store.passages(where, columns=columns), key=lambda piece: piece.part)
-    made = [
+    row = await _document(context, name, within)
+    passages = await context.core.lists.chunks_of(row.id, start=(page - 1) * limit, size=limit)
+    rows = [
         ChunkOfDocument(
-            id=piece.id,
+            id=passage.id,
             document_id=row.id,
-            content=piece.text,
-            position=piece.part,
-            line_start=piece.line_start,
-            line_end=piece.line_end,
+            content=passage.text,
+            position=passage.part,
+            line_start=passage.line_start,
+            line_end=passage.line_end,
         )
-        for piece in found
+        for passage in passages
     ]
-    return Chunks(chunks=made, pagination=pagination(Paged(page=page, limit=limit), row.chunk_count))
-
-
-async def _page(
-    context: RequestContext,
-    asked: Paged,
-    *,
-    filter: Filter | None = None,
-    filepath: str | None = None,
-    whole: bool = False,
-) -> Page[Document]:
-    await _committed(context)
-    where = conditions.both(
-        conditions.one_of("scope", await context.scopes(asked.container_tags)),
-        conditions.NOT_FORGOTTEN,
-        filed_at(filepath),
-    )
-    return await page(
-        context.core.store,
-        Document,
-        where,
-        start=(asked.page - 1) * asked.limit,
-        size=asked.limit,
-        sort=_SORTS[asked.sort],
-        descending=asked.order == "desc",
-        filters=filter,
-        columns=None if whole else COLUMNS,
-    )
-
-
-async def _committed(context: RequestContext) -> None:
-    await context.core.writer.drain()
-    await context.core.store.flush()
-
-
-DELETED = "deleted over HTTP"
-_FIRST = datetime(1, 1, 2, tzinfo=UTC)
-_GONE: dict[int | str, dict[str, Any]] = {
-    404: {"description": "Nothing that the caller reaches has this id or customId."}
-}
+    return Chunks(chunks=rows, pagination=Paged(page=page, limit=limit).pagination(row.chunk_count))
 
 
 @router.post("/v3/documents", response_model=Accepted, summary="Add a document")
 async def add(context: Context, body: AddedDocument) -> Accepted:
     """Takes a text; it is on disk when this answers, found by words within a moment, and repeating the call changes nothing."""
-    filed = await _added(context, body, body.tag())
-    return Accepted(id=filed.id, status=filed.status)
+    return await _add(context, body, body.text(), context.permissions.writes_to(body.tag()))
 
 
 @router.post(
@@ -345,37 +234,30 @@ async def add(context: Context, body: AddedDocument) -> Accepted:
 async def add_batch(context: Context, body: Batch) -> BatchAnswer:
     """Takes texts or objects, those from the earliest documentDate first; one that is wrong is reported and stops no other."""
     context.permissions.writes_to(body.tag())  # wrong for all of them is wrong once
-    shared = body.model_dump(by_alias=True, exclude={"documents"}, exclude_none=True)
     results: dict[int, BatchItem] = {}
-    made: list[tuple[int, AddedDocument]] = []
+    added: list[tuple[int, AddedDocument, str]] = []
     for number, item in enumerate(body.documents):
         values = {"content": item} if isinstance(item, str) else item
-        tagged = {"containerTag", "containerTags"} & values.keys()
-        beside = {
-            name: value for name, value in shared.items() if not (tagged and name.startswith("containerTag"))
-        }
         try:
-            made.append((number, AddedDocument.model_validate({**beside, **values})))
+            document = AddedDocument.model_validate({**body.defaults(values), **values})
         except ValidationError as error:
-            results[number] = _wrong(
-                values, sentences(AddedDocument.model_fields, error.errors(include_url=False))
-            )
-    placed: list[tuple[int, AddedDocument, str]] = []
-    for number, each in sorted(made, key=lambda pair: pair[1].document_date or _FIRST):
+            problem = sentences(AddedDocument.model_fields, error.errors(include_url=False))
+            results[number] = _failure(values.get("customId"), problem)
+            continue
         try:
-            placed.append((number, each, context.permissions.writes_to(each.tag())))
+            added.append((number, document, context.permissions.writes_to(document.tag())))
         except InputError as error:
-            results[number] = _wrong({"customId": each.custom_id}, str(error))
-    for _, each, scope in placed:
-        await keep_context(context, each, scope)
-    filed = await context.core.documents.add_all(
-        [(each.text(), scope) for _, each, scope in placed], source=SOURCE
-    )
-    for (number, each, _), one in zip(placed, filed, strict=True):
-        if isinstance(one, InputError):
-            results[number] = _wrong({"customId": each.custom_id}, str(one))
+            results[number] = _failure(document.custom_id, str(error))
+    added.sort(key=lambda entry: entry[1].document_date or _FIRST)
+    for _, document, scope in added:
+        await _keep_context(context, document, scope)
+    texts = [(document.text(), scope) for _, document, scope in added]
+    states = await context.core.documents.add_all(texts, source=SOURCE)
+    for (number, document, _), state in zip(added, states, strict=True):
+        if isinstance(state, InputError):
+            results[number] = _failure(document.custom_id, str(state))
         else:
-            results[number] = BatchItem(id=one.id, status=one.status)
+            results[number] = BatchItem(id=state.id, status=state.status)
     ordered = [results[number] for number in sorted(results)]
     failed = sum(item.status == "error" for item in ordered)
     return BatchAnswer(results=ordered, success=len(ordered) - failed, failed=failed)
@@ -392,23 +274,13 @@ async def delete_bulk(context: Context, body: BulkDelete) -> BulkAnswer:
     """Hides documents and what was learned of them from every search, as deleting one does."""
     given = [name for name in ("ids", "container_tags", "filepath") if getattr(body, name)]
     if len(given) != 1:
-        raise InputError(
-            "Give one of ids, containerTags and filepath; "
-            + (f"{' and '.join(given)} are given." if given else "none is given.")
-        )
+        problem = f"{' and '.join(given)} are given." if given else "none is given."
+        raise InputError(f"Give one of ids, containerTags and filepath; {problem}")
     if body.ids is not None:
         return await _delete_each(context, body.ids)
-    for tag in body.container_tags or ():
+    for tag in (*(body.container_tags or ()), None):
         context.permissions.writes_to(tag)
-    context.permissions.writes_to(None)
-    await context.core.writer.drain()
-    await context.core.store.flush()
-    where = conditions.both(
-        conditions.one_of("scope", await context.scopes(body.container_tags)),
-        conditions.NOT_FORGOTTEN,
-        filed_at(body.filepath),
-    )
-    rows = await context.core.store.select(Document, where, columns=["id", "scope"])
+    rows = await context.core.lists.documents_at(await context.scopes(body.container_tags), body.filepath)
     await _forget(context, rows)
     return BulkAnswer(success=True, deleted_count=len(rows), container_tags=body.container_tags)
 
@@ -418,22 +290,19 @@ async def delete_bulk(context: Context, body: BulkDelete) -> BulkAnswer:
     response_model=WholeDocument,
     response_model_exclude_unset=True,
     summary="Get a document",
-    responses=_GONE,
+    responses=_MISSING,
 )
-async def get(context: Context, id: Id, within: WithinTag = None) -> WholeDocument:
+async def get(context: Context, name: Name, within: WithinTag = None) -> WholeDocument:
     """A document with its text, how far it is, and what was learned of it; there from the moment that its add was answered."""
-    row = await document(context, id, within)
+    row = await _document(context, name, within)
     status = (await context.core.documents.statuses([row]))[row.id]
-    facts = [
-        entry(fact)
-        for fact in await facts_of_documents(context.core.store, [row.id])
-        if is_current(fact, context.now)
-    ]
-    more: dict[str, Any] = {"memories": facts} if facts else {}
-    if row.content.startswith(("http://", "https://")) and len(row.content.split()) == 1:
-        more["url"] = row.content.strip()
+    more: dict[str, Any] = {}
+    if facts := await context.core.lists.facts_of_documents([row.id]):
+        more["memories"] = [memory_entry(fact) for fact in facts]
+    if url := url_of(row.content):
+        more["url"] = url
     return WholeDocument(
-        **listed(row, status, content=row.content),
+        **document_values(row, status, content=row.content),
         dreaming_status="done",
         source=row.source,
         task_type=row.task_type or "superrag",
@@ -447,65 +316,92 @@ async def get(context: Context, id: Id, within: WithinTag = None) -> WholeDocume
 
 
 @router.patch(
-    "/v3/documents/{id:path}", response_model=Accepted, summary="Change a document", responses=_GONE
+    "/v3/documents/{id:path}", response_model=Accepted, summary="Change a document", responses=_MISSING
 )
-async def change(context: Context, id: Id, body: ChangedDocument) -> Accepted:
+async def change(context: Context, name: Name, body: ChangedDocument) -> Accepted:
     """Another content replaces the text, and what is learned follows it; all else is changed in place, without anything embedded anew.
 
     A container tag says where the document is; it does not move it.
     """
-    row = await document(context, id, body.tag())
+    row = await _document(context, name, body.tag())
     context.permissions.writes_to(row.scope)
-    await keep_context(context, body, row.scope)
-    values = body.said() if body.content is None else {**body.said(), "content": body.content}
-    filed = await context.core.documents.change(row, values, source=SOURCE)
-    return Accepted(id=filed.id, status=filed.status)
+    await _keep_context(context, body, row.scope)
+    content = {} if body.content is None else {"content": body.content}
+    state = await context.core.documents.change(row, {**body.values(), **content}, source=SOURCE)
+    return Accepted(id=state.id, status=state.status)
 
 
-@router.delete("/v3/documents/{id:path}", status_code=204, summary="Delete a document", responses=_GONE)
-async def delete(context: Context, id: Id, within: WithinTag = None) -> Response:
+@router.delete("/v3/documents/{id:path}", status_code=204, summary="Delete a document", responses=_MISSING)
+async def delete(context: Context, name: Name, within: WithinTag = None) -> Response:
     """Hides it and what was learned of it from every search; `scrubjay restore` brings it back, `scrubjay forget --purge` takes its bytes.
 
     The id of a memory or of a turn is taken too.
     """
-    await _forget(context, [await record(context, id, within)])
+    await _forget(context, [await _record(context, name, within)])
     return Response(status_code=204)
 
 
-async def _added(context: RequestContext, body: AddedDocument, tag: str | None) -> DocumentState:
-    scope = context.permissions.writes_to(tag)
-    await keep_context(context, body, scope)
-    return await context.core.documents.add(body.text(), scope=scope, source=SOURCE)
+async def _record(context: RequestContext, name: str, tag: str | None = None) -> AnyRecord:
+    """Return the record that a path names; nothing that is forgotten.
+
+    Raises:
+        NotFound: there is none within the tag, or within the caller's reach.
+        InputError: documents of several tags have this custom id.
+    """
+    record = await context.find_named(name, context.permissions.own(tag))
+    if record is None:
+        raise NotFound(f"Nothing here has the id or customId {name[:80]!r}.")
+    return record
 
 
-async def keep_context(context: RequestContext, body: DocumentFields, scope: str) -> None:
+async def _document(context: RequestContext, name: str, tag: str | None = None) -> Document:
+    """Return the document that a path names; the id of a memory means the document it was learned from.
+
+    Raises:
+        NotFound, InputError: as `_record`.
+    """
+    record = await _record(context, name, tag)
+    if isinstance(record, Memory):
+        sources = await context.core.lists.get(Document, record.document_ids)
+        record = next((row for row in sources.values() if row.forgotten_at is None), record)
+    if not isinstance(record, Document):
+        raise NotFound(f"No document here has the id or customId {name[:80]!r}.")
+    return record
+
+
+async def _add(context: RequestContext, body: DocumentFields, text: DocumentText, scope: str) -> Accepted:
+    await _keep_context(context, body, scope)
+    state = await context.core.documents.add(text, scope=scope, source=SOURCE)
+    return Accepted(id=state.id, status=state.status)
+
+
+async def _keep_context(context: RequestContext, body: DocumentFields, scope: str) -> None:
     """Keep what a document says of its tag."""
     await context.core.scope_settings.keep_context(scope, body.entity_context, context.now)
 
 
-async def _delete_each(context: RequestContext, ids: list[str]) -> BulkAnswer:
-    found: dict[str, AnyRecord] = {}
+def _failure(custom_id: Any, problem: str) -> BatchItem:
+    known = isinstance(custom_id, str) and custom_id
+    return BatchItem(id=custom_id if known else "unknown", status="error", error=problem)
+
+
+async def _delete_each(context: RequestContext, names: Iterable[str]) -> BulkAnswer:
+    rows: dict[str, AnyRecord] = {}
     errors = []
-    for id in dict.fromkeys(ids):
+    for name in dict.fromkeys(names):
         try:
-            row = await record(context, id)
-            found[row.id] = row
+            row = await _record(context, name)
+            rows[row.id] = row
         except (InputError, NotFound) as error:
-            errors.append(DeleteError(id=id, error=str(error)))
-    await _forget(context, list(found.values()))
-    return BulkAnswer(success=not errors, deleted_count=len(found), errors=errors or None)
+            errors.append(DeleteError(id=name, error=str(error)))
+    await _forget(context, rows.values())
+    return BulkAnswer(success=not errors, deleted_count=len(rows), errors=errors or None)
 
 
-async def _forget(context: RequestContext, rows: list[Any]) -> None:
-    """Forget records, one envelope for each of their scopes."""
-    scopes = dict.fromkeys(context.permissions.writes_to(row.scope) for row in rows)
-    for scope in scopes:
-        request = ForgetRecords(ids=[row.id for row in rows if row.scope == scope], reason=DELETED)
-        await context.write("forget", request, scope=scope)
-
-
-def _wrong(values: dict[str, Any], sentence: str) -> BatchItem:
-    named = values.get("customId")
-    return BatchItem(
-        id=named if isinstance(named, str) and named else "unknown", status="error", error=sentence
-    )
+async def _forget(context: RequestContext, rows: Iterable[AnyRecord]) -> None:
+    """Forget records, with one write for each of their scopes."""
+    ids: dict[str, list[str]] = {}
+    for row in rows:
+        ids.setdefault(context.permissions.writes_to(row.scope), []).append(row.id)
+    for scope, each in ids.items():
+        await context.write("forget", ForgetRecords(ids=each, reason=DELETED), scope=scope)

@@ -1,4 +1,4 @@
-"""Memories on the wire of `/v4/memories`: what clients send and parse. Knows their fields and ranges; does not know where a memory is."""
+"""Memories on the wire of `/v4/memories` and of the review queue: what clients send and parse."""
 
 from __future__ import annotations
 
@@ -9,26 +9,46 @@ from pydantic import Field
 
 from scrubjay.http_api.supermemory_v4.bodies import (
     Filters,
+    Flat,
+    MemoryFields,
     Pagination,
+    Paging,
     Part,
     Tag,
     Tagged,
-    TemporalContext,
     Whole,
+    iso,
+    memory_values,
 )
 from scrubjay.models.fields import MAX_MEMORY, Flag, Instant, Metadata, Name, Real, Text
 from scrubjay.models.records import Memory
 from scrubjay.models.requests import Query, Reason
-from scrubjay.records.reviewing import is_inference
 
 Content = Annotated[Text, Field(max_length=MAX_MEMORY)]
-Flat = dict[str, Any] | None
 ForgetAfter = Annotated[
     Instant | None, Field(description="From then on it is forgotten (ISO 8601); null: never.")
 ]
 
 
+class TemporalContext(Part):
+    """When a fact was written down, and the dates of what it tells of."""
+
+    document_date: Instant | None = None
+    event_date: Annotated[list[Instant] | None, Field(max_length=100)] = None
+
+    def metadata(self) -> dict[str, Any]:
+        """Return it as metadata, which is flat: under `documentDate` and `eventDate`."""
+        values: dict[str, Any] = {}
+        if self.document_date is not None:
+            values["documentDate"] = iso(self.document_date)
+        if self.event_date:
+            values["eventDate"] = [iso(date) for date in self.event_date]
+        return values
+
+
 class NewMemory(Part):
+    """One memory to keep."""
+
     content: Annotated[Content, Field(description="One fact, understandable on its own.")]
     is_static: Annotated[Flag, Field(description="A lasting trait rather than a passing state.")] = False
     metadata: Metadata = Field(default_factory=dict)
@@ -45,6 +65,8 @@ class CreateMemories(Part):
 
 
 class Created(Part):
+    """A memory as it is kept."""
+
     id: str
     memory: str
     is_static: bool
@@ -58,7 +80,7 @@ class CreatedMemories(Part):
     memories: list[Created]
 
 
-class _Addressed(Part):
+class _OneMemory(Part):
     id: Annotated[Name | None, Field(description="Of the memory; an older version's means the newest.")] = (
         None
     )
@@ -66,7 +88,7 @@ class _Addressed(Part):
     container_tag: Tag | None = None
 
 
-class UpdateMemory(_Addressed):
+class UpdateMemory(_OneMemory):
     """A new version of a memory."""
 
     new_content: Content
@@ -95,13 +117,15 @@ class Updated(Part):
     forget_reason: str | None
 
 
-class ForgetMemory(_Addressed):
+class ForgetMemory(_OneMemory):
     """What to forget. The id may also be a document's, which goes with its memories, or a turn's."""
 
     reason: Annotated[Reason | None, Field(description="Why; kept beside it.")] = None
 
 
 class Gone(Part):
+    """What was forgotten."""
+
     id: str
     forgotten: Literal[True]
 
@@ -123,6 +147,8 @@ class ForgetMany(Part):
 
 
 class Matched(Part):
+    """A memory that was forgotten, or would be."""
+
     id: str
     memory: str
     score: Annotated[
@@ -141,17 +167,15 @@ class ForgottenMany(Part):
     forgotten: list[Matched] = Field(default_factory=list)
 
 
-class ListMemories(Tagged):
+class ListMemories(Tagged, Paging):
     """Which page of the memories."""
 
-    page: Annotated[Whole, Field(ge=1, le=1_000_000)] = 1
-    limit: Annotated[Whole, Field(ge=1, le=1_100)] = 10
-    sort: Literal["createdAt", "updatedAt"] = "createdAt"
-    order: Literal["asc", "desc"] = "desc"
     filters: Filters | None = None
 
 
 class Version(Part):
+    """One version of a memory."""
+
     id: str
     memory: str
     version: int
@@ -159,62 +183,100 @@ class Version(Part):
     updated_at: datetime
 
 
-class MemoryEntry(Version):
+class MemoryEntry(MemoryFields):
     """A memory as it is now, with its older versions in `history`, the nearest first."""
 
-    is_latest: bool
-    is_forgotten: bool
-    is_static: bool
-    is_inference: Annotated[bool, Field(description="It was concluded from other memories.")]
-    parent_memory_id: str | None
+    created_at: datetime
+    updated_at: datetime
     root_memory_id: str
-    source_count: int
     document_ids: list[str]
     container_tag: str
-    metadata: Flat
     forget_after: datetime | None
     forget_reason: str | None
     history: list[Version] = Field(default_factory=list)
 
 
 class MemoryEntries(Part):
+    """A page of memories."""
+
     memory_entries: list[MemoryEntry]
     pagination: Pagination
 
 
-def version_of(memory: Memory) -> dict[str, Any]:
-    """One version of a memory."""
-    return {
-        "id": memory.id,
-        "memory": memory.content,
-        "version": memory.version,
-        "created_at": memory.created_at,
-        "updated_at": memory.updated_at,
-    }
+class Inferred(Part):
+    """A memory that was concluded from others."""
+
+    id: str
+    memory: str
+    is_inference: bool
+    parent_count: Annotated[int, Field(description="How many records it was concluded from.")]
+    parent_ids: list[str]
+    metadata: Flat
+    created_at: str
+    updated_at: str
 
 
-def entry(memory: Memory, history: list[Memory]) -> MemoryEntry:
-    """A memory with its older versions."""
-    return MemoryEntry.model_validate(
-        {
-            **version_of(memory),
-            "is_latest": memory.is_latest,
-            "is_forgotten": memory.forgotten_at is not None,
-            "is_static": memory.is_static,
-            "is_inference": is_inference(memory),
-            "parent_memory_id": parent_of(memory),
-            "root_memory_id": memory.root_id,
-            "source_count": max(1, len(memory.document_ids)),
-            "document_ids": list(memory.document_ids),
-            "container_tag": memory.scope,
-            "metadata": memory.metadata or None,
-            "forget_after": memory.expires_at,
-            "forget_reason": memory.forget_reason,
-            "history": [version_of(row) for row in history],
-        }
+class Queue(Part):
+    """The memories that wait for review."""
+
+    memories: Annotated[
+        list[Inferred], Field(description="At most 50, those that rest on most others first.")
+    ]
+    total: int
+
+
+class Decision(Part):
+    """What is to become of it."""
+
+    action: Annotated[
+        Literal["approve", "decline", "undo"],
+        Field(description="approve: it counts as said; decline: it is forgotten; undo: it waits again."),
+    ]
+
+
+class Decided(Part):
+    """What became of it."""
+
+    id: str
+    is_inference: bool
+    is_forgotten: bool
+    review_status: Literal["approved", "declined"] | None
+
+
+def memory_entry(fact: Memory, history: list[Memory]) -> MemoryEntry:
+    """Return a memory with its older versions."""
+    return MemoryEntry(
+        **memory_values(fact),
+        created_at=fact.created_at,
+        updated_at=fact.updated_at,
+        root_memory_id=fact.root_id,
+        document_ids=list(fact.document_ids),
+        container_tag=fact.scope,
+        forget_after=fact.expires_at,
+        forget_reason=fact.forget_reason,
+        history=[_version(older) for older in history],
     )
 
 
-def parent_of(memory: Memory) -> str | None:
-    """The version before this one."""
-    return memory.parent_ids[-1] if memory.relation == "updates" and memory.parent_ids else None
+def _version(fact: Memory) -> Version:
+    return Version(
+        id=fact.id,
+        memory=fact.content,
+        version=fact.version,
+        created_at=fact.created_at,
+        updated_at=fact.updated_at,
+    )
+
+
+def inferred(fact: Memory) -> Inferred:
+    """Return a memory as the review queue lists it."""
+    return Inferred(
+        id=fact.id,
+        memory=fact.content,
+        is_inference=True,
+        parent_count=len(fact.parent_ids),
+        parent_ids=list(fact.parent_ids),
+        metadata=fact.metadata or None,
+        created_at=iso(fact.created_at),
+        updated_at=iso(fact.updated_at),
+    )

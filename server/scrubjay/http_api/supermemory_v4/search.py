@@ -14,9 +14,9 @@ from pydantic import BeforeValidator, Field
 from scrubjay.errors import InputError
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.matches import MatchQuery, Mode, find_matches, rewrites
-from scrubjay.http_api.supermemory_v4.bodies import Filters, Part, Tagged, Whole, iso
+from scrubjay.http_api.supermemory_v4.bodies import Filters, Part, Tagged, TagList, Whole, iso
 from scrubjay.http_api.supermemory_v4.chats import AsksForChats, Src, chat_result, said
-from scrubjay.http_api.supermemory_v4.document_bodies import TagList, type_of
+from scrubjay.http_api.supermemory_v4.document_bodies import type_of
 from scrubjay.http_api.supermemory_v4.result_bodies import Include, Results, results
 from scrubjay.models.fields import Count, Flag, Real, Text
 from scrubjay.models.filters import Condition, Filter, Group

@@ -12,11 +12,12 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home.scope_settings import LONGEST_CONTEXT
+from scrubjay.http_api.bodies import DeleteError, url_of
 from scrubjay.http_api.context import SOURCE
 from scrubjay.http_api.supermemory_v5.bodies import Answer, Body, included
 from scrubjay.http_api.supermemory_v5.context import DocumentId, Place, Reading, Writing
 from scrubjay.http_api.supermemory_v5.memories import ShownMemory, ShownMetadata, shown
-from scrubjay.http_api.uploads import text_of
+from scrubjay.http_api.uploads import read_upload
 from scrubjay.models.fields import Instant, Metadata, Text
 from scrubjay.models.records import Document, Passage, is_current
 from scrubjay.models.requests import DocumentText, ForgetRecords
@@ -245,12 +246,6 @@ def chunk_values(row: Document, piece: Passage) -> dict[str, Any]:
     }
 
 
-def url_of(content: str) -> str | None:
-    """The address that a document consists of, None for all other texts."""
-    text = content.strip()
-    return text if text.startswith(("http://", "https://")) and len(text.split()) == 1 else None
-
-
 def _about(row: Document) -> dict[str, Any]:
     return {
         "id": row.id,
@@ -326,7 +321,7 @@ async def upload(place: Writing, body: Annotated[Upload, Form(media_type="multip
     await place.context.core.scope_settings.keep_context(
         place.namespace, body.supporting_context, place.context.now
     )
-    text = await text_of(body.file, place.namespace, body.said())
+    text = await read_upload(body.file, place.namespace, body.said())
     filed = await place.context.core.documents.add(text, scope=place.namespace, source=SOURCE)
     return Ref(id=filed.id, status=filed.status)
 
@@ -339,7 +334,7 @@ async def replace(
 ) -> Ref:
     """A document gets the text of a file, its title, and the metadata that is sent with it, in place of its own; its id stays."""
     row = await place.document(id)
-    text = await text_of(body.file, place.namespace, body.said(), failing=False)
+    text = await read_upload(body.file, place.namespace, body.said(), may_fail=False)
     values = {name: getattr(text, name) for name in ("content", "type", "title", "metadata", *body.said())}
     return await changed(place, row, values, body.supporting_context)
 
@@ -355,7 +350,7 @@ async def change_file(
     values = body.said()
     if body.file is not None:
         kept = {"metadata": row.metadata, **values}
-        text = await text_of(body.file, place.namespace, kept, failing=False)
+        text = await read_upload(body.file, place.namespace, kept, may_fail=False)
         values = {
             **{name: getattr(text, name) for name in ("content", "type", "title", "metadata")},
             **values,
@@ -372,11 +367,6 @@ class Doomed(Body):
         list[Annotated[str, Field(min_length=1, max_length=255)]],
         Field(min_length=1, max_length=100, description="Ids of documents, or the ids that you gave them."),
     ]
-
-
-class DeleteError(Answer):
-    id: str
-    error: str
 
 
 class DeleteResult(Answer):

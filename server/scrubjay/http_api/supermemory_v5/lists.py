@@ -184,6 +184,8 @@ def _time(sort: Sort) -> Literal["created_at", "updated_at"]:
 async def _memories_of(place: Place, ids: Sequence[str]) -> Counter[str]:
     """How many facts there are of each of these documents."""
     facts = [
-        fact for fact in await facts_of_documents(place.context.core.store, ids) if is_current(fact, place.context.now)
+        fact
+        for fact in await facts_of_documents(place.context.core.store, ids)
+        if is_current(fact, place.context.now)
     ]
     return Counter(id for fact in facts for id in fact.document_ids)
