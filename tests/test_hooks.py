@@ -8,6 +8,8 @@ import json
 import os
 import shutil
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -334,6 +336,20 @@ def test_a_damaged_installation_is_noted(host: Host, tmp_path: Path) -> None:
     host.scripts = package / "hooks"
     assert host.stop("Renamed to advance().") == {}
     assert host.log().split(" ", 1)[1].startswith("start - SyntaxError in ")
+
+
+def test_a_hook_imports_nothing_that_a_prompt_would_wait_for(tmp_path: Path) -> None:
+    shutil.copytree(PACKAGE, tmp_path / "scrubjay", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(HOOKS, tmp_path / "scrubjay" / "hooks", ignore=shutil.ignore_patterns("__pycache__"))
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import scrubjay.hooks.entry, scrubjay.hooks.events; "
+        "print(*sys.modules)"
+    )
+    command = [sys.executable, "-I", "-S", "-c", code]
+    modules = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert not {"typing", "inspect", "dataclasses", "logging", "datetime", "subprocess", "hashlib"} & set(
+        modules
+    )
 
 
 def test_the_registration_names_scripts_that_exist_and_runs_them_without_a_shell() -> None:

@@ -16,7 +16,7 @@ import pytest
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import scopes
 from scrubjay.home.paths import Home, open_home
-from scrubjay.home.scopes import USER_SCOPE, known, merge, project_dir, scope_of
+from scrubjay.home.scopes import USER_SCOPE, list_scopes, merge, project_dir, scope_of
 
 NAME = re.compile(r"repo_[A-Za-z0-9_.-]{1,60}__[0-9a-f]{16}")
 ORIGIN = "https://github.com/corvid/jay.git"
@@ -64,7 +64,7 @@ def test_what_is_no_project_is_the_users_own(home: Home, tmp_path: Path) -> None
     git(person, "init", "-q")  # dotfiles kept in git do not make a project of everything
     for folder in ("/", str(person), str(person / "notes"), str(tmp_path)):
         assert scope_of(home, folder, user_home=str(person)) == USER_SCOPE == scopes.USER_SCOPE
-    assert known(home) == []
+    assert list_scopes(home) == []
 
 
 def test_worktrees_share_the_scope_of_their_repository(home: Home, tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_book_that_is_held_for_long_does_not_hold_a_hook(home: Home, tmp_path:
     ) as process:
         assert process.stdout and process.stdout.readline() == b"held\n"
         assert NAME.fullmatch(scope_of(home, str(repository(tmp_path / "jay"))))
-        assert known(home) == []
+        assert list_scopes(home) == []
         with pytest.raises(HomeError, match="Try again"):
             merge(home, "repo_a__0", "repo_b__0")
 
@@ -184,7 +184,7 @@ def test_a_book_that_is_held_for_long_does_not_hold_a_hook(home: Home, tmp_path:
 def test_a_damaged_book_is_kept_aside_and_begun_anew(home: Home, tmp_path: Path, content: str) -> None:
     Path(home.scopes).write_text(content)
     scope = scope_of(home, str(repository(tmp_path / "jay")))
-    assert [entry["scope"] for entry in known(home)] == [scope]
+    assert [entry["scope"] for entry in list_scopes(home)] == [scope]
     assert Path(home.scopes + ".broken").read_text() == content
 
 
@@ -200,7 +200,7 @@ def test_many_first_sights_at_once_all_end_up_in_the_book(home: Home, tmp_path: 
         for top in tops
     ]
     found = {process.communicate(timeout=30)[0].strip() for process in started}
-    assert {entry["scope"] for entry in known(home)} == found
+    assert {entry["scope"] for entry in list_scopes(home)} == found
     assert len(found) == 6
 
 
@@ -210,7 +210,7 @@ def test_a_merged_scope_means_the_other_from_then_on(home: Home, tmp_path: Path)
     assert scope_of(home, str(tmp_path / "old")) == new
     merge(home, new, third)
     assert scope_of(home, str(tmp_path / "old")) == third
-    assert [entry["merged_into"] for entry in known(home) if entry["scope"] == old] == [new]
+    assert [entry["merged_into"] for entry in list_scopes(home) if entry["scope"] == old] == [new]
     for one, other in (
         (third, old),
         (third, third),
@@ -225,7 +225,7 @@ def test_a_merged_scope_means_the_other_from_then_on(home: Home, tmp_path: Path)
 def test_a_name_keeps_only_what_a_scope_may_hold(home: Home, tmp_path: Path) -> None:
     assert scope_of(home, str(repository(tmp_path / "птица"))).startswith("repo_project__")
     assert scope_of(home, str(repository(tmp_path / ("jay * " * 20)))).startswith("repo_jayjay")
-    assert all(NAME.fullmatch(entry["scope"]) for entry in known(home))
+    assert all(NAME.fullmatch(entry["scope"]) for entry in list_scopes(home))
 
 
 def test_the_project_is_what_the_host_says_it_is() -> None:

@@ -25,7 +25,7 @@ def _list(place: Place) -> int:
     with call_engine(place) as engine:
         counts = engine.call("scopes", {})
         here = engine.call("status", {})["scope"]
-    known = {entry["scope"]: entry for entry in book.known(place.home)}
+    known = {entry["scope"]: entry for entry in book.list_scopes(place.home)}
     for name in sorted({*known, *counts, here, book.USER_SCOPE}):
         entry = known.get(name, {"paths": [], "origins": [], "merged_into": None})
         print(f"{name}{'   (this folder)' if name == here else ''}")

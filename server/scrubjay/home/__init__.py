@@ -1,1 +1,1 @@
-"""The user's home of Scrubjay: its paths, its settings, its spool. Standard library only, except what says otherwise."""
+"""The user's home of Scrubjay: its paths, settings and spool, and what a folder's scope is. Standard library only."""

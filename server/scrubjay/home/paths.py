@@ -1,29 +1,22 @@
-"""Where the files of one home lie. Knows paths; does not know what is in the files.
+"""Where the files of one home lie.
 
 Standard library only and Python 3.9 syntax, because hook scripts import it with `python -I -S`.
 
     <home>/                 0700
-        config.toml         the settings (truth)
-        capture.json        what hooks need of them (derived, rewritten by the engine and by `scrubjay config`)
-        scopes.json         which project is which scope
-        scope_settings.json what people say of a scope: its name, context and profile buckets
-        partitions.json     partitions that people made, by scope
-        scopes.lock         held while scopes.json is changed
-        tokens.json         digests of the keys that open the HTTP face, and what each may do
-        tokens.lock         held while tokens.json is changed
-        models.json         digests of model files that were checked
-        hooks.json          what `scrubjay hooks add` found in a host's settings, to put it back
-        engine.lock         held by the engine for its whole life
-        starting.lock       held by the one pipe that is starting the engine
-        engine.json         where the engine listens, its version and pid (a hint, never a lock)
-        engine.sock         the Unix socket (moved elsewhere when the path is too long)
-        data/               LanceDB
-        spool/new/          envelopes: the write-ahead log
-        spool/tmp/          envelopes being written
-        spool/broken/       envelopes set aside, each with a .reason file
-        spool/prompts/      prompts waiting for their answer
-        spool/reconcile/    sessions to be compared with their transcript
-        log/                engine.log, hooks.log
+        config.toml         the settings (truth) capture.json        what hooks need of them (derived,
+        rewritten by the engine and by `scrubjay config`) scopes.json         which project is which scope
+        scope_settings.json name, context and profile buckets that people gave a scope partitions.json
+        partitions that people made, by scope scopes.lock         held while scopes.json is changed
+        tokens.json         digests of the keys that open the HTTP face, and what each may do tokens.lock
+        held while tokens.json is changed models.json         digests of checked model files hooks.json
+        what `scrubjay hooks add` found in a host's settings, to put it back engine.lock         held by the
+        engine for its whole life starting.lock       held by the one pipe that is starting the engine
+        engine.json         where the engine listens, its version and pid (a hint, never a lock) engine.sock
+        the Unix socket (moved elsewhere when the path is too long) data/               LanceDB spool/new/
+        envelopes: the write-ahead log spool/tmp/          envelopes being written spool/broken/
+        envelopes set aside, each with a .reason file spool/prompts/      prompts waiting for their answer
+        spool/reconcile/    sessions to be compared with their transcript log/                engine.log,
+        hooks.log
 """
 
 from __future__ import annotations
@@ -33,8 +26,13 @@ import sys
 
 from scrubjay.errors import HomeError
 
+TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 SCHEMA_VERSION = 1  # of the tables in data/; the store and every backup carry it
 SOCKET_PATH_LIMIT = 100  # bytes; sun_path holds 104 (macOS) or 108 (Linux) with its final NUL
+_FOLDERS = ("spool", "spool_new", "spool_tmp", "spool_broken", "prompts", "log")  # that every home has
 
 
 class Home:
@@ -69,11 +67,8 @@ class Home:
         return os.path.join(self.root, *parts)
 
 
-_FOLDERS = ("spool", "spool_new", "spool_tmp", "spool_broken", "prompts", "log")
-
-
-def default_root(env: dict) -> str:
-    """The home when nobody names one: `SCRUBJAY_HOME`, else the platform's data folder."""
+def default_root(env: Mapping[str, str]) -> str:
+    """Return the home's path if nobody names one: `SCRUBJAY_HOME`, else the platform's data folder."""
     named = env.get("SCRUBJAY_HOME")
     if named:
         return os.path.expanduser(named)
@@ -86,7 +81,7 @@ def default_root(env: dict) -> str:
 
 
 def open_home(root: str) -> Home:
-    """The home at `root`, made with owner-only rights if it is not there.
+    """Return the home at `root`; make it, with owner-only rights, if it is not there.
 
     Raises:
         HomeError: the folder belongs to another user, is not a folder, or cannot be made or written.
@@ -103,9 +98,8 @@ def open_home(root: str) -> Home:
             "Set SCRUBJAY_HOME to a folder that you own on a local disk."
         ) from error
     if not os.access(home.spool_tmp, os.W_OK):
-        raise HomeError(
-            f"The home folder {home.root} cannot be written. Give yourself write permission, or set SCRUBJAY_HOME."
-        )
+        sentence = f"The home folder {home.root} cannot be written."
+        raise HomeError(f"{sentence} Give yourself write permission, or set SCRUBJAY_HOME.")
     return home
 
 
@@ -113,17 +107,16 @@ def _own(root: str) -> None:
     """Refuse a folder of another user; close our own to everybody else."""
     if not hasattr(os, "getuid"):
         return
-    facts = os.stat(root)
-    if facts.st_uid != os.getuid():
-        raise HomeError(
-            f"The home folder {root} belongs to user {facts.st_uid}, not to you ({os.getuid()}). Set SCRUBJAY_HOME to a folder of your own."
-        )
-    if facts.st_mode & 0o077:
+    stat = os.stat(root)
+    if stat.st_uid != os.getuid():
+        sentence = f"The home folder {root} belongs to user {stat.st_uid}, not to you ({os.getuid()})."
+        raise HomeError(f"{sentence} Set SCRUBJAY_HOME to a folder of your own.")
+    if stat.st_mode & 0o077:
         os.chmod(root, 0o700)
 
 
 def is_shared(path: str) -> bool:
-    """Whether a store lies in a bucket, where other engines use it too.
+    """Tell whether a store lies in a bucket, where other engines use it too.
 
     >>> is_shared("s3://bucket/team"), is_shared("/home/jay/data")
     (True, False)

@@ -1,5 +1,6 @@
-"""The repository a folder lies in, read from the files git keeps: where it is, where it came from, how it began. Never starts git,
-writes nothing, and does not know what a scope is. Hooks share it: standard library only and Python 3.9 syntax.
+"""Finds the repository of a folder in git's own files: where it lies, its origin, how its reflog begins.
+
+It starts no git and writes nothing. Hooks use it: standard library only and Python 3.9 syntax.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ _DEFAULT_PORTS = {"ssh": "22", "git+ssh": "22", "ssh+git": "22", "https": "443",
 
 
 def repository(folder: str, user_home: str) -> Repository | None:
-    """The repository a folder lies in; None outside of any, and at or above `user_home`. A submodule is a repository of its own."""
+    """Find the repository that a folder lies in; None outside of any, and at or above `user_home`.
+
+    A submodule is a repository of its own.
+    """
     place, user_home = os.path.realpath(folder), os.path.realpath(user_home)
     while place != user_home and place != os.path.dirname(place):
         git_dir = _git_dir(os.path.join(place, ".git"))
@@ -28,19 +32,19 @@ def repository(folder: str, user_home: str) -> Repository | None:
 
 
 def birth_of(path: str) -> str | None:
-    """How the reflog of the common git folder at `path` begins, as `<old commit> <new commit> <seconds>`; None without one.
+    """Read how the reflog of the common git folder at `path` begins; None without one.
 
-    The author and the message on its first line are nobody's business.
+    That is `<old commit> <new commit> <seconds>`, without the author and the message of that line.
     """
     parts = _text(os.path.join(path, "logs", "HEAD"), 1000).partition("\n")[0].partition("\t")[0].split()
     return f"{parts[0]} {parts[1]} {parts[-2]}" if len(parts) >= 4 else None
 
 
 def normal_url(url: str, base: str) -> str:
-    """A remote's URL without scheme, credentials, default port, `.git` and closing slash, its host in lower case.
+    """Reduce a remote's URL to host and path, without credentials, default port and `.git`.
 
-    >>> normal_url("git@GitHub.com:corvid/jay.git", "/") == normal_url("https://me:pw@github.com/corvid/jay/", "/")
-    True
+    >>> normal_url("git@GitHub.com:corvid/jay.git", "/"), normal_url("https://me:pw@github.com/corvid/jay/", "/")
+    ('github.com/corvid/jay', 'github.com/corvid/jay')
     """
     scheme, separator, rest = url.strip().partition("://")
     before, colon, after = url.partition(":")
@@ -52,17 +56,15 @@ def normal_url(url: str, base: str) -> str:
     elif not separator and colon and "/" not in before and len(before) > 1:  # one letter is a Windows drive
         host, path = before.rpartition("@")[2].lower(), after
     else:
-        host, path = (
-            "",
-            os.path.normpath(os.path.join(base, os.path.expanduser(rest if separator else url.strip()))),
-        )
+        local = os.path.expanduser(rest if separator else url.strip())
+        host, path = "", os.path.normpath(os.path.join(base, local))
     path = path.rstrip("/")
     path = path[:-4] if path.endswith(".git") else path
     return (host + "/" + path.strip("/")) if host else path.rstrip("/")
 
 
-def _git_dir(dot_git):
-    """The git folder that `.git`, a folder or a file that names one, stands for; None if there is none."""
+def _git_dir(dot_git: str) -> str | None:
+    """Return the git folder that `.git` is or, as a file, names; None if there is none."""
     if os.path.isfile(os.path.join(dot_git, "HEAD")):
         return os.path.realpath(dot_git)
     link = _text(dot_git)
@@ -75,11 +77,11 @@ def _git_dir(dot_git):
     return target
 
 
-def _origin_url(config):
-    """The first URL of the remote `origin` in a git configuration; includes are not followed."""
+def _origin_url(config: str) -> str | None:
+    """Return the first URL of the remote `origin` in a git configuration; includes are not followed."""
     inside = False
-    for line in config.replace("\\\n", "").splitlines():
-        line = line.strip()
+    for each in config.replace("\\\n", "").splitlines():
+        line = each.strip()
         if line.startswith("["):
             head, _, line = line[1:].partition("]")
             section, _, name = head.partition('"')
@@ -92,8 +94,8 @@ def _origin_url(config):
     return None
 
 
-def _text(path, limit=1_000_000):
-    """The beginning of a file; empty when there is none to read."""
+def _text(path: str, limit: int = 1_000_000) -> str:
+    """Read the beginning of a file; empty if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(limit).decode("utf-8", "replace").replace("\r\n", "\n")

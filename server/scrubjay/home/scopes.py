@@ -1,20 +1,32 @@
-"""Which project a folder belongs to, and the name of that scope for good. Keeps what it saw first in `<home>/scopes.json`; does not
-know how git lays out its files, nor what is stored under a scope. Hooks share it: standard library only and Python 3.9 syntax.
+"""Gives the project of a folder its scope, a name that stays; `<home>/scopes.json` keeps them.
 
-A repository is known again by the path of its common folder (so worktrees share a scope), by the URL of its origin (so clones
-do), and, when the recorded path is gone, by the first line of its reflog, its birth (so a move loses nothing).
+Hooks use it: standard library only and Python 3.9 syntax.
+
+A repository is recognised by the path of its common folder (so worktrees share a scope), by the URL of its
+origin (so clones do), and, when the recorded path is gone, by the first line of its reflog, its birth (so a
+move loses nothing). The file, called the book below, holds
+
+    {"v": 1, "scopes": {name: {"paths": {path: birth}, "origins": [url]}}, "merged": {old: new}}
 """
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home.paths import Home
 from scrubjay.home.repositories import birth_of, repository
 from scrubjay.home.spool import durable_write
+
+TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+    from typing import Any
+
+    from scrubjay.home.repositories import Repository
 
 USER_SCOPE = "user"  # what is true of the person everywhere
 EVERY_SCOPE = "*"
@@ -25,40 +37,36 @@ _SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 
 
 def is_scope(name: str) -> bool:
-    """Whether a scope may have this name: 1 to 100 ASCII letters, digits or . _ : -"""
-    return (
-        0 < len(name) <= 100
-        and name.isascii()
-        and all(character.isalnum() or character in "._:-" for character in name)
-    )
+    """Tell whether a scope may have this name: 1 to 100 ASCII letters, digits or `._:-`."""
+    return 0 < len(name) <= 100 and name.isascii() and all(char.isalnum() or char in "._:-" for char in name)
 
 
-def project_dir(env: dict, cwd: str) -> str:
-    """The folder of the project: what the host says it is, else the working directory (which follows `cd`)."""
+def project_dir(env: Mapping[str, str], cwd: str) -> str:
+    """Return the project's folder: what the host names, else the working directory, which follows `cd`."""
     return env.get("CLAUDE_PROJECT_DIR") or env.get("CURSOR_PROJECT_DIR") or cwd
 
 
 def scope_of(home: Home, folder: str, user_home: str | None = None) -> str:
-    """The scope of a folder: `repo_<name>__<hash16>` in a git tree, else `user`.
+    """Return the scope of a folder: `repo_<name>__<hash16>` in a git tree, else `user`.
 
-    The hash is of the origin's normalised URL, else of the common folder's path, as they were at first sight. `/`, the
-    user's home and whatever lies outside a git tree below them is `user`.
+    The hash is of the origin's normalised URL, else of the common folder's path, as they were at first sight.
+    `/`, the user's home and whatever lies outside a git tree below them is `user`.
     """
-    found = repository(folder, user_home or os.path.expanduser("~"))
-    if found is None:
+    repo = repository(folder, user_home or os.path.expanduser("~"))
+    if repo is None:
         return USER_SCOPE
-    book = _read(home)
-    scope = book and _known_as(book, found)
-    if not scope or _learn(book, scope, found):
+    book = _read(home) or _empty()
+    scope = _find(book, repo)
+    if scope is None or _record(book, scope, repo):
         try:
-            scope, book = _change(home, lambda book: _enter(book, found))
+            scope, book = _change(home, lambda book: _enter(book, repo))
         except OSError:  # full, read-only or busy: the same name is computed again next time
-            scope = scope or _computed(found)
-    return _resolve(book or _empty(), scope)
+            scope = scope or _new_name(repo)
+    return _resolve(book, scope)
 
 
-def known(home: Home) -> list:
-    """Every scope seen so far: {scope, paths, origins, merged_into} with `merged_into` None for one that stands."""
+def list_scopes(home: Home) -> list[dict[str, Any]]:
+    """List the scopes seen so far: {scope, paths, origins, merged_into}; the last is often None."""
     book = _read(home) or _empty()
     return [
         {
@@ -72,121 +80,114 @@ def known(home: Home) -> list:
 
 
 def merge(home: Home, old: str, new: str) -> None:
-    """Let the name `old` mean the scope `new` from now on; what is stored under `old` is moved by the caller.
+    """Let the name `old` mean the scope `new` from now on; the caller moves the records of `old`.
 
     Raises:
         InputError: a scope that was never seen, or one that already means the other.
         HomeError: scopes.json cannot be written.
     """
 
-    def edit(book):
+    def edit(book: dict[str, Any]) -> None:
         for name in (old, new):
             if name not in book["scopes"] and name != USER_SCOPE:
                 raise InputError(f"There is no scope {name[:120]!r}; `scrubjay scopes` lists them.")
         if old == USER_SCOPE or _resolve(book, new) == old:
-            raise InputError(
-                f"{old} cannot be merged into {new}: it is what {new} means already, or the user's own scope."
-            )
+            why = f"it is what {new} means already, or the user's own scope"
+            raise InputError(f"{old} cannot be merged into {new}: {why}.")
         book["merged"][old] = new
 
     try:
         _change(home, edit)
     except OSError as error:
+        why = error.strerror or error
         raise HomeError(
-            f"{home.scopes} cannot be written: {error.strerror or error}. Try again, or look at its rights."
+            f"{home.scopes} cannot be written: {why}. Try again, or look at its rights."
         ) from error
 
 
-# --- scopes.json: {"v": 1, "scopes": {name: {"paths": {path: birth}, "origins": [url]}}, "merged": {old: new}} ---------------
-
-
-def _empty():
+def _empty() -> dict[str, Any]:
     return {"v": 1, "scopes": {}, "merged": {}}
 
 
-def _read(home):
-    """The book as it stands; None when there is none or it is damaged."""
+def _read(home: Home) -> dict[str, Any] | None:
+    """Read the book; None if there is none or it is damaged."""
     try:
         with open(home.scopes, "rb") as file:
-            book = json.loads(file.read())
+            book: dict[str, Any] = json.loads(file.read())
         entries = book["scopes"].values()
-        sound = all(
-            isinstance(entry["paths"], dict) and isinstance(entry["origins"], list) for entry in entries
-        )
+        sound = all(isinstance(one["paths"], dict) and isinstance(one["origins"], list) for one in entries)
         return book if sound and isinstance(book["merged"], dict) else None
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
 
 
-def _known_as(book, found):
+def _find(book: dict[str, Any], repo: Repository) -> str | None:
+    """Find a repository's scope: by its path, else by its origin, else by the birth of one that moved."""
     for name, entry in book["scopes"].items():
-        if found.path in entry["paths"] and not _reborn(entry["paths"][found.path], found.birth):
-            return name
+        if repo.path in entry["paths"] and not _reborn(entry["paths"][repo.path], repo.birth):
+            return str(name)
     for name, entry in book["scopes"].items():
-        if found.origin and found.origin in entry["origins"]:
-            return name
+        if repo.origin and repo.origin in entry["origins"]:
+            return str(name)
     for name, entry in book["scopes"].items():
-        if found.birth and any(
-            birth == found.birth and _has_left(path, birth) for path, birth in entry["paths"].items()
-        ):
-            return name
+        for path, birth in entry["paths"].items():
+            if repo.birth and birth == repo.birth and _has_left(path, birth):
+                return str(name)
     return None
 
 
-def _reborn(birth, now):
-    """Whether another repository stands where the recorded one was.
+def _reborn(birth: str | None, now: str | None) -> bool:
+    """Tell whether another repository stands where the recorded one was.
 
-    A reflog that was shortened begins with another line too, but only the first line of a life starts from no commit.
+    A reflog that was shortened begins with another line too, but only the first line of a life starts from no
+    commit.
     """
     return bool(birth and now and birth != now and now.startswith("0" * 40))
 
 
-def _has_left(path, birth):
+def _has_left(path: str, birth: str | None) -> bool:
     return not os.path.exists(path) or _reborn(birth, birth_of(path))
 
 
-def _learn(book, scope, found):
-    """Note in `book` what is new about a repository; whether anything was."""
+def _record(book: dict[str, Any], scope: str, repo: Repository) -> bool:
+    """Add to `book` what is new about a repository; tell whether anything was."""
     entry = book["scopes"].setdefault(scope, {"paths": {}, "origins": []})
-    claimed = any(found.origin in other["origins"] for other in book["scopes"].values())
-    new_origin = bool(found.origin) and not claimed
-    new_path = found.path not in entry["paths"] or (
-        found.birth is not None and entry["paths"][found.path] != found.birth
-    )
+    paths, origins = entry["paths"], entry["origins"]
+    claimed = any(repo.origin in other["origins"] for other in book["scopes"].values())
+    new_origin = bool(repo.origin) and not claimed
+    new_path = repo.path not in paths or (repo.birth is not None and paths[repo.path] != repo.birth)
     if new_origin:
-        entry["origins"].append(found.origin)
+        origins.append(repo.origin)
     if new_path:
-        for path in [path for path in entry["paths"] if not os.path.exists(path)]:
-            del entry["paths"][path]
-        entry["paths"][found.path] = found.birth
+        for path in [path for path in paths if not os.path.exists(path)]:
+            del paths[path]
+        paths[repo.path] = repo.birth
     return new_origin or new_path
 
 
-def _enter(book, found):
-    scope = _known_as(book, found) or _computed(found, taken=book["scopes"])
-    _learn(book, scope, found)
+def _enter(book: dict[str, Any], repo: Repository) -> str:
+    scope = _find(book, repo) or _new_name(repo, taken=book["scopes"])
+    _record(book, scope, repo)
     return scope
 
 
-def _computed(found, taken=()):
-    """The name of a scope at first sight. `taken`: a new repository where one stood that has moved needs another hash."""
+def _new_name(repo: Repository, taken: Collection[str] = ()) -> str:
+    """Name a scope at first sight. Where another repository has moved away, its name is `taken`."""
     from hashlib import sha256  # 2.5 ms, which only the first sight of a project pays
 
-    source = found.origin or found.path
+    source = repo.origin or repo.path
     holder, last = os.path.split(source)
     name = os.path.basename(holder) if last.startswith(".") else last
-    name = "".join(character for character in name if character in _SAFE)[:60] or "project"
+    name = "".join(char for char in name if char in _SAFE)[:60] or "project"
     for life in range(1, len(taken) + 2):
-        digest = sha256(
-            (source if life == 1 else f"{source}#{life}").encode("utf-8", "surrogatepass")
-        ).hexdigest()
-        scope = f"repo_{name}__{digest[:16]}"
+        key = source if life == 1 else f"{source}#{life}"
+        scope = f"repo_{name}__{sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
         if scope not in taken:
             break
     return scope
 
 
-def _resolve(book, scope):
+def _resolve(book: dict[str, Any], scope: str) -> str:
     seen = set()
     while scope in book["merged"] and scope not in seen:
         seen.add(scope)
@@ -194,8 +195,10 @@ def _resolve(book, scope):
     return scope
 
 
-def _change(home, edit):
-    """Edit the book alone and write it whole: (what `edit` returned, the book). A damaged one is kept as scopes.json.broken.
+def _change(home: Home, edit: Callable[[dict[str, Any]], Any]) -> tuple[Any, dict[str, Any]]:
+    """Edit the book under the lock and write it whole; return (what `edit` returned, the book).
+
+    A damaged book is kept as scopes.json.broken.
 
     Raises:
         OSError: it cannot be written, or another process held it for longer than LOCK_WAIT_S.
@@ -215,11 +218,11 @@ def _change(home, edit):
         os.close(descriptor)
 
 
-def _lock(descriptor):
+def _lock(descriptor: int) -> None:
     deadline = time.monotonic() + LOCK_WAIT_S
     while True:
         try:
-            if os.name == "nt":
+            if sys.platform == "win32":
                 import msvcrt
 
                 msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
 
 from scrubjay import VERSION
 from scrubjay.errors import EngineError
 
+TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
