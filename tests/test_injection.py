@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from scrubjay.models.results import Hit, MemoryHits, Tokens
-from scrubjay.search.injection import CLOSE, FLOOR, HITS, OPEN, asks, injection
+from scrubjay.search.injection import CLOSE, FLOOR, HITS, OPEN, injection, says_enough
 
 
 def hit(text: str, *, relevance: float = 0.9, session: str | None = "s") -> Hit:
@@ -45,12 +45,12 @@ def test_what_is_not_relevant_or_was_said_in_this_very_session_is_left_out():
 
 @pytest.mark.parametrize("prompt", ["continue", "yes, do it", "why is this so slow?", "what is it?", " \n"])
 def test_a_prompt_of_hardly_a_word_recalls_nothing(prompt: str):
-    assert not asks(prompt)
+    assert not says_enough(prompt)
 
 
 @pytest.mark.parametrize("prompt", ["which port does the API use?", "HttpClient?", "どのポートを使いますか"])
 def test_a_question_a_name_in_code_and_words_without_spaces_are_enough(prompt: str):
-    assert asks(prompt)
+    assert says_enough(prompt)
 
 
 def test_it_keeps_to_its_bytes_and_its_number_of_lines():

@@ -11,7 +11,7 @@ from scrubjay.engine.core import Core
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import Memory
 from scrubjay.models.requests import AddMemory, parse
-from scrubjay.search.similar import near
+from scrubjay.search.similar import nearest_facts
 
 
 async def test_the_same_in_other_words_is_kept_and_named(core: Core):
@@ -64,7 +64,7 @@ async def test_a_fact_that_is_committed_while_the_next_one_is_compared_is_not_ov
     first = await fact(core, "We use npm in the web folder.")
     request = parse(AddMemory, {"content": "We use pnpm in the web folder."})
     made = envelope("memory", request, scope=SCOPE, source="test", at=core.clock())
-    assert first.id in await near(core.store, made, after_a_commit)
+    assert first.id in await nearest_facts(core.store, made, after_a_commit)
 
 
 async def test_another_matter_is_not_mentioned(core: Core):

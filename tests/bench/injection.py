@@ -32,7 +32,7 @@ from locomo import Haystack, load
 
 from scrubjay.engine.core import Core
 from scrubjay.models.requests import SearchMemories
-from scrubjay.search.injection import FLOOR, asks, injection
+from scrubjay.search.injection import FLOOR, injection, says_enough
 
 FLOORS = (0.5, 0.6, 0.7, 0.8, 0.9)
 ROOM = 2048  # bytes, as the hooks ask for
@@ -101,7 +101,7 @@ async def _prompted(every: Sequence[Haystack], chosen: Sequence[int], homes: Pat
 async def _prompt(
     core: Core, text: str, kind: str, half: str, turns: set[tuple[str, str]], words: str | None
 ) -> Prompted:
-    if not asks(text):
+    if not says_enough(text):
         return Prompted(kind, half, dict.fromkeys(FLOORS, (0, 0)))
     hits = await core.search.memories(SearchMemories(query=text, top_k=10), SCOPE)
     blocks = {}

@@ -39,7 +39,7 @@ from scrubjay.home.settings import Settings, capture_view
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import AnyRecord
 from scrubjay.models.results import MemoryAdded, Result
-from scrubjay.search.similar import near, with_similar
+from scrubjay.search.similar import nearest_facts, with_similar
 from scrubjay.store.failures import reason
 from scrubjay.store.opening import open_at
 from scrubjay.store.store import Store
@@ -118,7 +118,7 @@ class Core:
         return await self.writer.write(envelope)
 
     async def _add_memory(self, made: Envelope) -> MemoryAdded:
-        looking = asyncio.create_task(near(self.store, made, self.indexer.embed_soon))
+        looking = asyncio.create_task(nearest_facts(self.store, made, self.indexer.embed_soon))
         try:
             added = cast(MemoryAdded, await self.writer.write(made))
             if added.action == "known":

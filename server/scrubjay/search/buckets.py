@@ -1,6 +1,4 @@
-"""The buckets of a profile: which facts belong under which of the descriptions that somebody gave. Knows how they are shared out; does not
-know where descriptions are kept (`scope_settings`), or how a profile is shown.
-"""
+"""The buckets of a profile: sorts facts under the descriptions that somebody gave."""
 
 from __future__ import annotations
 
@@ -20,7 +18,9 @@ from scrubjay.search.retrieval.relevance import coverage, evidence
 from scrubjay.search.retrieval.retrieve import Embed
 from scrubjay.store.store import Store
 
-LEAST = 0.15  # evidence that a fact belongs to a description; of 15 hand-written facts and 7 buckets 11 found theirs and none another's
+# Least evidence that a fact belongs to a description: of 15 hand-written facts and 7 buckets, 11 found theirs
+# and none another's.
+LEAST = 0.15
 MOST = 20  # facts of one bucket
 
 
@@ -33,33 +33,34 @@ async def contents(
     embed: Embed,
     filters: Filter | None = None,
 ) -> dict[str, list[Hit]]:
-    """The facts of each bucket, best first: a fact is in the one bucket whose name and description it answers best, or in none.
+    """Sort facts into buckets (name -> description), best first: each into the one it fits best, or none.
 
-    Without a model that judges, so the same facts and descriptions always give the same buckets.
+    No model judges, so the same facts and descriptions always give the same buckets. `filters` are on
+    metadata.
     """
     await store.flush()
-    asked = [
-        Question(text=f"{name}: {says}", scopes=scopes, srcs=("memory",), now=now, filters=filters)
-        for name, says in buckets.items()
+    questions = [
+        Question(text=f"{name}: {description}", scopes=scopes, srcs=("memory",), now=now, filters=filters)
+        for name, description in buckets.items()
     ]
-    found = await asyncio.gather(*(proofs(store, question, embed) for question in asked))
+    scores = await asyncio.gather(*(_evidence(store, question, embed) for question in questions))
     best: dict[str, tuple[float, str]] = {}
-    for name, worth in zip(buckets, found, strict=True):
-        for id, value in worth.items():
-            if value >= LEAST and value > best.get(id, (0.0, ""))[0]:
-                best[id] = (value, name)
+    for name, values in zip(buckets, scores, strict=True):
+        for fact_id, value in values.items():
+            if value >= LEAST and value > best.get(fact_id, (0.0, ""))[0]:
+                best[fact_id] = (value, name)
     rows = await store.get(Memory, best)
-    held: dict[str, list[Hit]] = {name: [] for name in buckets}
-    for id, (value, name) in sorted(best.items(), key=lambda item: (-item[1][0], item[0])):
-        if id in rows and asked[0].admits(rows[id]) and len(held[name]) < MOST:
-            held[name].append(as_hit(rows[id]).model_copy(update={"relevance_score": value}))
-    return held
+    facts: dict[str, list[Hit]] = {name: [] for name in buckets}
+    for fact_id, (value, name) in sorted(best.items(), key=lambda item: (-item[1][0], item[0])):
+        if fact_id in rows and questions[0].admits(rows[fact_id]) and len(facts[name]) < MOST:
+            facts[name].append(as_hit(rows[fact_id]).model_copy(update={"relevance_score": value}))
+    return facts
 
 
-async def proofs(store: Store, question: Question, embed: Embed) -> dict[str, float]:
-    """Record id -> evidence in [0, 1] (`relevance.evidence`), of all that a leg finds. The caller has committed everything."""
-    asking = asyncio.ensure_future(embed(question.text))
-    found = list((await search_legs(store, question, asking)).matches.values())
-    meaning = np.array([np.nan if row.cosine is None else row.cosine for row in found], dtype=float)
-    worth = evidence(meaning, coverage(question.text, (row.text for row in found)))
-    return dict(zip((row.id for row in found), worth.tolist(), strict=True))
+async def _evidence(store: Store, question: Question, embed: Embed) -> dict[str, float]:
+    """Estimate how well each record found answers the question: record id -> evidence in [0, 1]."""
+    embedding = asyncio.ensure_future(embed(question.text))
+    matches = (await search_legs(store, question, embedding)).matches
+    cosine = np.array([np.nan if row.cosine is None else row.cosine for row in matches.values()], dtype=float)
+    values = evidence(cosine, coverage(question.text, (row.text for row in matches.values())))
+    return dict(zip(matches, values.tolist(), strict=True))

@@ -1,5 +1,4 @@
-"""One record in full, with what it is linked to and how far it is searchable. Knows where that is to be read; does not know how a person
-is shown it."""
+"""One record in full, with the records it is linked to and how far it is searchable."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from scrubjay.store.store import Store
 
 
 class Detail(Result):
-    """One record in full; `relations` says how each child came of it, `newest` names the latest version where this is none."""
+    """One record in full; `relations` are those of its children to it, `newest` names a later version."""
 
     kind: str  # turn, memory or document
     record: dict[str, Any]
@@ -29,27 +28,28 @@ class Detail(Result):
     waiting_for_vector: int
 
 
-async def detail(store: Store, id: str, counted: Callable[[AnyRecord], AnyRecord]) -> Detail:
-    """Everything about a record, whatever became of it; `counted` adds the recalls of it that are not yet stored.
+async def detail(store: Store, record_id: str, counted: Callable[[AnyRecord], AnyRecord]) -> Detail:
+    """Describe a record, whatever became of it; `counted` adds its accesses that are not stored yet.
+
+    The caller has committed everything.
 
     Raises:
         NotFound: no record has the id.
     """
-    await store.flush()
-    record = await store.find(id)
+    record = await store.find(record_id)
     if record is None:
-        raise unknown_id(id)
+        raise unknown_id(record_id)
     fields = values_of(counted(record))
-    found = [await store.find(id) for id in record.parent_ids] if isinstance(record, Memory) else []
-    after = [child for child in await children(store, [record.id]) if child.id != record.id]
+    older = [await store.find(each) for each in record.parent_ids] if isinstance(record, Memory) else []
+    younger = [child for child in await children(store, [record.id]) if child.id != record.id]
     newest = await latest(store, record) if isinstance(record, Memory) else record
     own = conditions.equal("record_id", record.id)
     return Detail(
         kind=fields.pop("kind"),
         record=fields,
-        parents=[as_hit(parent) for parent in found if parent is not None],
-        children=[as_hit(child) for child in after],
-        relations=[child.relation or "" for child in after],
+        parents=[as_hit(parent) for parent in older if parent is not None],
+        children=[as_hit(child) for child in younger],
+        relations=[child.relation or "" for child in younger],
         newest=newest.id if newest.id != record.id else None,
         passages=await store.count_passages(own),
         waiting_for_vector=await store.count_passages(conditions.both(own, conditions.missing("space_id"))),

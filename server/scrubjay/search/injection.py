@@ -1,4 +1,4 @@
-"""What may be put beside a prompt before it is answered, or at the beginning of a session: a few lines, or nothing."""
+"""Injection: a few remembered lines put beside a prompt, or at the beginning of a session."""
 
 from __future__ import annotations
 
@@ -10,43 +10,42 @@ from scrubjay.models.requests import SearchMemories
 from scrubjay.models.results import Hit, MemoryHits, Profile
 from scrubjay.text.terms import content_words, expand
 
-FLOOR = 0.6  # least relevance: on LoCoMo's dev half silent on 91 % of what is not there, right in 77 % of what it says (0.7: 95, 73)
+# Least relevance. On LoCoMo's dev half it is silent on 91 % of what the store does not hold, and right in 77
+# % of what it says (at 0.7: 95 and 73).
+FLOOR = 0.6
 HITS = 5
-MOST_BYTES = 2048  # of a block, where a hook names no size of its own
-LEAST_WORDS = (
-    2  # content words of a prompt; "continue" and "yes, do it" recall nothing, whoever said the like before
-)
+MOST_BYTES = 2048  # of a block, unless the hook names a size
+LEAST_WORDS = 2  # content words of a prompt: "continue" and "yes, do it" recall nothing
 OPEN, CLOSE = "<scrubjay-memory>", "</scrubjay-memory>"
-_TAG = re.compile(
-    "(scrubjay)-(memory)", re.IGNORECASE
-)  # parted and not removed: what is left of a removal can be a tag again
+# A tag in a text gets its hyphen taken away; if it were removed, what is left could be a tag again.
+_TAG = re.compile("(scrubjay)-(memory)", re.IGNORECASE)
 _KNOWN = "Facts this user kept in earlier sessions of this project, for reference; they may be outdated."
 _HEAD = "Quoted from this user's earlier sessions, for reference; it may be outdated."
 
 
-def question(event: Mapping[str, Any]) -> SearchMemories | None:
-    """What to look for on behalf of a prompt (`prompt` of a hook's event); None when it recalls nothing."""
+def search_for(event: Mapping[str, Any]) -> SearchMemories | None:
+    """Make the search for a prompt (`prompt` of a hook's event); None if the prompt says too little."""
     prompt = event.get("prompt")
-    if not isinstance(prompt, str) or not asks(prompt):
+    if not isinstance(prompt, str) or not says_enough(prompt):
         return None
     return SearchMemories(query=prompt[:2_000], top_k=20, threshold=FLOOR)
 
 
 def room(event: Mapping[str, Any]) -> int:
-    """How many bytes of UTF-8 a hook has room for (`max_bytes` of its event)."""
+    """Read how many bytes of UTF-8 a hook has room for (`max_bytes` of its event)."""
     most = event.get("max_bytes", MOST_BYTES)
     return most if isinstance(most, int) else 0
 
 
-def asks(prompt: str) -> bool:
-    """Whether a prompt says enough to recall anything for it."""
+def says_enough(prompt: str) -> bool:
+    """Whether a prompt has enough content words to search with."""
     return len(set(content_words(expand(prompt)))) >= LEAST_WORDS
 
 
 def injection(hits: MemoryHits, *, session_id: str | None, max_bytes: int, floor: float = FLOOR) -> str:
-    """The block for a prompt, at most `max_bytes` of UTF-8, cut between items; "" when nothing reaches the floor.
+    """Write the block for a prompt, at most `max_bytes` of UTF-8; "" if no hit reaches the floor.
 
-    Turns of the prompt's own session are left out: they are in front of the model already.
+    Turns of the prompt's own session are left out: the model sees them anyway.
     """
     lines = [
         _line(hit)
@@ -57,20 +56,20 @@ def injection(hits: MemoryHits, *, session_id: str | None, max_bytes: int, floor
 
 
 def opening(known: Profile, *, max_bytes: int) -> str:
-    """The block for the beginning of a session: the facts of a profile, at most `max_bytes` of UTF-8; "" when nothing is known."""
+    """Write the block for the beginning of a session, at most `max_bytes` of UTF-8; "" without facts."""
     return _block(_KNOWN, [_line(hit) for hit in (*known.static, *known.recent)], max_bytes)
 
 
 def _block(head: str, lines: list[str], max_bytes: int) -> str:
-    """As many lines as there is room for, from the first on."""
+    """Put as many lines as there is room for between the tags."""
     room = max_bytes - len(f"{OPEN}\n{head}\n{CLOSE}".encode())
-    kept = []
+    taken = []
     for line in lines:
         room -= len(line.encode()) + 1
         if room < 0:
             break
-        kept.append(line)
-    return "\n".join([OPEN, head, *kept, CLOSE]) if kept else ""
+        taken.append(line)
+    return "\n".join([OPEN, head, *taken, CLOSE]) if taken else ""
 
 
 def _line(hit: Hit) -> str:

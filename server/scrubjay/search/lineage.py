@@ -1,6 +1,4 @@
-"""Lineage: what a fact grew out of and what grew out of it, and the documents it cites. Knows how links are followed; does not know why
-a fact was found, or what room is left for what it brings.
-"""
+"""Lineage: the records that a fact comes from, those that come from it, and the documents it cites."""
 
 from __future__ import annotations
 
@@ -11,49 +9,43 @@ from itertools import chain
 from scrubjay.models.records import AnyRecord, Document, Memory, Relation, Turn
 from scrubjay.models.results import Context, Linked, Source
 from scrubjay.records.versions import children
-from scrubjay.search.hits import as_hit
+from scrubjay.search.hits import as_hit, shorten
 from scrubjay.search.retrieval.query import Question
 from scrubjay.store.store import Store
 
-DEEPEST = 20  # links that are followed in each direction; who needs more asks for the oldest of these
+DEEPEST = 20  # links followed in each direction; a caller who needs more asks for the oldest of these
 SHOWN = 300  # characters of a linked record
 ENTRY = 30  # tokens of an entry's id, relation and time beside its text
 
 
 async def contexts(store: Store, question: Question, facts: Sequence[Memory]) -> dict[str, Context]:
-    """The context of each fact, as far as the question's time and scopes let it be seen; a replaced version is part of it always."""
+    """Find each fact's context, by its id, within the question's time and scopes; replaced versions count."""
     known: dict[str, AnyRecord] = {row.id: row for row in facts}
-    below: dict[str, list[Memory]] = {}
-    await _climb(store, known, facts)
-    await _descend(store, known, below, facts)
-    seen = {id for id, record in known.items() if _may_be_seen(question, record)}
-    made = {}
+    below: dict[str, list[Memory]] = {}  # the children of each record
+    await _add_ancestors(store, known, facts)
+    await _add_descendants(store, known, below, facts)
+    visible = {record_id for record_id, record in known.items() if _is_visible(question, record)}
+    found = {}
     for fact in facts:
-        parents = _parents(fact, known, seen)
-        after = _children(fact, below, seen)
+        parents = _parents(fact, known, visible)
+        younger = _children(fact, below, visible)
         direct = [
-            link for link in (*parents, *after) if link.relation != "updates" and abs(link.version) == 1
+            link for link in (*parents, *younger) if link.relation != "updates" and abs(link.version) == 1
         ]
-        made[fact.id] = Context(parents=parents, children=after, related=direct)
-    return made
+        found[fact.id] = Context(parents=parents, children=younger, related=direct)
+    return found
 
 
 async def sources(store: Store, facts: Iterable[Memory]) -> dict[str, list[Source]]:
-    """The documents that each fact cites, without those that are forgotten."""
+    """Find the documents that each fact cites, by its id, without those that are forgotten."""
     cited = {fact.id: fact.document_ids for fact in facts}
     documents = await store.get(Document, chain.from_iterable(cited.values()))
-    return {
-        id: [
-            _source(documents[other])
-            for other in ids
-            if other in documents and documents[other].forgotten_at is None
-        ]
-        for id, ids in cited.items()
-    }
+    current = {row.id: _source(row) for row in documents.values() if row.forgotten_at is None}
+    return {fact_id: [current[each] for each in ids if each in current] for fact_id, ids in cited.items()}
 
 
 def fit(context: Context, room: int) -> tuple[Context, int]:
-    """As much of a context as fits into so many tokens, the nearest links first, and what it takes."""
+    """Cut a context to so many tokens, nearest links first; also gives the tokens of its texts."""
     spent = 0
     lists: Mapping[str, list[Linked]] = {"parents": [], "children": [], "related": []}
     links = [(name, link) for name in lists for link in getattr(context, name)]
@@ -67,22 +59,22 @@ def fit(context: Context, room: int) -> tuple[Context, int]:
     return Context(**lists), spent
 
 
-async def _climb(store: Store, known: dict[str, AnyRecord], facts: Sequence[Memory]) -> None:
+async def _add_ancestors(store: Store, known: dict[str, AnyRecord], facts: Sequence[Memory]) -> None:
     """Add the parents of these facts, their parents, and so on."""
-    wanted = {id for fact in facts for id in fact.parent_ids}
+    wanted = {parent for fact in facts for parent in fact.parent_ids}
     for _ in range(DEEPEST):
         missing = wanted - known.keys()
         if not missing:
             return
         found: dict[str, AnyRecord] = {**await store.get(Memory, missing)}
-        if missing - found.keys():  # what was concluded from something that was said or read
+        if missing - found.keys():  # of facts derived from turns or documents
             found |= await store.get(Turn, missing)
             found |= await store.get(Document, missing)
         known |= found
-        wanted = {id for row in found.values() if isinstance(row, Memory) for id in row.parent_ids}
+        wanted = {parent for row in found.values() if isinstance(row, Memory) for parent in row.parent_ids}
 
 
-async def _descend(
+async def _add_descendants(
     store: Store, known: dict[str, AnyRecord], below: dict[str, list[Memory]], facts: Sequence[Memory]
 ) -> None:
     """Add the facts that name these as parents, those that name them, and so on."""
@@ -91,39 +83,39 @@ async def _descend(
         rows = await children(store, level)
         for row in rows:
             known[row.id] = row
-            for id in set(row.parent_ids).intersection(level):
-                below.setdefault(id, []).append(row)
+            for parent in set(row.parent_ids).intersection(level):
+                below.setdefault(parent, []).append(row)
         level = {row.id for row in rows} - below.keys()
         if not level:
             return
 
 
-def _parents(fact: Memory, known: Mapping[str, AnyRecord], seen: Collection[str]) -> list[Linked]:
+def _parents(fact: Memory, known: Mapping[str, AnyRecord], visible: Collection[str]) -> list[Linked]:
     found: dict[str, Linked] = {}
     level = [fact]
     for depth in range(1, DEEPEST + 1):
         older = [
-            (row.relation, known[id])
+            (row.relation, known[parent])
             for row in level
-            for id in row.parent_ids
-            if id in known and id not in found
+            for parent in row.parent_ids
+            if parent in known and parent not in found
         ]
         found.update((record.id, _linked(record, relation, -depth)) for relation, record in older if relation)
         level = [record for _, record in older if isinstance(record, Memory)]
-    return [link for id, link in found.items() if id in seen]
+    return [link for each, link in found.items() if each in visible]
 
 
-def _children(fact: Memory, below: Mapping[str, list[Memory]], seen: Collection[str]) -> list[Linked]:
+def _children(fact: Memory, below: Mapping[str, list[Memory]], visible: Collection[str]) -> list[Linked]:
     found: dict[str, Linked] = {}
     level = [fact.id]
     for depth in range(1, DEEPEST + 1):
-        younger = [row for id in level for row in below.get(id, ()) if row.id not in found]
+        younger = [row for parent in level for row in below.get(parent, ()) if row.id not in found]
         found.update((row.id, _linked(row, row.relation, depth)) for row in younger if row.relation)
         level = [row.id for row in younger]
-    return [link for id, link in found.items() if id in seen]
+    return [link for each, link in found.items() if each in visible]
 
 
-def _may_be_seen(question: Question, record: AnyRecord) -> bool:
+def _is_visible(question: Question, record: AnyRecord) -> bool:
     if question.scopes is not None and record.scope not in question.scopes:
         return False
     if isinstance(record, Memory) and not (question.as_of and record.created_at > question.as_of):
@@ -133,11 +125,10 @@ def _may_be_seen(question: Question, record: AnyRecord) -> bool:
 
 def _linked(record: AnyRecord, relation: Relation, version: int) -> Linked:
     hit = as_hit(record)
-    text = hit.memory or hit.chunk or ""
     return Linked(
         id=record.id,
         src=hit.src,
-        memory=text if len(text) <= SHOWN else text[: SHOWN - 2].rsplit(maxsplit=1)[0] + " …",
+        memory=shorten(hit.memory or hit.chunk or "", SHOWN),
         relation=relation,
         version=version,
         updated_at=record.updated_at,

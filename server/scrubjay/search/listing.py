@@ -1,11 +1,15 @@
-"""Pages of records: which there are, sorted by time, a page at a time. Knows order and totals; does not know how a face shows a page."""
+"""Pages of records, sorted by time.
+
+Each function reads the ids and sort keys of all that match, then the records of one page. The caller has
+committed everything (`Writer.caught_up`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from scrubjay.models.filters import Filter, matches
 from scrubjay.models.records import Document, Memory, Passage, Turn
@@ -19,7 +23,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Page(Generic[R]):
-    """`rows` are those from `start` on, at most as many as were asked for, of `total`."""
+    """One page of rows, and how many rows all pages have together."""
 
     rows: list[R]
     total: int
@@ -37,30 +41,20 @@ async def page(
     filters: Filter | None = None,
     columns: Sequence[str] | None = None,
 ) -> Page[T]:
-    """Some of the records that match, ordered by a time and then by id. `filters` are on metadata; `columns` are read, else all.
-
-    The caller has committed everything (`Store.flush`).
-    """
+    """List records by a time, then by id; `filters` are on metadata, `columns` None reads all."""
     keys = await store.select(kind, where, columns=["id", sort, *(["metadata"] if filters else [])])
     if filters is not None:
         keys = [row for row in keys if matches(filters, row.metadata)]
-    keys.sort(key=_by(sort), reverse=descending)
+    keys.sort(key=lambda row: (getattr(row, sort), row.id), reverse=descending)
     ids = [row.id for row in keys[start : start + size]]
     rows = {row.id: row for row in await store.select(kind, conditions.one_of("id", ids), columns=columns)}
-    return Page([rows[id] for id in ids if id in rows], len(keys))
-
-
-def _by(sort: str) -> Callable[[Any], tuple[Any, str]]:
-    return lambda row: (getattr(row, sort), row.id)
+    return Page([rows[each] for each in ids if each in rows], len(keys))
 
 
 async def facts_and_turns(
     store: Store, wheres: Mapping[type, Where], *, start: int, size: int
 ) -> Page[Memory | Turn]:
-    """Some of the facts and turns that match, newest first; a fact by when it was added, a turn by when it was said.
-
-    The caller has committed everything (`Store.flush`).
-    """
+    """List facts and turns, newest first: a fact by when it was added, a turn by when it was said."""
     keys: list[tuple[datetime, str]] = []
     for kind, where in wheres.items():
         moment = "started_at" if kind is Turn else "created_at"
@@ -68,11 +62,11 @@ async def facts_and_turns(
             (getattr(row, moment), row.id) for row in await store.select(kind, where, columns=["id", moment])
         ]
     keys.sort(reverse=True)
-    ids = [id for _, id in keys[start : start + size]]
+    ids = [record_id for _, record_id in keys[start : start + size]]
     rows: dict[str, Memory | Turn] = {}
     for kind in wheres:
         rows.update((row.id, row) for row in await store.select(kind, conditions.one_of("id", ids)))
-    return Page([rows[id] for id in ids if id in rows], len(keys))
+    return Page([rows[each] for each in ids if each in rows], len(keys))
 
 
 async def chunk_page(
@@ -85,10 +79,7 @@ async def chunk_page(
     by_position: bool = False,
     filters: Filter | None = None,
 ) -> Page[Passage]:
-    """Some of the chunks of a scope's documents, by the time of their document or by their position in it; `filters` are on metadata.
-
-    The caller has committed everything (`Store.flush`).
-    """
+    """List the chunks of a scope's documents, by document time or position; `filters` are on metadata."""
     where = conditions.both(
         conditions.equal("src", "chunk"),
         conditions.equal("hidden", False),
@@ -101,10 +92,6 @@ async def chunk_page(
         reverse=descending,
     )
     ids = [row.id for row in keys[start : start + size]]
-    rows = {
-        row.id: row
-        for row in await store.passages(
-            conditions.one_of("id", ids), columns=["id", "record_id", "part", "text"]
-        )
-    }
-    return Page([rows[id] for id in ids if id in rows], len(keys))
+    columns = ["id", "record_id", "part", "text"]
+    rows = {row.id: row for row in await store.passages(conditions.one_of("id", ids), columns=columns)}
+    return Page([rows[each] for each in ids if each in rows], len(keys))

@@ -1,6 +1,7 @@
-"""Similar records: the facts of a scope that a new one repeats, may update, or resembles, and the sentence that says so; the turns that say
-what an older one said. Knows where to look for them; what they are to each other is decided by `likeness`. Nothing is merged or dropped
-here: the choice stays with the caller.
+"""Finds older facts that a new fact repeats, may update or resembles, and older turns that a turn repeats.
+
+What two texts are to each other is decided in `scrubjay.text.likeness`. Nothing is merged: the choice is the
+caller's.
 """
 
 from __future__ import annotations
@@ -13,145 +14,139 @@ from scrubjay.encoders.worker import Vectors
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import Memory, Turn
 from scrubjay.models.results import Hit, MemoryAdded
-from scrubjay.records import memories
+from scrubjay.search.hits import as_hit
 from scrubjay.search.retrieval.query import Question
 from scrubjay.store.store import Store
 from scrubjay.text.likeness import Verdict, same_facts, similarity, verdict
 from scrubjay.text.terms import content_words, query_terms
 
-LOOKED_AT = 10  # passages a leg
-SHOWN = 3
+PASSAGES = 10  # a leg
+SHOWN = 3  # similar facts in an answer
 COMPARED = 500  # characters; a longer text is compared by its beginning
-SAME_TURN = 0.9  # likeness of wording of two turns; not fitted: above the .8 of facts, because a wrong link shows and a missing one hardly
-LEAST_WORDS = 4  # content words of a turn that is looked for: "yes, go on" was said a hundred times
-_FIRST: Mapping[Verdict, int] = {"known": 0, "update": 1, "similar": 2}
+# Least similarity of the wording of two turns. Not fitted: above the 0.8 of facts, because a wrong link shows
+# and a missing one hardly does.
+SAME_TURN = 0.9
+LEAST_WORDS = 4  # content words of a turn; shorter ones such as "yes, go on" repeat all the time
+_ORDER: Mapping[Verdict, int] = {"known": 0, "update": 1, "similar": 2}
+
+EmbedText = Callable[[str], Awaitable[Vectors | None]]
 
 
-class Near(NamedTuple):
-    """A fact's text, and the cosine to the new one where it is known."""
+class NearFact(NamedTuple):
+    """A fact's text, and its cosine to the new fact if it is known."""
 
     text: str
     cosine: float | None
 
 
-async def near(
-    store: Store, envelope: Envelope, embed: Callable[[str], Awaitable[Vectors | None]]
-) -> dict[str, Near]:
-    """The committed facts nearest to a new one in words and in meaning, and all that wait to be committed, by id.
+async def nearest_facts(store: Store, envelope: Envelope, embed: EmbedText) -> dict[str, NearFact]:
+    """Find the facts nearest to a new one in words and in meaning, by id, and all that wait for their commit.
 
-    It may run beside the write itself: words are looked up while the vector is made.
+    It may run beside the write itself, so that words are searched while the vector is made.
     """
-    written = _written(store, envelope)  # before anything else: they may be committed while this looks
-    return {**written, **await _nearest(store, _question(envelope), envelope.args["content"], embed)}
-
-
-async def repeated(
-    store: Store, fact: Memory, embed: Callable[[str], Awaitable[Vectors | None]]
-) -> tuple[str, ...]:
-    """The ids of the older facts of its scope that this one says again in other words, those it is linked to left out."""
-    question = Question(
-        text=fact.content[:COMPARED], scopes=(fact.scope,), srcs=("memory",), now=fact.updated_at
-    )
-    near = await _nearest(store, question, fact.content, embed)
-    same = [
-        id
-        for id, (text, cosine) in near.items()
-        if verdict(question.text, text[:COMPARED], cosine) == "known"
-    ]
-    rows = await store.get(Memory, [id for id in same if id not in (fact.id, *fact.parent_ids)])
-    return tuple(
-        sorted(
-            row.id
-            for row in rows.values()
-            if row.created_at < fact.created_at and fact.id not in row.parent_ids
-        )
-    )
-
-
-async def said_before(store: Store, turn: Turn) -> tuple[str, ...]:
-    """The ids of the older turns of other sessions in which the same was asked and answered, but for a few words.
-
-    By wording alone: who asks again what he asked before uses the same words, and a model for every turn would cost minutes of a bulk load.
-    """
-    said = _said(turn)
-    question = Question(text=said[:COMPARED], scopes=(turn.scope,), srcs=("turn",), now=turn.updated_at)
-    if len(content_words(question.text)) < LEAST_WORDS:
-        return ()
-    found = await store.by_words(query_terms(question.text), question.where(), LOOKED_AT)
-    rows = await store.get(Turn, dict.fromkeys(found["record_id"].to_pylist()))
-    older = [
-        row for row in rows.values() if row.session_id != turn.session_id and row.started_at < turn.started_at
-    ]
-    return tuple(
-        sorted(
-            row.id
-            for row in older
-            if similarity(said, other := _said(row)) >= SAME_TURN and same_facts(said, other)
-        )
-    )
-
-
-def _said(turn: Turn) -> str:
-    return "\n".join(text[:COMPARED] for text in (turn.user, turn.assistant, turn.text) if text)
-
-
-async def _nearest(
-    store: Store, question: Question, content: str, embed: Callable[[str], Awaitable[Vectors | None]]
-) -> dict[str, Near]:
-    where, words = question.where(), query_terms(question.text)
-
-    async def by_words() -> dict[str, Near]:
-        if not words:
-            return {}
-        found = await store.by_words(words, where, LOOKED_AT)
-        return {
-            id: Near(text, None)
-            for id, text in zip(found["record_id"].to_pylist(), found["text"].to_pylist(), strict=True)
-        }
-
-    async def by_meaning() -> dict[str, Near]:
-        made = await embed(content)
-        if made is None or not made.any():
-            return {}
-        found = await store.by_vector(made, where, LOOKED_AT)
-        columns = (found[name].to_pylist() for name in ("record_id", "text", "_distance"))
-        return {id: Near(text, 1.0 - gap) for id, text, gap in zip(*columns, strict=True)}
-
-    said, meant = await asyncio.gather(by_words(), by_meaning())
-    return {**said, **meant}
+    staged = _staged(store, envelope)  # first, because they may be committed while this searches
+    return {**staged, **await _nearest(store, _question(envelope), envelope.args["content"], embed)}
 
 
 async def with_similar(
-    store: Store, added: MemoryAdded, envelope: Envelope, known: Mapping[str, Near]
+    store: Store, added: MemoryAdded, envelope: Envelope, near: Mapping[str, NearFact]
 ) -> MemoryAdded:
-    """The answer with at most `SHOWN` facts that the new one is like and, where one of them says the same or may be out of date, a note.
+    """Add similar facts to an answer, at most `SHOWN`, and a note if one says the same or may be outdated.
 
-    `known` are those that `near` found; what was written since is compared by its wording.
+    `near` are those that `nearest_facts` found; facts written since are compared by their wording.
     """
     question = _question(envelope)
     found: list[tuple[int, float, str, Verdict]] = []
-    for id, (text, cosine) in {**_written(store, envelope), **known}.items():
-        told = verdict(question.text, text[:COMPARED], cosine)
-        if told is not None and id != added.id:
-            likest = max(similarity(question.text, text[:COMPARED]), cosine or 0.0)
-            found.append((_FIRST[told], -likest, id, told))
-    rows = await store.get(Memory, [id for *_, id, _ in found]) if found else {}
-    admitted = [
-        (rows[id], told) for *_, id, told in sorted(found) if id in rows and question.admits(rows[id])
-    ]
-    hits = [memories.as_hit(row).model_copy(update={"reason": told}) for row, told in admitted[:SHOWN]]
+    for fact_id, (text, cosine) in {**_staged(store, envelope), **near}.items():
+        judgement = verdict(question.text, text[:COMPARED], cosine)
+        if judgement is not None and fact_id != added.id:
+            likeness = max(similarity(question.text, text[:COMPARED]), cosine or 0.0)
+            found.append((_ORDER[judgement], -likeness, fact_id, judgement))
+    rows = await store.get(Memory, [fact_id for *_, fact_id, _ in found]) if found else {}
+    hits = [
+        as_hit(rows[fact_id]).model_copy(update={"reason": judgement})
+        for *_, fact_id, judgement in sorted(found)
+        if fact_id in rows and question.admits(rows[fact_id])
+    ][:SHOWN]
     return added.model_copy(update={"similar": hits, "note": _note(hits)})
 
 
-def _written(store: Store, envelope: Envelope) -> dict[str, Near]:
-    """The facts of the scope that are written and not committed: no leg sees them."""
-    return {row.id: Near(row.content, None) for row in store.staged(Memory) if row.scope == envelope.scope}
+async def facts_repeated_by(store: Store, fact: Memory, embed: EmbedText) -> tuple[str, ...]:
+    """Find the ids of older facts of its scope that a fact repeats in other words, except linked ones."""
+    text = fact.content[:COMPARED]
+    question = Question(text=text, scopes=(fact.scope,), srcs=("memory",), now=fact.updated_at)
+    near = await _nearest(store, question, fact.content, embed)
+    same = [
+        other for other, (words, cosine) in near.items() if verdict(text, words[:COMPARED], cosine) == "known"
+    ]
+    rows = await store.get(Memory, [other for other in same if other not in (fact.id, *fact.parent_ids)])
+    older = [
+        row.id for row in rows.values() if row.created_at < fact.created_at and fact.id not in row.parent_ids
+    ]
+    return tuple(sorted(older))
+
+
+async def turns_repeated_by(store: Store, turn: Turn) -> tuple[str, ...]:
+    """Find the ids of older turns of other sessions that a turn repeats, but for a few words.
+
+    By wording alone: who asks again uses the same words, and a model for every turn would cost minutes of a
+    bulk load.
+    """
+    text = _compared_text(turn)
+    question = Question(text=text[:COMPARED], scopes=(turn.scope,), srcs=("turn",), now=turn.updated_at)
+    if len(content_words(question.text)) < LEAST_WORDS:
+        return ()
+    passages = await store.by_words(query_terms(question.text), question.where(), PASSAGES)
+    rows = await store.get(Turn, dict.fromkeys(passages["record_id"].to_pylist()))
+    same = [
+        row.id
+        for row in rows.values()
+        if row.session_id != turn.session_id
+        and row.started_at < turn.started_at
+        and similarity(text, other := _compared_text(row)) >= SAME_TURN
+        and same_facts(text, other)
+    ]
+    return tuple(sorted(same))
+
+
+def _compared_text(turn: Turn) -> str:
+    return "\n".join(text[:COMPARED] for text in (turn.user, turn.assistant, turn.text) if text)
+
+
+async def _nearest(store: Store, question: Question, content: str, embed: EmbedText) -> dict[str, NearFact]:
+    where, words = question.where(), query_terms(question.text)
+
+    async def by_words() -> dict[str, NearFact]:
+        if not words:
+            return {}
+        found = await store.by_words(words, where, PASSAGES)
+        rows = zip(found["record_id"].to_pylist(), found["text"].to_pylist(), strict=True)
+        return {fact_id: NearFact(text, None) for fact_id, text in rows}
+
+    async def by_meaning() -> dict[str, NearFact]:
+        vector = await embed(content)
+        if vector is None or not vector.any():
+            return {}
+        found = await store.by_vector(vector, where, PASSAGES)
+        columns = (found[name].to_pylist() for name in ("record_id", "text", "_distance"))
+        return {
+            fact_id: NearFact(text, 1.0 - distance) for fact_id, text, distance in zip(*columns, strict=True)
+        }
+
+    lexical, dense = await asyncio.gather(by_words(), by_meaning())
+    return {**lexical, **dense}
+
+
+def _staged(store: Store, envelope: Envelope) -> dict[str, NearFact]:
+    """Give the facts of the scope that wait for their commit: no leg finds them."""
+    return {
+        row.id: NearFact(row.content, None) for row in store.staged(Memory) if row.scope == envelope.scope
+    }
 
 
 def _question(envelope: Envelope) -> Question:
-    return Question(
-        text=envelope.args["content"][:COMPARED], scopes=(envelope.scope,), srcs=("memory",), now=envelope.at
-    )
+    text = envelope.args["content"][:COMPARED]
+    return Question(text=text, scopes=(envelope.scope,), srcs=("memory",), now=envelope.at)
 
 
 def _note(hits: list[Hit]) -> str | None:
@@ -159,8 +154,11 @@ def _note(hits: list[Hit]) -> str | None:
     if first is None or first.reason == "similar":
         return None
     if first.reason == "known":
-        return f"This is already known as {first.id} in other words; both are kept. Forget one of them if it adds nothing."
+        return (
+            f"This is already known as {first.id} in other words; both are kept. "
+            "Forget one of them if it adds nothing."
+        )
     return (
-        f"This may update {first.id}; both are kept. If it does, call add_memory again with the same content and "
-        f'updates ["{first.id}"]: the older one then leaves every search.'
+        f"This may update {first.id}; both are kept. If it does, call add_memory again with the same content "
+        f'and updates ["{first.id}"]: the older one then leaves every search.'
     )

@@ -23,7 +23,7 @@ from scrubjay.models.records import SUMMARY, AnyRecord, Memory, Turn, is_current
 from scrubjay.records import session_summaries
 from scrubjay.records.memories import passage
 from scrubjay.records.turns import passages
-from scrubjay.search.similar import repeated, said_before
+from scrubjay.search.similar import facts_repeated_by, turns_repeated_by
 from scrubjay.store import conditions
 from scrubjay.store.changes import Change
 from scrubjay.store.failures import reason
@@ -170,12 +170,12 @@ class Consolidation:
     async def _linked(self, id: str) -> list[Change]:
         found = await self._store.find(id)
         if isinstance(found, Turn) and found.forgotten_at is None:
-            again = found.model_copy(update={"alike": await said_before(self._store, found)})
+            again = found.model_copy(update={"alike": await turns_repeated_by(self._store, found)})
             return [] if again == found else [Change(again, passages(again), rewritten=True)]
         if not isinstance(found, Memory) or not is_current(found, self._clock()):
             return []
         fact = found
-        alike = tuple(dict.fromkeys((*fact.alike, *await repeated(self._store, fact, self._vector))))
+        alike = tuple(dict.fromkeys((*fact.alike, *await facts_repeated_by(self._store, fact, self._vector))))
         linked = fact.model_copy(update={"alike": alike})
         return [] if alike == fact.alike else [Change(linked, (passage(linked),), rewritten=True)]
 

@@ -111,7 +111,7 @@ class Search:
 
     async def injection(self, event: Mapping[str, Any], scope: str) -> str:
         """Return what to put beside a prompt, "" for nothing; see `scrubjay.search.injection`."""
-        request = injection.question(event) if self._settings().inject else None
+        request = injection.search_for(event) if self._settings().inject else None
         if request is None:
             return ""
         hits = await self.recall(request, scope, tied=False)
