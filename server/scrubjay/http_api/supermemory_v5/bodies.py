@@ -1,24 +1,32 @@
-"""What the bodies of version 5 have in common: camel case, no field that is not known, times and counts under `system` and `pagination`."""
+"""What the bodies of version 5 share: camel case, times and counts under `system` and `pagination`, no unknown fields."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from scrubjay.errors import InputError
+from scrubjay.models.records import AnyRecord
 
+LONGEST_ID = 255  # characters
 MOST = 100  # entries of a page
 
+Amount = Annotated[int, Field(ge=0)]
+GivenId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]
 PageNumber = Annotated[int, Query(ge=1, le=10_000_000, description="From 1 on.")]
 PageSize = Annotated[int, Query(ge=1, le=MOST, description="Entries a page.")]
+Responses = dict[int | str, dict[str, Any]]
+ShownMetadata = Annotated[
+    dict[str, Any], Field(description="Names and values that came with it; empty for none.")
+]
 
 
 class Body(BaseModel):
-    """What a client sends. A field that is not known is refused: a misspelt filter would otherwise let everything through."""
+    """What a client sends. An unknown field is refused: a misspelt filter would otherwise let everything through."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
 
@@ -30,10 +38,14 @@ class Answer(BaseModel):
 
 
 class Changed(Answer):
+    """When something was changed last."""
+
     updated_at: datetime
 
 
 class Times(Answer):
+    """When something was created and when it was changed last."""
+
     created_at: datetime
     updated_at: datetime
 
@@ -43,22 +55,27 @@ class Pagination(Answer):
 
     current_page: Annotated[int, Field(ge=1)]
     limit: Annotated[int, Field(ge=1)]
-    total_items: Annotated[int, Field(ge=0)]
-    total_pages: Annotated[int, Field(ge=0)]
+    total_items: Amount
+    total_pages: Amount
+
+
+def times_of(record: AnyRecord) -> Times:
+    """Return when a record was created and changed."""
+    return Times(created_at=record.created_at, updated_at=record.updated_at)
 
 
 def pagination(page: int, limit: int, total: int) -> Pagination:
-    """The page that was asked for, out of so many entries."""
+    """Describe one page out of `total` entries."""
     return Pagination(current_page=page, limit=limit, total_items=total, total_pages=-(-total // limit))
 
 
-def included(asked: list[str], known: tuple[str, ...]) -> frozenset[str]:
-    """What a query's `include` names; each may be given by itself or several with commas between them.
+def parse_include(values: list[str], known: tuple[str, ...]) -> frozenset[str]:
+    """Return the names in a query's `include`, which is repeated, separated by commas, or both.
 
     Raises:
-        InputError: a name that is not known.
+        InputError: a name is unknown.
     """
-    names = frozenset(name.strip() for each in asked for name in each.split(",") if name.strip())
+    names = frozenset(name.strip() for value in values for name in value.split(",") if name.strip())
     if unknown := sorted(names - set(known)):
         raise InputError(f"include = {unknown[0][:80]!r} is not known here; there are {', '.join(known)}.")
     return names

@@ -1,22 +1,23 @@
-"""One namespace as a route sees it: what it may be called, and its records by id. Knows that a namespace is a scope; does not know what is
-done with a record.
-"""
+"""A namespace that a request names, and its records by id. A namespace is a scope."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import Depends, Path
 from pydantic import AfterValidator, WithJsonSchema
 
+from scrubjay.engine.core import Core
 from scrubjay.errors import NotFound
 from scrubjay.home.scopes import is_scope
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.permissions import RESERVED
+from scrubjay.http_api.supermemory_v5.bodies import LONGEST_ID
 from scrubjay.models.records import Document, Memory
 
-ALLOWED = "A namespace is called by 1 to 100 letters, digits or . _ : -"
+_RULE = "A namespace is called by 1 to 100 letters, digits or . _ : -"
 _SCHEMA = {
     "type": "string",
     "minLength": 1,
@@ -26,67 +27,83 @@ _SCHEMA = {
 }
 
 
-def _named(name: str) -> str:
+def _check_name(name: str) -> str:
     if name in RESERVED:
         raise ValueError(
             f"{name!r} is reserved: over HTTP nobody reads or writes it. Name another namespace."
         )
     if not is_scope(name):
-        raise ValueError(f"{name[:80]!r} cannot be one. {ALLOWED}; spell other characters with these.")
+        raise ValueError(f"{name[:80]!r} cannot be one. {_RULE}; spell other characters with these.")
     return name
 
 
-Target = Annotated[
-    str, AfterValidator(_named), WithJsonSchema(_SCHEMA)
-]  # a namespace that is named beside the path
-Namespace = Annotated[Target, Path(description=f"{ALLOWED}; `user` is reserved.")]
-Id = Annotated[str, Path(min_length=1, max_length=255, description="An id that an answer gave.")]
+Target = Annotated[str, AfterValidator(_check_name), WithJsonSchema(_SCHEMA)]  # named beside the path
+Namespace = Annotated[Target, Path(description=f"{_RULE}; `user` is reserved.")]
+MemoryId = Annotated[
+    str, Path(alias="id", min_length=1, max_length=LONGEST_ID, description="An id that an answer gave.")
+]
 DocumentId = Annotated[
-    str, Path(min_length=1, max_length=255, description="The id that an answer gave, or the caller's own.")
+    str,
+    Path(
+        alias="id",
+        min_length=1,
+        max_length=LONGEST_ID,
+        description="The id that an answer gave, or the caller's own.",
+    ),
 ]
 
 
 @dataclass(frozen=True)
-class Place:
-    """A namespace that the caller reaches, in one request."""
+class NamespaceContext:
+    """One request to a namespace that the caller reaches; `name` is the namespace and the scope."""
 
     context: RequestContext
-    namespace: str
+    name: str
 
-    async def memory(self, id: str) -> Memory:
-        """The fact of this namespace that has this id, forgotten or not.
+    @property
+    def core(self) -> Core:
+        """The engine."""
+        return self.context.core
+
+    @property
+    def now(self) -> datetime:
+        """When the request came."""
+        return self.context.now
+
+    async def memory(self, record_id: str) -> Memory:
+        """Return the fact of this namespace with this id, forgotten or not.
 
         Raises:
             NotFound: there is none.
         """
-        record = await self.context.find(id)
-        if not isinstance(record, Memory) or record.scope != self.namespace:
-            raise NotFound(f"No memory of the namespace {self.namespace!r} has the id {id[:80]!r}.")
+        record = await self.context.find(record_id)
+        if not isinstance(record, Memory) or record.scope != self.name:
+            raise NotFound(f"No memory of the namespace {self.name!r} has the id {record_id[:80]!r}.")
         return record
 
-    async def document(self, id: str) -> Document:
-        """The document of this namespace that has this id, or that its caller gave this id.
+    async def document(self, record_id: str) -> Document:
+        """Return the document of this namespace with this id, or with this id of the caller's own.
 
         Raises:
             NotFound: there is none, or it was deleted.
         """
-        record = await self.context.find(id)
-        if not isinstance(record, Document) or record.scope != self.namespace:
-            named = await self.context.core.documents.named(id, [self.namespace])
+        record = await self.context.find(record_id)
+        if not isinstance(record, Document) or record.scope != self.name:
+            named = await self.core.documents.named(record_id, [self.name])
             record = await self.context.find(named[0].id) if named else None
         if not isinstance(record, Document) or record.forgotten_at is not None:
-            raise NotFound(f"No document of the namespace {self.namespace!r} has the id {id[:80]!r}.")
+            raise NotFound(f"No document of the namespace {self.name!r} has the id {record_id[:80]!r}.")
         return record
 
 
-async def _readable(context: Context, namespace: Namespace) -> Place:
+async def _readable(context: Context, namespace: Namespace) -> NamespaceContext:
     context.permissions.own(namespace)
-    return Place(context, namespace)
+    return NamespaceContext(context, namespace)
 
 
-async def _writable(context: Context, namespace: Namespace) -> Place:
-    return Place(context, context.permissions.writes_to(namespace))
+async def _writable(context: Context, namespace: Namespace) -> NamespaceContext:
+    return NamespaceContext(context, context.permissions.writes_to(namespace))
 
 
-Reading = Annotated[Place, Depends(_readable)]
-Writing = Annotated[Place, Depends(_writable)]
+Reading = Annotated[NamespaceContext, Depends(_readable)]
+Writing = Annotated[NamespaceContext, Depends(_writable)]

@@ -1,32 +1,45 @@
-"""Documents and their chunks as version 5 takes and shows them. Knows names, ranges and shapes; does not know where a document is kept."""
+"""Documents of version 5: what clients send and get, as JSON and as files, and the routes that add, read, change and delete."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Form, Query, UploadFile
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from scrubjay.engine.verbs.documents import DocumentState
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home.scope_settings import LONGEST_CONTEXT
 from scrubjay.http_api.bodies import DeleteError, url_of
 from scrubjay.http_api.context import SOURCE
-from scrubjay.http_api.supermemory_v5.bodies import Answer, Body, included
-from scrubjay.http_api.supermemory_v5.context import DocumentId, Place, Reading, Writing
-from scrubjay.http_api.supermemory_v5.memories import ShownMemory, ShownMetadata, shown
+from scrubjay.http_api.supermemory_v5.bodies import (
+    LONGEST_ID,
+    Amount,
+    Answer,
+    Body,
+    GivenId,
+    Responses,
+    ShownMetadata,
+    parse_include,
+)
+from scrubjay.http_api.supermemory_v5.context import DocumentId, NamespaceContext, Reading, Writing
+from scrubjay.http_api.supermemory_v5.memories import ShownMemory, as_memory
 from scrubjay.http_api.uploads import read_upload
 from scrubjay.models.fields import Instant, Metadata, Text
-from scrubjay.models.records import Document, Passage, is_current
+from scrubjay.models.records import Document, Passage
 from scrubjay.models.requests import DocumentText, ForgetRecords
-from scrubjay.records.extracted import facts_of_documents
-from scrubjay.store import conditions
 
 LONGEST_TEXT = 10_000_000  # characters of one document
-Status = Literal["queued", "embedding", "done", "failed"]
+_DELETED = "deleted over HTTP"
+_FIRST = datetime(1, 1, 2, tzinfo=UTC)  # where a document without a date stands among those of a batch
+_UNKNOWN: Responses = {404: {"description": "No document of this namespace has that id."}}
+_OF_FILE = ("content", "type", "title", "metadata")  # fields that a file replaces
 
+router = APIRouter()
+
+Status = Literal["queued", "embedding", "done", "failed"]
 Content = Annotated[
     Text,
     Field(
@@ -35,7 +48,7 @@ Content = Annotated[
     ),
 ]
 OwnId = Annotated[
-    Annotated[Text, Field(max_length=255)] | None,
+    Annotated[Text, Field(max_length=LONGEST_ID)] | None,
     Field(
         description="Your own id. Adding under a known one goes on with that document: a text that holds the old one or half of its lines "
         "replaces it, one that the old text ends with changes nothing, any other is appended."
@@ -43,7 +56,7 @@ OwnId = Annotated[
 ]
 
 
-def _flat(group: dict[str, Any]) -> dict[str, Any]:
+def _check_flat(group: dict[str, Any]) -> dict[str, Any]:
     for key, value in group.items():
         for each in value if isinstance(value, list) else [value]:
             if not isinstance(each, str | int | float | bool):
@@ -55,7 +68,7 @@ def _flat(group: dict[str, Any]) -> dict[str, Any]:
 
 Group = Annotated[
     dict[str, Any],
-    AfterValidator(_flat),
+    AfterValidator(_check_flat),
     Field(
         max_length=100,
         description="Known memories are taken for ones of this document only if their metadata has these values; of a list any one.",
@@ -78,11 +91,6 @@ Dreaming = Annotated[
 ]
 
 
-UNKNOWN: dict[int | str, dict[str, Any]] = {
-    404: {"description": "No document of this namespace has that id."}
-}
-
-
 class About(Body):
     """What can be said of a document beside its text. What is left out is as it was."""
 
@@ -91,10 +99,10 @@ class About(Body):
     group: Group | None = None
     date: Date = None
 
-    def said(self) -> dict[str, Any]:
-        """It as the fields of a `DocumentText`."""
-        named = {"metadata": self.metadata, "group": self.group, "date": self.date}
-        return {name: value for name, value in named.items() if value is not None}
+    def fields(self) -> dict[str, Any]:
+        """Return what is given, as fields of a `DocumentText`."""
+        names = ("metadata", "group", "date", "task_type")
+        return {name: value for name in names if (value := getattr(self, name, None)) is not None}
 
 
 class Input(About):
@@ -105,11 +113,15 @@ class Input(About):
 
 
 class Added(Input):
+    """A document to add, and what to learn of it."""
+
     task_type: TaskType = None
     dreaming: Dreaming = None
 
 
 class Batch(Body):
+    """Documents to add, and what to learn of them."""
+
     documents: Annotated[list[Input], Field(min_length=1, max_length=600)]
     task_type: TaskType = None
     dreaming: Dreaming = None
@@ -121,6 +133,65 @@ class Change(About):
     content: Content | None = None
     task_type: TaskType = None
     dreaming: Dreaming = None
+
+
+class Doomed(Body):
+    """Which documents to delete."""
+
+    ids: Annotated[
+        list[GivenId],
+        Field(min_length=1, max_length=100, description="Ids of documents, or the ids that you gave them."),
+    ]
+
+
+def _empty_as_absent(value: Any) -> Any:
+    return None if value == "" else value
+
+
+def _parse_json(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        raise ValueError('must be a JSON object such as {"lang": "go"}') from None
+
+
+def _as_json(description: str) -> tuple[Any, ...]:
+    """Annotate an object in a form, where it is JSON text, or empty if it was not sent."""
+    schema = {"type": "string", "contentMediaType": "application/json", "description": description}
+    return BeforeValidator(_parse_json), BeforeValidator(_empty_as_absent), WithJsonSchema(schema)
+
+
+_METADATA = _as_json("A JSON object: names and values.")
+_GROUP = _as_json("A JSON object: names and values that known memories must have.")
+
+
+class FileFields(About):
+    """What a form says of a file. An empty field is one that was not sent."""
+
+    supporting_context: Annotated[SupportingContext, BeforeValidator(_empty_as_absent)] = None
+    metadata: Annotated[Metadata | None, *_METADATA] = None
+    group: Annotated[Group | None, *_GROUP] = None
+    date: Annotated[Date, BeforeValidator(_empty_as_absent)] = None
+    task_type: Annotated[TaskType, BeforeValidator(_empty_as_absent)] = None
+    dreaming: Annotated[Dreaming, BeforeValidator(_empty_as_absent)] = None
+    file_type: Annotated[
+        str | None, Field(description="Without effect: what a file is shows in its bytes and its name.")
+    ] = None
+    mime_type: Annotated[str | None, Field(description="Without effect, as fileType.")] = None
+
+
+class Upload(FileFields):
+    """A file to add, or to replace a text with."""
+
+    file: UploadFile
+
+
+class Reupload(FileFields):
+    """What is to be different of a document that was a file."""
+
+    file: UploadFile | None = None
 
 
 class Ref(Answer):
@@ -143,8 +214,15 @@ class BatchResult(Answer):
     """The documents that were taken, in the order in which they were sent, then the others."""
 
     results: list[BatchItem]
-    count: Annotated[int, Field(ge=0)]
-    failed: Annotated[int, Field(ge=0)]
+    count: Amount
+    failed: Amount
+
+
+class DeleteResult(Answer):
+    """How many documents were deleted, and what was wrong with the other ids."""
+
+    count: Amount
+    errors: list[DeleteError]
 
 
 class DocumentTimes(Answer):
@@ -152,12 +230,14 @@ class DocumentTimes(Answer):
 
     status: Status
     dreaming_status: Literal["done"] = "done"
-    memory_count: Annotated[int, Field(ge=0)] | None = None
+    memory_count: Amount | None = None
     created_at: Instant
     updated_at: Instant
 
 
 class Created(Answer):
+    """When something was created."""
+
     created_at: Instant
 
 
@@ -165,7 +245,7 @@ class ShownChunk(Answer):
     """A passage of a document as it is searched; `position` counts from 0."""
 
     id: str
-    position: Annotated[int, Field(ge=0)]
+    position: Amount
     content: str
     type: str
     metadata: ShownMetadata
@@ -173,6 +253,8 @@ class ShownChunk(Answer):
 
 
 class ListedChunk(ShownChunk):
+    """A passage with the id of its document."""
+
     document_id: str
 
 
@@ -206,40 +288,136 @@ class WholeDocument(Answer):
     memories: list[ShownMemory] | None = None
 
 
-def listed(
-    row: Document, status: Status, *, content: bool = False, memories: int | None = None
-) -> ListedDocument:
-    """A document in a list, read without its text unless there is to be `content`; `memories` is how many facts it has, if counted."""
-    values: dict[str, Any] = (
-        {"content": row.content or None, "url": url_of(row.content)} if content else {"url": None}
-    )
-    return ListedDocument(**_about(row), system=times(row, status, memories), **values)
+@router.post("/ns/{namespace}/document/file", summary="Upload a file")
+async def upload(ns: Writing, body: Annotated[Upload, Form(media_type="multipart/form-data")]) -> Ref:
+    """Reads a file (text, Markdown, source code, HTML, PDF, Word, PowerPoint, sheets, notebooks, mails; at most 50 MB) and adds its text.
+
+    One that cannot be read becomes a document with the status failed. The file itself is not kept.
+    """
+    await _keep_context(ns, body)
+    text = await read_upload(body.file, ns.name, body.fields())
+    return _as_ref(await ns.core.documents.add(text, scope=ns.name, source=SOURCE))
 
 
-def whole(row: Document, status: Status) -> WholeDocument:
-    """A document by itself."""
-    return WholeDocument(**_about(row), content=row.content or None, system=times(row, status))
+@router.post(
+    "/ns/{namespace}/document/file/{id:path}", summary="Replace a document by a file", responses=_UNKNOWN
+)
+async def replace(
+    ns: Writing, record_id: DocumentId, body: Annotated[Upload, Form(media_type="multipart/form-data")]
+) -> Ref:
+    """A document gets the text of a file, its title, and the metadata that is sent with it, in place of its own; its id stays."""
+    document = await ns.document(record_id)
+    text = await read_upload(body.file, ns.name, body.fields(), may_fail=False)
+    return await _change(ns, document, body, {**body.fields(), **_values(text)})
 
 
-def times(row: Document, status: Status, memories: int | None = None) -> DocumentTimes:
-    """What is kept of a document's life."""
-    counted: dict[str, Any] = {} if memories is None else {"memory_count": memories}
-    return DocumentTimes(
-        status=status, dreaming_status="done", created_at=row.created_at, updated_at=row.updated_at, **counted
-    )
+@router.patch(
+    "/ns/{namespace}/document/file/{id:path}", summary="Change a document that was a file", responses=_UNKNOWN
+)
+async def change_file(
+    ns: Writing, record_id: DocumentId, body: Annotated[Reupload, Form(media_type="multipart/form-data")]
+) -> Ref:
+    """A file that is sent replaces the text; what is left out stays as it was."""
+    document, values = await ns.document(record_id), body.fields()
+    if body.file is not None:
+        known = {"metadata": document.metadata, **values}
+        values = {**_values(await read_upload(body.file, ns.name, known, may_fail=False)), **values}
+    return await _change(ns, document, body, values)
 
 
-def chunks_of(row: Document, pieces: Iterable[Passage]) -> list[ShownChunk]:
-    """Passages of one document, in its order."""
-    return [ShownChunk(**chunk_values(row, piece)) for piece in sorted(pieces, key=lambda piece: piece.part)]
+@router.post("/ns/{namespace}/document", summary="Add a document")
+async def add(ns: Writing, body: Added) -> Ref:
+    """Takes a text; it is on disk when this answers, found by words within a moment, and repeating the call changes nothing."""
+    text = await _text(ns, body, body.task_type)
+    return _as_ref(await ns.core.documents.add(text, scope=ns.name, source=SOURCE))
 
 
-def chunk_values(row: Document, piece: Passage) -> dict[str, Any]:
-    """The fields of a passage of this document."""
+@router.post(
+    "/ns/{namespace}/document/batch", summary="Add up to 600 documents", response_model_exclude_unset=True
+)
+async def add_batch(ns: Writing, body: Batch) -> BatchResult:
+    """Takes documents, those with the earliest date first. One that cannot be added is reported and stops no other."""
+    ordered = sorted(enumerate(body.documents), key=lambda pair: pair[1].date or _FIRST)
+    texts = [(await _text(ns, document, body.task_type), ns.name) for _, document in ordered]
+    added: dict[int, BatchItem] = {}
+    refused: dict[int, BatchItem] = {}
+    outcomes = await ns.core.documents.add_all(texts, source=SOURCE)
+    for (number, document), outcome in zip(ordered, outcomes, strict=True):
+        if isinstance(outcome, InputError):
+            url = {"url": address} if (address := url_of(document.content)) else {}
+            refused[number] = BatchItem(id=document.id or "", status="error", error=str(outcome), **url)
+        else:
+            added[number] = BatchItem(id=outcome.id, status=outcome.status)
+    results = [items[number] for items in (added, refused) for number in sorted(items)]
+    return BatchResult(results=results, count=len(added), failed=len(refused))
+
+
+@router.get(
+    "/ns/{namespace}/document/{id:path}",
+    summary="Read a document",
+    response_model_exclude_unset=True,
+    responses=_UNKNOWN,
+)
+async def read(
+    ns: Reading,
+    record_id: DocumentId,
+    include: Annotated[
+        list[str], Query(description="chunks: its passages; memories: what was learned of it.")
+    ] = [],  # noqa: B006
+) -> WholeDocument:
+    """A document with its text, and how far it is; there from the moment that its add was answered."""
+    names = parse_include(include, ("chunks", "memories"))
+    row = await ns.document(record_id)
+    more: dict[str, Any] = {}
+    if "memories" in names:
+        facts = await ns.core.lists.facts_of_documents([row.id])
+        more["memories"] = [as_memory(fact, ns.now) for fact in facts]
+    if "chunks" in names:
+        chunks = await ns.core.lists.chunks_of(row.id)
+        more["chunks"] = [ShownChunk(**chunk_values(row, chunk)) for chunk in chunks]
+    status = (await ns.core.documents.statuses([row]))[row.id]
+    return WholeDocument(**_about(row), content=row.content or None, system=_times(row, status), **more)
+
+
+@router.patch("/ns/{namespace}/document/{id:path}", summary="Change a document", responses=_UNKNOWN)
+async def change(ns: Writing, record_id: DocumentId, body: Change) -> Ref:
+    """Another content replaces the text, and what is learned follows it; all else is changed in place, without anything embedded anew."""
+    document = await ns.document(record_id)
+    content = {"content": body.content} if body.content else {}
+    return await _change(ns, document, body, {**body.fields(), **content})
+
+
+@router.delete("/ns/{namespace}/document", summary="Delete documents")
+async def delete(ns: Writing, body: Doomed) -> DeleteResult:
+    """Hides documents and what was learned of them from every search and list; each id stands for itself.
+
+    `scrubjay restore` brings one back, `scrubjay forget --purge` takes its bytes; deleting the namespace takes those of all.
+    """
+    ids: dict[str, None] = {}  # in the order of the request
+    errors = []
+    for given in dict.fromkeys(body.ids):
+        try:
+            ids[(await ns.document(given)).id] = None
+        except NotFound as error:
+            errors.append(DeleteError(id=given, error=str(error)))
+    if ids:
+        await ns.context.write("forget", ForgetRecords(ids=list(ids), reason=_DELETED), scope=ns.name)
+    return DeleteResult(count=len(ids), errors=errors)
+
+
+def as_listed(row: Document, status: Status, content: bool, memories: int | None) -> ListedDocument:
+    """Show a document in a list, with its text if `content`; `memories` is how many it has, None if that was not asked."""
+    text = {"content": row.content or None} if content else {}
+    url = url_of(row.content) if content else None
+    return ListedDocument(**_about(row), system=_times(row, status, memories), url=url, **text)
+
+
+def chunk_values(row: Document, chunk: Passage) -> dict[str, Any]:
+    """Return the fields of a chunk of this document."""
     return {
-        "id": piece.id,
-        "position": piece.part,
-        "content": piece.text,
+        "id": chunk.id,
+        "position": chunk.part,
+        "content": chunk.text,
         "type": row.type,
         "metadata": row.metadata,
         "system": Created(created_at=row.updated_at),
@@ -247,243 +425,37 @@ def chunk_values(row: Document, piece: Passage) -> dict[str, Any]:
 
 
 def _about(row: Document) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "title": row.title,
-        "type": row.type,
-        "summary": row.summary,
-        "metadata": row.metadata,
-    }
+    return {name: getattr(row, name) for name in ("id", "title", "type", "summary", "metadata")}
 
 
-router = APIRouter()
-
-
-def _absent(value: Any) -> Any:
-    """An empty field of a form as one that was not sent."""
-    return None if value == "" else value
-
-
-def _from_json(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        raise ValueError('must be a JSON object such as {"lang": "go"}') from None
-
-
-def _spelled(says: str) -> tuple[Any, ...]:
-    """How a form carries an object: as JSON text, or empty for none."""
-    schema = {"type": "string", "contentMediaType": "application/json", "description": says}
-    return BeforeValidator(_from_json), BeforeValidator(_absent), WithJsonSchema(schema)
-
-
-_METADATA, _GROUP = (
-    _spelled(f"A JSON object: {what}.")
-    for what in ("names and values", "names and values that known memories must have")
-)
-
-
-class Said(About):
-    """What a form says of a file. An empty field is one that was not sent."""
-
-    supporting_context: Annotated[SupportingContext, BeforeValidator(_absent)] = None
-    metadata: Annotated[Metadata | None, *_METADATA] = None
-    group: Annotated[Group | None, *_GROUP] = None
-    date: Annotated[Date, BeforeValidator(_absent)] = None
-    task_type: Annotated[TaskType, BeforeValidator(_absent)] = None
-    dreaming: Annotated[Dreaming, BeforeValidator(_absent)] = None
-    file_type: Annotated[
-        str | None, Field(description="Without effect: what a file is shows in its bytes and its name.")
-    ] = None
-    mime_type: Annotated[str | None, Field(description="Without effect, as fileType.")] = None
-
-    def said(self) -> dict[str, Any]:
-        task = {} if self.task_type is None else {"task_type": self.task_type}
-        return {**super().said(), **task}
-
-
-class Upload(Said):
-    file: UploadFile
-
-
-class Reupload(Said):
-    file: UploadFile | None = None
-
-
-@router.post("/ns/{namespace}/document/file", summary="Upload a file")
-async def upload(place: Writing, body: Annotated[Upload, Form(media_type="multipart/form-data")]) -> Ref:
-    """Reads a file (text, Markdown, source code, HTML, PDF, Word, PowerPoint, sheets, notebooks, mails; at most 50 MB) and adds its text.
-
-    One that cannot be read becomes a document with the status failed. The file itself is not kept.
-    """
-    await place.context.core.scope_settings.keep_context(
-        place.namespace, body.supporting_context, place.context.now
+def _times(row: Document, status: Status, memories: int | None = None) -> DocumentTimes:
+    count = {} if memories is None else {"memory_count": memories}
+    return DocumentTimes(
+        status=status, dreaming_status="done", created_at=row.created_at, updated_at=row.updated_at, **count
     )
-    text = await read_upload(body.file, place.namespace, body.said())
-    filed = await place.context.core.documents.add(text, scope=place.namespace, source=SOURCE)
-    return Ref(id=filed.id, status=filed.status)
 
 
-@router.post(
-    "/ns/{namespace}/document/file/{id:path}", summary="Replace a document by a file", responses=UNKNOWN
-)
-async def replace(
-    place: Writing, id: DocumentId, body: Annotated[Upload, Form(media_type="multipart/form-data")]
-) -> Ref:
-    """A document gets the text of a file, its title, and the metadata that is sent with it, in place of its own; its id stays."""
-    row = await place.document(id)
-    text = await read_upload(body.file, place.namespace, body.said(), may_fail=False)
-    values = {name: getattr(text, name) for name in ("content", "type", "title", "metadata", *body.said())}
-    return await changed(place, row, values, body.supporting_context)
+def _values(text: DocumentText) -> dict[str, Any]:
+    return {name: getattr(text, name) for name in _OF_FILE}
 
 
-@router.patch(
-    "/ns/{namespace}/document/file/{id:path}", summary="Change a document that was a file", responses=UNKNOWN
-)
-async def change_file(
-    place: Writing, id: DocumentId, body: Annotated[Reupload, Form(media_type="multipart/form-data")]
-) -> Ref:
-    """A file that is sent replaces the text; what is left out stays as it was."""
-    row = await place.document(id)
-    values = body.said()
-    if body.file is not None:
-        kept = {"metadata": row.metadata, **values}
-        text = await read_upload(body.file, place.namespace, kept, may_fail=False)
-        values = {
-            **{name: getattr(text, name) for name in ("content", "type", "title", "metadata")},
-            **values,
-        }
-    return await changed(place, row, values, body.supporting_context)
-
-
-DELETED = "deleted over HTTP"
-_FIRST = datetime(1, 1, 2, tzinfo=UTC)
-
-
-class Doomed(Body):
-    ids: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=255)]],
-        Field(min_length=1, max_length=100, description="Ids of documents, or the ids that you gave them."),
-    ]
-
-
-class DeleteResult(Answer):
-    """How many documents were deleted, and what was wrong with the other ids."""
-
-    count: Annotated[int, Field(ge=0)]
-    errors: list[DeleteError]
-
-
-@router.post("/ns/{namespace}/document", summary="Add a document")
-async def add(place: Writing, body: Added) -> Ref:
-    """Takes a text; it is on disk when this answers, found by words within a moment, and repeating the call changes nothing."""
-    text = await _text(place, body, body.task_type)
-    filed = await place.context.core.documents.add(text, scope=place.namespace, source=SOURCE)
-    return Ref(id=filed.id, status=filed.status)
-
-
-@router.post(
-    "/ns/{namespace}/document/batch", summary="Add up to 600 documents", response_model_exclude_unset=True
-)
-async def add_batch(place: Writing, body: Batch) -> BatchResult:
-    """Takes documents, those with the earliest date first. One that cannot be added is reported and stops no other."""
-    taken: dict[int, BatchItem] = {}
-    refused: dict[int, BatchItem] = {}
-    ordered = sorted(enumerate(body.documents), key=lambda pair: pair[1].date or _FIRST)
-    texts = [(await _text(place, each, body.task_type), place.namespace) for _, each in ordered]
-    filed = await place.context.core.documents.add_all(texts, source=SOURCE)
-    for (number, each), one in zip(ordered, filed, strict=True):
-        if isinstance(one, InputError):
-            url = url_of(each.content)
-            refused[number] = BatchItem(
-                id=each.id or "", status="error", error=str(one), **({"url": url} if url else {})
-            )
-        else:
-            taken[number] = BatchItem(id=one.id, status=one.status)
-    results = [found[number] for found in (taken, refused) for number in sorted(found)]
-    return BatchResult(results=results, count=len(taken), failed=len(refused))
-
-
-@router.get(
-    "/ns/{namespace}/document/{id:path}",
-    summary="Read a document",
-    response_model_exclude_unset=True,
-    responses=UNKNOWN,
-)
-async def read(
-    place: Reading,
-    id: DocumentId,
-    include: Annotated[
-        list[str], Query(description="chunks: its passages; memories: what was learned of it.")
-    ] = [],  # noqa: B006
-) -> WholeDocument:
-    """A document with its text, and how far it is; there from the moment that its add was answered."""
-    wanted = included(include, ("chunks", "memories"))
-    row = await place.document(id)
-    core = place.context.core
-    beside: dict[str, Any] = {}
-    if "memories" in wanted:
-        facts = await facts_of_documents(core.store, [row.id])
-        beside["memories"] = [
-            shown(fact, place.context.now) for fact in facts if is_current(fact, place.context.now)
-        ]
-    if "chunks" in wanted:
-        await core.store.flush()
-        beside["chunks"] = chunks_of(
-            row,
-            await core.store.passages(conditions.equal("record_id", row.id), columns=["id", "part", "text"]),
-        )
-    return whole(row, (await core.documents.statuses([row]))[row.id]).model_copy(update=beside)
-
-
-@router.patch("/ns/{namespace}/document/{id:path}", summary="Change a document", responses=UNKNOWN)
-async def change(place: Writing, id: DocumentId, body: Change) -> Ref:
-    """Another content replaces the text, and what is learned follows it; all else is changed in place, without anything embedded anew."""
-    row = await place.document(id)
-    values = (
-        body.said()
-        | ({"task_type": body.task_type} if body.task_type else {})
-        | ({"content": body.content} if body.content else {})
-    )
-    return await changed(place, row, values, body.supporting_context)
-
-
-@router.delete("/ns/{namespace}/document", summary="Delete documents")
-async def delete(place: Writing, body: Doomed) -> DeleteResult:
-    """Hides documents and what was learned of them from every search and list; each id stands for itself.
-
-    `scrubjay restore` brings one back, `scrubjay forget --purge` takes its bytes; deleting the namespace takes those of all.
-    """
-    found: dict[str, Document] = {}
-    errors = []
-    for id in dict.fromkeys(body.ids):
-        try:
-            row = await place.document(id)
-            found[row.id] = row
-        except NotFound as error:
-            errors.append(DeleteError(id=id, error=str(error)))
-    if found:
-        await place.context.write(
-            "forget", ForgetRecords(ids=list(found), reason=DELETED), scope=place.namespace
-        )
-    return DeleteResult(count=len(found), errors=errors)
-
-
-async def changed(place: Place, row: Document, values: dict[str, Any], background: str | None) -> Ref:
-    """Give a document other values for some fields of a `DocumentText`."""
-    await place.context.core.scope_settings.keep_context(place.namespace, background, place.context.now)
-    filed = await place.context.core.documents.change(row, values, source=SOURCE)
-    return Ref(id=filed.id, status=filed.status)
-
-
-async def _text(place: Place, body: Input, task_type: Literal["memory", "superrag"] | None) -> DocumentText:
-    """What is filed of a body; what it says of its namespace is kept."""
-    await place.context.core.scope_settings.keep_context(
-        place.namespace, body.supporting_context, place.context.now
-    )
+async def _text(ns: NamespaceContext, body: Input, task_type: TaskType) -> DocumentText:
+    """Keep what a body says of its namespace, and return the document that it describes."""
+    await _keep_context(ns, body)
     own = {} if body.id is None else {"custom_id": body.id}
-    return DocumentText.model_validate(
-        {"task_type": task_type or "memory", **own, **body.said(), "content": body.content}
-    )
+    values = {"task_type": task_type or "memory", **own, **body.fields(), "content": body.content}
+    return DocumentText.model_validate(values)
+
+
+async def _change(ns: NamespaceContext, document: Document, body: About, values: dict[str, Any]) -> Ref:
+    """Give a document other values for some fields of a `DocumentText`."""
+    await _keep_context(ns, body)
+    return _as_ref(await ns.core.documents.change(document, values, source=SOURCE))
+
+
+async def _keep_context(ns: NamespaceContext, body: About) -> None:
+    await ns.core.scope_settings.keep_context(ns.name, body.supporting_context, ns.now)
+
+
+def _as_ref(state: DocumentState) -> Ref:
+    return Ref(id=state.id, status=state.status)

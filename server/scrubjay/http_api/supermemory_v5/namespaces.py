@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 from typing import Annotated, Literal
 from uuid import uuid4
 
@@ -17,15 +16,19 @@ from scrubjay.home.scopes import EVERY_SCOPE
 from scrubjay.http_api.context import SOURCE, Context, RequestContext
 from scrubjay.http_api.permissions import Forbidden
 from scrubjay.http_api.supermemory_v5.bodies import (
+    Amount,
     Answer,
     Body,
     PageNumber,
     PageSize,
     Pagination,
+    Responses,
     Times,
     pagination,
 )
-from scrubjay.http_api.supermemory_v5.context import Place, Reading, Target, Writing
+from scrubjay.http_api.supermemory_v5.context import NamespaceContext, Reading, Target, Writing
+
+_UNKNOWN: Responses = {404: {"description": "There is no such namespace."}}
 
 router = APIRouter()
 
@@ -40,8 +43,8 @@ class ListedNamespace(Answer):
 
     id: str
     namespace: str
-    document_count: Annotated[int, Field(ge=0)]
-    memory_count: Annotated[int, Field(ge=0)]
+    document_count: Amount
+    memory_count: Amount
     description: str | None
     system: Times
 
@@ -54,12 +57,16 @@ class NamespaceList(Answer):
 
 
 class NamespaceDetails(Answer):
+    """What is said of a namespace."""
+
     namespace: str
     supporting_context: str | None
     system: Times
 
 
 class NamespaceChange(Body):
+    """What is to be said of a namespace."""
+
     supporting_context: SupportingContext
 
 
@@ -68,8 +75,8 @@ class Deleted(Answer):
 
     status: Literal["deleted"] = "deleted"
     namespace: str
-    deleted_documents_count: Annotated[int, Field(ge=0)]
-    deleted_memories_count: Annotated[int, Field(ge=0)]
+    deleted_documents_count: Amount
+    deleted_memories_count: Amount
 
 
 class Moved(Answer):
@@ -82,11 +89,15 @@ class Moved(Answer):
 
 
 class Organization(Answer):
+    """What is said of all namespaces, and how many there are."""
+
     organizational_context: str | None
-    namespace_count: Annotated[int, Field(ge=0)]
+    namespace_count: Amount
 
 
 class OrganizationChange(Body):
+    """What is to be said of all namespaces."""
+
     organizational_context: SupportingContext
 
 
@@ -102,45 +113,33 @@ async def list_namespaces(
 ) -> NamespaceList:
     """Every namespace that the caller reaches, newest first, with the number of documents and memories that can be found in it."""
     every = await _all(context)
-    listed = [name for name in every if q is None or q.casefold() in name.casefold()]
-    listed.sort(key=lambda name: (every[name].system.created_at, name), reverse=True)
-    shown = [every[name] for name in listed[(page - 1) * limit : page * limit]]
-    return NamespaceList(namespaces=shown, pagination=pagination(page, limit, len(listed)))
+    names = [name for name in every if q is None or q.casefold() in name.casefold()]
+    names.sort(key=lambda name: (every[name].system.created_at, name), reverse=True)
+    shown = [every[name] for name in names[(page - 1) * limit : page * limit]]
+    return NamespaceList(namespaces=shown, pagination=pagination(page, limit, len(names)))
 
 
-@router.get(
-    "/ns/{namespace}",
-    summary="Read a namespace",
-    responses={404: {"description": "There is no such namespace."}},
-)
-async def read_namespace(place: Reading) -> NamespaceDetails:
+@router.get("/ns/{namespace}", summary="Read a namespace", responses=_UNKNOWN)
+async def read_namespace(ns: Reading) -> NamespaceDetails:
     """What is said of a namespace."""
-    return await _details(place)
+    return await _details(ns)
 
 
 @router.patch("/ns/{namespace}", summary="Change a namespace")
-async def change_namespace(place: Writing, change: NamespaceChange) -> NamespaceDetails:
+async def change_namespace(ns: Writing, change: NamespaceChange) -> NamespaceDetails:
     """Say what a namespace is about; one that is not there yet begins with it."""
-    core = place.context.core
-    await core.scope_settings.change(
-        place.namespace,
-        lambda held: replace(held, supporting_context=change.supporting_context),
-        place.context.now,
-    )
-    return await _details(place)
+    await _describe(ns.context, ns.name, change.supporting_context)
+    return await _details(ns)
 
 
 @router.delete(
     "/ns/{namespace}",
     summary="Delete a namespace, or move what is in it",
     response_model=Deleted,
-    responses={
-        202: {"model": Moved, "description": "Everything was moved."},
-        404: {"description": "There is no such namespace."},
-    },
+    responses={202: {"model": Moved, "description": "Everything was moved."}, **_UNKNOWN},
 )
 async def delete_namespace(
-    place: Writing,
+    ns: Writing,
     move_to: Annotated[
         Target | None,
         Query(
@@ -150,20 +149,18 @@ async def delete_namespace(
     ] = None,
 ) -> Deleted | Moved | Response:
     """Delete everything in a namespace for good, documents, memories and chats, or move all of it into another first."""
-    details = await _details(place)
+    await _details(ns)
     if move_to is None:
-        had = await place.context.core.scopes.delete(place.namespace, SOURCE)
+        had = await ns.core.scopes.delete(ns.name, SOURCE)
         documents, memories = (had.documents, had.memories) if had else (0, 0)
-        return Deleted(
-            namespace=details.namespace, deleted_documents_count=documents, deleted_memories_count=memories
-        )
-    target = place.context.permissions.writes_to(move_to)
-    if target == place.namespace:
+        return Deleted(namespace=ns.name, deleted_documents_count=documents, deleted_memories_count=memories)
+    target = ns.context.permissions.writes_to(move_to)
+    if target == ns.name:
         raise InputError(
             f"moveTo = {move_to!r} is the namespace itself. Name another one, or leave moveTo out to delete it."
         )
-    await place.context.core.scopes.merge(place.namespace, target)
-    moved = Moved(operation_id=uuid4().hex, namespace=place.namespace, move_to=target)
+    await ns.core.scopes.merge(ns.name, target)
+    moved = Moved(operation_id=uuid4().hex, namespace=ns.name, move_to=target)
     return Response(moved.model_dump_json(by_alias=True), status_code=202, media_type="application/json")
 
 
@@ -181,54 +178,62 @@ async def change_organization(context: Context, change: OrganizationChange) -> O
         raise Forbidden(
             "This token reaches one namespace, and what is said of all of them is not its to change."
         )
-    await context.core.scope_settings.change(
-        EVERY_SCOPE, lambda held: replace(held, supporting_context=change.organizational_context), context.now
-    )
+    await _describe(context, EVERY_SCOPE, change.organizational_context)
     return await _organization(context)
 
 
+async def _describe(context: RequestContext, scope: str, text: str | None) -> None:
+    """Keep what is said of a scope."""
+    settings = context.core.scope_settings
+    await settings.change(scope, lambda old: replace(old, supporting_context=text), context.now)
+
+
 async def _organization(context: RequestContext) -> Organization:
-    background = context.core.scope_settings.of(EVERY_SCOPE).supporting_context
-    return Organization(organizational_context=background, namespace_count=len(await _all(context)))
+    said = context.core.scope_settings.of(EVERY_SCOPE).supporting_context
+    return Organization(organizational_context=said, namespace_count=len(await _all(context)))
 
 
 async def _all(context: RequestContext) -> dict[str, ListedNamespace]:
-    """The namespaces that the caller reaches: those that hold something, and those of which something is said."""
-    held, said = await context.core.counts.by_scope(), context.core.scope_settings.all()
-    names = [name for name in {**held, **said} if context.permissions.reaches(name)]
-    return {name: _listed(context, name, held.get(name)) for name in names}
+    """List the namespaces that the caller reaches: those that hold something, and those of which something is said."""
+    counts = await context.core.counts.by_scope()
+    names = dict.fromkeys([*counts, *context.core.scope_settings.all()])
+    return {
+        name: _listed(context, name, counts.get(name)) for name in names if context.permissions.reaches(name)
+    }
 
 
-def _listed(context: RequestContext, name: str, holding: ScopeCounts | None) -> ListedNamespace:
+def _listed(context: RequestContext, name: str, counts: ScopeCounts | None) -> ListedNamespace:
     return ListedNamespace(
         id=name,
         namespace=name,
-        document_count=holding.documents if holding else 0,
-        memory_count=holding.memories if holding else 0,
+        document_count=counts.documents if counts else 0,
+        memory_count=counts.memories if counts else 0,
         description=context.core.scope_settings.of(name).name,
-        system=_times(context, name, holding),
+        system=_times(context, name, counts),
     )
 
 
-def _times(context: RequestContext, name: str, holding: ScopeCounts | None) -> Times:
-    said = context.core.scope_settings.of(name)
-    created = [
-        moment for moment in (said.created_at, holding and holding.created_at) if isinstance(moment, datetime)
-    ]
-    updated = [
-        moment for moment in (said.updated_at, holding and holding.updated_at) if isinstance(moment, datetime)
-    ]
+def _times(context: RequestContext, name: str, counts: ScopeCounts | None) -> Times:
+    """Return the first and the last time that anything was put into a namespace or said of it."""
+    sources = [each for each in (context.core.scope_settings.of(name), counts) if each is not None]
+    created = [each.created_at for each in sources if each.created_at is not None]
+    updated = [each.updated_at for each in sources if each.updated_at is not None]
     return Times(created_at=min(created), updated_at=max(updated))
 
 
-async def _details(place: Place) -> NamespaceDetails:
-    name, settings = place.namespace, place.context.core.scope_settings
-    holding = (await place.context.core.counts.by_scope(name)).get(name)
-    if holding is None and name not in settings.all():
+async def _details(ns: NamespaceContext) -> NamespaceDetails:
+    """Describe a namespace.
+
+    Raises:
+        NotFound: nothing is in it, and nothing is said of it.
+    """
+    settings = ns.core.scope_settings
+    counts = (await ns.core.counts.by_scope(ns.name)).get(ns.name)
+    if counts is None and ns.name not in settings.all():
         raise NotFound(
-            f"There is no namespace {name!r}. It begins with the first document or memory that is added to it."
+            f"There is no namespace {ns.name!r}. It begins with the first document or memory that is added to it."
         )
-    background = settings.of(name).supporting_context
+    context = settings.of(ns.name).supporting_context
     return NamespaceDetails(
-        namespace=name, supporting_context=background, system=_times(place.context, name, holding)
+        namespace=ns.name, supporting_context=context, system=_times(ns.context, ns.name, counts)
     )

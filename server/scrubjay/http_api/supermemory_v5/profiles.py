@@ -10,22 +10,23 @@ from pydantic import Field
 
 from scrubjay.home.scope_settings import LONGEST_BUCKET, LONGEST_DESCRIPTION
 from scrubjay.http_api.supermemory_v5.bodies import Answer, Body
-from scrubjay.http_api.supermemory_v5.context import Place, Reading, Writing
+from scrubjay.http_api.supermemory_v5.context import NamespaceContext, Reading, Writing
 from scrubjay.http_api.supermemory_v5.filter_expressions import FilterExpression
 from scrubjay.models.results import Hit
-from scrubjay.search.buckets import contents
-
-router = APIRouter()
 
 MOST = 50  # buckets of one request
 TOKENS = 1_500  # of static and dynamic together, as on /v4/profile
 MARKDOWN = "text/markdown"
+
+router = APIRouter()
 
 BucketName = Annotated[str, Field(min_length=1, max_length=LONGEST_BUCKET, pattern="^[a-z0-9][a-z0-9_-]*$")]
 Description = Annotated[str, Field(max_length=LONGEST_DESCRIPTION)]
 
 
 class ProfileRequest(Body):
+    """Which part of the profile to read."""
+
     filter: Annotated[FilterExpression | None, Field(description="Only memories whose metadata fits.")] = None
     buckets: Annotated[
         list[BucketName] | None,
@@ -34,6 +35,8 @@ class ProfileRequest(Body):
 
 
 class Fact(Answer):
+    """One memory of the profile."""
+
     id: str
     memory: str
 
@@ -47,6 +50,8 @@ class Profile(Answer):
 
 
 class ProfileResponse(Answer):
+    """The profile of a namespace."""
+
     profile: Profile
 
 
@@ -57,10 +62,14 @@ class Buckets(Answer):
 
 
 class BucketChange(Body):
+    """Buckets by their names, each with what belongs there."""
+
     buckets: Annotated[dict[BucketName, Description], Field(min_length=1, max_length=MOST)]
 
 
 class BucketNames(Body):
+    """Which buckets to remove."""
+
     buckets: Annotated[list[BucketName], Field(min_length=1, max_length=MOST)]
 
 
@@ -76,80 +85,72 @@ class BucketNames(Body):
     },
 )
 async def read_profile(
-    place: Reading, request: Request, asked: ProfileRequest | None = None
+    ns: Reading, request: Request, body: ProfileRequest | None = None
 ) -> ProfileResponse | Response:
     """What lasts, what is recent, and what fits each bucket; every fact word for word."""
-    wanted, core, scopes = asked or ProfileRequest(), place.context.core, (place.namespace,)
-    known = await core.search.profile(scopes, TOKENS, wanted.filter)
-    described = core.scope_settings.buckets(place.namespace)
-    held = await contents(
-        core.store,
-        described,
-        scopes=scopes,
-        now=place.context.now,
-        embed=core.indexer.embed_query,
-        filters=wanted.filter,
-    )
-    names = [name for name in held if wanted.buckets is None or name in wanted.buckets]
+    wanted, scopes = body or ProfileRequest(), (ns.name,)
+    known = await ns.core.search.profile(scopes, TOKENS, wanted.filter)
+    buckets = await ns.core.search.profile_buckets(scopes, wanted.filter)
     profile = Profile(
         static=_facts(known.static),
         dynamic=_facts(known.recent),
-        buckets={name: _facts(held[name]) for name in names},
+        buckets={
+            name: _facts(hits)
+            for name, hits in buckets.items()
+            if wanted.buckets is None or name in wanted.buckets
+        },
     )
     if prefers_markdown(request.headers.get("accept", "")):
-        return Response(_markdown(place.namespace, profile, described), media_type=MARKDOWN)
+        described = ns.core.scope_settings.buckets(ns.name)
+        return Response(_markdown(ns.name, profile, described), media_type=MARKDOWN)
     return ProfileResponse(profile=profile)
 
 
 @router.get("/ns/{namespace}/profile/buckets", summary="Read the buckets of a profile")
-async def read_buckets(place: Reading) -> Buckets:
+async def read_buckets(ns: Reading) -> Buckets:
     """The sections of the profile beside `static` and `dynamic`."""
-    return _buckets(place)
+    return _buckets(ns)
 
 
 @router.put("/ns/{namespace}/profile/buckets", summary="Add buckets, or describe them anew")
-async def set_buckets(place: Writing, change: BucketChange) -> Buckets:
+async def set_buckets(ns: Writing, change: BucketChange) -> Buckets:
     """Buckets that are not named stay as they are."""
-    await place.context.core.scope_settings.change(
-        place.namespace, lambda held: held.with_buckets(change.buckets), place.context.now
-    )
-    return _buckets(place)
+    await ns.core.scope_settings.change(ns.name, lambda old: old.with_buckets(change.buckets), ns.now)
+    return _buckets(ns)
 
 
 @router.delete("/ns/{namespace}/profile/buckets", summary="Remove buckets")
-async def delete_buckets(place: Writing, named: BucketNames) -> Buckets:
+async def delete_buckets(ns: Writing, names: BucketNames) -> Buckets:
     """A name that there is no bucket of changes nothing."""
-    book = place.context.core.scope_settings
-    if set(named.buckets) & book.of(place.namespace).buckets.keys():
-        await book.change(
-            place.namespace, lambda held: held.without_buckets(named.buckets), place.context.now
-        )
-    return _buckets(place)
+    settings = ns.core.scope_settings
+    if set(names.buckets) & settings.of(ns.name).buckets.keys():
+        await settings.change(ns.name, lambda old: old.without_buckets(names.buckets), ns.now)
+    return _buckets(ns)
 
 
-def _buckets(place: Place) -> Buckets:
-    return Buckets(buckets=dict(place.context.core.scope_settings.buckets(place.namespace)))
-
-
-def prefers_markdown(accept: str) -> bool:
-    """Whether an Accept header names Markdown, and JSON not before it.
-
-    >>> prefers_markdown("text/markdown, */*"), prefers_markdown("application/json, text/markdown;q=0.5"), prefers_markdown("*/*")
-    (True, False, False)
-    """
-    named = [part.partition(";")[0].strip().lower() for part in accept.split(",")]
-    return MARKDOWN in named and "application/json" not in named[: named.index(MARKDOWN)]
+def _buckets(ns: NamespaceContext) -> Buckets:
+    return Buckets(buckets=dict(ns.core.scope_settings.buckets(ns.name)))
 
 
 def _facts(hits: Sequence[Hit]) -> list[Fact]:
     return [Fact(id=hit.id, memory=hit.memory or "") for hit in hits]
 
 
+def prefers_markdown(accept: str) -> bool:
+    """Tell whether an Accept header names Markdown, and JSON not before it.
+
+    >>> prefers_markdown("text/markdown, */*"), prefers_markdown("application/json, text/markdown;q=0.5"), prefers_markdown("*/*")
+    (True, False, False)
+    """
+    kinds = [part.partition(";")[0].strip().lower() for part in accept.split(",")]
+    return MARKDOWN in kinds and "application/json" not in kinds[: kinds.index(MARKDOWN)]
+
+
 def _markdown(namespace: str, profile: Profile, described: Mapping[str, str]) -> str:
     sections = [("What lasts", "", profile.static), ("What is recent", "", profile.dynamic)]
     sections += [(name, described[name], facts) for name, facts in profile.buckets.items()]
     parts = [f"# {namespace}"]
-    for title, says, facts in sections:
+    for title, description, facts in sections:
         lines = [f"- {' '.join(fact.memory.split())}" for fact in facts] or ["Nothing yet."]
-        parts.append("\n\n".join(filter(None, (f"## {title}", says, "\n".join(lines)))))
+        parts.append("\n\n".join(filter(None, (f"## {title}", description, "\n".join(lines)))))
     return "\n\n".join(parts) + "\n"

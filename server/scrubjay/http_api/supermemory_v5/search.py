@@ -9,27 +9,24 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from scrubjay.http_api.matches import Match, MatchQuery, Mode, find_matches
-from scrubjay.http_api.supermemory_v5.bodies import Answer, Body, Times
-from scrubjay.http_api.supermemory_v5.context import Place, Reading
+from scrubjay.http_api.supermemory_v5.bodies import Answer, Body, Times, times_of
+from scrubjay.http_api.supermemory_v5.context import NamespaceContext, Reading
 from scrubjay.http_api.supermemory_v5.filter_expressions import FilterExpression
-from scrubjay.http_api.supermemory_v5.memories import (
-    Included,
-    Surroundings,
-    document_of,
-    surroundings,
-)
+from scrubjay.http_api.supermemory_v5.memories import Included, Surroundings, as_source, surroundings
 from scrubjay.models.fields import Count, Flag, Metadata
-from scrubjay.models.records import Document, Memory
+from scrubjay.models.records import Document, Memory, is_current
 from scrubjay.models.requests import Query, Share
-from scrubjay.records.reviewing import is_inference
+from scrubjay.records.reviewing import is_derived
+
+THRESHOLD = 0.3  # of version 5, where a request names none
+_MODES: dict[str, Mode] = {"hybrid": "hybrid", "memories": "memories", "chunks": "documents"}
 
 router = APIRouter()
 
-THRESHOLD = 0.3  # of version 5, where nobody names one
-_MODES: dict[str, Mode] = {"hybrid": "hybrid", "memories": "memories", "chunks": "documents"}
-
 
 class SearchInclude(Body):
+    """What else to find, and what to show with it."""
+
     documents: Annotated[Flag, Field(description="With each result the document that it is from.")] = False
     related: Annotated[
         Flag, Field(description="With each memory its other versions and what it is linked to.")
@@ -40,6 +37,8 @@ class SearchInclude(Body):
 
 
 class SearchRequest(Body):
+    """What to search for."""
+
     query: Annotated[Query, Field(description="What to find, in plain words.")]
     filter: Annotated[FilterExpression | None, Field(description="Only results whose metadata fits.")] = None
     search_mode: Annotated[
@@ -80,48 +79,43 @@ class SearchResponse(Answer):
 
 
 @router.post("/ns/{namespace}/search", summary="Search", response_model_exclude_unset=True)
-async def search(place: Reading, asked: SearchRequest) -> SearchResponse:
+async def search(ns: Reading, request: SearchRequest) -> SearchResponse:
     """Facts and passages of documents that answer, most similar first; a passage that says no more than a fact above it is left out."""
     started = perf_counter()
+    include = request.include
     question = MatchQuery(
-        asked.query,
-        mode=_MODES[asked.search_mode],
-        limit=asked.limit,
-        threshold=asked.threshold,
-        filters=asked.filter,
-        rewrite=asked.rewrite_query,
-        forgotten=asked.include.forgotten,
+        request.query,
+        mode=_MODES[request.search_mode],
+        limit=request.limit,
+        threshold=request.threshold,
+        filters=request.filter,
+        rewrite=request.rewrite_query,
+        forgotten=include.forgotten,
     )
-    found = await find_matches(place.context, question, (place.namespace,))
-    results = await _results(place, found, asked)
+    found = await find_matches(ns.context, question, (ns.name,))
+    facts = [match.record for match in found if isinstance(match.record, Memory)]
+    around = await surroundings(
+        ns, facts, related=include.related, documents=include.documents, filters=request.filter
+    )
+    results = [_result(ns, match, around, include) for match in found]
     return SearchResponse(results=results, search_time=round((perf_counter() - started) * 1000, 1))
 
 
-async def _results(place: Place, found: list[Match], asked: SearchRequest) -> list[Result]:
-    facts = [match.record for match in found if isinstance(match.record, Memory)]
-    include = asked.include
-    beside = await surroundings(
-        place, facts, related=include.related, documents=include.documents, filter=asked.filter
-    )
-    return [_result(match, place, beside, asked.include) for match in found]
-
-
-def _result(match: Match, place: Place, beside: Surroundings, include: SearchInclude) -> Result:
-    record, hit = match.record, match.hit
+def _result(ns: NamespaceContext, match: Match, around: Surroundings, include: SearchInclude) -> Result:
+    record = match.record
     fact = record if isinstance(record, Memory) else None
-    expired = record.expires_at is not None and record.expires_at <= place.context.now
     values: dict[str, object] = {"chunk": match.text} if fact is None else {"memory": match.text}
     if include.related or include.documents:
-        source = document_of(record) if include.documents and isinstance(record, Document) else None
-        values["included"] = beside.of(hit.id, source)
+        source = as_source(record) if include.documents and isinstance(record, Document) else None
+        values["included"] = around.of(match.hit.id, source)
     return Result.model_validate(
         {
-            "id": hit.id,
+            "id": match.hit.id,
             "metadata": record.metadata,
             "similarity": match.similarity,
-            "is_latest": fact is None or (fact.is_latest and fact.forgotten_at is None and not expired),
-            "is_inference": fact is not None and is_inference(fact),
-            "system": Times(created_at=record.created_at, updated_at=record.updated_at),
+            "is_latest": fact is None or is_current(fact, ns.now),
+            "is_inference": fact is not None and is_derived(fact),
+            "system": times_of(record),
             **values,
         }
     )
