@@ -76,8 +76,8 @@ class NamespaceContext:
         Raises:
             NotFound: there is none.
         """
-        record = await self.context.find(record_id)
-        if not isinstance(record, Memory) or record.scope != self.name:
+        record = await self.context.find(record_id, self.name)
+        if not isinstance(record, Memory):
             raise NotFound(f"No memory of the namespace {self.name!r} has the id {record_id[:80]!r}.")
         return record
 
@@ -87,11 +87,8 @@ class NamespaceContext:
         Raises:
             NotFound: there is none, or it was deleted.
         """
-        record = await self.context.find(record_id)
-        if not isinstance(record, Document) or record.scope != self.name:
-            named = await self.core.documents.named(record_id, [self.name])
-            record = await self.context.find(named[0].id) if named else None
-        if not isinstance(record, Document) or record.forgotten_at is not None:
+        record = await self.context.find_named(record_id, self.name)
+        if not isinstance(record, Document):
             raise NotFound(f"No document of the namespace {self.name!r} has the id {record_id[:80]!r}.")
         return record
 
