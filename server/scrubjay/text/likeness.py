@@ -1,6 +1,7 @@
-"""Whether two sentences say the same: how alike they are worded, whether they state the same facts, and what a new one is to an old one.
-Knows spelling and English negation; of meaning it knows the cosine it is given. "Uses tabs" and "does not use tabs" are alike, and not
-the same. Pure.
+"""Whether two sentences say the same: how alike their words are, and whether they state the same facts.
+
+"Uses tabs" and "does not use tabs" are alike, and not the same. Spelling and English negation are looked at
+here; meaning comes in as a cosine.
 """
 
 from __future__ import annotations
@@ -14,28 +15,25 @@ from rapidfuzz import fuzz
 
 from scrubjay.text.terms import NUMBER_WORDS, STOP, content_words, runs, words
 
-# Chosen on the dev half of tests/bench/pairs.tsv by tests/bench/likeness.py, which prints what they give on both halves.
-SAME_MEANING, SAME_WORDING = (
-    0.85,
-    0.8,
-)  # cosine, wording: from either of them on, what states the same facts says the same
-ABOUT_THE_SAME = (
-    1.3  # cosine + wording: from there on, a fact that differs in one place changes the other one
-)
-ABOUT_THE_SAME_BY_WORDS = 0.78  # the same where there is no cosine
-NEAR, NEAR_BY_WORDS = 0.6, 0.75  # cosine, wording: from either of them on, a fact is worth a look
+# Chosen on the dev half of tests/bench/pairs.tsv by tests/bench/likeness.py, which prints what they give on
+# both halves.
+SAME_MEANING, SAME_WORDING = 0.85, 0.8  # from either on, sentences that state the same facts say the same
+ABOUT_THE_SAME = 1.3  # cosine + wording: from there on, a fact that differs in one place updates the other
+ABOUT_THE_SAME_BY_WORDS = 0.78  # the same for wording alone, where there is no cosine
+NEAR, NEAR_BY_WORDS = 0.6, 0.75  # cosine, wording: from either on, a fact is worth showing
 
 Verdict = Literal["known", "update", "similar"]
 
 _NEGATIONS = frozenset(
     "no not never none nothing neither nor without cannot t isnt dont doesnt wont cant".split()
 )
-# Words that turn a sentence round where they alone differ.
-_TURNING = frozenset(
+# Words that reverse a sentence if they alone differ.
+_REVERSALS = frozenset(
     """
-    enable enabled enables disable disabled disables on off allow allowed allows deny denied forbid forbidden always before after
-    above below min max minimum maximum true false yes instead except unless only avoid stop stopped start started add added remove
-    removed include included exclude excluded increase increased decrease decreased more less old new
+    enable enabled enables disable disabled disables on off allow allowed allows deny denied forbid forbidden
+    always before after above below min max minimum maximum true false yes instead except unless only avoid
+    stop stopped start started add added remove removed include included exclude excluded increase increased
+    decrease decreased more less old new
     """.split()
 )
 _NUMBERS = {word: str(number) for number, word in enumerate(NUMBER_WORDS)}
@@ -44,9 +42,9 @@ _CODE = re.compile(r"`([^`\n]+)`|\b([A-Za-z]*[a-z][A-Z]\w*|\w+_\w+|\w+(?:[./\\:@
 
 
 def similarity(one: str, other: str) -> float:
-    """Likeness of wording in [0, 1]: 1 for the same words, in whatever order, case and punctuation.
+    """Compare the wording of two texts in [0, 1]: 1 for the same words, in any order, case and punctuation.
 
-    The better of two edit-distance ratios, of the texts as they stand and of their words sorted.
+    Takes the better of two edit-distance ratios: of the texts as they stand and of their words sorted.
     """
     first, second = " ".join(words(one)), " ".join(words(other))
     if not first or not second:
@@ -55,11 +53,11 @@ def similarity(one: str, other: str) -> float:
 
 
 def same_facts(one: str, other: str) -> bool:
-    """Whether numbers, negations, names and code words agree. False is the safe answer: both sentences are then kept."""
+    """Whether numbers, negations, names and code words agree. False is the safe answer: both texts stay."""
     return (
         _numbers(one) == _numbers(other)
         and _negations(one) == _negations(other)
-        and _turns(one) == _turns(other)
+        and _reversals(one) == _reversals(other)
         and not _code(one) ^ _code(other)
         and _names(one) <= _singular(words(other))
         and _names(other) <= _singular(words(one))
@@ -67,16 +65,15 @@ def same_facts(one: str, other: str) -> bool:
 
 
 def repeats(new: str, old: str) -> bool:
-    """Whether all that the new sentence states is in the old one: its facts agree, and it has no content word of its own."""
-    there = {_NUMBERS.get(word, word) for word in content_words(old)}
-    said = {_NUMBERS.get(word, word) for word in content_words(new)}
-    return same_facts(new, old) and all(any(_akin(word, other) for other in there) for word in said)
+    """Whether the old sentence states all that the new one does: same facts, and no new content word."""
+    old_words, new_words = ({_NUMBERS.get(word, word) for word in content_words(text)} for text in (old, new))
+    return same_facts(new, old) and all(any(_akin(word, other) for other in old_words) for word in new_words)
 
 
 def differences(one: str, other: str) -> list[str]:
-    """How the content words of one sentence become those of the other, place by place: replace, insert or delete.
+    """List the edits that turn one sentence's content words into the other's: replace, insert or delete.
 
-    Inflections and the spelling of small numbers are no difference.
+    Inflections and the spelling of small numbers make no difference.
 
     >>> differences("The build needs Node 18.", "The build needs Node 20.")
     ['replace']
@@ -84,32 +81,28 @@ def differences(one: str, other: str) -> list[str]:
     first, second = (
         [_stem(_NUMBERS.get(word, word)) for word in content_words(text)] for text in (one, other)
     )
-    return [
-        tag
-        for tag, *_ in SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
-        if tag != "equal"
-    ]
+    edits = SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
+    return [edit for edit, *_ in edits if edit != "equal"]
 
 
 def verdict(new: str, old: str, cosine: float | None) -> Verdict | None:
-    """What a new fact is to an old one, which it may repeat (known), contradict (update) or resemble; None for another matter.
+    """Decide whether a new fact repeats an old one (known), contradicts (update) or resembles it; else None.
 
-    `cosine` of their vectors in [-1, 1], None where meaning is not known.
+    `cosine` is that of their vectors in [-1, 1], None if meaning is unknown.
     """
     wording = similarity(new, old)
     if repeats(new, old) and (wording >= SAME_WORDING or (cosine is not None and cosine >= SAME_MEANING)):
         return "known"
     near = wording >= ABOUT_THE_SAME_BY_WORDS if cosine is None else cosine + wording >= ABOUT_THE_SAME
-    places = differences(new, old)
-    if (
-        near and len(places) == 1 and (places == ["replace"] or not same_facts(new, old))
-    ):  # else one only says more than the other
+    edits = differences(new, old)
+    # An insertion or deletion with the same facts only says more or less.
+    if near and len(edits) == 1 and (edits == ["replace"] or not same_facts(new, old)):
         return "update"
     return "similar" if wording >= NEAR_BY_WORDS or (cosine is not None and cosine >= NEAR) else None
 
 
 def _akin(one: str, other: str) -> bool:
-    """Whether two words may be forms of one: equal, or the same for their first letters (hash, hashed; write, written)."""
+    """Whether two words may be forms of one: equal, or with the same first letters (hash, hashed)."""
     least = max(3, -(-3 * min(len(one), len(other)) // 5))
     return one == other or (
         not (one + other).isdigit() and one[:least] == other[:least] and abs(len(one) - len(other)) <= 4
@@ -133,8 +126,8 @@ def _negations(text: str) -> int:
     return sum(word in _NEGATIONS for word in words(text))
 
 
-def _turns(text: str) -> set[str]:
-    return set(words(text)) & _TURNING
+def _reversals(text: str) -> set[str]:
+    return set(words(text)) & _REVERSALS
 
 
 def _code(text: str) -> set[str]:
@@ -143,11 +136,11 @@ def _code(text: str) -> set[str]:
 
 
 def _names(text: str) -> set[str]:
-    """Capitalised words, case-folded. A sentence's first word may be one too; it counts when the other text lacks it."""
+    """Capitalised words, case-folded; also a sentence's first word, which counts if the other lacks it."""
     return _singular(
         word for run in runs(text) if run[0].isupper() for word in words(run) if word not in STOP
     )
 
 
-def _singular(said: Iterable[str]) -> set[str]:
-    return {word.rstrip("s") for word in said}
+def _singular(plurals: Iterable[str]) -> set[str]:
+    return {word.rstrip("s") for word in plurals}
