@@ -1,22 +1,23 @@
-"""Conversations: messages as a chat client keeps them, as one readable text and as turns. Knows which messages are new when more of a
-conversation is sent again, and which belong to one turn; does not know what is stored of it. Pure; standard library only.
+"""Conversations: a chat client's messages as one readable text, and as turns.
+
+A client may send more of a conversation again: only its new messages are added, and a turn keeps its key.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 GAP = "\n\n"  # between two messages of the text
-LONGEST_RESULT = 2_000  # characters of what a tool gave back; the rest is the tool's to know
+LONGEST_RESULT = 2_000  # characters of a tool's result; the rest is left out
 
 
 @dataclass(frozen=True)
 class Message:
-    """One message: who said it (user, assistant, system, tool), what, when if it says so, and the names of the tools it calls."""
+    """One message. `role` is user, assistant, system or tool; `tools` are the names of those it calls."""
 
     role: str
     text: str = ""
@@ -27,7 +28,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Exchange:
-    """One turn: what the user asked and all that was answered to it. `key` names it, however often the conversation is sent."""
+    """One turn: a prompt and all its answers. `key` is the same however often the conversation is sent."""
 
     key: str
     user: str = ""
@@ -37,58 +38,56 @@ class Exchange:
 
 
 def transcript(known: str, messages: Iterable[Message]) -> str:
-    """The text of a conversation with what these messages add to it, each as `role: text`, in order.
+    """Add the new ones of these messages to the text of a conversation, each as `role: text`, in order.
 
-    A message is known if it stands there after the one before it. So the whole conversation sent again adds its end, a window of it
-    too, a single new message itself, and a repeated call nothing.
+    A message is known if it stands there after the one before it. So the whole conversation sent again adds
+    its end, a window of it too, a single new message itself, and a repeated call nothing.
 
     >>> transcript("user: hi", [Message("user", "hi"), Message("assistant", "hello")])
     'user: hi\\n\\nassistant: hello'
     """
-    at, added = 0, []
+    at = 0
+    added: list[str] = []
     for block in filter(None, map(_block, messages)):
-        found = _place(known, block, at)
-        if found is None:
+        start = _find(known, block, at)
+        if start is None:
             added.append(block)
         else:
-            at = found + len(block)
+            at = start + len(block)
     return GAP.join(filter(None, (known, *added)))
 
 
 def exchanges(messages: Iterable[Message]) -> list[Exchange]:
-    """The turns of these messages: each begins with what the user says, and holds what the assistant says and calls until the next.
+    """Group messages into turns: each is what the user says, and what the assistant says and calls then.
 
     What the assistant says first is a turn of its own. System messages and tools' results are in none.
     """
-    found: list[Exchange] = []
+    turns: list[Exchange] = []
     seen: Counter[str] = Counter()
     for message in messages:
         if message.role == "user" and message.text:
-            if (
-                found and found[-1].user and not (found[-1].assistant or found[-1].tools)
-            ):  # said in two messages, answered once
-                found[-1] = replace(found[-1], user=f"{found[-1].user}{GAP}{message.text}")
+            last = turns[-1] if turns else None
+            if last and last.user and not (last.assistant or last.tools):  # two prompts, one answer
+                turns[-1] = replace(last, user=f"{last.user}{GAP}{message.text}")
             else:
-                found.append(Exchange(_key(message, seen), user=message.text, at=message.at))
+                turns.append(Exchange(_key(message, seen), user=message.text, at=message.at))
         elif message.role == "assistant" and (message.text or message.tools):
-            if not found:
-                found.append(Exchange(_key(message, seen), at=message.at))
-            answered = GAP.join(filter(None, (found[-1].assistant, message.text)))
-            found[-1] = replace(
-                found[-1], assistant=answered, tools=tuple(dict.fromkeys((*found[-1].tools, *message.tools)))
-            )
-    return [exchange for exchange in found if exchange.user or exchange.assistant]
+            if not turns:
+                turns.append(Exchange(_key(message, seen), at=message.at))
+            answers = GAP.join(filter(None, (turns[-1].assistant, message.text)))
+            tools = tuple(dict.fromkeys((*turns[-1].tools, *message.tools)))
+            turns[-1] = replace(turns[-1], assistant=answers, tools=tools)
+    return [turn for turn in turns if turn.user or turn.assistant]
 
 
-def contains(said: Sequence[str | None], exchange: Exchange) -> bool:
-    """Whether what was said in a turn, the user's side and the assistant's, has all that an exchange says."""
-    return all(
-        text in (kept or "") for kept, text in zip(said, (exchange.user, exchange.assistant), strict=True)
-    )
+def contains(sides: tuple[str | None, str | None], exchange: Exchange) -> bool:
+    """Whether the user's and the assistant's side of a turn contain those of an exchange."""
+    user, assistant = sides
+    return exchange.user in (user or "") and exchange.assistant in (assistant or "")
 
 
 def _key(message: Message, seen: Counter[str]) -> str:
-    """A name made of what begins an exchange; the second that begins with the same words has another."""
+    """Hash the message that begins an exchange; the second of the same words has another key."""
     begins = f"{message.role}\n{message.text}"
     seen[begins] += 1
     return hashlib.sha256(f"{seen[begins]}\n{begins}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
@@ -100,11 +99,12 @@ def _block(message: Message) -> str:
         text = f"{text[:LONGEST_RESULT]} [and {len(text) - LONGEST_RESULT:,} more characters]"
     parts = filter(None, (text, f"[calls {', '.join(message.tools)}]" if message.tools else ""))
     who = f"{message.role} ({message.name})" if message.name else message.role
-    return f"{who}: {said}" if (said := "\n".join(parts).strip()) else ""
+    content = "\n".join(parts).strip()
+    return f"{who}: {content}" if content else ""
 
 
-def _place(text: str, block: str, start: int) -> int | None:
-    """Where a block stands as a message of its own in a text, from `start` on."""
+def _find(text: str, block: str, start: int) -> int | None:
+    """Find where a block stands as a message of its own in a text, from `start` on."""
     at = text.find(block, start)
     while at >= 0:
         end = at + len(block)

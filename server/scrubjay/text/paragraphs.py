@@ -1,6 +1,4 @@
-"""The paragraphs of a text that say something by themselves, each under its headings. Knows Markdown's headings, fences, tables and
-lists; does not know what becomes of a paragraph. Pure; standard library only.
-"""
+"""The paragraphs of a text that say something by themselves, each under its Markdown headings."""
 
 from __future__ import annotations
 
@@ -10,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from scrubjay.text.chunking.cuts import SIZE, Span, Stretch, line_starts, split
 from scrubjay.text.chunking.markdown import outline
 
-SHORT = 500  # characters: such a text is one paragraph, whatever it holds
+SHORT = 500  # characters: a text no longer than this is one paragraph
 LONGEST = SIZE  # characters of one paragraph; a longer one is cut at its lines or sentences
-LEAST = 30  # characters: less says nothing without what follows it
-MOST = 200  # paragraphs of one text; whatever comes later is found by its chunks alone
+LEAST = 30  # characters: less says nothing without the next paragraph
+MOST = 200  # paragraphs of one text; later ones are found by its chunks alone
 
 _BLANK = re.compile(r"\n(?:[^\S\n]*\n)+|\f")
 _HEADING = re.compile(
@@ -23,9 +21,10 @@ _INDENTED = re.compile(r"(?:(?: {4}|\t)[^\n]*(?:\n|\Z)|[^\S\n]*\n)+")
 
 
 def paragraphs(text: str, title: str | None = None) -> list[str]:
-    """What a text says, paragraph by paragraph, each once and at most `MOST`; code and tables are left out.
+    """Split a text into paragraphs, each once and at most `MOST`; leave out code and tables.
 
-    A short text is one paragraph. In a longer one each begins with a line of the headings it stands under, the title first.
+    A short text is one paragraph. In a longer one each begins with a line of the headings it stands under,
+    the title first.
 
     >>> paragraphs("Deploys go out on Tuesdays.")
     ['Deploys go out on Tuesdays.']
@@ -33,18 +32,18 @@ def paragraphs(text: str, title: str | None = None) -> list[str]:
     whole = text.strip()
     if len(whole) <= SHORT:
         return [whole] if any(char.isalnum() for char in whole) else []
-    found: dict[str, None] = {}
+    unique: dict[str, None] = {}
     for stretch in outline(text, line_starts(text)):
         above = " > ".join(dict.fromkeys(filter(None, (title, *stretch.headings))))
-        for said in _joined(_pieces(text, stretch)):
-            found[f"{above}\n{said}" if above else said] = None
-            if len(found) == MOST:
-                return list(found)
-    return list(found)
+        for paragraph in _fit(_pieces(text, stretch)):
+            unique[f"{above}\n{paragraph}" if above else paragraph] = None
+            if len(unique) == MOST:
+                return list(unique)
+    return list(unique)
 
 
 def _pieces(text: str, stretch: Stretch) -> Iterator[str]:
-    """The paragraphs below the headings that a stretch begins with, around its fences and tables."""
+    """Split a stretch, without its headings, fences and tables, at blank lines."""
     start = stretch.start
     while (heading := _HEADING.match(text, start, stretch.end)) is not None and stretch.headings:
         start = heading.end()
@@ -62,8 +61,8 @@ def _between(start: int, end: int, whole: Sequence[Span]) -> Iterator[Span]:
     yield start, end
 
 
-def _joined(pieces: Iterator[str]) -> Iterator[str]:
-    """Paragraphs of a fitting length: what says nothing alone, or announces what follows, goes with the next; what is long is cut."""
+def _fit(pieces: Iterator[str]) -> Iterator[str]:
+    """Join pieces that are short or announce the next one to it, and cut long ones."""
     waiting = ""
     for piece in pieces:
         both = f"{waiting}\n\n{piece}" if waiting else piece
