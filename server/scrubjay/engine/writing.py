@@ -1,8 +1,8 @@
-"""The write path: plan, journal, stage, acknowledge; then commit in groups and, once on disk, let the journal go.
+"""The write path: plan, journal, stage, acknowledge; then commit in groups, and remove the journal once that is on disk.
 
 A write is acknowledged when its envelope is fsynced. LanceDB gets writes in groups; an envelope leaves the spool only after the
-files that hold its record were synced, so that a crash at any point replays it, and replaying is idempotent. Where another engine
-writes the tables, envelopes are handed over to it, and those of other engines are taken where this one does.
+files that hold its record were synced, so that a crash at any point replays it, and replaying is idempotent. If another engine
+writes the tables, this one hands its envelopes over; if this one does, it takes those of the others.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ log = logging.getLogger("scrubjay.engine.writing")
 GROUP_SECONDS = 0.15  # how long a commit waits for company
 DRAIN_SECONDS = 2.0  # how often the spool is looked at without being asked; hooks ask
 Planner = Callable[[Store, Envelope, datetime], Awaitable[Plan[Result]]]
-_PLANS: dict[str, Planner] = {
-    "turn": plan_record,  # type: ignore[dict-item]
-    "memory": plan_memory,  # type: ignore[dict-item]
-    "document": plan_document,  # type: ignore[dict-item]
-    "forget": plan_forget,  # type: ignore[dict-item]
-    "restore": plan_restore,  # type: ignore[dict-item]
-    "import": plan_import,  # type: ignore[dict-item]
-    "review": plan_review,  # type: ignore[dict-item]
+_PLANNERS: dict[str, Planner] = {
+    "turn": plan_record,
+    "memory": plan_memory,
+    "document": plan_document,
+    "forget": plan_forget,
+    "restore": plan_restore,
+    "import": plan_import,
+    "review": plan_review,
 }
 
 
 class Writer:
     """Owns the order of writes to one store.
 
-    `recorded` hears of every envelope that a hook left, after it was taken; `staged` of every record that an envelope changed.
+    `recorded` is called with every envelope that a hook left, after it was taken; `staged` with every record that an envelope changed.
     """
 
     def __init__(
@@ -66,22 +66,15 @@ class Writer:
         recorded: Callable[[Envelope, Result], None],
         staged: Callable[[AnyRecord], None] = lambda record: None,
     ) -> None:
-        self._home, self._store, self._clock, self._recorded, self._staged = (
-            home,
-            store,
-            clock,
-            recorded,
-            staged,
-        )
+        self._home, self._store, self._clock = home, store, clock
+        self._recorded, self._staged = recorded, staged
         self._taken = 0  # envelopes, ever
         self._order = asyncio.Lock()
         self._draining = asyncio.Lock()
-        self._open: dict[
-            str, tuple[str, ...]
-        ] = {}  # envelopes on disk whose records are not yet, with the ids of those
-        self._borrowed: dict[
-            str, Entry
-        ] = {}  # those of them that lie in the inbox of a shared store, and in no spool here
+        # Paths of envelopes on disk whose records are not, with the ids of those records; and which of these
+        # envelopes lie in the inbox of a shared store, and in no spool here.
+        self._open: dict[str, tuple[str, ...]] = {}
+        self._borrowed: dict[str, Entry] = {}
         self._role = 0  # counts how often this engine began or ceased to be the one that writes
         self._handover = None if store.shared is None else Handover(home, store, store.shared)
         store.wait_for_writer = self._hand_over_and_wait
@@ -89,8 +82,8 @@ class Writer:
         self._doomed: set[str] = set()  # records whose bytes are to leave the disk
         self.set_aside = 0
 
-    async def write(self, envelope: Envelope, planned: Planner | None = None) -> Result:
-        """Take one write; returns when it is durable. `planned` plans it as its kind is planned, knowing more.
+    async def write(self, envelope: Envelope, planner: Planner | None = None) -> Result:
+        """Take one write; it is durable when this returns. `planner` replaces the one of its kind.
 
         Raises:
             InputError: it cannot be done as asked; nothing was written.
@@ -100,22 +93,21 @@ class Writer:
         if self._handover is not None:
             await self._handover.follower.look()
         async with self._order:
-            plan = await self._planned(planned or _PLANS[envelope.kind], envelope)
+            plan = await self._plan(planner or _PLANNERS[envelope.kind], envelope)
             if plan.changes or plan.purged:
                 path = await asyncio.to_thread(spool.write, self._home, envelope.model_dump(mode="json"))
                 self._stage(path, plan)
             return plan.answer
 
-    async def _planned(self, plan: Planner, envelope: Envelope) -> Plan[Result]:
+    async def _plan(self, planner: Planner, envelope: Envelope) -> Plan[Result]:
         try:
-            return await plan(self._store, envelope, self._clock())
+            return await planner(self._store, envelope, self._clock())
         except NotFound:
             if self._handover is None or self._store.writes:
                 raise
-        await self._handover.follower.look(
-            at_once=True
-        )  # it may name what another engine was told a moment ago
-        return await plan(self._store, envelope, self._clock())
+        # It may name what another engine was told a moment ago.
+        await self._handover.follower.look(at_once=True)
+        return await planner(self._store, envelope, self._clock())
 
     async def drain(self) -> int:
         """Take what hooks and earlier engines left in the spool, in time order; the number of envelopes taken."""
@@ -148,7 +140,7 @@ class Writer:
     async def _replay(self, path: str, content: object = None) -> None:
         try:
             envelope = Envelope.model_validate(spool.read(path) if content is None else content)
-            plan = await _PLANS[envelope.kind](self._store, envelope, self._clock())
+            plan = await _PLANNERS[envelope.kind](self._store, envelope, self._clock())
         except (SpoolError, InputError) as error:
             self._put_aside(path, str(error))
         except HomeError as error:
@@ -160,9 +152,8 @@ class Writer:
             self._put_aside(path, f"The envelope is not of a known shape; wrong fields: {fields}.")
         else:
             self._stage(path, plan)
-            if (
-                envelope.source.startswith("hook:") and path not in self._borrowed
-            ):  # a transcript is where its hook was
+            # A transcript lies on the machine of its hook.
+            if envelope.source.startswith("hook:") and path not in self._borrowed:
                 self._recorded(envelope, plan.answer)
 
     def _put_aside(self, path: str, reason: str) -> None:
@@ -182,19 +173,19 @@ class Writer:
         self._open[path] = tuple(change.record.id for change in plan.changes)
         self._wake.set()
 
-    async def derive(self, worked_out: Awaitable[Sequence[Change]]) -> int | None:
-        """Write what follows from stored records: how many records, or None, and nothing written, where an envelope came in between.
+    async def derive(self, changes: Awaitable[Sequence[Change]]) -> int | None:
+        """Write what follows from stored records: how many records, or None if an envelope came in between and nothing was written.
 
-        It has no envelope of its own, because it can be worked out again, and no write waits for it.
+        It has no envelope of its own, because it can be derived again, and no write waits for it.
         """
         taken = self._taken
-        changes = await worked_out
+        derived = await changes
         if taken != self._taken or self._doomed or not self._store.writes:
             return None
-        for change in changes:
+        for change in derived:
             self._store.stage(change)
             self._wake.set()
-        return len(changes)
+        return len(derived)
 
     @property
     def pending(self) -> int:
@@ -220,7 +211,7 @@ class Writer:
             self._open.pop(path, None)
 
     async def _give_back(self, paths: Sequence[str]) -> None:
-        """Take what is written out of the inbox, by which its engine knows that it is."""
+        """Remove what is written from the inbox, which tells its engine so."""
         if paths and self._store.shared is not None:
             try:
                 await self._store.shared.inbox.remove([self._borrowed[path].id for path in paths])
@@ -230,7 +221,7 @@ class Writer:
                 del self._borrowed[path]
 
     async def _hand_over(self, handover: Handover) -> None:
-        """Give everything that is open to the engine that writes."""
+        """Give every open envelope to the engine that writes."""
         opened = dict(self._open)
         await handover.send(opened)
         for path in opened:
@@ -250,20 +241,20 @@ class Writer:
             await self._handover.follower.look()
 
     async def follow(self) -> None:
-        """See what the engine that writes has written by now of what was handed over."""
+        """Learn which of the envelopes that were handed over are written by now."""
         if self._handover is not None:
             await self._handover.look()
 
     async def lead(self) -> None:
-        """Be the engine that writes from now on: what nobody has written yet is planned anew before anything else is."""
+        """Become the engine that writes: plan anew what nobody has written yet, before anything else."""
         if self._handover is None or (shared := self._store.shared) is None:
             return
         async with self._order:
             waiting = await shared.inbox.next_entries()
             async with self._store.lock:
                 self._store.unstage()
-            for kept in (self._open, self._borrowed, self._doomed):
-                kept.clear()
+            for memory in (self._open, self._borrowed, self._doomed):
+                memory.clear()
             self._handover.forget()
             self._role += 1
             for entry in waiting:
@@ -284,7 +275,7 @@ class Writer:
                 self._doomed -= doomed
 
     async def run(self, committed: Callable[[], None]) -> None:
-        """Commit in groups for ever; `committed` is told after each. A failed commit is tried again, nothing is dropped."""
+        """Commit in groups for ever, and call `committed` after each. A failed commit is tried again, nothing is dropped."""
         pause = GROUP_SECONDS
         while True:
             await self._wake.wait()
@@ -294,19 +285,15 @@ class Writer:
                 await self.settle()
             except (StoreError, OSError) as error:  # a full disk, which may pass
                 pause = min(max(1.0, pause * 2), 60.0)
-                log.error(
-                    "commit failed; %d writes stay in the spool, next try in %.0f s. %s",
-                    self.pending,
-                    pause,
-                    error,
-                )
+                failed = "commit failed; %d writes stay in the spool, next try in %.0f s. %s"
+                log.error(failed, self.pending, pause, error)
                 self._wake.set()
                 continue
             pause = GROUP_SECONDS
             committed()
 
     async def watch(self) -> None:
-        """Take for ever what hooks left without telling us; once a day clean up what crashed writers left."""
+        """Take for ever what hooks left without saying so; once a day remove what crashed writers left."""
         swept: datetime | None = None
         while True:
             now = self._clock()
@@ -315,9 +302,7 @@ class Writer:
                 if swept is None or now - swept > timedelta(days=1):
                     spool.sweep(self._home, now.timestamp())
                     swept = now
-            except (
-                OSError,
-                HomeError,
-            ) as error:  # a full or vanished disk: the next look may succeed, and status shows the backlog
+            except (OSError, HomeError) as error:
+                # A full or vanished disk: the next look may succeed, and status shows the backlog.
                 log.error("the spool cannot be read: %s", error)
             await asyncio.sleep(DRAIN_SECONDS)
