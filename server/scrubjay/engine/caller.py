@@ -17,8 +17,8 @@ async def _to_nobody(done: int, total: int, what: str) -> None:
 class Caller:
     """`scope` is where writes go and searches look by default; `folder` is the project whose files may be read by path.
 
-    `confined` is a caller who reaches nothing but this scope, `read_only` one who may change nothing; both came with a token.
-    `report` tells whoever waits for a call how far it is: (done, total, what is in hand).
+    `confined` is a caller who reaches nothing but this scope, `read_only` one who may change nothing; both
+    came with a token. `report` tells whoever waits for a call how far it is: (done, total, what is in hand).
     """
 
     scope: str = USER_SCOPE

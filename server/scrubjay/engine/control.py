@@ -1,6 +1,7 @@
 """The faces of hooks and of the command line: JSON lines over the engine's socket.
 
-A hook sends one event and leaves. The command line calls methods: {"id", "method", "params"} -> {"id", "result" | "error" | "progress"}.
+A hook sends one event and leaves. The command line calls methods: {"id", "method", "params"} -> {"id",
+    "result" | "error" | "progress"}.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ R = TypeVar("R", bound=Request)
 
 
 async def serve_hook(engine: Engine, connection: Connection) -> None:
-    """Take the events of one client of kind `hook`. It does not wait, so nothing it asks for is lost with it."""
+    """Take the events of one client of kind `hook`.
+
+    It does not wait, so nothing it asks for is lost with it.
+    """
     async for line in connection:
         event = _object(line)
         core = await engine.core()

@@ -1,4 +1,7 @@
-"""The opened engine: store, model and write path together. Importing this module imports LanceDB, so it is imported late."""
+"""The opened engine: store, model and write path together.
+
+Importing this module imports LanceDB, so it is imported late.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +115,10 @@ class Core:
     # -- verbs -----------------------------------------------------------------------------------------------------
 
     async def write(self, envelope: Envelope, *, similar: bool = True) -> Result:
-        """Take one write; it is durable when this returns. `similar` adds known facts like it to the answer to a fact."""
+        """Take one write; it is durable when this returns.
+
+        `similar` adds known facts like it to the answer to a fact.
+        """
         if similar and envelope.kind == "memory":
             return await self._add_memory(envelope)
         return await self.writer.write(envelope)

@@ -1,6 +1,7 @@
 """The engine of one home as its faces see it: there at once, loading in the background.
 
-Importing this module imports neither LanceDB nor numpy nor a model, so that `initialize` is answered before they are loaded.
+Importing this module imports neither LanceDB nor numpy nor a model, so that `initialize` is answered before
+they are loaded.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ def utc_now() -> datetime:
 class Engine:
     """One home's engine. `load` runs in the background; `core` waits for it.
 
-    `open_model` opens the model that the settings name; None is `scrubjay.encoders.open_encoder`, which is imported late.
-    `store` is where records and passages lie, if not where the settings say.
+    `open_model` opens the model that the settings name; None is `scrubjay.encoders.open_encoder`, which is
+    imported late. `store` is where records and passages lie, if not where the settings say.
     """
 
     def __init__(
@@ -63,7 +64,10 @@ class Engine:
         self._failure: ScrubjayError | None = None
 
     async def load(self) -> None:
-        """Read the settings, open the store, start the model. What fails is told to every later call, and in the log."""
+        """Read the settings, open the store, start the model.
+
+        What fails is told to every later call, and in the log.
+        """
         try:
             self.settings = self._started_with = in_store(load(self.home.config), self._store)
             write_capture(self.home, self.settings, self.clock())

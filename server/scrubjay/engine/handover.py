@@ -1,7 +1,9 @@
-"""Hands what this engine was given to write over to the one that maintains a shared store. Knows which envelopes that one has not taken
-yet; does not know what they mean.
+"""Hands what this engine was given to write over to the one that maintains a shared store.
 
-An envelope stays in this home's spool until the bucket has it. What it planned stays visible here until it is written there.
+Knows which envelopes that one has not taken yet; does not know what they mean.
+
+An envelope stays in this home's spool until the bucket has it. What it planned stays visible here until it is
+written there.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The write path: plan, journal, stage, acknowledge; then commit in groups, and remove the journal once that is on disk.
 
-A write is acknowledged when its envelope is fsynced. LanceDB gets writes in groups; an envelope leaves the spool only after the
-files that hold its record were synced, so that a crash at any point replays it, and replaying is idempotent. If another engine
-writes the tables, this one hands its envelopes over; if this one does, it takes those of the others.
+A write is acknowledged when its envelope is fsynced. LanceDB gets writes in groups; an envelope leaves the
+spool only after the files that hold its record were synced, so that a crash at any point replays it, and
+replaying is idempotent. If another engine writes the tables, this one hands its envelopes over; if this one
+does, it takes those of the others.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ _PLANNERS: dict[str, Planner] = {
 class Writer:
     """Owns the order of writes to one store.
 
-    `recorded` is called with every envelope that a hook left, after it was taken; `staged` with every record that an envelope changed.
+    `recorded` is called with every envelope that a hook left, after it was taken; `staged` with every record
+    that an envelope changed.
     """
 
     def __init__(
@@ -275,7 +277,10 @@ class Writer:
                 self._doomed -= doomed
 
     async def run(self, committed: Callable[[], None]) -> None:
-        """Commit in groups for ever, and call `committed` after each. A failed commit is tried again, nothing is dropped."""
+        """Commit in groups for ever, and call `committed` after each.
+
+        A failed commit is tried again, nothing is dropped.
+        """
         pause = GROUP_SECONDS
         while True:
             await self._wake.wait()

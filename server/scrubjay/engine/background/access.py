@@ -1,8 +1,11 @@
-"""Access: which records a recall gave back, counted. Knows ids and times; does not know what was asked, or what the records say.
+"""Access: which records a recall gave back, counted.
 
-Counts wait in memory and are written behind everything else, without a place in the write-ahead log: a crash loses some, which costs
-nothing but a little recency. Every write is a version of its table and moves the counted rows into a fragment of their own, which every
-later search pays for until they are compacted: a record is written at most once an hour, and all of them together every ten minutes.
+Knows ids and times; does not know what was asked, or what the records say.
+
+Counts wait in memory and are written behind everything else, without a place in the write-ahead log: a crash
+loses some, which costs nothing but a little recency. Every write is a version of its table and moves the
+counted rows into a fragment of their own, which every later search pays for until they are compacted: a
+record is written at most once an hour, and all of them together every ten minutes.
 """
 
 from __future__ import annotations
@@ -30,7 +33,10 @@ R = TypeVar("R", bound=Record)
 
 
 class Access:
-    """Notes what was recalled and writes it down now and then; `flush(everything=True)` at the end. `written` is told of each commit."""
+    """Notes what was recalled and writes it down now and then; `flush(everything=True)` at the end.
+
+    `written` is told of each commit.
+    """
 
     def __init__(
         self, store: Store, clock: Callable[[], datetime], written: Callable[[], None] = lambda: None
@@ -72,7 +78,10 @@ class Access:
             await self.flush()
 
     async def flush(self, *, everything: bool = False) -> int:
-        """Write the new counts; of how many records. Unless it is `everything`, what was written within the hour waits."""
+        """Write the new counts; of how many records.
+
+        Unless it is `everything`, what was written within the hour waits.
+        """
         now = self._clock()
         self._written = {id: at for id, at in self._written.items() if now - at < SELDOM}
         due = [id for id in self._waiting if everything or self._is_due(id, now)]

@@ -1,7 +1,8 @@
 """Completes turns from the host's transcript: what a hook could not know yet, and turns that no hook ever reported.
 
-The transcript lags behind the Stop hook and its format is the host's own, so it is read later, more than once, and never trusted to
-be there. Everything goes through the same write path, redaction included, and is known by the same keys.
+The transcript lags behind the Stop hook and its format is the host's own, so it is read later, more than
+once, and never trusted to be there. Everything goes through the same write path, redaction included, and is
+known by the same keys.
 """
 
 from __future__ import annotations
@@ -153,7 +154,10 @@ class Completion:
         log.info("completed from a transcript: %s", origin)
 
     async def _turns(self, path: str | None) -> list[dict[str, Any]]:
-        """The turns of a transcript, cleaned as a hook cleans them: redacted, storable, cut. No file gives no turns."""
+        """The turns of a transcript, cleaned as a hook cleans them: redacted, storable, cut.
+
+        No file gives no turns.
+        """
         return await asyncio.to_thread(_read, path) if path else []
 
 

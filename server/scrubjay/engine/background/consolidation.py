@@ -1,8 +1,11 @@
-"""Consolidates what was recorded, in the background: sessions get their summaries, facts and turns that say the same are linked. Knows
-which records changed and when there is time; does not know what a summary says (`session_summaries`), or what is the same (`similar`).
+"""Consolidates what was recorded, in the background: sessions get their summaries, facts and turns that say the same are linked.
 
-What it writes follows from the records, so it has no place in the write-ahead log. A note beside the tables says up to when changes were
-looked at; after a crash those that came later are looked at again, which changes nothing where all is right.
+Knows which records changed and when there is time; does not know what a summary says (`session_summaries`),
+or what is the same (`similar`).
+
+What it writes follows from the records, so it has no place in the write-ahead log. A note beside the tables
+says up to when changes were looked at; after a crash those that came later are looked at again, which changes
+nothing where all is right.
 """
 
 from __future__ import annotations
@@ -49,8 +52,8 @@ class Stretch(NamedTuple):
 class Consolidation:
     """Works through the facts and the stretches of sessions that changed, oldest change first.
 
-    `resting` says that nothing else works. It begins only when no passage waits for its vector: a backlog of those takes minutes, with
-    pauses between its commits, and what is linked in them slows it down.
+    `resting` says that nothing else works. It begins only when no passage waits for its vector: a backlog of
+    those takes minutes, with pauses between its commits, and what is linked in them slows it down.
     """
 
     def __init__(
@@ -95,7 +98,10 @@ class Consolidation:
         self._wake.set()
 
     async def run(self) -> None:
-        """Consolidate for ever, whenever nothing was written for a while. What fails is tried again after the next write."""
+        """Consolidate for ever, whenever nothing was written for a while.
+
+        What fails is tried again after the next write.
+        """
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -123,7 +129,10 @@ class Consolidation:
             return await self._some(self._resting)
 
     async def work_off(self) -> int:
-        """Look at all that changed, because somebody asks for it; how much was looked at. What a write comes in between stays."""
+        """Look at all that changed, because somebody asks for it; how much was looked at.
+
+        What a write comes in between stays.
+        """
         if not self._store.writes:  # another engine of this store consolidates
             return 0
         await self._writer.settle()

@@ -1,4 +1,7 @@
-"""Gives passages their vectors in the background. Words find a passage before this; meaning finds it after."""
+"""Gives passages their vectors in the background.
+
+Words find a passage before this; meaning finds it after.
+"""
 
 from __future__ import annotations
 
@@ -49,10 +52,12 @@ _WITHOUT_CODES = conditions.both(
 
 
 class Indexer:
-    """Watches for passages without a vector. `trouble` says why meaning cannot be searched, None while it can.
+    """Watches for passages without a vector.
 
-    `embedded` is told after each commit of vectors: it rewrites rows, which then wait for the word index to be folded.
-    `late` says whether tokens are wanted, for late interaction.
+    `trouble` says why meaning cannot be searched, None while it can.
+
+    `embedded` is told after each commit of vectors: it rewrites rows, which then wait for the word index to
+    be folded. `late` says whether tokens are wanted, for late interaction.
     """
 
     def __init__(
@@ -186,7 +191,10 @@ class Indexer:
         return not waiting and not self.trouble
 
     async def run(self) -> None:
-        """Embed for ever whatever waits, newest store state first; sleeps until woken when nothing does. What fails is tried again."""
+        """Embed for ever whatever waits, newest store state first; sleeps until woken when nothing does.
+
+        What fails is tried again.
+        """
         encoder, pause = None, RETRY_SECONDS
         while True:
             try:

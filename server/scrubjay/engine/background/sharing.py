@@ -1,5 +1,6 @@
-"""An engine's part in a store that several engines share: it maintains the store while it holds the lease, and follows it otherwise. Knows
-when that changes; does not know what is written.
+"""An engine's part in a store that several engines share: it maintains the store while it holds the lease, and follows it otherwise.
+
+Knows when that changes; does not know what is written.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Work that goes on beside the calls of an engine. Knows how it is begun and ended; does not know what it does."""
+"""Work that goes on beside the calls of an engine.
+
+Knows how it is begun and ended; does not know what it does.
+"""
 
 from __future__ import annotations
 

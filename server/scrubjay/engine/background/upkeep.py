@@ -1,7 +1,8 @@
 """Keeps LanceDB's files few and small: compaction, folding of new rows into the indexes, removal of old versions.
 
-Measured on LanceDB 0.40: every commit adds a fragment and a manifest that lists them all, so that 2,000 single appends make searches
-30 times slower and the folder 8 times larger; every FTS version that was opened keeps its files open until the session is dropped.
+Measured on LanceDB 0.40: every commit adds a fragment and a manifest that lists them all, so that 2,000
+single appends make searches 30 times slower and the folder 8 times larger; every FTS version that was opened
+keeps its files open until the session is dropped.
 """
 
 from __future__ import annotations
@@ -86,7 +87,10 @@ class Upkeep:
                 await self.tidy(IDLE)
 
     async def tidy(self, bounds: Bounds) -> int:
-        """Compact every table that is over its bounds; how many were. Where another engine maintains the store, that one does."""
+        """Compact every table that is over its bounds; how many were.
+
+        Where another engine maintains the store, that one does.
+        """
         if not self._store.writes:
             return 0
         async with self._at_work():
@@ -143,7 +147,8 @@ class Upkeep:
             ):
                 large = await self._store.count_passages() > LARGE
                 await index_vectors(
-                    self._store.tables.passages, segments=bounds.segments * (LARGE_TABLE_SLACK if large else 1)
+                    self._store.tables.passages,
+                    segments=bounds.segments * (LARGE_TABLE_SLACK if large else 1),
                 )
             await self._store.tables.of(name).optimize(cleanup_older_than=self._kept(KEEP_ALL))
         await self._store.checkpoint()
@@ -178,7 +183,10 @@ class Upkeep:
         )
 
     def _orphans_due(self) -> bool:
-        """Whether files of failed writes are due to be removed; safe only where nobody else ever writes. LanceDB does it after a week."""
+        """Whether files of failed writes are due to be removed; safe only where nobody else ever writes.
+
+        LanceDB does it after a week.
+        """
         if self._store.shared is not None:
             return False
         if (

@@ -1,7 +1,9 @@
-"""One client's connection, as its face sees it. Knows lines, limits and which requests are unanswered; does not know what they ask.
+"""One client's connection, as its face sees it.
 
-Two limits keep a client from harming the others: a line of more than 64 MiB is answered with an error, and a client that lets
-16 MiB of answers pile up loses its connection. Nothing here ever waits for a client to read.
+Knows lines, limits and which requests are unanswered; does not know what they ask.
+
+Two limits keep a client from harming the others: a line of more than 64 MiB is answered with an error, and a
+client that lets 16 MiB of answers pile up loses its connection. Nothing here ever waits for a client to read.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ _ENDLESS = {"subscriptions/listen"}  # requests whose answer is the end of a str
 class Connection(asyncio.Protocol):
     """One client, from its hello until either side closes.
 
-    `hello` is set before a face sees the connection; `in_flight` maps the key of each unanswered request to its method, and is
-    kept by `read_line` and `write_line`, so that a face has nothing to do for it.
+    `hello` is set before a face sees the connection; `in_flight` maps the key of each unanswered request to
+    its method, and is kept by `read_line` and `write_line`, so that a face has nothing to do for it.
     """
 
     hello: Hello
@@ -58,8 +60,9 @@ class Connection(asyncio.Protocol):
     async def read_line(self) -> bytes | None:
         """The client's next line without its newline, or None at the end.
 
-        The end is reported only when every request was answered or a bound has passed, because a face that sees it stops
-        working on the answers. A line above the limit is answered with an error here and never seen by the face.
+        The end is reported only when every request was answered or a bound has passed, because a face that
+        sees it stops working on the answers. A line above the limit is answered with an error here and never
+        seen by the face.
         """
         while True:
             if self._draining is None and self._queue:
@@ -77,7 +80,10 @@ class Connection(asyncio.Protocol):
         return self._each()
 
     async def write_line(self, line: bytes | str) -> None:
-        """Send one line; its newline may be missing. A client that is gone is not an error: there is nobody to tell."""
+        """Send one line; its newline may be missing.
+
+        A client that is gone is not an error: there is nobody to tell.
+        """
         data = line.encode() if isinstance(line, str) else bytes(line)
         if len(data) > self._line_limit + 1:
             data = _error(

@@ -1,4 +1,7 @@
-"""What an engine answers to a client's hello. Knows versions, tokens and who may ask whom to leave; does not know connections."""
+"""What an engine answers to a client's hello.
+
+Knows versions, tokens and who may ask whom to leave; does not know connections.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,9 @@ class Greeting(NamedTuple):
 
 
 def greet(hello: Hello, me: Identity, *, ready: bool, token: str | None, env: Mapping[str, str]) -> Greeting:
-    """The answer to `hello`. Says version and start in every case, so that a newer client can decide to replace this engine.
+    """The answer to `hello`.
+
+    Says version and start in every case, so that a newer client can decide to replace this engine.
 
     Args:
         ready: whether the engine has finished loading.

@@ -1,7 +1,9 @@
-"""How an engine lives: from its socket being open until the last answer is written. Knows connections, idleness and endings.
+"""How an engine lives: from its socket being open until the last answer is written.
 
-It does not know what the faces do with a connection, nor LanceDB nor models: those are handed in. Whoever calls `serve` has taken
-the engine's lock before, and lets it go by ending.
+Knows connections, idleness and endings.
+
+It does not know what the faces do with a connection, nor LanceDB nor models: those are handed in. Whoever
+calls `serve` has taken the engine's lock before, and lets it go by ending.
 """
 
 from __future__ import annotations
@@ -37,11 +39,14 @@ _TICK_SECONDS = 5.0  # at most this late the engine notices that it is idle or h
 
 
 class Lifetime:
-    """One engine of one home. Make it, give its `finish` to whoever may end it, then `await serve(...)`, once.
+    """One engine of one home.
+
+    Make it, give its `finish` to whoever may end it, then `await serve(...)`, once.
 
     Args:
         lock: the engine's lock, held; when its file disappears the home was deleted and the engine ends.
-        auto: started by a pipe: it ends after `idle_seconds` without a client or work, and makes room for a newer version.
+        auto: started by a pipe: it ends after `idle_seconds` without a client or work, and makes room for
+            a newer version.
         busy: whether work goes on that no client waits for.
         ready: whether loading is over; told to every client in the hello.
         grace_seconds: how long requests in flight may take once the engine is finishing.
@@ -87,7 +92,10 @@ class Lifetime:
         self._reason = ""
 
     def finish(self, reason: str) -> None:
-        """Ask the engine to end: no new clients, requests in flight are answered, then `serve` returns. Safe from any thread."""
+        """Ask the engine to end: no new clients, requests in flight are answered, then `serve` returns.
+
+        Safe from any thread.
+        """
         if self._loop is None:
             self._end(reason)
         else:
@@ -100,8 +108,10 @@ class Lifetime:
         """Listen until the engine is finished, and return the reason.
 
         Args:
-            faces: for each kind of hello, what talks to the client; it returns when the connection's lines end.
-            background: started as soon as the engine listens; if it raises, the engine finishes and the error is raised here.
+            faces: for each kind of hello, what talks to the client; it returns when the connection's
+                lines end.
+            background: started as soon as the engine listens; if it raises, the engine finishes and the
+                error is raised here.
         """
         self._loop = asyncio.get_running_loop()
         listener = listen(self.home, self._env, loopback=self._loopback)
@@ -244,7 +254,8 @@ class Lifetime:
 def finishing_on_signals(finish: Callable[[str], None]) -> Iterator[None]:
     """Call `finish` with the signal's name when the system or the user asks this process to end.
 
-    Only the main thread hears signals; in any other, nothing is changed. `finish` must be safe to call from anywhere.
+    Only the main thread hears signals; in any other, nothing is changed. `finish` must be safe to call from
+    anywhere.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

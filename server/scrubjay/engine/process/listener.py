@@ -1,6 +1,9 @@
-"""The socket on which an engine waits for its clients. Knows how to open it for its owner only; does not know what is said on it.
+"""The socket on which an engine waits for its clients.
 
-Only the holder of the engine's lock may call `listen`: it removes whatever an earlier engine left at the same place.
+Knows how to open it for its owner only; does not know what is said on it.
+
+Only the holder of the engine's lock may call `listen`: it removes whatever an earlier engine left at the same
+place.
 """
 
 from __future__ import annotations

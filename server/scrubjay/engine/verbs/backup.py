@@ -1,5 +1,6 @@
-"""The engine's side of a backup: a moment in which nothing is written, a copy of it, and a look whether the copy can be opened. Knows the
-order; does not know how a backup is laid out (`scrubjay.home.backups`).
+"""The engine's side of a backup: a moment in which nothing is written, a copy of it, and a look whether the copy can be opened.
+
+Knows the order; does not know how a backup is laid out (`scrubjay.home.backups`).
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ class Backup:
     async def make(self, folder: str, report: backups.Report) -> BackedUp:
         """Copy the home as it is at this moment into a new folder, which is there whole and checked or not at all.
 
-        Writes wait for the links of a moment only, not for the copy: they are acknowledged and searched meanwhile.
+        Writes wait for the links of a moment only, not for the copy: they are acknowledged and searched
+        meanwhile.
 
         Raises:
             InputError: something is in the folder, it lies within the home, or has no room.

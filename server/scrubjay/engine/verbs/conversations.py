@@ -1,5 +1,6 @@
-"""Keeps conversations that a chat client sends: each is a document, and by the policy `chat_capture` also turns of a session. Knows what is
-new of one; does not know what a turn is found by (`turns`), or how the messages came here.
+"""Keeps conversations that a chat client sends: each is a document, and by the policy `chat_capture` also turns of a session.
+
+Knows what is new of one; does not know what a turn is found by (`turns`), or how the messages came here.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ class ConversationState(NamedTuple):
 
 
 class Conversations:
-    """Takes one conversation after another: what it goes on from must not change meanwhile. `settings` are those of the moment."""
+    """Takes one conversation after another: what it goes on from must not change meanwhile.
+
+    `settings` are those of the moment.
+    """
 
     def __init__(
         self,
@@ -55,8 +59,8 @@ class Conversations:
     ) -> ConversationState:
         """Keep what these messages, their secrets replaced, add to the conversation `id` of a scope.
 
-        The document holds every message, whatever the policy is, and nothing is learned of it. What turns are recorded for, chats are
-        found by; under `off` there are none.
+        The document holds every message, whatever the policy is, and nothing is learned of it. What turns are
+        recorded for, chats are found by; under `off` there are none.
 
         Raises:
             InputError: the messages say nothing, and there is no such conversation yet.

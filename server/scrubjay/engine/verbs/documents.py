@@ -1,4 +1,5 @@
 """Files documents for clients that name them: finds out which document is meant, and whether its text is sent whole or goes on.
+
 Knows how far each is; does not know what is learned of one (`learned`), or how its text was read.
 """
 
@@ -37,7 +38,10 @@ class DocumentState(NamedTuple):
 
 
 class Documents:
-    """Takes one document after another: what a text goes on from must not change meanwhile. `searchable` says that vectors can be made."""
+    """Takes one document after another: what a text goes on from must not change meanwhile.
+
+    `searchable` says that vectors can be made.
+    """
 
     def __init__(
         self, store: Store, writer: Writer, clock: Callable[[], datetime], searchable: Callable[[], bool]
@@ -48,7 +52,8 @@ class Documents:
     async def add(self, text: DocumentText, *, scope: str, source: str) -> DocumentState:
         """Add a document; under the custom_id of a known one go on with that, as `scrubjay.engine.verbs.documents` has it.
 
-        What the text does not say (metadata, date, ...) stays as it is known. With `document_id` that very document gets this text.
+        What the text does not say (metadata, date, ...) stays as it is known. With `document_id` that very
+        document gets this text.
 
         Raises:
             InputError: the text has an error where a known document has none.
@@ -222,7 +227,10 @@ class LookedUp:
         self.learn()
 
     async def _documents_of(self, ids: Sequence[str]) -> dict[str, Document]:
-        """Whole rows of those that are there. Most are not, and to look for an id takes 3 ms where every column takes 7."""
+        """Whole rows of those that are there.
+
+        Most are not, and to look for an id takes 3 ms where every column takes 7.
+        """
         there = await self._store.get(Document, ids, columns=["id"])
         return await self._store.get(Document, there) if there else {}
 
@@ -251,8 +259,9 @@ REVISED = (
 def continued(old: str, new: str) -> str:
     """The text after `new` was sent under the name of `old`.
 
-    `new` replaces `old` where it holds it whole, or half of its lines; it changes nothing where `old` ends with it already, as when a
-    call is repeated; else it was what came after, and stands behind `old`, so that in doubt nothing is lost.
+    `new` replaces `old` where it holds it whole, or half of its lines; it changes nothing where `old` ends
+    with it already, as when a call is repeated; else it was what came after, and stands behind `old`, so that
+    in doubt nothing is lost.
 
     >>> continued("user: hi", "assistant: hello")
     'user: hi\\n\\nassistant: hello'

@@ -1,5 +1,7 @@
-"""The engine's side of export and import: everything recorded goes into one file, and comes back out of one. Knows files and pages;
-does not know what a line looks like (`scrubjay.records.exchange`) or when a record is new (`scrubjay.records.exchange`).
+"""The engine's side of export and import: everything recorded goes into one file, and comes back out of one.
+
+Knows files and pages; does not know what a line looks like (`scrubjay.records.exchange`) or when a record is
+new (`scrubjay.records.exchange`).
 
 The engine reads and writes the file itself: a document's line may be larger than any message to it may be.
 """
@@ -57,7 +59,9 @@ class Exchange:
         return self._running > 0
 
     async def export(self, path: str, scope: str | None, report: Report) -> Exported:
-        """Write every record of a scope (None: of all) to a file, as they are at this moment. The file is there whole or not at all.
+        """Write every record of a scope (None: of all) to a file, as they are at this moment.
+
+        The file is there whole or not at all.
 
         Raises:
             InputError: something else is there already.
@@ -105,8 +109,10 @@ class Exchange:
         return Exported(turns=held.turns, memories=held.memories, documents=held.documents, bytes=size)
 
     async def load(self, path: str, source: str, report: Report) -> Imported:
-        """Take in the records of an export. All of it is checked before the first is kept; what is acknowledged survives a kill, and
-        the same call again takes in the rest.
+        """Take in the records of an export.
+
+        All of it is checked before the first is kept; what is acknowledged survives a kill, and the same call
+        again takes in the rest.
 
         Raises:
             InputError: a line is damaged or missing; nothing was imported.

@@ -33,7 +33,10 @@ class Ingest:
     async def run(
         self, paths: Sequence[str], *, scope: str, source: str, report: job.Report, again: bool = False
     ) -> Ingested:
-        """Bring the documents of files and folders up to date; see `job.Ingest.run`. What is written when it is cancelled stays."""
+        """Bring the documents of files and folders up to date; see `job.Ingest.run`.
+
+        What is written when it is cancelled stays.
+        """
         async with self._turn:
             self._running = job.Ingest(self._store, self._writer.write, self._clock, scope, source)
             try:

@@ -32,9 +32,10 @@ class Reindex:
     async def run(self, progress: Progress | None = None) -> int:
         """Fill a new generation of passages and embed it; how many passages there are then.
 
-        Words are searchable as soon as the passages are written; vectors follow and are resumed after an interruption, because a
-        passage without a vector says so itself. An interrupted filling is begun again when the engine next starts, and so is one of
-        passages that an older Scrubjay wrote; those keep their place and their vectors.
+        Words are searchable as soon as the passages are written; vectors follow and are resumed after an
+        interruption, because a passage without a vector says so itself. An interrupted filling is begun again
+        when the engine next starts, and so is one of passages that an older Scrubjay wrote; those keep their
+        place and their vectors.
 
         Raises:
             EncoderError: the model that the settings name cannot be loaded; the old index stays as it is.

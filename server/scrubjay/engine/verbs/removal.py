@@ -1,6 +1,4 @@
-"""Forgets, deletes and restores records: finds out which ones a request means, remembers what a dry run listed, and
-waits until purged bytes are gone.
-"""
+"""Forgets, deletes and restores records: finds out which ones a request means, remembers what a dry run listed, and waits until purged bytes are gone."""
 
 from __future__ import annotations
 
@@ -31,7 +29,10 @@ DRY_RUNS = 32  # that are remembered, the last ones
 
 
 class Removal:
-    """Forgets and restores. What a dry run listed is what the same query forgets afterwards, whatever was added in between."""
+    """Forgets and restores.
+
+    What a dry run listed is what the same query forgets afterwards, whatever was added in between.
+    """
 
     def __init__(
         self,
@@ -50,7 +51,8 @@ class Removal:
         """Forget by id, by the exact words of a fact, or what a dry run of the same query listed.
 
         Raises:
-            InputError: no record is meant, its query had no dry run, or something runs that would keep what is purged.
+            InputError: no record is meant, its query had no dry run, or something runs that would keep
+                what is purged.
         """
         if request.purge and not request.dry_run:
             self.refuse_purge()

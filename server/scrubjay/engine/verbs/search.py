@@ -1,4 +1,7 @@
-"""Searches: memories, documents, profiles, and what a hook puts into a session. Each sees every write acknowledged before it."""
+"""Searches: memories, documents, profiles, and what a hook puts into a session.
+
+Each sees every write acknowledged before it.
+"""
 
 from __future__ import annotations
 
