@@ -1,4 +1,6 @@
-"""A user's engine that answers HTTP, as the user starts it: in a process of its own, at a port that was free."""
+"""A user's engine that answers HTTP, as the user starts it: in a process of its own, at a port that
+was free.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from scrubjay.cli.installation import console_command
 
 @contextlib.contextmanager
 def answering(user: User, *options: str) -> Iterator[str]:
-    """`scrubjay serve --http` until the block ends; the URL that it prints, which is also in `engine.json`."""
+    """`scrubjay serve --http` until the block ends; the URL that it prints, which is also in
+    `engine.json`.
+    """
     command = [*console_command(), "serve", "--http", "127.0.0.1:0", *options]
     with subprocess.Popen(
         command, env=user.env, cwd=user.project, stderr=subprocess.PIPE, text=True

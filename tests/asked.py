@@ -10,7 +10,9 @@ from mcp.types import CallToolResult
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> tuple[dict[str, Any], str]:
-    """(structured content, text) of a call that succeeds; the structure is checked against the schema that the tool publishes."""
+    """(structured content, text) of a call that succeeds; the structure is checked against the schema that
+    the tool publishes.
+    """
     answer = await client.call_tool(tool, arguments)
     assert not answer.is_error, text_of(answer)
     published = {each.name: each for each in (await client.list_tools()).tools}

@@ -1,5 +1,5 @@
-"""Models for the tests of encoders: the bundled one, small ones cut out of it, and BERTs with random weights that transformers saved itself,
-which brings torch and is for long tests.
+"""Models for the tests of encoders: the bundled one, small ones cut out of it, and BERTs with random weights
+that transformers saved itself, which brings torch and is for long tests.
 """
 
 from __future__ import annotations

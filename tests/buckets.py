@@ -1,4 +1,6 @@
-"""An S3 server for tests: moto's, which refuses a second write under a condition as S3 does, and a bucket in it."""
+"""An S3 server for tests: moto's, which refuses a second write under a condition as S3 does, and a bucket in
+it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A stand-in for Claude Code: runs the hook scripts as it does, in processes of their own, and answers like an engine."""
+"""A stand-in for Claude Code: runs the hook scripts as it does, in processes of their own, and answers like
+an engine.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ class Host:
         )
 
     def raw(self, hook: str, data: bytes) -> dict:
-        """What a hook answers to these bytes; it must leave with 0, say nothing on stderr and write one JSON object."""
+        """What a hook answers to these bytes; it must leave with 0, say nothing on stderr and write one JSON
+        object.
+        """
         with self.start(hook) as process:
             out, err = process.communicate(data, timeout=30)
         assert (process.returncode, err) == (0, b"")

@@ -26,7 +26,8 @@ from scrubjay.mcp_server.server import build_server
 from scrubjay.store.opening import open_store
 from scrubjay.store.store import Store
 
-# Machines that run this are shared and slow at times, which says nothing about the code; fixtures over a store are meant to be shared.
+# Machines that run this are shared and slow at times, which says nothing about the code; fixtures over a
+# store are meant to be shared.
 settings.register_profile(
     "here", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )

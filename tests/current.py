@@ -1,4 +1,6 @@
-"""The engine of the test at hand: what takes long to build is built over this once, and each test puts its own engine in."""
+"""The engine of the test at hand: what takes long to build is built over this once, and each test puts its
+own engine in.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""A real encoder of 64 dimensions for tests that need vectors and no model: a signed, hashed bag of word stems.
-Knows only spelling: texts that share words are near, all others are about orthogonal."""
+"""A real encoder of 64 dimensions for tests that need vectors and no model: a signed, hashed bag of word
+stems. Knows only spelling: texts that share words are near, all others are about orthogonal.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ _ENDINGS = ("ing", "ed", "es", "s")
 
 
 class HashingEncoder:
-    """Feature hashing with signs (Weinberger et al. 2009); deterministic on every machine and in every process.
+    """Feature hashing with signs (Weinberger et al. 2009); deterministic on every machine and in every
+    process.
 
     `salt` moves all words to other places: two encoders with different salts are two models of equal width.
     """
@@ -49,7 +51,9 @@ class HashingEncoder:
         return Asked(self.embed_query(text), codes if len(codes) else None)
 
     def _codes(self, text: str) -> NDArray[np.uint64]:
-        """A word's vector is drawn from its stem, so that like words have like signs and others differ in half of them."""
+        """A word's vector is drawn from its stem, so that like words have like signs and others differ in
+        half of them.
+        """
         places = [
             self._place(_stem(word))[0] for word in _WORDS.findall(text.lower()) if says_something(word)
         ]

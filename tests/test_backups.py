@@ -1,4 +1,6 @@
-"""Backups: a copy of a home in use that opens, and a home that a copy takes the place of, whole or not at all."""
+"""Backups: a copy of a home in use that opens, and a home that a copy takes the place of, whole or not at
+all.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Every argument of every tool, given what it may not hold: one clear sentence that names it, and nothing written."""
+"""Every argument of every tool, given what it may not hold: one clear sentence that names it, and nothing
+written.
+"""
 
 from __future__ import annotations
 
@@ -167,7 +169,8 @@ async def test_what_an_argument_may_not_hold_is_refused_by_a_sentence_that_names
         (
             "search_memories",
             {"query": "q", "weight_relevance": 0, "weight_importance": 0, "weight_recency": 0},
-            "Weight_relevance, weight_importance and weight_recency are all 0; make at least one of them positive.",
+            "Weight_relevance, weight_importance and weight_recency are all 0; make at least one of "
+            "them positive.",
         ),
         ("add_memory", {}, "content is missing; give it."),
         ("add_memory", {"content": "x", "scope": "*"}, "scope = '*': must be 1 to 100 letters"),

@@ -1,4 +1,6 @@
-"""Relevance with the model that ships: what is plainly answered clears 0.6, what is not stays low, whatever else the store holds."""
+"""Relevance with the model that ships: what is plainly answered clears 0.6, what is not stays low, whatever
+else the store holds.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,8 @@ async def test_plain_questions_clear_it_among_a_few_facts_and_among_many(shipped
     await facts(
         shipped,
         (
-            f"The {things[n % 3]} number {n} of the {places[n % 4]} was checked in week {n % 7 + 10} and needs no repair."
+            f"The {things[n % 3]} number {n} of the {places[n % 4]} was checked in week {n % 7 + 10} "
+            "and needs no repair."
             for n in range(120)
         ),
     )

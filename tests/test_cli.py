@@ -1,4 +1,6 @@
-"""The command line as a person uses it: real commands as processes, a home and a user of their own, one engine for all of them."""
+"""The command line as a person uses it: real commands as processes, a home and a user of their own, one
+engine for all of them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Facts on the command line: versions, what is like them, forgetting, its undoing, and the profile. One engine for all of them."""
+"""Facts on the command line: versions, what is like them, forgetting, its undoing, and the profile. One
+engine for all of them.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,8 @@ def test_a_fact_gets_a_new_version_and_its_history_can_be_read(user):
     page = user.gets("add", "The sparrow proxy listens on port 8081.")
     new = kept(page)
     assert (
-        f"It may change (then add it again with --updates and the id) {old}: The sparrow proxy listens on port 8080."
-        in page
+        f"It may change (then add it again with --updates and the id) {old}: The sparrow proxy listens "
+        "on port 8080." in page
     )
     assert (
         user.gets("add", "The sparrow proxy listens on port 8081.", "--updates", old)

@@ -1,4 +1,6 @@
-"""Life with the data on the command line: show, export, import, backup, restore, and the warning of the size. One engine for all."""
+"""Life with the data on the command line: show, export, import, backup, restore, and the warning of the size.
+One engine for all.
+"""
 
 from __future__ import annotations
 

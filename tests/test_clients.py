@@ -1,4 +1,6 @@
-"""Clients that others wrote, against the installed command: the MCP Inspector in both protocol eras, and the TypeScript SDK."""
+"""Clients that others wrote, against the installed command: the MCP Inspector in both protocol eras, and the
+TypeScript SDK.
+"""
 
 from __future__ import annotations
 

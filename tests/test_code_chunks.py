@@ -1,4 +1,6 @@
-"""Source files: one chunk for each definition that fits, named by what it stands in, whatever the language."""
+"""Source files: one chunk for each definition that fits, named by what it stands in, whatever the
+language.
+"""
 
 from __future__ import annotations
 

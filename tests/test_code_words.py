@@ -1,4 +1,6 @@
-"""Code words are found whole and in parts, in any spelling, wherever a turn has them: asked for as an MCP client asks."""
+"""Code words are found whole and in parts, in any spelling, wherever a turn has them: asked for as an MCP
+client asks.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""One client's connection to an engine: its hello, its limits, and that it never disturbs another's. Real sockets."""
+"""One client's connection to an engine: its hello, its limits, and that it never disturbs another's. Real
+sockets.
+"""
 
 from __future__ import annotations
 

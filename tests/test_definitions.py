@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.search.retrieval.chunks import identifiers, defines
+from scrubjay.search.retrieval.chunks import defines, identifiers
 
 NAME = frozenset({"Engine"})
 

@@ -1,4 +1,6 @@
-"""Files as documents, from the tool to the search: kind, title, metadata, lines, redaction, and what an edit embeds anew."""
+"""Files as documents, from the tool to the search: kind, title, metadata, lines, redaction, and what an edit
+embeds anew.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The embedding worker: one thread or two, questions first, failed loads told, cancelled callers forgotten."""
+"""The embedding worker: one thread or two, questions first, failed loads told, cancelled callers
+forgotten.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ PATIENCE = 10  # seconds; far beyond anything that happens here
 
 
 class GatedEncoder(HashingEncoder):
-    """A hashing encoder that waits at a gate before each document text, and notes what it did in which thread."""
+    """A hashing encoder that waits at a gate before each document text, and notes what it did in which
+    thread.
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,6 @@
-"""The light runtime against sentence-transformers, which of the two a model gets, and names of models that are not there."""
+"""The light runtime against sentence-transformers, which of the two a model gets, and names of models that
+are not there.
+"""
 
 from __future__ import annotations
 
@@ -133,7 +135,8 @@ def test_a_model_with_a_dense_module_goes_to_sentence_transformers(
 def test_a_hub_id_that_is_not_on_disk_names_the_command_at_once_and_opens_no_connection(
     tmp_path: Path,
 ) -> None:
-    # Every attempt to reach another machine ends the process; a closed network would only look like a slow one.
+    # Every attempt to reach another machine ends the process; a closed network would only look like a slow
+    # one.
     code = f"""
 import socket, sys, time
 def refuse(*_): raise SystemExit("a connection was tried")

@@ -31,7 +31,9 @@ print(*before, pyarrow.default_memory_pool().backend_name, os.environ["HF_HUB_OF
 
 @pytest.mark.skipif(sys.platform != "linux" or platform.libc_ver()[0] != "glibc", reason="asks glibc")
 def test_an_engine_keeps_its_memory_small_however_it_was_started():
-    """Only one that a client had started did: in a script with the settings of either, 20,000 chunks peaked at 836 MB instead of 369."""
+    """Only one that a client had started did: in a script with the settings of either, 20,000 chunks peaked
+    at 836 MB instead of 369.
+    """
     env = {
         name: value
         for name, value in os.environ.items()

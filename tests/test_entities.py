@@ -92,9 +92,12 @@ def test_what_is_named_has_a_form(text: str, expected: set[str]) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "We talked about the trip, and/or he/she said 24/7 it's a well-known, state-of-the-art idea (really!).",
-        "McDonald, DeVito and O'Brien like their iPhone, YouTube, GitHub, JavaScript and a PhD in Node.js or Vue.js.",
-        "U.S.A. e.g. i.e. a.m. 3.14 v2 APIs CEOs COVID-19 GPT-4 UTF-8 SHA-256 TCP/IP km/h #1 B2B 2023-05-07 10:30 $5.00",
+        "We talked about the trip, and/or he/she said 24/7 it's a well-known, state-of-the-art idea "
+        "(really!).",
+        "McDonald, DeVito and O'Brien like their iPhone, YouTube, GitHub, JavaScript and a PhD in "
+        "Node.js or Vue.js.",
+        "U.S.A. e.g. i.e. a.m. 3.14 v2 APIs CEOs COVID-19 GPT-4 UTF-8 SHA-256 TCP/IP km/h #1 B2B "
+        "2023-05-07 10:30 $5.00",
         "Go to the shop...then come back.Really? Yes--of course. *important* _emphasis_ 'quoted'",
         "今日は良い天気 \u041f\u0440\u0438\u0432\u0435\u0442, \u0434\u0440\u0443\u0433",
     ],

@@ -1,4 +1,6 @@
-"""The lines of an export: every record survives them, and everything that is no record is refused in a sentence with its line."""
+"""The lines of an export: every record survives them, and everything that is no record is refused in a
+sentence with its line.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.records.exchange import Header, RecordCounts, first_line, line_of, read_header, read_records
 
 NOW = datetime(2026, 3, 5, 12, 0, 0, 123456, tzinfo=UTC)
-ODD = 'tab\t, newline\n, CR\r\n, \u2028, \u0085, "quotes", \\u0000, \x1f, é, 火, 🐦, \u200f, \'--\', {"kind": "turn"}'
+ODD = (
+    'tab\t, newline\n, CR\r\n, \u2028, \u0085, "quotes", \\u0000, \x1f, é, 火, 🐦, \u200f, \'--\', {"kind": '
+    '"turn"}'
+)
 
 texts = st.text(
     st.characters(blacklist_characters="\x00", blacklist_categories=("Cs",)), max_size=40

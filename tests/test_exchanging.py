@@ -1,4 +1,6 @@
-"""Export and import through an engine's core: a second home gets everything of the first, once, whatever interrupts it."""
+"""Export and import through an engine's core: a second home gets everything of the first, once, whatever
+interrupts it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Filing documents by name: which one is meant, several at once, and what a replay of the write-ahead log leaves."""
+"""Filing documents by name: which one is meant, several at once, and what a replay of the write-ahead log
+leaves.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Filters in v5's form: what each operator means, what is refused and where, and that the schema says the same."""
+"""Filters in v5's form: what each operator means, what is refused and where, and that the schema says the
+same.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Filters: what a caller may write, what is refused and where, and that the index answers exactly as plain Python would."""
+"""Filters: what a caller may write, what is refused and where, and that the index answers exactly as plain
+Python would.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ from scrubjay.store.store import Store
 
 OPERATORS = (">", "<", ">=", "<=", "=", "!=")
 
-# Few names and values, so that they meet, and all that text may do to SQL, to JSON and to the spelling of facets.
+# Few names and values, so that they meet, and all that text may do to SQL, to JSON and to the spelling of
+# facets.
 TEXTS = st.sampled_from(
     [
         "",

@@ -1,4 +1,6 @@
-"""Forgetting: by id, by exact words, by a query after a dry run; brought back; and deleted so that no file of the home has it any more."""
+"""Forgetting: by id, by exact words, by a query after a dry run; brought back; and deleted so that no file of
+the home has it any more.
+"""
 
 from __future__ import annotations
 

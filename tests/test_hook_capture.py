@@ -1,4 +1,6 @@
-"""Which turns the hooks record, and under which key: pairing, queues, repeated and racing Stops, policy, redaction."""
+"""Which turns the hooks record, and under which key: pairing, queues, repeated and racing Stops, policy,
+redaction.
+"""
 
 from __future__ import annotations
 

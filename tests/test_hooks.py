@@ -1,4 +1,6 @@
-"""The hooks as a host runs them: every shape of payload, every accident, and never a word that disturbs the assistant."""
+"""The hooks as a host runs them: every shape of payload, every accident, and never a word that disturbs the
+assistant.
+"""
 
 from __future__ import annotations
 
@@ -342,7 +344,8 @@ def test_a_hook_imports_nothing_that_a_prompt_would_wait_for(tmp_path: Path) -> 
     shutil.copytree(PACKAGE, tmp_path / "scrubjay", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(HOOKS, tmp_path / "scrubjay" / "hooks", ignore=shutil.ignore_patterns("__pycache__"))
     code = (
-        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import scrubjay.hooks.entry, scrubjay.hooks.events; "
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import scrubjay.hooks.entry, "
+        "scrubjay.hooks.events; "
         "print(*sys.modules)"
     )
     command = [sys.executable, "-I", "-S", "-c", code]

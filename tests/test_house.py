@@ -1,6 +1,7 @@
 """What only this project knows of its own shape; each test lists every offender.
 
-Floors, circles and who may import whom are import-linter's (`pyproject.toml`), style is ruff's, types are mypy's.
+Floors, circles and who may import whom are import-linter's (`pyproject.toml`), style is ruff's, types are
+mypy's.
 """
 
 from __future__ import annotations

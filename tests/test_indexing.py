@@ -186,7 +186,9 @@ async def test_a_question_that_breaks_the_model_does_not_turn_meaning_off_for_th
 
 
 class Gated(HashingEncoder):
-    """Writes down what it embeds, and is held up at the first text of a backlog until somebody opens the gate."""
+    """Writes down what it embeds, and is held up at the first text of a backlog until somebody opens the
+    gate.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -270,7 +272,9 @@ async def test_the_end_of_a_long_record_is_embedded_too(home: Home, clock):
 
 
 async def test_a_burst_of_turns_of_one_date_gets_all_of_its_vectors(home: Home, clock, monkeypatch):
-    """Among passages of one date no order is promised, so that a look at some of them may hold a part of every turn."""
+    """Among passages of one date no order is promised, so that a look at some of them may hold a part of
+    every turn.
+    """
     monkeypatch.setattr(
         consolidation, "QUIET_SECONDS", 3_600.0
     )  # whose next write would wake the indexer for what it forgot

@@ -1,4 +1,6 @@
-"""Folders as MCP clients and people at a terminal give them to Scrubjay: what they are told, and how they stop it."""
+"""Folders as MCP clients and people at a terminal give them to Scrubjay: what they are told, and how they
+stop it.
+"""
 
 from __future__ import annotations
 

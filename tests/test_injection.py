@@ -1,4 +1,6 @@
-"""The block beside a prompt: what clears the floor, on lines of its own, within its bytes, and never more than quoted."""
+"""The block beside a prompt: what clears the floor, on lines of its own, within its bytes, and never more
+than quoted.
+"""
 
 from __future__ import annotations
 

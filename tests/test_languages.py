@@ -1,4 +1,6 @@
-"""Other languages than English: found by words, quoted, with their neighbours; the default model stays out of what it cannot read."""
+"""Other languages than English: found by words, quoted, with their neighbours; the default model stays out of
+what it cannot read.
+"""
 # ruff: noqa: RUF001 - letters of other alphabets are the point here
 
 from __future__ import annotations

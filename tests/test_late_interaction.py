@@ -1,4 +1,6 @@
-"""Late interaction in an engine: which passages get token codes, when, and what the close look makes of them."""
+"""Late interaction in an engine: which passages get token codes, when, and what the close look makes
+of them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What is learned of a document: a fact for each paragraph, which follows the document through changes, forgetting and restoring."""
+"""What is learned of a document: a fact for each paragraph, which follows the document through changes,
+forgetting and restoring.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,21 @@ from scrubjay.models.requests import AddMemory, DocumentText, Forget, SearchMemo
 from scrubjay.records.extracted import DOCUMENT_GONE, EXTRACTED, NO_LONGER, facts_of_documents
 
 SCOPE = "acme"
-DEPLOYS = "Deploys go out on Tuesdays after the smoke tests have passed on staging, and Priya presses the button herself."
-ROLLBACK = "A rollback is made with `make undo`, which takes the last three images from the registry and restarts the workers."
-PAGER = "The pager goes to the person who deployed last, unless they are on leave, in which case it goes to the team lead."
+DEPLOYS = (
+    "Deploys go out on Tuesdays after the smoke tests have passed on staging, and Priya presses the button "
+    "herself."
+)
+ROLLBACK = (
+    "A rollback is made with `make undo`, which takes the last three images from the registry and restarts "
+    "the workers."
+)
+PAGER = (
+    "The pager goes to the person who deployed last, unless they are on leave, in which case it goes to "
+    "the team lead."
+)
 LONG = (
-    f"# Runbook\n\n{DEPLOYS}\n\n## Rollback\n\n{ROLLBACK}\n\n```sh\nmake undo VERSION=3\n```\n\n## Pager\n\n{PAGER}\n"
-    + "\n" * 5
+    f"# Runbook\n\n{DEPLOYS}\n\n## Rollback\n\n{ROLLBACK}\n\n```sh\nmake undo VERSION=3\n```\n\n## "
+    f"Pager\n\n{PAGER}\n" + "\n" * 5
 )
 LONG = LONG.replace(PAGER, f"{PAGER} {'It is never silenced at night by anybody. ' * 4}".strip())
 

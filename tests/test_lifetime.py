@@ -1,4 +1,6 @@
-"""How long an engine lives: idleness, work in hand, signals, failures, and what it leaves behind. Real files and real sockets."""
+"""How long an engine lives: idleness, work in hand, signals, failures, and what it leaves behind. Real files
+and real sockets.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Lineage: the parents and children of a fact with their distance, the documents that it cites, and what they cost."""
+"""Lineage: the parents and children of a fact with their distance, the documents that it cites, and what they
+cost.
+"""
 
 from __future__ import annotations
 

@@ -23,7 +23,10 @@ def test_a_lock_excludes_until_it_is_released(home):
 
 
 def test_a_lock_dies_with_its_process(home):
-    code = f"from scrubjay.wire.lock import take; import sys; take({home.engine_lock!r}); print('held', flush=True); sys.stdin.read()"
+    code = (
+        f"from scrubjay.wire.lock import take; import sys; take({home.engine_lock!r}); print('held', "
+        "flush=True); sys.stdin.read()"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as holder:

@@ -1,4 +1,6 @@
-"""Homes of other versions: an older one is brought forward when it is opened, a newer one is refused and left as it is."""
+"""Homes of other versions: an older one is brought forward when it is opened, a newer one is refused and left
+as it is.
+"""
 
 from __future__ import annotations
 

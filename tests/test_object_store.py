@@ -1,4 +1,6 @@
-"""Several engines on one bucket: real LanceDB against moto's S3 server, each engine with a home of its own."""
+"""Several engines on one bucket: real LanceDB against moto's S3 server, each engine with a home of
+its own.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 30.0) -> 
 
 
 def hurry(core: Core) -> None:
-    """From now on the engine looks at the lease more often, and takes it where no beat comes for two seconds."""
+    """From now on the engine looks at the lease more often, and takes it where no beat comes for two
+    seconds.
+    """
     core.store.shared.lease._seconds = 2.0
 
 

@@ -1,4 +1,6 @@
-"""What a text says paragraph by paragraph: short texts whole, longer ones under their headings, code and tables left out."""
+"""What a text says paragraph by paragraph: short texts whole, longer ones under their headings, code and
+tables left out.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ from hypothesis import strategies as st
 from scrubjay.text.paragraphs import LONGEST, MOST, SHORT, paragraphs
 
 PROSE = (
-    "The nightly job copies the ledger to the second region and writes a line to the audit log when it has finished. "
-    * 5
+    "The nightly job copies the ledger to the second region and writes a line to the audit log when it "
+    "has finished. " * 5
 )
 TEXTS = st.lists(
     st.sampled_from(
@@ -47,13 +49,19 @@ def test_a_longer_text_is_read_paragraph_by_paragraph_under_title_and_headings()
 
 
 def test_code_and_tables_are_left_out():
-    text = f"{PROSE}\n\n```py\nsecret_of_code = 1\n```\n\n| key | value |\n|---|---|\n| row_of_table | 2 |\n\n    indented_code()\n"
+    text = (
+        f"{PROSE}\n\n```py\nsecret_of_code = 1\n```\n\n| key | value |\n|---|---|\n| row_of_table | 2 "
+        "|\n\n    indented_code()\n"
+    )
     said = "\n".join(paragraphs(text))
     assert not any(word in said for word in ("secret_of_code", "row_of_table", "indented_code"))
 
 
 def test_what_announces_the_next_paragraph_and_what_is_too_short_goes_with_it():
-    text = f"{PROSE}\n\nThree things matter:\n\n- speed of the build\n- size of the image\n\nYes.\n\nThe build runs on the large machine only."
+    text = (
+        f"{PROSE}\n\nThree things matter:\n\n- speed of the build\n- size of the image\n\nYes.\n\nThe "
+        "build runs on the large machine only."
+    )
     assert paragraphs(text)[1:] == [
         "Three things matter:\n\n- speed of the build\n- size of the image",
         "Yes.\n\nThe build runs on the large machine only.",

@@ -1,4 +1,6 @@
-"""The pipe's parts without an engine: lines, glances, the memory of a session, the count of failed starts, the new process."""
+"""The pipe's parts without an engine: lines, glances, the memory of a session, the count of failed starts,
+the new process.
+"""
 
 from __future__ import annotations
 
@@ -280,7 +282,10 @@ def test_a_command_that_cannot_run_is_said_at_once(tmp_path):
 
 def test_an_engine_imports_no_store_and_no_model_before_its_first_answers():
     """The demo found it: a helper's import brought LanceDB, and tools/list waited two seconds for it."""
-    faces = "scrubjay.engine.control, scrubjay.engine.engine, scrubjay.engine.process.lifetime, scrubjay.home.settings, scrubjay.mcp_server.server"
+    faces = (
+        "scrubjay.engine.control, scrubjay.engine.engine, scrubjay.engine.process.lifetime, "
+        "scrubjay.home.settings, scrubjay.mcp_server.server"
+    )
     code = f"import sys, {faces}; print(*sys.modules)"
     modules = set(
         subprocess.run(

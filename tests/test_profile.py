@@ -1,4 +1,6 @@
-"""The profile: what lasts and what is new of a scope, within a few hundred tokens, for a client, a hook and a person."""
+"""The profile: what lasts and what is new of a scope, within a few hundred tokens, for a client, a hook and a
+person.
+"""
 
 from __future__ import annotations
 

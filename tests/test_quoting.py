@@ -1,4 +1,6 @@
-"""Recalled text is data: whatever it says, it stays behind its marks, and names that callers chose stay on their line."""
+"""Recalled text is data: whatever it says, it stays behind its marks, and names that callers chose stay on
+their line.
+"""
 
 from __future__ import annotations
 

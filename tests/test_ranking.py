@@ -113,7 +113,9 @@ def test_raising_one_signal_never_lowers_a_candidates_rank(cosine, data):
 
 @st.composite
 def looks(draw):
-    """Matches of candidates with the tokens of a question, some unknown; the positions looked at; sessions in order, with gaps."""
+    """Matches of candidates with the tokens of a question, some unknown; the positions looked at; sessions in
+    order, with gaps.
+    """
     n, tokens = draw(st.integers(1, 12)), draw(st.integers(1, 5))
     matches = draw(arrays(float, (n, tokens), elements=shares))
     matches[draw(arrays(bool, n))] = np.nan

@@ -77,7 +77,8 @@ def test_a_word_document_becomes_markdown() -> None:
     assert (found.kind, found.title) == ("docx", "Deploying")
     assert (found.metadata["author"], found.metadata["date"]) == ("Ann Lee", "2026-03-01")
     assert found.text == (
-        "# The first step\n\nRun the zebra migration.\n\n- one\n- two\n\n| host | port |\n| --- | --- |\n| a\\|b | 8080 |\n\n"
+        "# The first step\n\nRun the zebra migration.\n\n- one\n- two\n\n| host | port |\n| --- | --- "
+        "|\n| a\\|b | 8080 |\n\n"
         "## Below it\n\nIt calls user_profile_id * 2 and costs 5 €."
     )
 
@@ -95,7 +96,8 @@ def test_a_workbook_becomes_a_table_for_each_sheet() -> None:
     found = read(made.workbook(), "ports.xlsx")
     assert (found.kind, found.title, found.metadata["author"]) == ("xlsx", "Ports", "Ann Lee")
     assert found.text == (
-        "# Services\n\n| name | port | since | up |\n|---|---|---|---|\n| atlas 0 | 8080 | 2026-03-01 | True |\n\n"
+        "# Services\n\n| name | port | since | up |\n|---|---|---|---|\n| atlas 0 | 8080 | 2026-03-01 "
+        "| True |\n\n"
         "# Costs\n\n| month | 1.5 |\n|---|---|"
     )
 
@@ -141,7 +143,8 @@ def test_a_mail_becomes_its_headers_and_body() -> None:
         "subject": "Über the deploy",
     }
     assert found.text == (
-        "# Über the deploy\n\nFrom: Ann Lee <ann@example.org>\nTo: bob@example.org\nDate: Sun, 01 Mar 2026 09:30:00 +0100\n"
+        "# Über the deploy\n\nFrom: Ann Lee <ann@example.org>\nTo: bob@example.org\nDate: Sun, 01 Mar "
+        "2026 09:30:00 +0100\n"
         "Attachments: plan.pdf\n\nRoll back first. €"
     )
     assert read(made.mail(html=True), "plan.eml").text.endswith("## Plan\n\nRoll **back** €")
@@ -179,7 +182,10 @@ def test_a_file_is_read_from_its_path(tmp_path: Path) -> None:
 
 def test_no_converter_is_imported_before_a_file_needs_it() -> None:
     heavy = "bs4 lxml markdownify mammoth pptx pypdfium2 python_calamine charset_normalizer tree_sitter"
-    code = f"import sys, scrubjay.reading, scrubjay.text.chunking; print([name for name in {heavy.split()!r} if name in sys.modules])"
+    code = (
+        f"import sys, scrubjay.reading, scrubjay.text.chunking; print([name for name in {heavy.split()!r} "
+        "if name in sys.modules])"
+    )
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True

@@ -1,4 +1,6 @@
-"""The README and its pages say what the code does: commands, settings, tools and the example configuration are checked."""
+"""The README and its pages say what the code does: commands, settings, tools and the example configuration
+are checked.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Our hooks in somebody else's settings file: real files of many shapes, and what is left of them afterwards."""
+"""Our hooks in somebody else's settings file: real files of many shapes, and what is left of them
+afterwards.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +104,12 @@ def test_what_was_changed_in_between_is_kept_and_only_ours_goes(home, settings):
     assert settings.read_text() == json.dumps(
         {
             "hooks": {
-                "Stop": [{"hooks": [FOREIGN]}, {"hooks": [FOREIGN], **{}}],
+                "Stop": [
+                    {"hooks": [FOREIGN]},
+                    {
+                        "hooks": [FOREIGN],
+                    },
+                ],
                 "PreCompact": [{"matcher": "auto", "hooks": []}],
             },
             "model": "opus",

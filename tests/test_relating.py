@@ -1,4 +1,6 @@
-"""What comes along with the hits: records tied to them by relation, tag or entity, each with its reason, and few."""
+"""What comes along with the hits: records tied to them by relation, tag or entity, each with its reason, and
+few.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Facts that are said again: in the same words they become more important, in other words they are linked; nothing is merged."""
+"""Facts that are said again: in the same words they become more important, in other words they are linked;
+nothing is merged.
+"""
 
 from __future__ import annotations
 
@@ -119,7 +121,10 @@ async def test_a_number_a_negation_or_a_name_makes_two_facts(core: Core):
     assert all(row.alike == () for row in (await settled(core)).values())
 
 
-SWEEP = "The nightly job `sweep_parts` deletes what is older than 48 hours; I noted support's reason beside `PART_TTL`."
+SWEEP = (
+    "The nightly job `sweep_parts` deletes what is older than 48 hours; I noted support's reason beside "
+    "`PART_TTL`."
+)
 
 
 async def test_a_turn_that_was_said_before_in_another_session_is_linked_to_it(core: Core):

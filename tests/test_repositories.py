@@ -1,4 +1,6 @@
-"""Repositories, read from the files git keeps: the origin in its configuration, and how a URL is spelled for good."""
+"""Repositories, read from the files git keeps: the origin in its configuration, and how a URL is spelled for
+good.
+"""
 
 from __future__ import annotations
 

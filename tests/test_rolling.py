@@ -1,4 +1,6 @@
-"""The summary of a stretch of a session: its turns' own words, what was decided first of all, within its limit."""
+"""The summary of a stretch of a session: its turns' own words, what was decided first of all, within its
+limit.
+"""
 
 from __future__ import annotations
 

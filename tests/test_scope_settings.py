@@ -1,4 +1,6 @@
-"""Names, contexts and buckets of scopes: kept whole, kept apart, and never lost to a change at the same moment."""
+"""Names, contexts and buckets of scopes: kept whole, kept apart, and never lost to a change at the same
+moment.
+"""
 
 from __future__ import annotations
 

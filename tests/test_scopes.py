@@ -168,7 +168,10 @@ def test_without_a_writable_book_the_name_is_the_same(tmp_path: Path) -> None:
 
 
 def test_a_book_that_is_held_for_long_does_not_hold_a_hook(home: Home, tmp_path: Path) -> None:
-    holder = "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX); print('held', flush=True); sys.stdin.read()"
+    holder = (
+        "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX); print('held', "
+        "flush=True); sys.stdin.read()"
+    )
     lock = os.path.join(home.root, "scopes.lock")
     with subprocess.Popen(
         [sys.executable, "-c", holder, lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -192,7 +195,8 @@ def test_many_first_sights_at_once_all_end_up_in_the_book(home: Home, tmp_path: 
     tops = [repository(tmp_path / f"jay{at}") for at in range(6)]
     code = (
         "import sys; from scrubjay.home import scopes; from scrubjay.home.paths import Home\n"
-        "scopes.LOCK_WAIT_S = 20.0  # a hook gives up earlier, as on a machine that is busy with other tests\n"
+        "scopes.LOCK_WAIT_S = 20.0  # a hook gives up earlier, as on a machine that is busy with other "
+        "tests\n"
         "print(scopes.scope_of(Home(sys.argv[1]), sys.argv[2]))"
     )
     started = [

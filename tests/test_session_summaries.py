@@ -1,4 +1,6 @@
-"""Summaries of sessions: made of every twenty turns in the background, found where turns are left out, saying no more than they do."""
+"""Summaries of sessions: made of every twenty turns in the background, found where turns are left out, saying
+no more than they do.
+"""
 
 from __future__ import annotations
 

@@ -238,7 +238,10 @@ def test_every_setting_is_described_in_one_sentence() -> None:
 
 
 def test_reading_settings_loads_no_third_party() -> None:
-    code = "import scrubjay.home.settings, sys; print(sorted({'pydantic', 'numpy', 'lancedb', 'mcp'} & set(sys.modules)))"
+    code = (
+        "import scrubjay.home.settings, sys; print(sorted({'pydantic', 'numpy', 'lancedb', 'mcp'} & "
+        "set(sys.modules)))"
+    )
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True

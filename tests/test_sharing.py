@@ -1,4 +1,6 @@
-"""What the engines of one bucket agree by: the lease, the inbox, and a bucket that can be reached. Against moto's S3 server."""
+"""What the engines of one bucket agree by: the lease, the inbox, and a bucket that can be reached. Against
+moto's S3 server.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What is told about facts that a new one is like: the same in other words, one it may change, one beside it; and nothing is lost."""
+"""What is told about facts that a new one is like: the same in other words, one it may change, one beside it;
+and nothing is lost.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ async def test_the_same_in_other_words_is_kept_and_named(core: Core):
     )
     assert (
         second.note
-        == f"This is already known as {first.id} in other words; both are kept. Forget one of them if it adds nothing."
+        == f"This is already known as {first.id} in other words; both are kept. Forget one of them if it "
+        "adds nothing."
     )
     await core.writer.settle()
     assert await core.store.count(Memory) == 2
@@ -55,11 +58,13 @@ async def test_one_that_differs_in_a_number_a_name_or_a_negation_may_be_an_updat
 
 
 async def test_a_fact_that_is_committed_while_the_next_one_is_compared_is_not_overlooked(core: Core):
-    """A slow machine found it: neither the tables, read before, nor what was staged, read afterwards, had it."""
+    """A slow machine found it: neither the tables, read before, nor what was staged, read
+    afterwards, had it.
+    """
 
     async def after_a_commit(text: str):
         await core.writer.settle()
-        return None
+        return
 
     first = await fact(core, "We use npm in the web folder.")
     request = parse(AddMemory, {"content": "We use pnpm in the web folder."})

@@ -64,7 +64,9 @@ def test_a_passage_without_tokens_matches_like_what_is_unrelated():
 
 
 def test_codes_are_those_that_homes_hold():
-    """Codes are stored: another seed, layout or rotation would make every home's codes noise without an error."""
+    """Codes are stored: another seed, layout or rotation would make every home's codes noise without an
+    error.
+    """
     ramp = np.linspace(-1, 1, 384, dtype=np.float32)
     held = signs(np.stack([ramp, np.sin(40 * ramp)], axis=1)).tobytes()
     assert held.hex() == "619da879ef9e4597ebdffb4fab04f3c7813971cf67c9fcacfde9fa2235b08965"

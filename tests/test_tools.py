@@ -18,7 +18,10 @@ from scrubjay.engine.engine import Engine
 
 TOOLS = ["search_memories", "search_documents", "add_memory", "record_turn", "add_document", "forget"]
 ATLAS = "We moved the atlas service from REST to gRPC because streaming halves the latency."
-GUIDE = "# Deploying\n\nRun the zebra migration before the deploy.\n\n# Rolling back\n\nKeep the old image for a week.\n"
+GUIDE = (
+    "# Deploying\n\nRun the zebra migration before the deploy.\n\n# Rolling back\n\nKeep the old image for "
+    "a week.\n"
+)
 
 
 async def tools(client: Client) -> dict[str, Tool]:

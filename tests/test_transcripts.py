@@ -180,7 +180,10 @@ def test_a_turn_is_complete_when_the_assistant_had_the_last_word() -> None:
 
 
 def test_a_slash_command_is_what_the_user_typed_and_counts_when_it_was_answered() -> None:
-    review = "<command-message>review is running</command-message>\n<command-name>/review</command-name>\n<command-args>loop.py</command-args>"
+    review = (
+        "<command-message>review is "
+        "running</command-message>\n<command-name>/review</command-name>\n<command-args>loop.py</command-args>"
+    )
     clear = "<command-name>/clear</command-name><command-message>clear</command-message><command-args></command-args>"
     found = turns(
         [
@@ -194,7 +197,10 @@ def test_a_slash_command_is_what_the_user_typed_and_counts_when_it_was_answered(
 
 
 def test_reminders_and_our_own_recalled_block_are_not_what_anybody_said() -> None:
-    text = "<system-reminder>todo\nlist</system-reminder>Fix it<scrubjay-memory>\n- old fact\n</scrubjay-memory> now"
+    text = (
+        "<system-reminder>todo\nlist</system-reminder>Fix it<scrubjay-memory>\n- old "
+        "fact\n</scrubjay-memory> now"
+    )
     assert strip_injected(text) == "Fix it now"
     assert turns([user(text), says("<system-reminder>x</system-reminder>")])[0]["user"] == "Fix it now"
     assert strip_injected("the tag <scrubjay-memory> by itself") == "the tag <scrubjay-memory> by itself"

@@ -48,7 +48,9 @@ async def test_what_was_superseded_leaves_the_disk_when_nothing_happens_for_a_wh
 async def test_what_was_superseded_stays_until_what_replaced_it_is_on_disk(
     core: Core, home: Home, monkeypatch
 ):
-    """A power cut after a clean-up that was not preceded by a sync would take the newest version and the one before."""
+    """A power cut after a clean-up that was not preceded by a sync would take the newest version and the one
+    before.
+    """
     monkeypatch.setattr("scrubjay.engine.background.upkeep.KEEP_VERSIONS", timedelta(milliseconds=1))
     for n in range(4):
         await turn(core, f"s{n}", user=f"zebra number {n}")
@@ -68,13 +70,17 @@ async def test_what_was_superseded_stays_until_what_replaced_it_is_on_disk(
 
 
 def _versions(home: Home) -> list[int]:
-    """Oldest first, read off the disk: to list them through LanceDB fails where one of them goes meanwhile."""
+    """Oldest first, read off the disk: to list them through LanceDB fails where one of them goes
+    meanwhile.
+    """
     names = Path(home.data, "turns.lance", "_versions").glob("*.manifest")
     return sorted(2**64 - 1 - int(name.stem) for name in names)
 
 
 async def test_vectors_call_for_the_word_index_to_be_folded_again(core: Core):
-    """The benchmark found it: vectors rewrite rows, and nobody folded those until the next turn was recorded."""
+    """The benchmark found it: vectors rewrite rows, and nobody folded those until the next turn was
+    recorded.
+    """
     for n in range(60):
         await turn(core, f"s{n}", user=f"zebra number {n}")
     await core.writer.settle()

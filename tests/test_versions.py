@@ -1,4 +1,6 @@
-"""Versions: what replaces, extends and rests on what; what is refused, what was known when, and the same by a model in plain Python."""
+"""Versions: what replaces, extends and rests on what; what is refused, what was known when, and the same by a
+model in plain Python.
+"""
 
 from __future__ import annotations
 
@@ -230,7 +232,9 @@ async def test_as_of_stays_right_when_the_index_is_built_anew(core: Core):
 
 
 async def test_a_chain_that_was_acknowledged_survives_death_at_any_point(home: Home, clock, now: datetime):
-    """Die before the commit, and between the commit and the removal of the envelopes; with a version that was forgotten meanwhile."""
+    """Die before the commit, and between the commit and the removal of the envelopes; with a version that was
+    forgotten meanwhile.
+    """
 
     def made(n: int, kind: str, **args) -> Envelope:
         at = now + timedelta(seconds=n)
@@ -288,7 +292,9 @@ async def test_whatever_is_done_every_chain_has_one_end_and_a_search_sees_just_t
 
 
 async def _walk(core: Core, steps: list[tuple[str, int]]) -> None:
-    """Do the steps to the core and to a model: id -> [text, replaced, forgotten, relation, parents], and what was seen at each moment."""
+    """Do the steps to the core and to a model: id -> [text, replaced, forgotten, relation, parents], and what
+    was seen at each moment.
+    """
     model: dict[str, dict] = {}
     seen: list[tuple[datetime, set[str]]] = []
     for n, (verb, pick) in enumerate(steps):

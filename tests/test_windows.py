@@ -1,4 +1,6 @@
-"""Windows, budgets and dates as an MCP client meets them: neighbours merged and in order, costs shared and stated."""
+"""Windows, budgets and dates as an MCP client meets them: neighbours merged and in order, costs shared and
+stated.
+"""
 
 from __future__ import annotations
 
@@ -188,7 +190,9 @@ async def test_a_stretch_of_time_finds_all_that_lies_in_it_first(client: Client,
 
 
 async def test_near_midnight_the_day_before_and_after_still_match(client: Client):
-    """Days are UTC days; what was said late in the evening of another zone is within a day of the one that is named."""
+    """Days are UTC days; what was said late in the evening of another zone is within a day of the one that is
+    named.
+    """
     await _session(client, "late", "We talked about the zebra stable and its doors.", day="2026-03-04")
     await _session(client, "early", "We talked about the zebra stable and its doors.", day="2026-02-20")
     for now in (

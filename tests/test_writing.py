@@ -1,4 +1,6 @@
-"""The write path: acknowledged means durable, replay means once, and what is broken is set aside with its reason."""
+"""The write path: acknowledged means durable, replay means once, and what is broken is set aside with its
+reason.
+"""
 
 from __future__ import annotations
 
@@ -135,7 +137,9 @@ async def test_a_spool_that_cannot_be_written_is_said_and_nothing_is_kept(core: 
 
 
 async def test_a_write_that_settles_while_the_spool_is_listed_is_not_taken_for_lost(core: Core, now):
-    """The benchmark found it: with many calls in flight a listed envelope was gone before its turn came, and an innocent call failed."""
+    """The benchmark found it: with many calls in flight a listed envelope was gone before its turn came, and
+    an innocent call failed.
+    """
     await core.writer.settle()
     async with core.writer._order:  # a drain has listed the folder and waits for its turn
         path = spool.write(core.home, an_envelope(now, 1))

@@ -1,4 +1,6 @@
-"""A user in tests: a folder, a project and a Scrubjay of their own, who types commands and whose prompts go through the hooks."""
+"""A user in tests: a folder, a project and a Scrubjay of their own, who types commands and whose prompts go
+through the hooks.
+"""
 
 from __future__ import annotations
 

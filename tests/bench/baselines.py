@@ -1,5 +1,6 @@
-"""What simpler systems would have given back: chance, words, meaning, and both by rank. Knows rankings over one haystack; the real
-system is not in here, except that the vectors are those of its bundled model and the stop words are its own.
+"""What simpler systems would have given back: chance, words, meaning, and both by rank. Knows rankings over
+one haystack; the real system is not in here, except that the vectors are those of its bundled model and the
+stop words are its own.
 
 random   a shuffle that is the same in every run
 bm25     BM25, k1 0.9 and b 0.4 (Anserini's defaults), Porter's stems
@@ -93,7 +94,9 @@ class Index:
         self._bm25 = Bm25(texts)
 
     def rankings(self, question: Question) -> dict[str, NDArray[np.int64]]:
-        """Every baseline's order of all turns, best first, as positions; equal scores keep the order of time."""
+        """Every baseline's order of all turns, best first, as positions; equal scores keep the order
+        of time.
+        """
         words, cosine = self._bm25(question.text), self._matrix @ self._vectors.of([question.text])[0]
         chance = np.random.default_rng((question.conversation, question.number)).random(len(self._turns))
         scores = (chance, words, cosine, _reciprocal(words) + _reciprocal(cosine))

@@ -1,9 +1,12 @@
-"""Measures what relevance and a threshold mean: how often hits of each band are right, what a threshold keeps and silences, and how well
-other numbers would tell a question with an answer in the store from one without. Runs retrieval in this process.
+"""Measures what relevance and a threshold mean: how often hits of each band are right, what a threshold keeps
+and silences, and how well other numbers would tell a question with an answer in the store from one without.
+Runs retrieval in this process.
 
-    python tests/bench/calibration.py --data locomo10.json [--conversations 1,3] [--homes FOLDER] [--words] [--fit] [--json FILE]
+    python tests/bench/calibration.py --data locomo10.json [--conversations 1,3] [--homes FOLDER] [--words]
+    [--fit] [--json FILE]
 
-`--homes` keeps the filled homes for the next run. `--fit` prints the constants of `scrubjay.search.retrieval.relevance` that the dev half asks for;
+`--homes` keeps the filled homes for the next run. `--fit` prints the constants of
+`scrubjay.search.retrieval.relevance` that the dev half asks for;
 with `--words` those for a store without a model. Only numbers are printed and written, never what was said.
 """
 
@@ -89,7 +92,9 @@ def _share(pairs: Iterable[tuple[float, bool]], low: float, high: float) -> str:
 
 
 def thresholds(asked: Sequence[Judged]) -> str:
-    """Of questions with an answer, how often a right hit still comes; of all others, how often nothing does."""
+    """Of questions with an answer, how often a right hit still comes; of all others, how often
+    nothing does.
+    """
     lines = [("questions", "n", "", *(f"{threshold:.1f}" for threshold in (0.0, *THRESHOLDS)))]
     for kind in KINDS:
         for half in dict.fromkeys(each.half for each in asked if each.kind == kind):
@@ -134,12 +139,17 @@ def auc(greater: Sequence[float], smaller: Sequence[float]) -> float:
 
 
 def fit(asked: Sequence[Judged], *, words_only: bool) -> str:
-    """STEEPNESS and MIDDLE of the logistic curve that gives the share of questions whose hits held the answer, over the evidence."""
+    """STEEPNESS and MIDDLE of the logistic curve that gives the share of questions whose hits held the
+    answer, over the evidence.
+    """
     some = [each for each in asked if each.kind in ("answered", "foreign")]
     over = np.array([each.evidence for each in some]) / (BY_WORDS if words_only else 1.0)
     steepness, offset = logistic(over, np.array([each.answered for each in some], dtype=float))
     of = "coverage" if words_only else "evidence"
-    return f"fitted on {len(some)} questions of the dev half, over {of}: steepness {steepness:.2f}, middle {-offset / steepness:.3f}"
+    return (
+        f"fitted on {len(some)} questions of the dev half, over {of}: steepness {steepness:.2f}, middle "
+        f"{-offset / steepness:.3f}"
+    )
 
 
 def logistic(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:

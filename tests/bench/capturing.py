@@ -1,4 +1,6 @@
-"""What a turn costs the assistant at its Stop hook, as a whole process, beside an interpreter that does nothing."""
+"""What a turn costs the assistant at its Stop hook, as a whole process, beside an interpreter that does
+nothing.
+"""
 
 from __future__ import annotations
 

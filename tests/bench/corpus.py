@@ -1,7 +1,8 @@
-"""A corpus that every development machine has: sources and descriptions of the installed packages, with questions about them.
+"""A corpus that every development machine has: sources and descriptions of the installed packages, with
+questions about them.
 
-Knows how a question is made so that its answer does not hold it: a function's docstring, or a section's heading, is taken out of the
-text that is indexed. Does not know how anything is searched.
+Knows how a question is made so that its answer does not hold it: a function's docstring, or a section's
+heading, is taken out of the text that is indexed. Does not know how anything is searched.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ _SENTENCE = re.compile(r"\s*(.+?[.!?])(?:\s|$)", re.DOTALL)
 _HEADING = re.compile(r"^#{2,4} +(.+?) *#*$", re.MULTILINE)
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _FORMAL = re.compile(
-    r"licen[cs]e|change ?log|contribut|credits?|acknowledg|table of contents|install|\d+\.\d+|contact|support|links?$",
+    r"licen[cs]e|change ?log|contribut|credits?|acknowledg|table of "
+    r"contents|install|\d+\.\d+|contact|support|links?$",
     re.IGNORECASE,
 )
 
@@ -67,7 +69,9 @@ def code() -> tuple[list[File], list[Question]]:
 
 
 def _without_docstrings(source: str) -> tuple[list[tuple[str, int, int]], str]:
-    """[(first sentence, first line, last line)] of functions in the source without these docstrings, and that source."""
+    """[(first sentence, first line, last line)] of functions in the source without these docstrings, and that
+    source.
+    """
     lines = source.split("\n")
     found = []
     for node in ast.walk(ast.parse(source)):
@@ -112,7 +116,9 @@ def markdown() -> tuple[list[File], list[Question]]:
 
 
 def _without_headings(text: str) -> tuple[list[tuple[str, int, int]], str]:
-    """[(heading, first line, last line)] of sections in the text without every second of its telling headings, and that text."""
+    """[(heading, first line, last line)] of sections in the text without every second of its telling
+    headings, and that text.
+    """
     fenced = [match.span() for match in _FENCE.finditer(text)]
     headings = [
         match

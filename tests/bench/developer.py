@@ -1,5 +1,6 @@
-"""What a developer's memory might hold and be asked: facts and turns of a made-up project, questions with and without an answer in
-them, and prompts that ask for work and recall nothing. Sentences only; knows no store."""
+"""What a developer's memory might hold and be asked: facts and turns of a made-up project, questions with and
+without an answer in them, and prompts that ask for work and recall nothing. Sentences only; knows no store.
+"""
 
 from __future__ import annotations
 
@@ -30,29 +31,35 @@ FACTS = (
 EXCHANGES = (
     (
         "The checkout page shows a blank screen after I pay, what is going on?",
-        "The payment webhook arrived before the order row was committed, so the lookup returned nothing. I moved the webhook handler "
+        "The payment webhook arrived before the order row was committed, so the lookup returned "
+        "nothing. I moved the webhook handler "
         "behind the outbox, and the page renders again.",
     ),
     (
         "Can you make the search endpoint faster?",
-        "The query planner ignored the trigram index because of the LOWER call. I added an expression index on lower(title), and the "
+        "The query planner ignored the trigram index because of the LOWER call. I added an expression "
+        "index on lower(title), and the "
         "p95 went from 900 ms to 40 ms.",
     ),
     (
         "Why does the worker keep running out of memory?",
-        "It kept every decoded image in a list until the batch was done. It now streams them, and the resident size stays below 300 MB.",
+        "It kept every decoded image in a list until the batch was done. It now streams them, and the "
+        "resident size stays below 300 MB.",
     ),
     (
         "Let us decide how to store sessions.",
-        "We settled on signed cookies instead of Redis, because a sign-in then survives a restart and there is one thing less to run.",
+        "We settled on signed cookies instead of Redis, because a sign-in then survives a restart and "
+        "there is one thing less to run.",
     ),
     (
         "Write a retry policy for the mail sender.",
-        "Done: five attempts, the delay doubles from two seconds, and messages that still fail go to the table mail_dead_letters.",
+        "Done: five attempts, the delay doubles from two seconds, and messages that still fail go to "
+        "the table mail_dead_letters.",
     ),
     (
         "The integration tests are flaky on CI.",
-        "Two of them shared the bucket test-uploads. Each test now gets a bucket of its own, named after its process id.",
+        "Two of them shared the bucket test-uploads. Each test now gets a bucket of its own, named "
+        "after its process id.",
     ),
     (
         "How should we name the new package?",
@@ -60,15 +67,18 @@ EXCHANGES = (
     ),
     (
         "Translate the settings page into German.",
-        "All 84 strings are translated; the date picker still shows English month names because it ignores the locale.",
+        "All 84 strings are translated; the date picker still shows English month names because it "
+        "ignores the locale.",
     ),
     (
         "Why is the Docker image 2 GB large?",
-        "The build stage's toolchain was copied along. With a multi-stage build and a slim base it is 180 MB.",
+        "The build stage's toolchain was copied along. With a multi-stage build and a slim base it is "
+        "180 MB.",
     ),
     (
         "Add rate limiting to the public API.",
-        "Every key may call 100 times a minute, counted in a sliding window; answers above that are 429 with a Retry-After header.",
+        "Every key may call 100 times a minute, counted in a sliding window; answers above that are "
+        "429 with a Retry-After header.",
     ),
     (
         "TypeError: cannot read properties of undefined (reading 'total') in InvoiceTable",

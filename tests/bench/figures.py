@@ -1,4 +1,6 @@
-"""Measured values, what they should reach, and how both are shown. Knows numbers and text; measures nothing."""
+"""Measured values, what they should reach, and how both are shown. Knows numbers and text; measures
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table. `judged` is the value that is compared with `limit`; without a limit nothing is judged.
+    """One line of the table. `judged` is the value that is compared with `limit`; without a limit nothing is
+    judged.
 
     `samples` holds every single value, by name, for the JSON file; times are ms, memory is MB (10^6 bytes).
     """

@@ -1,5 +1,5 @@
-"""A home and a project that exist for one measurement. Knows folders, environments and the processes that belong to a home;
-does not know what is measured.
+"""A home and a project that exist for one measurement. Knows folders, environments and the processes that
+belong to a home; does not know what is measured.
 
     with Place() as place:
         client = place.client()
@@ -29,7 +29,9 @@ _STOP_SECONDS = 40.0  # an engine first ends what it has in hand
 
 
 class Place:
-    """A temporary home, and a project folder that has a scope of its own; leaving it ends every process of that home."""
+    """A temporary home, and a project folder that has a scope of its own; leaving it ends every process of
+    that home.
+    """
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="scrubjay-bench-"))
@@ -124,7 +126,8 @@ class Place:
 
 
 def peak_memory(process: psutil.Process) -> int:
-    """The greatest resident memory a process ever had, in bytes: VmHWM on Linux, the peak working set on Windows.
+    """The greatest resident memory a process ever had, in bytes: VmHWM on Linux, the peak working set on
+    Windows.
 
     Raises:
         OSError: the system does not keep it.

@@ -1,5 +1,6 @@
-"""A host that runs hook scripts: one isolated process an event, its payload on standard input. Knows the command and
-the payloads; measures whole processes."""
+"""A host that runs hook scripts: one isolated process an event, its payload on standard input. Knows the
+command and the payloads; measures whole processes.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +45,9 @@ def run(place: Place, arguments: tuple[str, ...], payload: bytes) -> float:
 
 
 def payloads(place: Place, number: int) -> tuple[bytes, bytes]:
-    """What the host says when a prompt is submitted and when its answer is complete; the transcript has both by then."""
+    """What the host says when a prompt is submitted and when its answer is complete; the transcript has both
+    by then.
+    """
     said = turns.turn(number)
     transcript = place.folder / f"transcript-{number}.jsonl"
     common = {

@@ -2,7 +2,8 @@
 
     python tests/bench/http_face.py [--quick] [--json FILE]
 
-The file cannot be called `http.py`: beside the other benchmarks it would stand before the standard library's `http`.
+The file cannot be called `http.py`: beside the other benchmarks it would stand before the standard library's
+`http`.
 """
 
 from __future__ import annotations

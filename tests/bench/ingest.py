@@ -1,11 +1,14 @@
-"""Documents, measured: `python tests/bench/ingest.py [quality] [speed] [tree] [filters]`, all of them without a name.
+"""Documents, measured: `python tests/bench/ingest.py [quality] [speed] [tree] [filters]`, all of them without
+a name.
 
 quality   recall at 10 of the right chunk among those of installed packages: both legs against each alone
-speed     embedding from file to searchable row against the encoder alone; searches, turns and memory meanwhile
+speed     embedding from file to searchable row against the encoder alone; searches, turns and memory
+meanwhile
 tree      a folder of 5,000 files that did not change
 filters   a search among 10,000 records, with filters and without
 
-One core in this process, with the bundled model, over a temporary home. Knows what is measured; the corpus is in `corpus.py`.
+One core in this process, with the bundled model, over a temporary home. Knows what is measured; the corpus is
+in `corpus.py`.
 """
 
 from __future__ import annotations
@@ -125,7 +128,9 @@ async def judge(core: Core, name: str, questions: list[corpus.Question], root: P
 
 
 async def speed(folder: Path) -> None:
-    """Throughput with nobody else there, then searches and turns over what was read, idle and while as much again is read."""
+    """Throughput with nobody else there, then searches and turns over what was read, idle and while as much
+    again is read.
+    """
     files = corpus.code()[0][::SHARE]
     lay_down(files[::2], folder / "first")
     lay_down(files[1::2], folder / "second")
@@ -162,7 +167,9 @@ async def _searchable(core: Core, folder: Path) -> None:
 
 
 async def latencies(core: Core, meanwhile: Callable[[], Awaitable[object]]) -> str:
-    """p50 and p95 in ms of document searches and recorded turns, one after the other while something else goes on."""
+    """p50 and p95 in ms of document searches and recorded turns, one after the other while something else
+    goes on.
+    """
     took: dict[str, list[float]] = {"search": [], "turn": []}
     other = asyncio.ensure_future(meanwhile())
     number = 0

@@ -1,10 +1,12 @@
-"""Measures what is put beside a prompt: how often it is right, how often there is silence where there is nothing to say, and what it costs
-the prompt. Content is judged in this process, time at the hook's own process with an engine behind it.
+"""Measures what is put beside a prompt: how often it is right, how often there is silence where there is
+nothing to say, and what it costs the prompt. Content is judged in this process, time at the hook's own
+process with an engine behind it.
 
-    python tests/bench/injection.py --data locomo10.json [--conversations 1,3] [--homes FOLDER] [--prompts 40] [--json FILE]
+    python tests/bench/injection.py --data locomo10.json [--conversations 1,3] [--homes FOLDER] [--prompts 40]
+    [--json FILE]
 
-A question of LoCoMo, or a developer's, counts as a prompt; it is spoken to rightly when a line of the block comes from a turn or fact
-that holds the answer. Only numbers are printed and written, never what was said.
+A question of LoCoMo, or a developer's, counts as a prompt; it is spoken to rightly when a line of the block
+comes from a turn or fact that holds the answer. Only numbers are printed and written, never what was said.
 """
 
 from __future__ import annotations
@@ -168,7 +170,9 @@ def _percent(shares: Iterator[bool]) -> str:
 
 
 def times(prompts: int) -> Iterator[Row]:
-    """UserPromptSubmit as a whole process with injection and without, in turns with the bare interpreter of the same moment."""
+    """UserPromptSubmit as a whole process with injection and without, in turns with the bare interpreter of
+    the same moment.
+    """
     with Place() as place:
         place.start_engine()
         with place.client() as client:

@@ -1,8 +1,9 @@
-"""Questions with and without an answer in the store, put to the product's own retrieval, and how right its hits were. Knows what
-counts as right; makes no tables.
+"""Questions with and without an answer in the store, put to the product's own retrieval, and how right its
+hits were. Knows what counts as right; makes no tables.
 
-answered: LoCoMo's categories 1 to 4. foreign: the same categories of the next conversation but one (of the same half), its
-speakers' names replaced by this one's. adversarial: category 5, which asks about the wrong person. developer: `developer.py`.
+answered: LoCoMo's categories 1 to 4. foreign: the same categories of the next conversation but one (of the
+same half), its speakers' names replaced by this one's. adversarial: category 5, which asks about the wrong
+person. developer: `developer.py`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ Right = Callable[[Candidate], bool]
 
 @dataclass(frozen=True)
 class Judged:
-    """One question's first hits: the relevance of each and whether it was right; and what else may tell whether there is an answer."""
+    """One question's first hits: the relevance of each and whether it was right; and what else may tell
+    whether there is an answer.
+    """
 
     kind: str
     half: str
@@ -61,7 +64,9 @@ class Judged:
 async def judged(
     every: Sequence[Haystack], chosen: Sequence[int], homes: Path, *, words_only: bool
 ) -> AsyncIterator[Judged]:
-    """Every question of the chosen conversations (from 0) and of developers; with `words_only` as if there were no model."""
+    """Every question of the chosen conversations (from 0) and of developers; with `words_only` as if there
+    were no model.
+    """
     for number in chosen:
         haystack = every[number]
         foreign = every[(number + 2) % len(every)]

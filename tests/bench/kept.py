@@ -1,5 +1,7 @@
-"""Homes that serve many measurements: a haystack is recorded and embedded once, in this process, and opened again by the next run.
-Knows cores, homes and the marks of those that are complete; does not know what is asked of them."""
+"""Homes that serve many measurements: a haystack is recorded and embedded once, in this process, and opened
+again by the next run. Knows cores, homes and the marks of those that are complete; does not know what is
+asked of them.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,8 @@ def said_in(haystack: Haystack) -> list[Said]:
 
 @asynccontextmanager
 async def opened(folder: Path, name: str, said: Sequence[Said]) -> AsyncIterator[Core]:
-    """A core over the home of these writes under `folder`: filled and embedded on the first call, as it was left on later ones.
+    """A core over the home of these writes under `folder`: filled and embedded on the first call, as it was
+    left on later ones.
 
     Raises:
         RuntimeError: the model or the store does not let texts be embedded.

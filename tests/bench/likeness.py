@@ -1,6 +1,7 @@
-"""What a new fact is told about a known one, measured on pairs of sentences as developers keep them: how often *already known* and *may
-update* are right, and how many are found. `pairs.tsv` holds the pairs with what they are; every second one is dev, where the thresholds
-of `scrubjay.text.likeness` were chosen, the others are test.
+"""What a new fact is told about a known one, measured on pairs of sentences as developers keep them: how
+often *already known* and *may update* are right, and how many are found. `pairs.tsv` holds the pairs with
+what they are; every second one is dev, where the thresholds of `scrubjay.text.likeness` were chosen, the
+others are test.
 
     python tests/bench/likeness.py
 """
@@ -59,7 +60,8 @@ def line(name: str, halves: Sequence[Sequence[Pair]]) -> str:
         for told, label in (("known", "same"), ("update", "update")):
             right, all_told, there = rates(half, told, label)
             cells.append(
-                f"{right}/{all_told} {right / all_told if all_told else 1:.2f} | {right}/{there} {right / there:.2f}"
+                f"{right}/{all_told} {right / all_told if all_told else 1:.2f} | {right}/{there} "
+                f"{right / there:.2f}"
             )
     return f"| {name} | {' | '.join(cells)} |"
 
@@ -79,7 +81,8 @@ def main() -> None:
     blind = [[pair._replace(cosine=None) for pair in half] for half in halves]
     counts = Counter(pair.label for pair in known)
     print(
-        f"{len(known)} pairs: {counts['same']} same, {counts['update']} updates, {counts['other']} of other matters"
+        f"{len(known)} pairs: {counts['same']} same, {counts['update']} updates, {counts['other']} of "
+        "other matters"
     )
     heads = [
         f"{half}: {told} {what}"
@@ -100,7 +103,8 @@ def main() -> None:
         told = likeness.verdict(pair.new, pair.old, pair.cosine)
         if {"known": "same", "update": "update"}.get(told or "", pair.label) != pair.label:
             print(
-                f"  {told}, is {pair.label} ({pair.cosine:.2f}, {likeness.similarity(pair.new, pair.old):.2f}): {pair.old} | {pair.new}"
+                f"  {told}, is {pair.label} ({pair.cosine:.2f}, "
+                f"{likeness.similarity(pair.new, pair.old):.2f}): {pair.old} | {pair.new}"
             )
 
 

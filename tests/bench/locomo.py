@@ -1,7 +1,9 @@
-"""LoCoMo as turns to store and questions to ask. Knows the file's layout; does not know how anything is stored, asked or judged.
+"""LoCoMo as turns to store and questions to ask. Knows the file's layout; does not know how anything is
+stored, asked or judged.
 
-The file is the published one, ten conversations in one JSON list. Its licence (CC BY-NC 4.0) lets it be measured with and not
-be passed on, so it lives outside this project and nothing of its text is printed or written.
+The file is the published one, ten conversations in one JSON list. Its licence (CC BY-NC 4.0) lets it be
+measured with and not be passed on, so it lives outside this project and nothing of its text is printed or
+written.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ class Turn:
 
 @dataclass(frozen=True)
 class Question:
-    """A question and the turns that answer it. `conversation` and `number` count from 1, in the order of the file."""
+    """A question and the turns that answer it. `conversation` and `number` count from 1, in the order of the
+    file.
+    """
 
     conversation: int
     number: int
@@ -73,7 +77,9 @@ def load(path: Path) -> list[Haystack]:
 
 
 def pool(haystacks: Iterable[Haystack]) -> Haystack:
-    """Several conversations as one; a session is named after its conversation, so that only the right one counts."""
+    """Several conversations as one; a session is named after its conversation, so that only the right one
+    counts.
+    """
     turns: list[Turn] = []
     questions: list[Question] = []
     for each in haystacks:

@@ -1,8 +1,10 @@
-"""Measures the main job against the installed command, with real processes in temporary homes, and prints a table.
+"""Measures the main job against the installed command, with real processes in temporary homes, and prints a
+table.
 
     python tests/bench/main_job.py [--quick] [--only GROUP ...] [--json FILE]
 
-The limits are the ones this project set itself; `reach` says each. Every home is removed and every process ended at the end.
+The limits are the ones this project set itself; `reach` says each. Every home is removed and every process
+ended at the end.
 """
 
 from __future__ import annotations
@@ -67,7 +69,8 @@ def main() -> int:
     options = parser.parse_args()
     if not homes.COMMAND:
         parser.error(
-            f"there is no command `scrubjay` beside {sys.executable}; install the project into this environment"
+            f"there is no command `scrubjay` beside {sys.executable}; install the project into this "
+            "environment"
         )
     effort = QUICK if options.quick else FULL
     if options.sizes:

@@ -1,4 +1,6 @@
-"""How good an answer is: what came back, against the turns that hold the evidence. Knows keys and counts; knows no text and no system."""
+"""How good an answer is: what came back, against the turns that hold the evidence. Knows keys and counts;
+knows no text and no system.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ bm25: k1 0.9, b 0.4, Porter's stems, stop words. dense: cosine. rrf: both by ran
 
 
 class Found(NamedTuple):
-    """What one search gave back: ranked hits, the neighbours that came along, and the tokens of all their texts."""
+    """What one search gave back: ranked hits, the neighbours that came along, and the tokens of all their
+    texts.
+    """
 
     hits: Sequence[Key]
     neighbours: Sequence[Key]

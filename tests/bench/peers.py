@@ -1,9 +1,10 @@
-"""Measures recall, time and disk of other stores beside Scrubjay's, over the same turns, vectors and questions of LoCoMo.
+"""Measures recall, time and disk of other stores beside Scrubjay's, over the same turns, vectors and
+questions of LoCoMo.
 
     python tests/bench/peers.py --data locomo10.json [--conversations 1,3] [--pooled] [--json FILE]
 
-Needs what the project itself does not: pip install chromadb==1.5.9 sqlite-vec==0.1.9 apsw==3.54.1.0
-Every system runs in this process, Scrubjay too; nothing opens a connection.
+Needs what the project itself does not: pip install chromadb==1.5.9 sqlite-vec==0.1.9 apsw==3.54.1.0 Every
+system runs in this process, Scrubjay too; nothing opens a connection.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ disk: MB (10^6 bytes) when closed. Every system got `speaker: text` and the vect
 
 @dataclass
 class Measured:
-    """What one system gave over all haystacks; `ms` of each question, `filled` in seconds and `disk` in bytes together."""
+    """What one system gave over all haystacks; `ms` of each question, `filled` in seconds and `disk` in bytes
+    together.
+    """
 
     outcomes: dict[str, list[Outcome]] = field(default_factory=dict)  # by half
     ms: list[float] = field(default_factory=list)
@@ -214,7 +217,10 @@ def _times(ms: Sequence[float]) -> tuple[str, str]:
 
 def _brief(measured: Measured) -> str:
     values = mean(measured.outcomes["all"])
-    return f"any w0 {100 * values['any_w0']:.1f}, w2 {100 * values['any_w2']:.1f}, {percentile(measured.ms, 0.5):.1f} ms"
+    return (
+        f"any w0 {100 * values['any_w0']:.1f}, w2 {100 * values['any_w2']:.1f}, "
+        f"{percentile(measured.ms, 0.5):.1f} ms"
+    )
 
 
 def _say(what: str) -> None:

@@ -1,9 +1,10 @@
-"""The same turns and vectors in other people's stores and in ours, each behind one small face. Knows how each is filled and asked as
-its own documentation shows; judges and times nothing.
+"""The same turns and vectors in other people's stores and in ours, each behind one small face. Knows how each
+is filled and asked as its own documentation shows; judges and times nothing.
 
 bm25        BM25 over Porter's stems in memory (k1 0.9, b 0.4), nothing on disk
 chromadb    one collection, cosine, its defaults; dense alone, as it has no ranked words
-sqlite      sqlite-vec and FTS5 (Porter's stems) in one file, the best 100 of each joined by reciprocal rank (k = 60)
+sqlite      sqlite-vec and FTS5 (Porter's stems) in one file, the best 100 of each joined by reciprocal rank
+(k = 60)
 scrubjay    `record_turn` and `search_memories` through the engine's core in this process
 """
 
@@ -77,7 +78,9 @@ class Remembering:
 
 
 class System(Protocol):
-    """One store of one haystack; `fill` once, then `ask`, then `close`, after which its files are all that is left of it."""
+    """One store of one haystack; `fill` once, then `ask`, then `close`, after which its files are all that is
+    left of it.
+    """
 
     def __init__(self, folder: Path, turns: Sequence[Turn], encoder: Remembering) -> None: ...
 
@@ -139,7 +142,9 @@ class Chroma:
 
 
 class Sqlite:
-    """sqlite-vec beside FTS5. Through apsw, because many Pythons are built without `enable_load_extension`."""
+    """sqlite-vec beside FTS5. Through apsw, because many Pythons are built without
+    `enable_load_extension`.
+    """
 
     def __init__(self, folder: Path, turns: Sequence[Turn], encoder: Remembering) -> None:
         self._turns, self._encoder = turns, encoder
@@ -148,7 +153,8 @@ class Sqlite:
         self._file.load_extension(sqlite_vec.loadable_path())
         self._file.execute("PRAGMA journal_mode = WAL")
         self._file.execute(
-            f"CREATE VIRTUAL TABLE vectors USING vec0(vector FLOAT[{encoder.space.dim}] distance_metric=cosine)"
+            f"CREATE VIRTUAL TABLE vectors USING vec0(vector FLOAT[{encoder.space.dim}] "
+            "distance_metric=cosine)"
         )
         self._file.execute("CREATE VIRTUAL TABLE words USING fts5(text, tokenize = 'porter unicode61')")
 

@@ -1,4 +1,5 @@
-"""Porter's stemmer: English words cut back to what their forms share. Knows spelling only; for baselines that need no package.
+"""Porter's stemmer: English words cut back to what their forms share. Knows spelling only; for baselines that
+need no package.
 
 M. F. Porter, An algorithm for suffix stripping, Program 14 (1980) 130-137; the names of the steps are his.
 """
@@ -31,7 +32,8 @@ _STEP_4 = dict.fromkeys(
 def stem(word: str) -> str:
     """The stem of a word in lower case.
 
-    >>> [stem(word) for word in ("caresses", "ponies", "hopping", "relational", "painting", "paintings", "adoption", "happily")]
+    >>> [stem(word) for word in ("caresses", "ponies", "hopping", "relational", "painting", "paintings",
+    "adoption", "happily")]
     ['caress', 'poni', 'hop', 'relat', 'paint', 'paint', 'adopt', 'happili']
     """
     if len(word) <= 2:

@@ -1,10 +1,11 @@
-"""Measures recall on LoCoMo through the installed command: every utterance recorded over MCP, every question asked with the
-shipped defaults, beside chance, words, meaning and rank fusion over the same turns.
+"""Measures recall on LoCoMo through the installed command: every utterance recorded over MCP, every question
+asked with the shipped defaults, beside chance, words, meaning and rank fusion over the same turns.
 
-    python tests/bench/recall.py --data locomo10.json [--half dev] [--conversations 1,3] [--questions 20] [--json FILE]
+    python tests/bench/recall.py --data locomo10.json [--half dev] [--conversations 1,3] [--questions 20]
+    [--json FILE]
 
-Each conversation gets a home of its own; at the end all of them share one, which is the pooled row. Only numbers are printed and
-written, never what was said.
+Each conversation gets a home of its own; at the end all of them share one, which is the pooled row. Only
+numbers are printed and written, never what was said.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def main() -> int:
     options = parser.parse_args()
     if not homes.COMMAND:
         parser.error(
-            f"there is no command `scrubjay` beside {sys.executable}; install the project into this environment"
+            f"there is no command `scrubjay` beside {sys.executable}; install the project into this "
+            "environment"
         )
     if not options.data.is_file():
         parser.error(f"there is no file {options.data}; give the published locomo10.json")

@@ -1,4 +1,6 @@
-"""A home that grows: loading, searching, recording and memory at 1,000 and at 10,000 turns. Knows the measurements; not how they look."""
+"""A home that grows: loading, searching, recording and memory at 1,000 and at 10,000 turns. Knows the
+measurements; not how they look.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ TARGETS = {
 
 
 class Growth:
-    """One home whose turns only become more. `queries` counts those asked, so that no two searches are alike."""
+    """One home whose turns only become more. `queries` counts those asked, so that no two searches
+    are alike.
+    """
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -43,7 +47,8 @@ class Growth:
         yield Row(
             f"loading to {to:,} turns, 64 calls at a time",
             "",
-            f"{count / took:.0f} turns/s acknowledged; all {passages:,} passages embedded {embedded:.0f} s later",
+            f"{count / took:.0f} turns/s acknowledged; all {passages:,} passages embedded "
+            f"{embedded:.0f} s later",
             samples={"turns": count, "seconds": took, "embedded_seconds": embedded, "passages": passages},
         )
 
@@ -72,7 +77,9 @@ class Growth:
         )
 
     def settle(self) -> Row:
-        """Wait for the compaction and the index folding that the engine does by itself; one more turn wakes it if it sleeps."""
+        """Wait for the compaction and the index folding that the engine does by itself; one more turn wakes
+        it if it sleeps.
+        """
         start, woken = time.perf_counter(), ""
         try:
             self._place.until("tidy", _tidy, _TIDY_SECONDS)
@@ -85,7 +92,8 @@ class Growth:
         return Row(
             f"tidy by itself, {self.size:,} turns",
             "",
-            f"{upkeep['compactions']} compactions so far{woken}; {upkeep['fragments']} fragments, {upkeep['unindexed']} rows unindexed; "
+            f"{upkeep['compactions']} compactions so far{woken}; {upkeep['fragments']} fragments, "
+            f"{upkeep['unindexed']} rows unindexed; "
             f"took {time.perf_counter() - start:.0f} s",
             samples=upkeep,
         )
@@ -118,7 +126,9 @@ class Growth:
         return timed_row("`record_turn` acknowledged, durable", "p95 < 15 ms", ms, limit=15)
 
     def fresh(self, times: int, when: str) -> Iterator[Row]:
-        """How soon a recorded turn is found: by words in the very next call, by meaning when its vectors are there."""
+        """How soon a recorded turn is found: by words in the very next call, by meaning when its vectors are
+        there.
+        """
         words, meaning = [], []
         with self._place.client() as client:
             client.initialize()

@@ -1,4 +1,6 @@
-"""An MCP client over a subprocess: JSON-RPC lines with a clock. Knows the protocol's outline; does not know what tools do."""
+"""An MCP client over a subprocess: JSON-RPC lines with a clock. Knows the protocol's outline; does not know
+what tools do.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ class Client:
         return took, _content(_result(json.loads(line), number))
 
     def pipelined(self, tool: str, each: Iterable[Mapping[str, Any]], window: int = 64) -> int:
-        """Call a tool many times with up to `window` calls unanswered; how many calls. Raises as `call` does."""
+        """Call a tool many times with up to `window` calls unanswered; how many calls. Raises as
+        `call` does.
+        """
         waiting: set[int] = set()
         count = 0
         for arguments in each:

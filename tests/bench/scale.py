@@ -1,9 +1,11 @@
-"""Measures one engine over 1,000 to 1,000,000 passages: searches, single writes, indexes, disk and memory, and prints tables.
+"""Measures one engine over 1,000 to 1,000,000 passages: searches, single writes, indexes, disk and memory,
+and prints tables.
 
-    python tests/bench/scale.py [--passages 1000 10000 100000 1000000] [--searches 200] [--writes 2000] [--json FILE]
+    python tests/bench/scale.py [--passages 1000 10000 100000 1000000] [--searches 200] [--writes 2000]
+    [--json FILE]
 
-Every size is filled by one process and measured by a fresh one, in a temporary home that is removed at the end. A million passages
-need some 8 GB of disk and half an hour.
+Every size is filled by one process and measured by a fresh one, in a temporary home that is removed at the
+end. A million passages need some 8 GB of disk and half an hour.
 """
 
 from __future__ import annotations

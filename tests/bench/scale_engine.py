@@ -1,8 +1,9 @@
-"""One engine over a filled home, in this process: how fast it searches and records, before and after many single writes, and what
-it holds in memory. Knows the verbs of the engine's core; does not know how the home was filled or how figures are shown.
+"""One engine over a filled home, in this process: how fast it searches and records, before and after many
+single writes, and what it holds in memory. Knows the verbs of the engine's core; does not know how the home
+was filled or how figures are shown.
 
-A search is the engine's own: the look into the spool, then `recall.search_memories`. Its question was embedded before the clock
-started, and that time is told apart.
+A search is the engine's own: the look into the spool, then `recall.search_memories`. Its question was
+embedded before the clock started, and that time is told apart.
 """
 
 from __future__ import annotations
@@ -195,7 +196,10 @@ def _peak() -> float:
 
 def _spread(searches: Searches) -> str:
     every = sorted(ms for kind in searches.ms.values() for ms in kind)
-    return f"p50 {every[len(every) // 2]:.1f}, p95 {every[int(0.95 * len(every))]:.1f} ms, {searches.cpu:.1f} ms of processor"
+    return (
+        f"p50 {every[len(every) // 2]:.1f}, p95 {every[int(0.95 * len(every))]:.1f} ms, {searches.cpu:.1f} "
+        "ms of processor"
+    )
 
 
 def _say(what: str) -> None:

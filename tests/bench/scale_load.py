@@ -1,10 +1,12 @@
-"""Fills a home with a number of passages: turn by turn as an engine does, or in blocks of Arrow rows where that would take days.
-Knows both ways and the files a home is made of; does not measure what the home is then like.
+"""Fills a home with a number of passages: turn by turn as an engine does, or in blocks of Arrow rows where
+that would take days. Knows both ways and the files a home is made of; does not measure what the home is then
+like.
 
-Up to `BY_ENGINE` passages every turn goes through the write path and every vector is the bundled model's. Above, records and
-passages are made by the product's own functions and added in blocks; a vector is drawn near the vector of one of the first
-passages, `NEAR` of it that direction and the rest noise, so that the rows lie as unevenly as real ones do. The codes of a passage's
-tokens are random bits of the length that the model gives to texts of that many characters.
+Up to `BY_ENGINE` passages every turn goes through the write path and every vector is the bundled model's.
+Above, records and passages are made by the product's own functions and added in blocks; a vector is drawn
+near the vector of one of the first passages, `NEAR` of it that direction and the rest noise, so that the rows
+lie as unevenly as real ones do. The codes of a passage's tokens are random bits of the length that the model
+gives to texts of that many characters.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ _TOKEN = BITS // 8  # bytes of one token's code
 
 
 class Loaded(NamedTuple):
-    """What filling took, in seconds; `tidied` is compaction with the first build of the indexes, after a load in blocks."""
+    """What filling took, in seconds; `tidied` is compaction with the first build of the indexes, after a load
+    in blocks.
+    """
 
     turns: int
     passages: int
@@ -75,7 +79,9 @@ class Drawn(NamedTuple):
 
 
 def load(folder: str, count: int, real: str) -> Loaded:
-    """Fill the home in `folder` with at least `count` passages. `real` is the file of real vectors: written, or read above `BY_ENGINE`."""
+    """Fill the home in `folder` with at least `count` passages. `real` is the file of real vectors: written,
+    or read above `BY_ENGINE`.
+    """
     home = open_home(folder)
     return asyncio.run(
         _by_engine(home, count, Path(real)) if count <= BY_ENGINE else _in_blocks(home, count, Path(real))

@@ -1,9 +1,9 @@
-"""Developers' conversations of any number, made up deterministically, over a vocabulary whose words are as unequal as real ones.
-Knows words, lengths and how often each comes; does not know where turns go.
+"""Developers' conversations of any number, made up deterministically, over a vocabulary whose words are as
+unequal as real ones. Knows words, lengths and how often each comes; does not know where turns go.
 
-A word index is as large as its vocabulary and as slow as its commonest words. So 60,000 words are drawn with a probability of
-1 / (rank + 2.7) (Mandelbrot's form of Zipf's law), a third of a session's words are its own few topics, and every turn names an
-identifier and a path of its own.
+A word index is as large as its vocabulary and as slow as its commonest words. So 60,000 words are drawn with
+a probability of 1 / (rank + 2.7) (Mandelbrot's form of Zipf's law), a third of a session's words are its own
+few topics, and every turn names an identifier and a path of its own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ _VOCABULARY = 60_000
 _OFFSET = 2.7
 _TOPICS, _TOPICAL = 10, 0.35  # words that are a session's own, and their share of what is said in it
 _ASKED, _ANSWERED = (5, 12), (10, 24)  # content words of the two sides of a turn
-_GLUE = "the a of to in for on with and that is was it we this from by at as not but when because after before so then now into".split()
+_GLUE = (
+    "the a of to in for on with and that is was it we this from by at as not but when because after before "
+    "so then now into"
+).split()
 _SOUNDS = (
     "b d f g k l m n p r s t v z br cr dr fl gr kl pl pr st tr sh ch".split(),
     "a e i o u ai ea io ou".split(),
@@ -56,13 +59,17 @@ class Said(NamedTuple):
 
 
 def turn(number: int) -> Said:
-    """The turn of this number; 20 consecutive numbers are one session, and nothing depends on how many there will be."""
+    """The turn of this number; 20 consecutive numbers are one session, and nothing depends on how many there
+    will be.
+    """
     session, place = divmod(number, SESSION)
     return _session(session)[place]
 
 
 def question(number: int, among: int) -> tuple[int, str]:
-    """(scope, question) about one of the first `among` turns, in words of that turn and its session; no two are alike."""
+    """(scope, question) about one of the first `among` turns, in words of that turn and its session; no two
+    are alike.
+    """
     random = Random(f"question {number}")
     asked = turn(random.randrange(among))
     words = [
@@ -79,7 +86,9 @@ def scope_name(number: int) -> str:
 
 @cache
 def _words() -> tuple[str, ...]:
-    """English by frequency, as the bundled model's tokenizer lists it (so that vectors mean something), then invented words."""
+    """English by frequency, as the bundled model's tokenizer lists it (so that vectors mean something), then
+    invented words.
+    """
     known = json.loads(
         (bundled_folder(Path(gettempdir()) / "scrubjay-bench-verdicts.json") / "tokenizer.json").read_text(
             "utf-8"
@@ -143,7 +152,9 @@ def _drawn(random: np.random.Generator, count: int) -> list[str]:
 def _prose(
     random: np.random.Generator, topics: Sequence[str], length: tuple[int, int], names: Sequence[str]
 ) -> str:
-    """Content words with function words between them, in sentences of some ten; each of `names` stands in it once."""
+    """Content words with function words between them, in sentences of some ten; each of `names` stands in it
+    once.
+    """
     content = _drawn(random, int(random.integers(*length)))
     topical = random.random(len(content)) < _TOPICAL
     chosen = random.integers(len(topics), size=len(content))

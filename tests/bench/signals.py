@@ -1,5 +1,6 @@
-"""What might tell whether a store holds the answer to a question: the number that ships, and others it was compared with. Knows the
-arrays that ranking left behind; judges nothing."""
+"""What might tell whether a store holds the answer to a question: the number that ships, and others it was
+compared with. Knows the arrays that ranking left behind; judges nothing.
+"""
 
 from __future__ import annotations
 

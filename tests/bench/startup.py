@@ -1,4 +1,6 @@
-"""What a client waits for when it starts, what its pipe weighs, and ten of them at once. Knows the measurements; not how they look."""
+"""What a client waits for when it starts, what its pipe weighs, and ten of them at once. Knows the
+measurements; not how they look.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ _MB = 1e6
 
 
 def starting(spawns: int, starts: int) -> Iterator[Row]:
-    """`initialize` and `tools/list` answered after a spawn, with an engine and without one, and the memory of the pipe."""
+    """`initialize` and `tools/list` answered after a spawn, with an engine and without one, and the memory of
+    the pipe.
+    """
     with Place() as place:
         place.start_engine()
         ready, bare, pipe = [], [], []
@@ -39,7 +43,9 @@ def starting(spawns: int, starts: int) -> Iterator[Row]:
 
 
 def restarts(place: Place, times: int, ask: Callable[[Client], object]) -> list[float]:
-    """Seconds from a spawn to the end of `ask`, each time with an engine that has to start; its files are in the page cache."""
+    """Seconds from a spawn to the end of `ask`, each time with an engine that has to start; its files are in
+    the page cache.
+    """
     ages = []
     for _ in range(times):
         place.stop_engine()
@@ -51,14 +57,18 @@ def restarts(place: Place, times: int, ask: Callable[[Client], object]) -> list[
 
 
 def bare_interpreter(place: Place) -> float:
-    """Seconds of a whole `python -c pass`, site included: nothing that starts this interpreter can be faster."""
+    """Seconds of a whole `python -c pass`, site included: nothing that starts this interpreter can
+    be faster.
+    """
     start = time.perf_counter()
     subprocess.run([sys.executable, "-c", "pass"], env=place.env, cwd=place.project, check=True)
     return time.perf_counter() - start
 
 
 def at_once(clients: int) -> Iterator[Row]:
-    """Clients that start together on a fresh home: how many engines and pipes there are when all have been answered."""
+    """Clients that start together on a fresh home: how many engines and pipes there are when all have been
+    answered.
+    """
     with Place() as place, ThreadPoolExecutor(clients) as threads:
 
         def begin(_: int) -> tuple[Client, float]:
@@ -74,7 +84,8 @@ def at_once(clients: int) -> Iterator[Row]:
         yield Row(
             f"{clients} clients start at once on a fresh home",
             f"1 engine, {clients} pipes",
-            f"{engines} engine, {pipes} pipes; all answered after {max(ages):.0f} ms (p50 {percentile(ages, 0.5):.0f})",
+            f"{engines} engine, {pipes} pipes; all answered after {max(ages):.0f} ms (p50 "
+            f"{percentile(ages, 0.5):.0f})",
             abs(engines - 1) + abs(pipes - clients),
             0,
             {"engines": engines, "pipes": pipes, "ms": ages},

@@ -1,5 +1,6 @@
-"""A haystack in a home of its own behind the installed command: turns recorded and questions asked over MCP stdio. Knows the
-arguments and the answers of the tools; does not judge them."""
+"""A haystack in a home of its own behind the installed command: turns recorded and questions asked over MCP
+stdio. Knows the arguments and the answers of the tools; does not judge them.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ class Store:
         self.loading = loading
 
     def ask(self, question: str, arguments: Mapping[str, int]) -> tuple[Found, float]:
-        """What `search_memories` returned, with the shipped defaults beside these arguments, and the milliseconds it took.
+        """What `search_memories` returned, with the shipped defaults beside these arguments, and the
+        milliseconds it took.
 
         Raises:
             RuntimeError: the answer's own count of tokens is not that of the texts in it.

@@ -1,4 +1,6 @@
-"""What recall measured, as tables: systems, categories, times and goals. Knows outcomes and how they are shown; measures nothing."""
+"""What recall measured, as tables: systems, categories, times and goals. Knows outcomes and how they are
+shown; measures nothing.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ _GOALS = (
 
 @dataclass(frozen=True)
 class Asked:
-    """One question to one system over one kind of store. `ms` holds the time of each search, empty for a baseline."""
+    """One question to one system over one kind of store. `ms` holds the time of each search, empty for a
+    baseline.
+    """
 
     system: str
     store: str
@@ -70,7 +74,9 @@ class Group:
 
 
 def groups(asked: Sequence[Asked]) -> list[Group]:
-    """Every system over every store, by half and by category; nothing for a group without a question, nor for `all` of one half."""
+    """Every system over every store, by half and by category; nothing for a group without a question, nor for
+    `all` of one half.
+    """
     found = []
     for system, store in dict.fromkeys((each.system, each.store) for each in asked):
         own = [each for each in asked if (each.system, each.store) == (system, store)]
@@ -107,7 +113,9 @@ def categories(found: Iterable[Group]) -> str:
 
 
 def times(asked: Sequence[Asked]) -> str:
-    """Milliseconds of a search from sending the call to having read its answer, the embedding of the question included."""
+    """Milliseconds of a search from sending the call to having read its answer, the embedding of the question
+    included.
+    """
     lines = [("search_memories", "store", "p50 ms", "p95 ms", "searches")]
     for store in (APART, POOLED):
         for mode, arguments in _SEARCHES.items():

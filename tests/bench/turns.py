@@ -1,8 +1,8 @@
-"""Coding conversations made up deterministically: the same number gives the same turn, on every machine. Knows vocabulary and
-lengths; does not know where turns go.
+"""Coding conversations made up deterministically: the same number gives the same turn, on every machine.
+Knows vocabulary and lengths; does not know where turns go.
 
-Vocabulary matters: an index over a hundred repeated words is smaller and faster than the one a user gets. Every turn therefore
-brings identifiers, a path, a hash and numbers of its own.
+Vocabulary matters: an index over a hundred repeated words is smaller and faster than the one a user gets.
+Every turn therefore brings identifiers, a path, a hash and numbers of its own.
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ SHORTEST, LONGEST = 200, 900  # characters of one side
 _FIRST = datetime(2025, 9, 1, 8, 0, tzinfo=UTC)
 
 _VOCABULARY = {
-    "part": "billing gateway|search indexer|session store|image resizer|rate limiter|login page|invoice writer|audit log|cache layer|"
-    "job scheduler|webhook relay|price engine|mail sender|schema registry|feature flags|metrics exporter|backup runner|"
-    "release script|tax calculator|address parser|stock ledger|report builder|file uploader|chat bridge|token issuer|"
+    "part": "billing gateway|search indexer|session store|image resizer|rate limiter|login page|invoice "
+    "writer|audit log|cache layer|"
+    "job scheduler|webhook relay|price engine|mail sender|schema registry|feature flags|metrics "
+    "exporter|backup runner|"
+    "release script|tax calculator|address parser|stock ledger|report builder|file uploader|chat "
+    "bridge|token issuer|"
     "config loader|queue consumer|map renderer|ticket router|import wizard|retry budget|health probe",
     "tool": "PostgreSQL|Redis|SQLite|Kafka|RabbitMQ|gRPC|GraphQL|REST|Docker|Kubernetes|Terraform|Ansible|pytest|mypy|ruff|webpack|vite|"
     "React|Svelte|Vue|Django|FastAPI|Flask|Rust|Go|TypeScript|protobuf|Avro|Parquet|DuckDB|nginx|Caddy|OpenTelemetry|Grafana",
@@ -29,7 +32,8 @@ _VOCABULARY = {
     "tenant|quota|invoice|refund|currency|rounding|locale|encoding|charset|newline|indentation|parser|grammar|lexer|token|"
     "cache|eviction|invalidation|prefetch|pagination|filter|sort|aggregate|window|join|subquery|index|vacuum|backup|restore",
     "verb": "load|store|parse|merge|split|retry|flush|encode|decode|verify|rotate|resolve|prune|batch|render|schedule|observe",
-    "aspect": "timeout|port|owner|retry limit|cache size|batch size|pool size|log level|default region|schema version",
+    "aspect": "timeout|port|owner|retry limit|cache size|batch size|pool size|log level|default region|schema "
+    "version",
 }
 _PARTS, _TOOLS, _WORDS, _VERBS, _ASPECTS = (words.split("|") for words in _VOCABULARY.values())
 _ASKS = (

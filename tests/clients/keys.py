@@ -1,4 +1,6 @@
-"""What supermemory's Python clients, both generations, raise where a key is wrong, of another tag, or only for reading. See `telling`."""
+"""What supermemory's Python clients, both generations, raise where a key is wrong, of another tag, or only
+for reading. See `telling`.
+"""
 
 from __future__ import annotations
 

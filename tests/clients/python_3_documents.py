@@ -1,5 +1,5 @@
-"""Stories of supermemory's Python client 3.62.0: what its README does, then its calls about documents. See `telling`; every story
-has a tag of its own.
+"""Stories of supermemory's Python client 3.62.0: what its README does, then its calls about documents. See
+`telling`; every story has a tag of its own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import supermemory
 from supermemory import AsyncSupermemory, Supermemory
 from telling import done, refused, tell, whole
 
-# -- its README ------------------------------------------------------------------------------------------------------------------
+# -- its README ----------------------------------------------------------------------------------------------
 
 
 def it_searches_as_its_readme_does(client: Supermemory) -> None:
@@ -97,7 +97,7 @@ def it_maps_refusals_to_its_own_exceptions(client: Supermemory) -> None:
     refused(supermemory.InternalServerError, 501, lambda: quick.connections.list())
 
 
-# -- documents -------------------------------------------------------------------------------------------------------------------
+# -- documents -----------------------------------------------------------------------------------------------
 
 
 def it_adds_a_document_that_is_done_and_found(client: Supermemory) -> None:

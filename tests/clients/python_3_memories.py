@@ -1,5 +1,5 @@
-"""Stories of supermemory's Python client 3.62.0: its searches, and its calls about memories and profiles. See `telling`; every story
-has a tag of its own.
+"""Stories of supermemory's Python client 3.62.0: its searches, and its calls about memories and profiles. See
+`telling`; every story has a tag of its own.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import httpx
 from supermemory import Supermemory
 from telling import done, tell, whole
 
-# -- searches --------------------------------------------------------------------------------------------------------------------
+# -- searches ------------------------------------------------------------------------------------------------
 
 
 def it_searches_documents_with_every_field(client: Supermemory) -> None:
@@ -154,7 +154,7 @@ def it_filters_memories(client: Supermemory) -> None:
     assert walks({"key": "nowhere", "value": "x"}) == set()
 
 
-# -- memories and profiles -------------------------------------------------------------------------------------------------------
+# -- memories and profiles -----------------------------------------------------------------------------------
 
 
 def it_updates_and_forgets_a_memory_by_id_and_by_content(client: Supermemory) -> None:

@@ -1,4 +1,5 @@
-"""Stories of supermemory's Python client 5.0.1: what its README does, then each of its calls that is not of a hosted service. See
+"""Stories of supermemory's Python client 5.0.1: what its README does, then each of its calls that is not of a
+hosted service. See
 `telling`; every story has a namespace of its own.
 """
 
@@ -30,7 +31,7 @@ def fact(client: Supermemory, namespace: str, text: str, **fields: Any) -> str:
     return str(memory.id)
 
 
-# -- its README ------------------------------------------------------------------------------------------------------------------
+# -- its README ----------------------------------------------------------------------------------------------
 
 
 def it_adds_and_searches_as_its_readme_does(client: Supermemory) -> None:
@@ -115,7 +116,7 @@ def it_takes_options_for_one_request(client: Supermemory) -> None:
     assert raw.headers["content-type"] == "application/json" and whole(raw.parse())
 
 
-# -- documents -------------------------------------------------------------------------------------------------------------------
+# -- documents -----------------------------------------------------------------------------------------------
 
 
 def it_takes_every_field_of_an_add(client: Supermemory) -> None:
@@ -239,7 +240,7 @@ def it_lists_every_type(client: Supermemory) -> None:
     assert forgotten == {"The wigeon whistles.": False, "The teal is forgotten.": True}
 
 
-# -- searches, memories and profiles ---------------------------------------------------------------------------------------------
+# -- searches, memories and profiles -------------------------------------------------------------------------
 
 
 def it_searches_with_every_field(client: Supermemory) -> None:
@@ -303,7 +304,7 @@ def it_keeps_buckets_of_a_profile(client: Supermemory) -> None:
     ) == {"food"}
 
 
-# -- namespaces ------------------------------------------------------------------------------------------------------------------
+# -- namespaces ----------------------------------------------------------------------------------------------
 
 
 def it_keeps_namespaces(client: Supermemory) -> None:

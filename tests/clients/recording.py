@@ -1,5 +1,6 @@
-"""Records what an official client sends: a server of its own that answers everything with `{}`, and one of each call. Run by hand,
-with the client's own interpreter, when a new version is to be spoken with; the tests replay what it wrote.
+"""Records what an official client sends: a server of its own that answers everything with `{}`, and one of
+each call. Run by hand, with the client's own interpreter, when a new version is to be spoken with; the tests
+replay what it wrote.
 
     python recording.py 3 > recorded/python-3.62.0.json
     python recording.py 5 > recorded/python-5.0.1.json

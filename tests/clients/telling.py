@@ -1,5 +1,5 @@
-"""Runs the stories of one official client with that client's own interpreter, and prints how each ended. Standard library only: what is
-told of is installed in an environment of its own.
+"""Runs the stories of one official client with that client's own interpreter, and prints how each ended.
+Standard library only: what is told of is installed in an environment of its own.
 
 A story is a function whose name starts with `it_` and is a sentence; it takes the client.
 """
@@ -18,7 +18,9 @@ PATIENCE = 30.0  # seconds; the bound of every wait
 
 
 def tell(module: Mapping[str, Any], client: Callable[[], Any]) -> None:
-    """Run the stories named in the arguments, all without one, each with a client of its own. Prints {story: None or what went wrong}."""
+    """Run the stories named in the arguments, all without one, each with a client of its own. Prints {story:
+    None or what went wrong}.
+    """
     stories = {name: value for name, value in module.items() if name.startswith("it_")}
     told: dict[str, str | None] = {}
     for name in sys.argv[1:] or stories:
@@ -48,7 +50,9 @@ def done(client: Any, id: str) -> Any:
 
 
 def whole(model: Any) -> Any:
-    """The same model of a client, once it is known that every field it documents came, with its type: alone they become None in silence."""
+    """The same model of a client, once it is known that every field it documents came, with its type: alone
+    they become None in silence.
+    """
     type(model).model_validate(model.to_dict())
     return model
 

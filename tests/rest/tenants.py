@@ -1,8 +1,8 @@
 """Two tenants of one engine: what the first keeps, and every operation as the second would reach for it.
 
-A request is written with names: `$tag` is the tag it is asked under, `$document`, `$custom`, `$memory`, `$old`, `$turn`, `$episode` are ids
-of the first tenant, `$taken` is a custom id that it uses too, `$text` is one of its memories word for word, and `$rare` is a word that
-nobody else uses.
+A request is written with names: `$tag` is the tag it is asked under, `$document`, `$custom`, `$memory`,
+`$old`, `$turn`, `$episode` are ids of the first tenant, `$taken` is a custom id that it uses too, `$text` is
+one of its memories word for word, and `$rare` is a word that nobody else uses.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Seed 004 over HTTP: conversations sent again as they grow, capture policies, and turns as cited results where they are asked for."""
+"""Seed 004 over HTTP: conversations sent again as they grow, capture policies, and turns as cited results
+where they are asked for.
+"""
 
 from __future__ import annotations
 

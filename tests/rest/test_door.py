@@ -1,4 +1,6 @@
-"""Who may in: tokens, Host and Origin, sizes and rates, on whatever route. The application behind the door says what permissions it got."""
+"""Who may in: tokens, Host and Origin, sizes and rates, on whatever route. The application behind the door
+says what permissions it got.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ def bearer(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
 
 
-# -- who comes in ------------------------------------------------------------------------------------------------------------
+# -- who comes in --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -154,7 +156,7 @@ async def test_a_door_whose_tokens_cannot_be_read_lets_nobody_in(home: Home, gua
     assert answer.status_code == 503 and "tokens.json" in answer.json()["error"]
 
 
-# -- host and origin ---------------------------------------------------------------------------------------------------------
+# -- host and origin -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -239,7 +241,7 @@ def test_allowed_hosts_are_plain_names(name: str):
         parse_name(name)
 
 
-# -- how much and how often --------------------------------------------------------------------------------------------------
+# -- how much and how often ----------------------------------------------------------------------------------
 
 
 async def test_a_body_that_is_too_long_is_refused_whether_or_not_it_says_so():

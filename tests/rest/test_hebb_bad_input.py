@@ -1,4 +1,6 @@
-"""Whatever is sent to Hebb Mind's API, the answer is its own: 4xx in its shape, and never a failure of the server."""
+"""Whatever is sent to Hebb Mind's API, the answer is its own: 4xx in its shape, and never a failure of the
+server.
+"""
 
 from __future__ import annotations
 

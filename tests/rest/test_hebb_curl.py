@@ -1,4 +1,6 @@
-"""The requests of Hebb Mind's page on search, as a shell sends them, against an engine that serves on a port: seed 002 at the prompt."""
+"""The requests of Hebb Mind's page on search, as a shell sends them, against an engine that serves on a port:
+seed 002 at the prompt.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,10 @@ from typing import Any
 import httpx2
 import pytest
 
-PLAIN = "User: What did we rename tick() to?\nAssistant: To advance().\nUser: And the zebra stable?\nAssistant: It is green now."
+PLAIN = (
+    "User: What did we rename tick() to?\nAssistant: To advance().\nUser: And the zebra "
+    "stable?\nAssistant: It is green now."
+)
 
 
 async def ingest(http: httpx2.AsyncClient, content: str, **fields: Any) -> dict[str, Any]:

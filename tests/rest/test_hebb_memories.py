@@ -1,4 +1,6 @@
-"""Memories one by one through Hebb Mind's API: written, listed, read, changed and forgotten, each under one id."""
+"""Memories one by one through Hebb Mind's API: written, listed, read, changed and forgotten, each under one
+id.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Recall through Hebb Mind's API: fields, ranges and defaults, a score that can be checked, and windows of turns and of memories."""
+"""Recall through Hebb Mind's API: fields, ranges and defaults, a score that can be checked, and windows of
+turns and of memories.
+"""
 
 from __future__ import annotations
 

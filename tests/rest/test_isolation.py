@@ -1,5 +1,5 @@
-"""Tags and namespaces never cross: every operation of the HTTP face, asked by one tenant for what is another's. An operation that nobody
-wrote a request for fails here, so that none is forgotten.
+"""Tags and namespaces never cross: every operation of the HTTP face, asked by one tenant for what is
+another's. An operation that nobody wrote a request for fails here, so that none is forgotten.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ GHOSTS |= {"session": "nothing-1"}
 
 
 class House(NamedTuple):
-    """One engine, what the first tenant keeps in it, and two ways in: without any token, and with one for the second tenant alone."""
+    """One engine, what the first tenant keeps in it, and two ways in: without any token, and with one for the
+    second tenant alone.
+    """
 
     core: Core
     app: FastAPI
@@ -164,7 +166,9 @@ async def test_nobody_sees_what_is_the_users_own(house: House, operation: str):
 
 
 async def _finds_nothing(house: House, door: httpx2.AsyncClient, operation: str, each: Try) -> None:
-    """The answer holds nothing of the first tenant; what is not there for the second is answered like what is nowhere."""
+    """The answer holds nothing of the first tenant; what is not there for the second is answered like what is
+    nowhere.
+    """
     answer, request = await house.ask(door, operation, each, SECOND)
     shown = (request, answer.status_code, answer.text)
     wanted = (each.bound if door is house.bound else 0) or each.status

@@ -1,4 +1,6 @@
-"""MCP over HTTP with clients of others: the Inspector in both protocol eras, and the conformance suite with its baseline."""
+"""MCP over HTTP with clients of others: the Inspector in both protocol eras, and the conformance suite with
+its baseline.
+"""
 
 from __future__ import annotations
 

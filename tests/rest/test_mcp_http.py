@@ -1,4 +1,6 @@
-"""MCP over HTTP, to an engine in a process of its own: Python's client in both protocol eras, and what scopes and tokens let it reach."""
+"""MCP over HTTP, to an engine in a process of its own: Python's client in both protocol eras, and what scopes
+and tokens let it reach.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
 
 @pytest.fixture(scope="module")
 def keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict[str, str]]]:
-    """The URL of an engine with tokens, and their keys: of everything, of the tags ours and theirs, and one that only reads ours."""
+    """The URL of an engine with tokens, and their keys: of everything, of the tags ours and theirs, and one
+    that only reads ours.
+    """
     somebody = make_user(tmp_path_factory.mktemp("k"))
     options = {
         "all": [],
@@ -35,7 +39,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict[s
         yield url, made
 
 
-# -- the same server as over the pipe ----------------------------------------------------------------------------------------
+# -- the same server as over the pipe ------------------------------------------------------------------------
 
 
 @ERAS
@@ -141,7 +145,7 @@ async def test_what_is_no_message_is_refused(served: tuple[User, str]):
         assert (await client.post(url, json={}, headers={"Origin": "http://evil.example"})).status_code == 403
 
 
-# -- tokens ------------------------------------------------------------------------------------------------------------------
+# -- tokens --------------------------------------------------------------------------------------------------
 
 
 async def test_without_a_key_nobody_is_served(keys: tuple[str, dict[str, str]]):

@@ -1,4 +1,5 @@
-"""The served OpenAPI document: that it says of every operation what holds for all of them, and that what is answered is as it says.
+"""The served OpenAPI document: that it says of every operation what holds for all of them, and that what is
+answered is as it says.
 
 schemathesis asks a real engine: every operation, with what fits the document and with what does not.
 """

@@ -1,4 +1,6 @@
-"""`scrubjay serve --http` and `scrubjay token` as a person meets them: where it is found, how it begins and ends, what it refuses."""
+"""`scrubjay serve --http` and `scrubjay token` as a person meets them: where it is found, how it begins and
+ends, what it refuses.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,8 @@ def test_connections_that_stay_open_do_not_hold_up_the_end(tmp_path: Path):
         idle = [socket.create_connection(where) for _ in range(3)]
         for connection in idle[1:]:
             connection.sendall(
-                b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\nContent-Type: application/json\r\n"
+                b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\nContent-Type: "
+                b"application/json\r\n"
             )
         idle[2].sendall(
             b"Accept: application/json, text/event-stream\r\n\r\n{"

@@ -10,7 +10,10 @@ from httpx2 import AsyncClient
 
 TAG = "acme"
 LONG = "\n\n".join(f"## Part {n}\n\n{'The harvest of almonds began late this year. ' * 15}" for n in range(2))
-RARE = f"# Orchard\n\n{LONG}\n\n## Pump\n\nThe pump of the orchard is called zxqv-7741.\n\n## Fence\n\n{'The fence was painted green. ' * 25}"
+RARE = (
+    f"# Orchard\n\n{LONG}\n\n## Pump\n\nThe pump of the orchard is called zxqv-7741.\n\n## "
+    f"Fence\n\n{'The fence was painted green. ' * 25}"
+)
 
 
 @pytest.fixture

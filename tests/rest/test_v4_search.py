@@ -15,7 +15,10 @@ from v4_calls import TAG, keep, post, said, search, send
 from scrubjay.engine.engine import Engine
 
 ALWAYS = {"id", "similarity", "metadata", "updatedAt", "version", "rootMemoryId"}
-GUIDE = "# Zebra guide\n\nThe zebra cache holds forty entries.\n\n## Limits\n\nThe walrus queue drains every minute.\n"
+GUIDE = (
+    "# Zebra guide\n\nThe zebra cache holds forty entries.\n\n## Limits\n\nThe walrus queue drains every "
+    "minute.\n"
+)
 
 
 async def with_guide(engine: Engine, **fields: Any) -> str:

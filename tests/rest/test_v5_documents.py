@@ -1,4 +1,6 @@
-"""Version 5, documents: added once, gone on with, changed in place, deleted with what was learned of them, and never seen elsewhere."""
+"""Version 5, documents: added once, gone on with, changed in place, deleted with what was learned of them,
+and never seen elsewhere.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Version 5, memories: read with what they are linked to, listed, and forgotten one by one or by what they are about."""
+"""Version 5, memories: read with what they are linked to, listed, and forgotten one by one or by what they
+are about.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +108,7 @@ async def test_the_id_of_a_document_is_no_memory(http: httpx2.AsyncClient) -> No
     assert (await call(http, "DELETE", f"/ns/{NS}/memories", json={"ids": [id]}))["errors"][0]["id"] == id
 
 
-# -- lists -----------------------------------------------------------------------------------------------------------------------
+# -- lists ---------------------------------------------------------------------------------------------------
 
 
 async def test_pages_of_documents_hold_each_once_in_order(http: httpx2.AsyncClient) -> None:

@@ -1,4 +1,6 @@
-"""Version 5, namespaces: what one may be called, what is said of it, its profile, moving what is in it, and deleting it for good."""
+"""Version 5, namespaces: what one may be called, what is said of it, its profile, moving what is in it, and
+deleting it for good.
+"""
 
 from __future__ import annotations
 
@@ -126,7 +128,7 @@ async def test_what_is_said_of_all_namespaces_is_kept(http: httpx2.AsyncClient) 
     await call(http, "PATCH", "/organization", 400, json={})
 
 
-# -- profiles --------------------------------------------------------------------------------------------------------------------
+# -- profiles ------------------------------------------------------------------------------------------------
 
 
 async def test_a_profile_has_what_lasts_what_is_recent_and_its_buckets(http: httpx2.AsyncClient) -> None:
@@ -155,7 +157,8 @@ async def test_a_profile_is_markdown_for_whoever_prefers_it(http: httpx2.AsyncCl
     answer = await http.post(f"/ns/{NS}/profile", headers={"Accept": "text/markdown"})
     assert answer.headers["content-type"].startswith("text/markdown")
     assert answer.text.startswith(
-        f"# {NS}\n\n## What lasts\n\n- Alex lives in Graz.\n\n## What is recent\n\nNothing yet.\n\n## meals\n\n"
+        f"# {NS}\n\n## What lasts\n\n- Alex lives in Graz.\n\n## What is recent\n\nNothing yet.\n\n## "
+        "meals\n\n"
     )
     both = await http.post(f"/ns/{NS}/profile", headers={"Accept": "application/json, text/markdown"})
     assert both.headers["content-type"] == "application/json"
@@ -183,7 +186,7 @@ async def test_buckets_are_added_described_anew_and_removed(http: httpx2.AsyncCl
         await call(http, "PUT", path, 400, json={"buckets": wrong})
 
 
-# -- who may ---------------------------------------------------------------------------------------------------------------------
+# -- who may -------------------------------------------------------------------------------------------------
 
 
 def bound(app: ASGIApp, permissions: Permissions) -> httpx2.AsyncClient:

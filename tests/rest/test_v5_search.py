@@ -1,4 +1,6 @@
-"""Version 5, search: facts and passages together, once each, most similar first, and nothing that was not asked for beside them."""
+"""Version 5, search: facts and passages together, once each, most similar first, and nothing that was not
+asked for beside them.
+"""
 
 from __future__ import annotations
 

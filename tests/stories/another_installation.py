@@ -1,4 +1,5 @@
-"""The installed command as another version of it would be: python another_installation.py VERSION [arguments of scrubjay].
+"""The installed command as another version of it would be: python another_installation.py VERSION [arguments
+of scrubjay].
 
 Its pipe says that version in its hello, and the engines that it starts are of that version.
 """

@@ -1,4 +1,5 @@
-"""A coding assistant as far as a pipe can tell, and the engines that assistants leave behind: real processes of the installed command.
+"""A coding assistant as far as a pipe can tell, and the engines that assistants leave behind: real processes
+of the installed command.
 
 Nothing here sleeps: what is waited for is a line, an exit or a condition, and each wait has a bound.
 """

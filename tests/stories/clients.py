@@ -1,6 +1,7 @@
 """A client as the pipe sees it, and the engines of its home, for the stories of processes.
 
-The engine is `echo_engine.py`, which has no store; everything else is the product. Each wait is for an event and has a bound.
+The engine is `echo_engine.py`, which has no store; everything else is the product. Each wait is for an event
+and has a bound.
 """
 
 from __future__ import annotations

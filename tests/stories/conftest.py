@@ -1,4 +1,6 @@
-"""A user per story whose engines end half a second after their last client, and who leaves no process behind."""
+"""A user per story whose engines end half a second after their last client, and who leaves no
+process behind.
+"""
 
 from __future__ import annotations
 

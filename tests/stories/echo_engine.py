@@ -1,9 +1,12 @@
-"""An engine without a store, for the tests of processes: real lock, socket and life time, and a face that answers by itself.
+"""An engine without a store, for the tests of processes: real lock, socket and life time, and a face that
+answers by itself.
 
     python echo_engine.py serve VERSION IDLE_SECONDS [auto] [loopback]
 
-Tools: `search_memories` answers with its arguments; `{"die_once": PATH}` makes the engine kill itself the first time,
-`{"die": true}` every time; `{"bytes": N}` asks for an answer of N bytes, `{"wait": PATH}` waits until PATH exists. It notes each
+Tools: `search_memories` answers with its arguments; `{"die_once": PATH}` makes the engine kill itself the
+first time,
+`{"die": true}` every time; `{"bytes": N}` asks for an answer of N bytes, `{"wait": PATH}` waits until PATH
+exists. It notes each
 line it reads in `heard`. With a file named `fails` in the home it does not start.
 """
 
@@ -46,7 +49,9 @@ async def answer(method: str, params: dict, version: str) -> dict:
 
 
 async def main(root: str, version: str, idle: float, flags: set[str], client: Hello | None = None) -> None:
-    """Serve until finished; with `client`, also the one on this process's own standard input, until it leaves."""
+    """Serve until finished; with `client`, also the one on this process's own standard input, until it
+    leaves.
+    """
     home = open_home(root)
     held = lock.take(home.engine_lock)
     life = lifetime.Lifetime(

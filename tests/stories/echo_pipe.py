@@ -1,4 +1,6 @@
-"""The real pipe, pointed at the engine of the tests: python echo_pipe.py HOME VERSION IDLE_SECONDS [engine flags...]
+"""The real pipe, pointed at the engine of the tests.
+
+    python echo_pipe.py HOME VERSION IDLE_SECONDS [engine flags...]
 
 The flag `inside` is `--in-process`: the engine, where one is needed, is this process.
 """

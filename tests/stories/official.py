@@ -1,4 +1,6 @@
-"""supermemory's official clients against a served engine: each in an environment of its own, for they cannot live in one, nor in ours."""
+"""supermemory's official clients against a served engine: each in an environment of its own, for they cannot
+live in one, nor in ours.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A model that is missing, altered or another one: words go on answering, the sentence says what repairs it, and reindex does."""
+"""A model that is missing, altered or another one: words go on answering, the sentence says what repairs it,
+and reindex does.
+"""
 
 from __future__ import annotations
 

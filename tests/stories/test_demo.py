@@ -1,4 +1,6 @@
-"""The story of the demo: what a newcomer sees in the first minute, from the installed command, with nothing left afterwards."""
+"""The story of the demo: what a newcomer sees in the first minute, from the installed command, with nothing
+left afterwards.
+"""
 
 from __future__ import annotations
 

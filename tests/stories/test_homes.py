@@ -1,4 +1,6 @@
-"""Homes of every kind under real clients and engines: two of them, copied, far down, unusable, removed, out of reach."""
+"""Homes of every kind under real clients and engines: two of them, copied, far down, unusable, removed, out
+of reach.
+"""
 
 from __future__ import annotations
 

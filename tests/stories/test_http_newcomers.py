@@ -1,4 +1,6 @@
-"""Somebody who comes to the HTTP face with a client of supermemory's: the lines that the README shows, and what a wrong key says."""
+"""Somebody who comes to the HTTP face with a client of supermemory's: the lines that the README shows, and
+what a wrong key says.
+"""
 
 from __future__ import annotations
 

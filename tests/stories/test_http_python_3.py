@@ -1,4 +1,6 @@
-"""supermemory's Python client 3.62.0, the last of v3 and v4, against a served engine. The stories are in `clients/python_3_*.py`."""
+"""supermemory's Python client 3.62.0, the last of v3 and v4, against a served engine. The stories are in
+`clients/python_3_*.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Clients and engines of the real product that are killed or replaced: one engine, then none, and every acknowledged turn there, once."""
+"""Clients and engines of the real product that are killed or replaced: one engine, then none, and every
+acknowledged turn there, once.
+"""
 
 from __future__ import annotations
 

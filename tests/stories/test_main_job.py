@@ -1,4 +1,6 @@
-"""The main job, told with real processes: what was said in one session is found in another, and by nobody who may not."""
+"""The main job, told with real processes: what was said in one session is found in another, and by nobody who
+may not.
+"""
 
 from __future__ import annotations
 

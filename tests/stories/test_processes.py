@@ -1,4 +1,6 @@
-"""Clients and engines as real processes: started together, killed, upgraded, by hand and inside. One engine, then none."""
+"""Clients and engines as real processes: started together, killed, upgraded, by hand and inside. One engine,
+then none.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Engines that die: killed, finishing, or unable to start. What was asked is answered by the next engine, and no write is done twice."""
+"""Engines that die: killed, finishing, or unable to start. What was asked is answered by the next engine, and
+no write is done twice.
+"""
 
 from __future__ import annotations
 

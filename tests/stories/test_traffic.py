@@ -16,7 +16,8 @@ def test_ids_keep_their_type_and_lines_their_bytes(start):
     client = start()
     client.open()
     client.send(
-        '{ "jsonrpc":"2.0",  "id":"é\\u00e9", "method":"tools/call", "params":{"arguments":{"a":"ü\\n"}} }\r\n'.encode()
+        '{ "jsonrpc":"2.0",  "id":"é\\u00e9", "method":"tools/call", '
+        '"params":{"arguments":{"a":"ü\\n"}} }\r\n'.encode()
     )
     answer = client.hear()
     assert answer["id"] == "éé" and json.loads(answer["result"]["content"][0]["text"]) == {"a": "ü\n"}
