@@ -1,1 +1,1 @@
-"""The user's home of Scrubjay: its paths, settings and spool, and what a folder's scope is. Standard library only."""
+"""The user's home of Scrubjay: its paths, settings, scopes and spool. Standard library only."""

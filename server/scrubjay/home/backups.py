@@ -1,8 +1,8 @@
-"""Copies of a home: how one is laid out, checked and put in a home's place. Knows files, sizes and digests; does not know what is in the
-files, or whether an engine runs. Standard library only.
+"""Backups of a home: makes one, checks it, and puts it in the home's place. Standard library only.
 
-A backup is a folder with the files of a home, without its logs, locks and sockets, and `backup.json`, which is written last:
-{format, version, scrubjay, schema_version, made_at, counts, files: {path: [bytes, SHA-256]}}.
+A backup is a folder with the files of a home, without its logs, locks and sockets, and `backup.json`, which
+is written last: {format, version, scrubjay, schema_version, made_at, counts, files: {path: [bytes,
+SHA-256]}}.
 """
 
 from __future__ import annotations
@@ -21,26 +21,22 @@ MANIFEST = "backup.json"
 FORMAT, FORMAT_VERSION = "scrubjay-backup", 1
 
 _FILES = ("config.toml", "scopes.json", "scope_settings.json", "partitions.json", "tokens.json", "hooks.json")
-_FOLDERS = (
-    "spool/new",
-    "spool/broken",
-    "spool/prompts",
-    "spool/reconcile",
-)  # what waits there is in no table yet
+_FOLDERS = ("spool/new", "spool/broken", "spool/prompts", "spool/reconcile")  # none of it is in a table yet
 _BLOCK = 1 << 20
 
 Report = Callable[[int, int], None]  # bytes done, bytes in all
 
 
 def links(home: Home) -> str:
-    """Where a backup in progress keeps second names of the store's files."""
+    """Return the folder where a backup in progress keeps second names of the store's files."""
     return os.path.join(home.root, "backup.links")
 
 
 def link_store(home: Home) -> None:
-    """Give every file of the store a second name, under which it stays what it is now: LanceDB never writes into a file again.
+    """Give every file of the store a second name, for LanceDB never writes into a file again.
 
-    Takes a millisecond for a hundred files, so that writes wait no longer; the copy is made of these names afterwards.
+    This takes a millisecond for a hundred files, so writes wait no longer; `copy_home` copies these names
+    afterwards.
 
     Raises:
         HomeError: the store lies on another disk than the home.
@@ -53,30 +49,30 @@ def link_store(home: Home) -> None:
             try:
                 os.link(os.path.join(folder, name), os.path.join(target, name))
             except OSError as error:
-                raise HomeError(
-                    f"{home.data} cannot be linked into {home.root}: {error.strerror}. Both must lie on one local disk."
-                ) from error
+                sentence = f"{home.data} cannot be linked into {home.root}: {error.strerror}."
+                raise HomeError(f"{sentence} Both must lie on one local disk.") from error
 
 
 def clear(home: Home) -> None:
-    """Remove what a backup that was interrupted left in the home."""
+    """Remove what an interrupted backup left in the home."""
     shutil.rmtree(links(home), ignore_errors=True)
 
 
 def copy_home(home: Home, target: str, report: Report) -> dict[str, tuple[int, str]]:
-    """Copy the linked store and what is beside it into a new folder, on disk when this returns: {path: (bytes, SHA-256)}.
+    """Copy the linked store and the home's other files into a new folder, synced to the disk.
+
+    Returns {path: (bytes, SHA-256)}.
 
     Raises:
-        InputError: there is not room enough.
+        InputError: the disk has not enough room.
         OSError: as the disk says.
     """
     sources = dict(_sources(home))
     room = shutil.disk_usage(os.path.dirname(target)).free
     total = sum(os.path.getsize(path) for path in sources.values() if os.path.exists(path))
     if room < total:
-        raise InputError(
-            f"{target} needs {total:,} bytes, and {room:,} are free there. Make room, or name a folder on another disk."
-        )
+        sentence = f"{target} needs {total:,} bytes, and {room:,} are free there."
+        raise InputError(f"{sentence} Make room, or name a folder on another disk.")
     os.mkdir(target, 0o700)
     files: dict[str, tuple[int, str]] = {}
     done = 0
@@ -86,7 +82,7 @@ def copy_home(home: Home, target: str, report: Report) -> dict[str, tuple[int, s
         except FileNotFoundError:
             if name.startswith("data/"):
                 raise
-            continue  # an envelope that the engine took meanwhile
+            continue  # the engine took this envelope meanwhile
         done += files[name][0]
         report(done, total)
     _sync_folders(target)
@@ -94,7 +90,7 @@ def copy_home(home: Home, target: str, report: Report) -> dict[str, tuple[int, s
 
 
 def write_manifest(folder: str, facts: Mapping[str, Any], files: Mapping[str, tuple[int, str]]) -> None:
-    """Say what a backup holds; without this it is none."""
+    """Write the manifest of a backup, without which it is none."""
     with open(os.path.join(folder, MANIFEST), "w", encoding="utf-8") as file:
         json.dump({"format": FORMAT, "version": FORMAT_VERSION, **facts, "files": files}, file, indent=1)
         file.flush()
@@ -103,10 +99,10 @@ def write_manifest(folder: str, facts: Mapping[str, Any], files: Mapping[str, tu
 
 
 def read_manifest(folder: str) -> dict[str, Any]:
-    """What a backup says of itself.
+    """Read the manifest of a backup.
 
     Raises:
-        InputError: the folder is none, or one that a newer Scrubjay made.
+        InputError: the folder is no backup, or a newer Scrubjay made it.
     """
     path = os.path.join(folder, MANIFEST)
     try:
@@ -117,17 +113,17 @@ def read_manifest(folder: str) -> dict[str, Any]:
         sound = False
     if not sound:
         raise InputError(
-            f"{folder} is no backup of Scrubjay, or one that was not finished: it lacks a {MANIFEST} that can be read."
+            f"{folder} is no backup of Scrubjay, or one that was not finished: "
+            f"it lacks a {MANIFEST} that can be read."
         )
     if facts.get("version", 0) > FORMAT_VERSION or facts.get("schema_version", 0) > SCHEMA_VERSION:
-        raise InputError(
-            f"{folder} was made by a newer Scrubjay ({facts.get('scrubjay')}). Upgrade Scrubjay; nothing was changed."
-        )
+        sentence = f"{folder} was made by a newer Scrubjay ({facts.get('scrubjay')})."
+        raise InputError(f"{sentence} Upgrade Scrubjay; nothing was changed.")
     return dict(facts)
 
 
 def copy_backup(folder: str, target: str, report: Report) -> None:
-    """Copy a backup's files into a new folder, each compared with what the backup says of it, on disk when this returns.
+    """Copy a backup's files into a new folder, synced to the disk; compare each with the manifest.
 
     Raises:
         InputError: a file is missing or was altered.
@@ -138,34 +134,29 @@ def copy_backup(folder: str, target: str, report: Report) -> None:
     os.mkdir(target, 0o700)
     for name, (size, digest) in expected.items():
         if os.path.isabs(name) or ".." in name.split("/"):
-            raise InputError(
-                f"{folder} is damaged: it names {name!r}, which does not lie in it. Nothing was changed."
-            )
+            why = f"it names {name!r}, which does not lie in it"
+            raise InputError(f"{folder} is damaged: {why}. Nothing was changed.")
+        remedy = "Nothing was changed; take another backup."
         try:
-            found = _copy(os.path.join(folder, name), os.path.join(target, name))
+            copy = _copy(os.path.join(folder, name), os.path.join(target, name))
         except FileNotFoundError as error:
-            raise InputError(
-                f"{folder} is damaged: {name} is missing. Nothing was changed; take another backup."
-            ) from error
-        if found != (size, digest):
-            raise InputError(
-                f"{folder} is damaged: {name} is not what was written. Nothing was changed; take another backup."
-            )
+            raise InputError(f"{folder} is damaged: {name} is missing. {remedy}") from error
+        if copy != (size, digest):
+            raise InputError(f"{folder} is damaged: {name} is not what was written. {remedy}")
         done += size
         report(done, total)
     _sync_folders(target)
 
 
 def holds_something(home: Home) -> bool:
-    """Whether anything in a home would be missed: records, settings, or writes that wait."""
-    kept = [os.path.join(home.data, "index.json"), *(os.path.join(home.root, name) for name in _FILES)]
-    return any(os.path.exists(path) for path in kept) or any(
-        True for _ in _below(home, ("spool/new", "spool/broken"))
-    )
+    """Tell whether anybody would miss something in a home: records, settings, or writes that wait."""
+    paths = [os.path.join(home.data, "index.json"), *(os.path.join(home.root, name) for name in _FILES)]
+    waiting = _files_in(home, ("spool/new", "spool/broken"))
+    return any(os.path.exists(path) for path in paths) or next(waiting, None) is not None
 
 
 def take_place(draft: str, root: str, aside: str) -> None:
-    """Let a finished folder be the home, and the home that was there be `aside`; at every moment each of the two is whole.
+    """Rename the home to `aside` and a finished folder to the home; each of the two is whole at every moment.
 
     Raises:
         HomeError: the disk refuses; the home is as it was.
@@ -178,15 +169,14 @@ def take_place(draft: str, root: str, aside: str) -> None:
             os.rename(aside, root)
             raise
     except OSError as error:
-        raise HomeError(
-            f"{root} cannot be replaced: {error.strerror}. It is as it was; close what uses it and try again."
-        ) from error
+        sentence = f"{root} cannot be replaced: {error.strerror}."
+        raise HomeError(f"{sentence} It is as it was; close what uses it and try again.") from error
     if os.name != "nt":
         _sync(os.path.dirname(root))
 
 
 def _sources(home: Home) -> Iterator[tuple[str, str]]:
-    """What is copied: (path in the backup, file)."""
+    """Yield what to copy: (path in the backup, file)."""
     linked = os.path.join(links(home), "data")
     for folder, _, names in sorted(os.walk(linked)):
         for name in sorted(names):
@@ -195,10 +185,10 @@ def _sources(home: Home) -> Iterator[tuple[str, str]]:
     for name in _FILES:
         if os.path.exists(os.path.join(home.root, name)):
             yield name, os.path.join(home.root, name)
-    yield from _below(home, _FOLDERS)
+    yield from _files_in(home, _FOLDERS)
 
 
-def _below(home: Home, folders: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _files_in(home: Home, folders: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     for folder in folders:
         try:
             names = sorted(os.listdir(os.path.join(home.root, folder)))
@@ -211,7 +201,7 @@ def _below(home: Home, folders: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 
 def _copy(source: str, target: str) -> tuple[int, str]:
-    """Copy a file onto the disk for good: its size, and the digest of what was read."""
+    """Copy a file and sync it to the disk; return its size, and the digest of what was read."""
     digest, size = hashlib.sha256(), 0
     with open(source, "rb") as old:
         os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)

@@ -1,5 +1,6 @@
-"""Partitions: what kinds of memories there are. Five are there always, others are made by people, in their own scope, and kept in
-`<home>/partitions.json`. Knows their names and descriptions; does not know what they hold.
+"""Partitions: the kinds of memories. Five always exist; people make others in their own scope.
+
+Theirs are in `<home>/partitions.json`:
 
     {"v": 1, "scopes": {scope: {id: {"name", "description", "enabled", "created_at", "updated_at"}}}}
 """
@@ -13,17 +14,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 from scrubjay.errors import InputError, NotFound
-from scrubjay.home.pages import Pages
 from scrubjay.home.paths import Home
+from scrubjay.home.scope_file import ScopeFile
 
 INBOX = "mem_hippocampus"
-MOST = 1_000  # partitions of one scope
+MAX_PARTITIONS = 1_000  # of one scope
 _ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class Partition:
-    """`enabled` is kept for clients that show it; a search looks wherever it is asked to."""
+    """One kind of memories. `enabled` is stored for clients that show it; a search ignores it."""
 
     id: str
     name: str
@@ -34,6 +35,7 @@ class Partition:
 
     @property
     def is_system(self) -> bool:
+        """Whether it is one of the five that always exist."""
         return self.id in SYSTEM
 
 
@@ -52,91 +54,89 @@ SYSTEM: Mapping[str, Partition] = {
 
 
 class PartitionBook:
-    """The partitions of every scope of one home; the engine holds the only one."""
+    """The partitions of every scope of one home; the engine has the only instance."""
 
     def __init__(self, home: Home) -> None:
-        self._made: Pages[Mapping[str, Partition]] = Pages(
-            home, home.partitions, read=_read, spelled=_spelled
+        self._file: ScopeFile[Mapping[str, Partition]] = ScopeFile(
+            home, home.partitions, decode=_decode, encode=_encode
         )
 
     def of(self, scopes: Iterable[str]) -> dict[str, Partition]:
-        """The partitions that these scopes know, by id: the system's own first; of two that bear one id, that of the first scope."""
-        found = dict(SYSTEM)
+        """Return the partitions of these scopes by id, the system's first; an earlier scope wins."""
+        partitions = dict(SYSTEM)
         for scope in reversed(list(scopes)):
-            found.update(self._made.scopes.get(scope, {}))
-        return found
+            partitions.update(self._file.scopes.get(scope, {}))
+        return partitions
 
-    def owner(self, id: str, scopes: Iterable[str]) -> str | None:
-        """The first of these scopes that says something of a partition."""
-        return next((scope for scope in scopes if id in self._made.scopes.get(scope, ())), None)
+    def owner(self, partition_id: str, scopes: Iterable[str]) -> str | None:
+        """Return the first of these scopes that has an entry for a partition."""
+        return next((scope for scope in scopes if partition_id in self._file.scopes.get(scope, ())), None)
 
     async def make(self, scope: str, partition: Partition) -> None:
-        """Add one to a scope; on disk when this returns.
+        """Add a partition to a scope, on the disk too.
 
         Raises:
-            InputError: the scope knows one of this id, or has too many.
+            InputError: the scope has one of this id, or too many.
             HomeError: the file cannot be written.
         """
 
-        def made(own: dict[str, Partition]) -> None:
+        def add(own: dict[str, Partition]) -> None:
             if partition.id in SYSTEM or partition.id in own:
+                sentence = f"A partition {partition.id!r} is there already."
+                raise InputError(f"{sentence} Change that one, or choose another id.")
+            if len(own) >= MAX_PARTITIONS:
                 raise InputError(
-                    f"A partition {partition.id!r} is there already. Change that one, or choose another id."
+                    f"There are {MAX_PARTITIONS:,} partitions, which is the most. Delete one first."
                 )
-            if len(own) >= MOST:
-                raise InputError(f"There are {MOST:,} partitions, which is the most. Delete one first.")
             own[partition.id] = partition
 
-        await asyncio.to_thread(self._edit, scope, made)
+        await asyncio.to_thread(self._edit, scope, add)
 
     async def change(self, scope: str, partition: Partition) -> None:
-        """Replace what a scope says of a partition. Raises HomeError as `make` does."""
+        """Replace a scope's entry for a partition. Raises HomeError as `make` does."""
         await asyncio.to_thread(self._edit, scope, lambda own: own.__setitem__(partition.id, partition))
 
-    async def remove(self, scope: str, id: str) -> None:
-        """Take one out of a scope.
+    async def remove(self, scope: str, partition_id: str) -> None:
+        """Remove a partition from a scope.
 
         Raises:
             InputError: it is one of the system's.
             NotFound: the scope has none of this id.
             HomeError: the file cannot be written.
         """
-        if id in SYSTEM:
-            raise InputError(
-                f"{id!r} is one of the five partitions that are always there. Delete its memories instead."
-            )
+        if partition_id in SYSTEM:
+            sentence = f"{partition_id!r} is one of the five partitions that are always there."
+            raise InputError(f"{sentence} Delete its memories instead.")
 
-        def removed(own: dict[str, Partition]) -> None:
-            if own.pop(id, None) is None:
-                raise NotFound(f"There is no partition {id[:80]!r} that could be deleted.")
+        def pop(own: dict[str, Partition]) -> None:
+            if own.pop(partition_id, None) is None:
+                raise NotFound(f"There is no partition {partition_id[:80]!r} that could be deleted.")
 
-        await asyncio.to_thread(self._edit, scope, removed)
+        await asyncio.to_thread(self._edit, scope, pop)
 
     def _edit(self, scope: str, edit: Callable[[dict[str, Partition]], Any]) -> None:
-        def edited(scopes: dict[str, Mapping[str, Partition]]) -> None:
+        def change(scopes: dict[str, Mapping[str, Partition]]) -> None:
             own = dict(scopes.get(scope, {}))
             edit(own)
             scopes[scope] = own
 
-        self._made.edit(edited)
+        self._file.edit(change)
 
 
-def _spelled(own: Mapping[str, Partition]) -> dict[str, Any]:
-    return {id: _values(each) for id, each in sorted(own.items())}
+def _encode(own: Mapping[str, Partition]) -> dict[str, Any]:
+    entry = {}
+    for partition_id, partition in sorted(own.items()):
+        values = asdict(partition)
+        del values["id"]
+        times = {name: values[name].isoformat() for name in ("created_at", "updated_at")}
+        entry[partition_id] = values | times
+    return entry
 
 
-def _values(partition: Partition) -> dict[str, Any]:
-    values = asdict(partition)
-    del values["id"]
-    return values | {name: values[name].isoformat() for name in ("created_at", "updated_at")}
-
-
-def _read(own: Mapping[str, Any]) -> dict[str, Partition]:
-    return {id: _partition(id, values) for id, values in own.items()}
-
-
-def _partition(id: str, values: Mapping[str, Any]) -> Partition:
-    created, updated = (datetime.fromisoformat(values[name]) for name in ("created_at", "updated_at"))
-    return Partition(
-        id, str(values["name"]), str(values["description"]), bool(values["enabled"]), created, updated
-    )
+def _decode(entry: Mapping[str, Any]) -> dict[str, Partition]:
+    partitions = {}
+    for partition_id, values in entry.items():
+        created, updated = (datetime.fromisoformat(values[name]) for name in ("created_at", "updated_at"))
+        name, description, enabled = str(values["name"]), str(values["description"]), bool(values["enabled"])
+        partitions[partition_id] = Partition(partition_id, name, description, enabled, created, updated)
+    return partitions

@@ -43,7 +43,7 @@ def birth_of(path: str) -> str | None:
 def normal_url(url: str, base: str) -> str:
     """Reduce a remote's URL to host and path, without credentials, default port and `.git`.
 
-    >>> normal_url("git@GitHub.com:corvid/jay.git", "/"), normal_url("https://me:pw@github.com/corvid/jay/", "/")
+    >>> normal_url("git@GitHub.com:corvid/jay.git", ""), normal_url("https://me:pw@github.com/corvid/jay", "")
     ('github.com/corvid/jay', 'github.com/corvid/jay')
     """
     scheme, separator, rest = url.strip().partition("://")

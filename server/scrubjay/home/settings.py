@@ -1,7 +1,7 @@
 """The settings of one home: what they are, what they may be, and reading and changing `<home>/config.toml`.
 
-They belong to the engine, never to one client's environment. The pipe and the hooks do not import this module; what
-hooks need of it is derived into `<home>/capture.json`.
+They belong to the engine, never to one client's environment. The pipe and the hooks do not import this
+module; what hooks need of it is derived into `<home>/capture.json`.
 """
 
 from __future__ import annotations
@@ -27,28 +27,24 @@ _YES_NO = {"true": True, "yes": True, "on": True, "false": False, "no": False, "
 
 @dataclass(frozen=True)
 class Kind:
-    """What a setting may hold: how it is said, whether a TOML value is one, how a command line's text becomes one."""
+    """What a setting may be."""
 
-    allowed: str
-    holds: Callable[[Any], bool]
-    parse: Callable[[str], Any]
+    allowed: str  # in words
+    accepts: Callable[[Any], bool]  # whether a TOML value is allowed
+    parse: Callable[[str], Any]  # turns the text of a command line into a value
 
 
 def _number(least: float, most: float, unit: str, *, whole: bool = False) -> Kind:
-    def holds(value: Any) -> bool:
-        return (
-            isinstance(value, int if whole else int | float)
-            and not isinstance(value, bool)
-            and least <= value <= most
-        )
+    def accepts(value: Any) -> bool:
+        is_number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+        return is_number and least <= value <= most
 
-    return Kind(
-        f"a {'whole ' if whole else ''}number of {unit} from {least:,} to {most:,}", holds, _parse_number
-    )
+    allowed = f"a {'whole ' if whole else ''}number of {unit} from {least:,} to {most:,}"
+    return Kind(allowed, accepts, _parse_number)
 
 
 def _parse_number(text: str) -> Any:
-    """A number, else the text itself, which then is refused as what it is."""
+    """Return a number, else the text itself, which is then refused."""
     for kind in (int, float):
         try:
             return kind(text)
@@ -66,7 +62,7 @@ def _is_folders(value: Any) -> bool:
 
 
 def _parse_folders(text: str) -> Any:
-    """Folders between commas, or a TOML list, for those that have a comma in their name."""
+    """Split folders at commas; a TOML list serves folders that have a comma in their name."""
     if not text.strip().startswith("["):
         return [part.strip() for part in text.split(",") if part.strip()]
     try:
@@ -76,11 +72,7 @@ def _parse_folders(text: str) -> Any:
 
 
 def _is_prompt(value: Any) -> bool:
-    return (
-        value is None
-        or value == ""
-        or _is_text(value.replace("\n", " ") if isinstance(value, str) else value)
-    )
+    return value in (None, "") or (isinstance(value, str) and _is_text(value.replace("\n", " ")))
 
 
 def _is_store(value: Any) -> bool:
@@ -89,7 +81,8 @@ def _is_store(value: Any) -> bool:
 
 _BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9!_.*'()=-]+)*/?")
 _STORE = Kind(
-    "s3://bucket/prefix, or none for the home's own folder (LanceDB Cloud, db://, takes no primary key, on which every write here rests)",
+    "s3://bucket/prefix, or none for the home's own folder "
+    "(LanceDB Cloud, db://, takes no primary key, on which every write here rests)",
     _is_store,
     lambda text: None if text.strip() in ("none", "") else text.strip(),
 )
@@ -178,17 +171,17 @@ _FIELDS = {one.name: one for one in fields(Settings)}
 
 
 def load(path: str) -> Settings:
-    """The settings in this file; defaults where it says nothing or is not there.
+    """Read the settings of this file; defaults stand for what it lacks, or if it does not exist.
 
     Raises:
-        InputError: no TOML, an unknown key or a value that is not allowed; names the key and what is.
+        InputError: no TOML, an unknown key or a value that is not allowed; names the key and what is allowed.
         HomeError: the file cannot be read.
     """
     return _settings(_table(_read(path), path), path)
 
 
 def in_store(settings: Settings, store: str | None) -> Settings:
-    """These settings with another store, named outside of them (`SCRUBJAY_STORE`); None: as they are.
+    """Return these settings with the store that `SCRUBJAY_STORE` names; None leaves them as they are.
 
     Raises:
         InputError: nothing can be stored there.
@@ -196,13 +189,13 @@ def in_store(settings: Settings, store: str | None) -> Settings:
     if store is None:
         return settings
     value = _STORE.parse(store)
-    if not _STORE.holds(value):
-        raise InputError(f"SCRUBJAY_STORE = {_shown(store)} is not possible; give {_STORE.allowed}.")
+    if not _STORE.accepts(value):
+        raise InputError(f"SCRUBJAY_STORE = {_excerpt(store)} is not possible; give {_STORE.allowed}.")
     return replace(settings, store=value)
 
 
 def idle_minutes(path: str) -> float:
-    """The one setting an engine needs before it may fail: its default where the file is wrong, which loading reports."""
+    """Read the one setting that an engine needs before it may fail; its default if the file is wrong."""
     try:
         return load(path).idle_minutes
     except (InputError, HomeError):
@@ -210,16 +203,17 @@ def idle_minutes(path: str) -> float:
 
 
 def change(path: str, key: str, text_value: str) -> Settings:
-    """Write one setting, given as a user typed it, and return them all. Every other line of the file stays as it is.
+    """Write one setting, as a user typed it, and return them all. Every other line of the file stays.
 
     Raises:
-        InputError: an unknown key, a value that is not allowed, or a file that is wrong elsewhere; nothing is written.
+        InputError: an unknown key, a value that is not allowed, or a file that is wrong elsewhere; nothing is
+            written.
         HomeError: the file cannot be read or written.
     """
     kind = _kind(key)
     value = kind.parse(text_value)
-    if not kind.holds(value):
-        raise InputError(f"{key} = {_shown(text_value)} is not possible; give {kind.allowed}.")
+    if not kind.accepts(value):
+        raise InputError(f"{key} = {_excerpt(text_value)} is not possible; give {kind.allowed}.")
     before = _read(path)
     _table(before, path)
     after = with_value(before or _HEADING, key, value)
@@ -229,43 +223,38 @@ def change(path: str, key: str, text_value: str) -> Settings:
 
 
 def describe() -> list[tuple[str, str, str]]:
-    """(key, default as one would type it, one sentence) of every setting, in order."""
+    """List (key, default as one would type it, one sentence) of every setting, in order."""
     return [(name, _typed(one.default), one.metadata["says"]) for name, one in _FIELDS.items()]
 
 
 def capture_view(settings: Settings) -> dict[str, Any]:
-    """What hooks need to know: capture, min_length, paused, excluded, inject, and nothing else."""
-    return {
-        key: list(value) if isinstance(value := getattr(settings, key), tuple) else value
-        for key in Policy._fields
-    }
+    """Return what hooks need to know: capture, min_length, paused, excluded and inject."""
+    values = {key: getattr(settings, key) for key in Policy._fields}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
 
 
 def write_capture(home: Home, settings: Settings, now: datetime) -> None:
     """Derive `<home>/capture.json` from the settings.
 
-    `since` in it is when what may be captured last changed: what was said before, under another wish of the user, is not
-    fetched from transcripts afterwards (`captured_since`).
+    `since` in it is when the policy last changed. Turns from before, under another policy, are not fetched
+    from transcripts afterwards (`captured_since`).
     """
-    before, view = _written(home), capture_view(settings)
-    since = (
-        before.get("since")
-        if all(before.get(key) == value for key, value in view.items())
-        else now.isoformat()
-    )
+    before, view = _read_capture(home), capture_view(settings)
+    unchanged = all(before.get(key) == value for key, value in view.items())
+    since = before.get("since") if unchanged else now.isoformat()
     if not before:
         since = None  # a new home: nothing was ever forbidden
     _replace(home.capture, json.dumps({**view, "since": since}, ensure_ascii=False, indent=1) + "\n")
 
 
 def captured_since(home: Home) -> datetime | None:
-    """Since when the present wishes for capture hold; None if they always did."""
-    since = _written(home).get("since")
+    """Return since when the present capture policy holds; None if it always did."""
+    since = _read_capture(home).get("since")
     return datetime.fromisoformat(since) if isinstance(since, str) else None
 
 
-def _written(home: Home) -> dict[str, Any]:
-    """What capture.json holds now; a file that cannot be read counts as another wish."""
+def _read_capture(home: Home) -> dict[str, Any]:
+    """Read capture.json; a file that cannot be read counts as another policy."""
     try:
         with open(home.capture, encoding="utf-8") as file:
             value = json.load(file)
@@ -279,19 +268,21 @@ def _written(home: Home) -> dict[str, Any]:
 def _settings(table: dict[str, Any], path: str) -> Settings:
     for key, value in table.items():
         kind = _kind(key, f" in {path}")
-        if not kind.holds(value):
-            raise InputError(f"{key} = {_shown(value)} in {path} is not possible; give {kind.allowed}.")
-    return Settings(
-        **{key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
-    )
+        if not kind.accepts(value):
+            raise InputError(f"{key} = {_excerpt(value)} in {path} is not possible; give {kind.allowed}.")
+    values: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in table.items()
+    }
+    return Settings(**values)
 
 
 def _kind(key: str, where: str = "") -> Kind:
     if key in _FIELDS:
-        return _FIELDS[key].metadata["kind"]
+        kind: Kind = _FIELDS[key].metadata["kind"]
+        return kind
     nearest = difflib.get_close_matches(key, _FIELDS, n=1)
     hint = f"did you mean {nearest[0]}?" if nearest else "remove it."
-    raise InputError(f"{_shown(key)}{where} is no setting; {hint} Known settings: {', '.join(_FIELDS)}.")
+    raise InputError(f"{_excerpt(key)}{where} is no setting; {hint} Known settings: {', '.join(_FIELDS)}.")
 
 
 def _read(path: str) -> str:
@@ -302,21 +293,20 @@ def _read(path: str) -> str:
         return ""
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8, or delete it to get the defaults."
+            f"{path} is not UTF-8 text (byte {error.start}); "
+            "save it as UTF-8, or delete it to get the defaults."
         ) from None
     except OSError as error:
-        raise HomeError(
-            f"The settings {path} cannot be read: {error.strerror}. Give yourself read permission."
-        ) from error
+        sentence = f"The settings {path} cannot be read: {error.strerror}. Give yourself read permission."
+        raise HomeError(sentence) from error
 
 
 def _table(text: str, path: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(
-            f"{path} is not valid TOML: {error}. Put that line right, or delete the file to get the defaults."
-        ) from None
+        remedy = "Put that line right, or delete the file to get the defaults."
+        raise InputError(f"{path} is not valid TOML: {error}. {remedy}") from None
 
 
 def _typed(value: Any) -> str:
@@ -325,22 +315,21 @@ def _typed(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _shown(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 80 else shown[:77] + "..."
+def _excerpt(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def _replace(path: str, text: str) -> None:
-    """Put a whole new file in the place of the old one, owner-only; a reader sees the one or the other.
+    """Put a whole new file, owner-only, in the place of the old one; a reader sees the one or the other.
 
     A linked config.toml (dotfiles) stays a link: the file it points to is replaced.
     """
     path = os.path.realpath(path)
     draft = f"{path}.{secrets.token_hex(4)}"
     try:
-        with open(
-            os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8", newline=""
-        ) as file:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "w", encoding="utf-8", newline="") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
@@ -348,31 +337,30 @@ def _replace(path: str, text: str) -> None:
     except OSError as error:
         if os.path.exists(draft):
             os.unlink(draft)
-        raise HomeError(
-            f"{path} cannot be written: {error.strerror}. Free some space or give yourself write permission."
-        ) from error
+        sentence = f"{path} cannot be written: {error.strerror}."
+        raise HomeError(f"{sentence} Free some space or give yourself write permission.") from error
 
 
 def with_value(text: str, key: str, value: object) -> str:
-    """The valid TOML `text` with this top-level key set, or removed when the value is None; a comment behind it stays.
+    """Set a top-level key in the valid TOML `text`, or remove it if the value is None; its comment stays.
 
     `value` is a string, number, boolean, or a list or tuple of strings.
     """
     line_end = "\r\n" if "\r\n" in text else "\n"
-    written = "" if value is None else f"{key} = {_spelled(value)}"
+    line = "" if value is None else f"{key} = {_toml(value)}"
     statements = _statements(text)
     for at, statement in enumerate(statements):
         if key in _parsed(statement):
             comment = _comment(statement)
-            statements[at] = f"{written}{'  ' if comment else ''}{comment}{line_end}" if written else ""
+            statements[at] = f"{line}{'  ' if comment else ''}{comment}{line_end}" if line else ""
             return "".join(statements)
-    if not written:
+    if not line:
         return text
-    return f"{text}{line_end if text and not text.endswith(line_end) else ''}{written}{line_end}"
+    return f"{text}{line_end if text and not text.endswith(line_end) else ''}{line}{line_end}"
 
 
 def _statements(text: str) -> list[str]:
-    """The lines of the text, where a value over several lines is one; joined they are the text."""
+    """Split the text into lines, where a value over several lines is one; joined they are the text."""
     statements, pending = [], ""
     for line in re.findall(r"[^\n]*\n|[^\n]+", text):
         pending += line
@@ -390,13 +378,13 @@ def _parsed(statement: str) -> Any:
 
 
 def _comment(statement: str) -> str:
-    """The comment behind the value: from the first # before which the value is already whole."""
+    """Return the comment behind the value: from the first # before which the value is already whole."""
     for at, char in enumerate(statement):
         if char == "#" and _parsed(statement[:at]) == _parsed(statement):
             return statement[at:].rstrip()
     return ""
 
 
-def _spelled(value: object) -> str:
-    """A value as TOML: JSON's spelling, but for DEL, which TOML wants escaped."""
+def _toml(value: object) -> str:
+    """Write a value as TOML: as JSON, but for DEL, which TOML wants escaped."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

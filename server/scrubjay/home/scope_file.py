@@ -1,0 +1,68 @@
+"""A JSON file of a home with one entry for each scope: `{"v": 1, "scopes": {scope: entry}}`."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+from scrubjay.errors import HomeError, InputError
+from scrubjay.home.paths import Home
+from scrubjay.home.spool import durable_write
+
+log = logging.getLogger("scrubjay.home.scope_file")
+
+T = TypeVar("T")
+
+
+class ScopeFile(Generic[T]):
+    """One file, in memory and on disk. The engine has the only instance, so nobody else changes the file.
+
+    `decode` turns the JSON of an entry into a value and raises InputError, or what wrong JSON raises;
+    `encode` is the reverse.
+    """
+
+    def __init__(
+        self, home: Home, path: str, *, decode: Callable[[Any], T], encode: Callable[[T], Any]
+    ) -> None:
+        self._home, self._path, self._encode = home, path, encode
+        self._lock = threading.Lock()  # of two changes at once, the second sees the first
+        self.scopes: Mapping[str, T] = _read(path, decode)
+
+    def edit(self, change: Callable[[dict[str, T]], object]) -> None:
+        """Let `change` edit the entries; write all of them to the disk, or nothing.
+
+        Raises:
+            HomeError: the file cannot be written; nothing is changed then, nor if `change` raises.
+        """
+        with self._lock:
+            scopes = dict(self.scopes)
+            change(scopes)
+            entries = {scope: self._encode(value) for scope, value in sorted(scopes.items())}
+            content = json.dumps({"v": 1, "scopes": entries}, indent=1).encode("ascii")
+            try:
+                durable_write(self._home, self._path, content)
+            except OSError as error:
+                sentence = f"{self._path} cannot be written: {error.strerror or error}."
+                raise HomeError(f"{sentence} Free some space or give yourself write permission.") from error
+            self.scopes = scopes
+
+
+def _read(path: str, decode: Callable[[Any], T]) -> dict[str, T]:
+    """Read a file. Keep a damaged one as `.broken`, so that it stops nothing."""
+    try:
+        with open(path, "rb") as file:
+            return {scope: decode(entry) for scope, entry in json.loads(file.read())["scopes"].items()}
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        sentence = f"{path} cannot be read: {error.strerror or error}."
+        raise HomeError(f"{sentence} Give yourself read permission.") from error
+    except (ValueError, LookupError, TypeError, AttributeError, InputError) as error:
+        os.replace(path, path + ".broken")
+        kind = type(error).__name__
+        log.error("%s is damaged (%s) and was kept as .broken; what it said begins anew", path, kind)
+        return {}
