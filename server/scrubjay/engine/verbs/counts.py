@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 from scrubjay.engine.writing import Writer
+from scrubjay.models.filters import Condition, Filter, Group
+from scrubjay.store import conditions, facets
 from scrubjay.store.counts import ScopeCounts, count_by_partition, count_by_scope, record_tags
 from scrubjay.store.store import Store
 
 __all__ = ["Counts", "ScopeCounts"]
 
+MOST_KEYS = 20  # of a filter that are looked up
 _NAMES = ("turns", "memories", "documents")
 
 
@@ -53,3 +56,21 @@ class Counts:
         """
         await self._writer.caught_up()
         return await record_tags(self._store, scopes, self._clock(), most)
+
+    async def unused_keys(self, filters: Filter, scopes: Sequence[str]) -> list[str]:
+        """Return the metadata keys that a filter asks for and that no record of these scopes has."""
+        await self._writer.caught_up()
+        unused = []
+        for key in list(dict.fromkeys(_keys(filters)))[:MOST_KEYS]:
+            where = conditions.both(conditions.one_of("scope", scopes), facets.has_key(key))
+            if not await self._store.passages(where, limit=1, columns=["id"]):
+                unused.append(key)
+        return unused
+
+
+def _keys(filters: Filter) -> Iterator[str]:
+    if isinstance(filters, Group):
+        for part in filters.parts:
+            yield from _keys(part)
+    elif not (isinstance(filters, Condition) and filters.negate):
+        yield filters.key

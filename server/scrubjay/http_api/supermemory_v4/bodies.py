@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, WithJso
 
 from scrubjay.home.scopes import SCOPE_NAME
 from scrubjay.http_api.bodies import CamelCase
-from scrubjay.models.fields import Flag, Text
+from scrubjay.models.fields import Text
 from scrubjay.models.filters import Filter, parse_filter
 from scrubjay.models.records import Memory
 from scrubjay.records.reviewing import is_inference
@@ -76,7 +76,6 @@ Filepath = Annotated[Text, Field(max_length=4_096)]
 Whole = Annotated[int, BeforeValidator(_number)]  # 10.0 is one too, as JSON has it
 Flat = dict[str, Any] | None
 Src = Literal["doc", "chat"]
-NoRerank = Annotated[Flag, Field(description="Accepted and without effect: no rerank stage is configured.")]
 
 
 class Tagged(Part):

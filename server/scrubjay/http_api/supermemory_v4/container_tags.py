@@ -1,6 +1,4 @@
-"""Routes of container tags: which there are, what is said of one, merging two and deleting one. Knows what each answers; what becomes of
-what is in a tag is known below (`engine.scopes`).
-"""
+"""The routes of container tags: list them, read or change what is said of one, merge and delete."""
 
 from __future__ import annotations
 
@@ -86,6 +84,8 @@ class Merged(Part):
 
 
 class DeletedTag(Part):
+    """What was deleted with a tag."""
+
     success: bool
     container_tag: str
     deleted_documents_count: int
@@ -95,13 +95,10 @@ class DeletedTag(Part):
 @router.get("/v3/container-tags/list", response_model=list[ListedTag], summary="List container tags")
 async def list_tags(context: Context) -> list[ListedTag]:
     """Every tag that the caller reaches, the one with the latest change first."""
-    held, said = await context.core.counts.by_scope(), context.core.scope_settings.all()
-    tags = [tag for tag in {**held, **said} if context.permissions.reaches(tag)]
-    return sorted(
-        (_listed(tag, held.get(tag), said.get(tag)) for tag in tags),
-        key=lambda row: row.last_activity_at or "",
-        reverse=True,
-    )
+    counts, settings = await context.core.counts.by_scope(), context.core.scope_settings.all()
+    tags = [tag for tag in {**counts, **settings} if context.permissions.reaches(tag)]
+    rows = [_listed_tag(tag, counts.get(tag), settings.get(tag)) for tag in tags]
+    return sorted(rows, key=lambda row: row.last_activity_at or "", reverse=True)
 
 
 @router.post(
@@ -110,13 +107,12 @@ async def list_tags(context: Context) -> list[ListedTag]:
 async def merge(context: Context, body: Merge) -> Merged:
     """Moves everything under some tags to another one, at once; a document whose customId both use is kept twice."""
     target = context.permissions.writes_to(body.target_container_tag)
-    sources = [
-        context.permissions.writes_to(tag) for tag in dict.fromkeys(body.container_tags) if tag != target
-    ]
+    tags = dict.fromkeys(body.container_tags)
+    sources = [context.permissions.writes_to(tag) for tag in tags if tag != target]
     if not sources:
         raise InputError("containerTags names only the target. Name a tag whose content is to move.")
     for tag in sources:
-        await _known(context, tag)
+        await _counts(context, tag)
     moved = [await context.core.scopes.merge(tag, target) for tag in sources]
     return Merged(
         success=True, status="completed", merged_count=sum(moved), target_tag=target, deleted_tags=sources
@@ -141,8 +137,7 @@ async def merge_status(context: Context, merge_id: Annotated[str, Path(descripti
 async def read(context: Context, tag: TagInPath) -> TagSettings:
     """What is said of a tag."""
     own = str(context.permissions.own(tag))
-    held = await _known(context, own)
-    return _settings(own, context.core.scope_settings.of(own), held)
+    return _tag_settings(own, context.core.scope_settings.of(own), await _counts(context, own))
 
 
 @router.patch(
@@ -156,8 +151,8 @@ async def change(context: Context, tag: TagInPath, body: TagChange) -> TagSettin
         values["name"] = body.name
     if "entity_context" in body.model_fields_set:
         values["supporting_context"] = body.entity_context
-    said = await context.core.scope_settings.change(own, lambda held: replace(held, **values), context.now)
-    return _settings(own, said, (await context.core.counts.by_scope(own)).get(own))
+    settings = await context.core.scope_settings.change(own, lambda old: replace(old, **values), context.now)
+    return _tag_settings(own, settings, (await context.core.counts.by_scope(own)).get(own))
 
 
 @router.delete(
@@ -169,46 +164,53 @@ async def change(context: Context, tag: TagInPath, body: TagChange) -> TagSettin
 async def delete(context: Context, tag: TagInPath) -> DeletedTag:
     """Deletes everything under a tag for good: documents, memories and turns with their bytes, and what is said of it."""
     own = context.permissions.writes_to(tag)
-    await _known(context, own)
-    had = await context.core.scopes.delete(own, SOURCE)
-    documents, memories = (had.documents, had.memories) if had else (0, 0)
+    await _counts(context, own)
+    counts = await context.core.scopes.delete(own, SOURCE)
     return DeletedTag(
-        success=True, container_tag=own, deleted_documents_count=documents, deleted_memories_count=memories
+        success=True,
+        container_tag=own,
+        deleted_documents_count=counts.documents if counts else 0,
+        deleted_memories_count=counts.memories if counts else 0,
     )
 
 
-async def _known(context: RequestContext, tag: str) -> ScopeCounts | None:
-    held = (await context.core.counts.by_scope(tag)).get(tag)
-    if held is None and tag not in context.core.scope_settings.all():
+async def _counts(context: RequestContext, tag: str) -> ScopeCounts | None:
+    """Return what a tag holds, None for nothing.
+
+    Raises:
+        NotFound: it holds nothing, and nothing is said of it.
+    """
+    counts = (await context.core.counts.by_scope(tag)).get(tag)
+    if counts is None and tag not in context.core.scope_settings.all():
         raise NotFound(f"Nothing is kept under the container tag {tag!r}.")
-    return held
+    return counts
 
 
-def _settings(tag: str, said: ScopeSettings, held: ScopeCounts | None) -> TagSettings:
-    times = [at for at in (said.created_at, held and held.created_at) if at]
-    last = [at for at in (said.updated_at, held and held.updated_at) if at]
+def _tag_settings(tag: str, settings: ScopeSettings, counts: ScopeCounts | None) -> TagSettings:
+    created = [at for at in (settings.created_at, counts and counts.created_at) if at]
+    updated = [at for at in (settings.updated_at, counts and counts.updated_at) if at]
     return TagSettings(
         container_tag=tag,
-        name=said.name,
-        entity_context=said.supporting_context,
-        created_at=iso(min(times)) if times else None,
-        updated_at=iso(max(last)) if last else None,
+        name=settings.name,
+        entity_context=settings.supporting_context,
+        created_at=iso(min(created)) if created else None,
+        updated_at=iso(max(updated)) if updated else None,
     )
 
 
-def _listed(tag: str, held: ScopeCounts | None, said: ScopeSettings | None) -> ListedTag:
-    settings = _settings(tag, said or ScopeSettings(), held)
+def _listed_tag(tag: str, counts: ScopeCounts | None, settings: ScopeSettings | None) -> ListedTag:
+    row = _tag_settings(tag, settings or ScopeSettings(), counts)
     return ListedTag(
         id=tag,
         container_tag=tag,
-        name=settings.name or tag,
-        description=settings.entity_context,
+        name=row.name or tag,
+        description=row.entity_context,
         visibility="private",
-        document_count=held.documents if held else 0,
-        memory_count=held.memories if held else 0,
-        last_activity_at=settings.updated_at,
-        created_at=settings.created_at,
-        updated_at=settings.updated_at,
+        document_count=counts.documents if counts else 0,
+        memory_count=counts.memories if counts else 0,
+        last_activity_at=row.updated_at,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
         is_experimental=False,
         is_nova=False,
         emoji=None,

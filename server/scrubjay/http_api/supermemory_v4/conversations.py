@@ -1,6 +1,4 @@
-"""`POST /v4/conversations`: a conversation as chat clients send it, again and again as it grows. Knows how messages are spelled; what is
-kept of them is `engine.verbs.conversations`'s matter.
-"""
+"""`POST /v4/conversations`: a conversation as chat clients send it, again and again as it grows."""
 
 from __future__ import annotations
 
@@ -23,10 +21,14 @@ router = APIRouter()
 
 
 class Function(Part):
+    """A function that was called."""
+
     name: Annotated[str, Field(max_length=200)] = ""
 
 
 class ToolCall(Part):
+    """A call of a tool in a message."""
+
     function: Function = Function()
 
 
@@ -38,6 +40,8 @@ class ContentPart(Part):
 
 
 class SentMessage(Part):
+    """A message of a conversation."""
+
     role: Literal["user", "assistant", "system", "tool"]
     content: Annotated[
         Annotated[str, Field(max_length=MAX_TURN_TEXT)] | list[ContentPart] | None,
@@ -56,15 +60,15 @@ class SentMessage(Part):
     ] = None
 
     def message(self) -> Message:
-        """As it is kept: as one text, its secrets replaced."""
+        """Return it as it is kept: as one text, its secrets replaced."""
         parts = [ContentPart(text=self.content)] if isinstance(self.content, str) else self.content or []
-        said = "\n\n".join(part.text if part.text is not None else f"[{part.type}]" for part in parts)
-        names = (call.function.name.strip() for call in self.tool_calls or ())
+        text = "\n\n".join(f"[{part.type}]" if part.text is None else part.text for part in parts)
+        tools = (call.function.name.strip() for call in self.tool_calls or ())
         return Message(
             role=self.role,
-            text=redact(storable(said))[0].strip(),
-            name=redact(storable(self.name or ""))[0].strip() or None,
-            tools=tuple(dict.fromkeys(redact(storable(name))[0] for name in names if name)),
+            text=_redacted(text).strip(),
+            name=_redacted(self.name or "").strip() or None,
+            tools=tuple(dict.fromkeys(_redacted(tool) for tool in tools if tool)),
             at=self.timestamp,
         )
 
@@ -88,19 +92,24 @@ class Kept(Part):
 
 
 @router.post("/v4/conversations", response_model=Kept, summary="Keep a conversation")
-async def keep(asked: Conversation, context: Context) -> Any:
+async def keep(body: Conversation, context: Context) -> Any:
     """Keep a conversation that may grow: sent again with more messages, whole or only their end, the new ones are added.
 
     Every message is kept in a document, which is searched like any other. By the setting `chat_capture` (`off` unless it was changed)
     user and assistant messages also become turns, found where a search asks for chats: `all`, `salient` ones, or `summary_only`.
     """
-    if len(asked.tags) > 1:
+    tags = body.tags
+    if len(tags) > 1:
         raise InputError(
-            f"{len(asked.tags)} container tags are named, and a conversation belongs to one. Name one."
+            f"{len(tags)} container tags are named, and a conversation belongs to one. Name one."
         )
-    scope = context.permissions.writes_to(next(iter(asked.tags), None))
-    messages = [sent.message() for sent in asked.messages]
-    kept = await context.core.conversations.add(
-        asked.conversation_id, messages, scope=scope, metadata=asked.metadata
+    scope = context.permissions.writes_to(tags[0] if tags else None)
+    messages = [sent.message() for sent in body.messages]
+    state = await context.core.conversations.add(
+        body.conversation_id, messages, scope=scope, metadata=body.metadata
     )
-    return Kept(id=kept.id, conversation_id=asked.conversation_id, status=kept.status)
+    return Kept(id=state.id, conversation_id=body.conversation_id, status=state.status)
+
+
+def _redacted(text: str) -> str:
+    return redact(storable(text))[0]

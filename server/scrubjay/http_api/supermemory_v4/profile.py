@@ -1,5 +1,6 @@
-"""`POST /v4/profile`: what to know of a tag before anything is asked, and what answers a first question. Knows the shape; which facts are
-told is `scrubjay.search.profile`'s and `scrubjay.search.buckets`' matter. Never tells what is of the user's own scope.
+"""The routes of a tag's profile: what to know before anything is asked, and what answers a first question.
+
+They never tell what is of the user's own scope.
 """
 
 from __future__ import annotations
@@ -13,15 +14,13 @@ from pydantic import Field
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.matches import MatchQuery, find_matches
 from scrubjay.http_api.supermemory_v4.bodies import Filters, Part, Tagged
-from scrubjay.http_api.supermemory_v4.chats import Sources
-from scrubjay.http_api.supermemory_v4.result_bodies import Include, Results, results
+from scrubjay.http_api.supermemory_v4.results import Include, Results, Sources, results
+from scrubjay.http_api.supermemory_v4.search import THRESHOLD
 from scrubjay.models.fields import Name, Real
 from scrubjay.models.requests import Query
 from scrubjay.models.results import Hit
-from scrubjay.search.buckets import contents
 
-TOKENS = 1_500  # of static and dynamic together, the three fifths of them for static at most
-THRESHOLD = 0.6  # as of /v4/search
+TOKENS = 1_500  # of static and dynamic together, at most three fifths of them of static
 Section = Literal["static", "dynamic", "buckets"]
 
 router = APIRouter()
@@ -60,11 +59,15 @@ class ProfileParts(Part):
 
 
 class ProfileAnswer(Part):
+    """The profile, and the results of a search if there was one."""
+
     profile: ProfileParts
     search_results: Results = Field(default_factory=lambda: Results(results=[], timing=0.0, total=0))
 
 
 class Bucket(Part):
+    """A section of the profile with a name and a description."""
+
     key: str
     description: str
 
@@ -78,61 +81,49 @@ class Buckets(Part):
 @router.post(
     "/v4/profile", response_model=ProfileAnswer, response_model_exclude_unset=True, summary="Profile of a tag"
 )
-async def profile(asked: AskProfile, context: Context) -> Any:
+async def profile(body: AskProfile, context: Context) -> Any:
     """The lasting and the newest facts of a tag, its buckets, and with `q` what answers that, from memories and documents alike."""
-    scopes = await context.scopes(asked.tags)
-    sections = set(
-        asked.include or ("static", "dynamic", *(["buckets"] if asked.buckets is not None else []))
-    )
-    answer: dict[str, Any] = {"profile": await _sections(context, asked, scopes, sections)}
-    if asked.q is not None:
+    scopes = await context.scopes(body.tags)
+    answer: dict[str, Any] = {"profile": await _sections(context, body, scopes)}
+    if body.q is not None:
         started = time.perf_counter()
-        question = MatchQuery(asked.q, mode="hybrid", threshold=asked.threshold, filters=asked.filters)
-        found = await find_matches(context, question, scopes)
-        took = (time.perf_counter() - started) * 1000
-        answer["searchResults"] = results(
-            found, asked.q, Include(), Sources(docs=True, chats=False, told=False), took
-        )
+        query = MatchQuery(body.q, mode="hybrid", threshold=body.threshold, filters=body.filters)
+        matches = await find_matches(context, query, scopes)
+        milliseconds = (time.perf_counter() - started) * 1000
+        answer["searchResults"] = results(matches, body.q, Include(), Sources(), milliseconds)
     return answer
 
 
 @router.post("/v4/profile/buckets", response_model=Buckets, summary="Buckets of a tag's profile")
-async def buckets(asked: Tagged, context: Context) -> Any:
+async def buckets(body: Tagged, context: Context) -> Any:
     """The names and descriptions of the buckets."""
-    described = _described(context, await context.scopes(asked.tags))
-    return Buckets(buckets=[Bucket(key=name, description=says) for name, says in described.items()])
+    descriptions: dict[str, str] = {}
+    for scope in await context.scopes(body.tags):
+        descriptions |= context.core.scope_settings.buckets(scope)
+    return Buckets(buckets=[Bucket(key=key, description=text) for key, text in descriptions.items()])
 
 
 async def _sections(
-    context: RequestContext, asked: AskProfile, scopes: tuple[str, ...], sections: set[str]
-) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    if scopes and sections & {"static", "dynamic"}:
-        known = await context.core.search.profile(scopes, TOKENS, asked.filters)
-        made |= {"static": _texts(known.static), "dynamic": _texts(known.recent)}
-    made = {name: made.get(name, []) for name in ("static", "dynamic") if name in sections}
-    if "buckets" in sections:
-        described = _described(context, scopes)
-        held = await contents(
-            context.core.store,
-            described,
-            scopes=scopes,
-            now=context.now,
-            embed=context.core.indexer.embed_query,
-            filters=asked.filters,
-        )
-        made["buckets"] = {
+    context: RequestContext, body: AskProfile, scopes: tuple[str, ...]
+) -> dict[str, list[str] | dict[str, list[str]]]:
+    names = set(body.include or ("static", "dynamic"))
+    if not body.include and body.buckets is not None:
+        names.add("buckets")
+    sections: dict[str, list[str] | dict[str, list[str]]] = {}
+    if names & {"static", "dynamic"}:
+        texts: dict[str, list[str]] = {"static": [], "dynamic": []}
+        if scopes:
+            facts = await context.core.search.profile(scopes, TOKENS, body.filters)
+            texts = {"static": _texts(facts.static), "dynamic": _texts(facts.recent)}
+        sections |= {name: text for name, text in texts.items() if name in names}
+    if "buckets" in names:
+        buckets = await context.core.search.profile_buckets(scopes, body.filters)
+        sections["buckets"] = {
             name: _texts(hits)
-            for name, hits in held.items()
-            if asked.buckets is None or name in asked.buckets
+            for name, hits in buckets.items()
+            if body.buckets is None or name in body.buckets
         }
-    return made
-
-
-def _described(context: RequestContext, scopes: tuple[str, ...]) -> dict[str, str]:
-    return {
-        name: says for scope in scopes for name, says in context.core.scope_settings.buckets(scope).items()
-    }
+    return sections
 
 
 def _texts(hits: list[Hit]) -> list[str]:

@@ -1,11 +1,10 @@
-"""Which names of a filter no record has: why a search found nothing. Knows how a filter is walked; does not know what is searched."""
+"""The routes of search: `/v3/search` finds documents by their chunks, `/v4/search` memories, chunks and turns."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
 import time
-from collections.abc import Iterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter
@@ -13,42 +12,26 @@ from pydantic import BeforeValidator, Field
 
 from scrubjay.errors import InputError
 from scrubjay.http_api.context import Context, RequestContext
-from scrubjay.http_api.matches import MatchQuery, Mode, find_matches, rewrites
-from scrubjay.http_api.supermemory_v4.bodies import Filters, Part, Tagged, TagList, Whole, iso
-from scrubjay.http_api.supermemory_v4.chats import AsksForChats, Src, chat_result, said
+from scrubjay.http_api.matches import Match, MatchQuery, Mode, find_matches, rewrites
+from scrubjay.http_api.supermemory_v4.bodies import (
+    Filepath,
+    Filters,
+    Flat,
+    Part,
+    Src,
+    Tagged,
+    TagList,
+    Whole,
+    iso,
+)
 from scrubjay.http_api.supermemory_v4.document_bodies import type_of
-from scrubjay.http_api.supermemory_v4.result_bodies import Include, Results, results
+from scrubjay.http_api.supermemory_v4.results import AsksForChats, Include, Results, citation, results
 from scrubjay.models.fields import Count, Flag, Real, Text
-from scrubjay.models.filters import Condition, Filter, Group
 from scrubjay.models.requests import Query, SearchDocuments
 from scrubjay.models.results import DocumentHit
-from scrubjay.store import conditions, facets
-from scrubjay.store.store import Store
-
-MOST = 20  # names that are looked up
-
-
-async def unknown_keys(store: Store, filter: Filter, scopes: tuple[str, ...]) -> list[str]:
-    """A sentence for each name that the filter asks for and that no record of these scopes has."""
-    said = []
-    for key in list(dict.fromkeys(_keys(filter)))[:MOST]:
-        where = conditions.both(conditions.one_of("scope", scopes), facets.has_key(key))
-        if not await store.passages(where, limit=1, columns=["id"]):
-            said.append(
-                f"Nothing here has the metadata key {key[:80]!r}, so the filter on it matches nothing."
-            )
-    return said
-
-
-def _keys(filter: Filter) -> Iterator[str]:
-    if isinstance(filter, Group):
-        for part in filter.parts:
-            yield from _keys(part)
-    elif not (isinstance(filter, Condition) and filter.negate):
-        yield filter.key
-
 
 RELEVANT = 0.5  # from which score on a chunk is relevant where nobody says
+THRESHOLD = 0.6  # least similarity of a memory where nobody says
 _Share = Annotated[Real, Field(ge=0, le=1)]
 
 router = APIRouter()
@@ -62,8 +45,8 @@ class Search(AsksForChats):
     chunk_threshold: Annotated[
         _Share | None,
         Field(
-            description="From which score on a chunk is relevant, and a document without such a chunk is left out. "
-            "Left out, nothing is, and isRelevant is told from 0.5 on."
+            description="From which score on a chunk is relevant, and a document without such a chunk is left "
+            "out. Left out, nothing is, and isRelevant is told from 0.5 on."
         ),
     ] = None
     document_threshold: Annotated[_Share, Field(description="Least score of a document.")] = 0.0
@@ -73,10 +56,7 @@ class Search(AsksForChats):
         Annotated[Text, Field(max_length=255)] | None,
         Field(description="Only this document, by id or customId; an unknown one is 404."),
     ] = None
-    filepath: Annotated[
-        Annotated[Text, Field(max_length=4_096)] | None,
-        Field(description="Exact, or a folder where it ends in /."),
-    ] = None
+    filepath: Annotated[Filepath | None, Field(description="Exact, or a folder where it ends in /.")] = None
     filters: Filters | None = None
     include_full_docs: Annotated[Flag, Field(description="With each document its text, under content.")] = (
         False
@@ -91,7 +71,8 @@ class Search(AsksForChats):
     rewrite_query: Annotated[
         Flag,
         Field(
-            description="Asks again without the wording, part by part, and by what is named; deterministic, without a model."
+            description="Asks again without the wording, part by part, and by what is named; deterministic, "
+            "without a model."
         ),
     ] = False
     categories_filter: Annotated[
@@ -100,8 +81,34 @@ class Search(AsksForChats):
         Field(deprecated=True, description="Passed over: documents have no categories."),
     ] = None
 
+    @property
+    def relevant(self) -> float:
+        """From which score on a chunk is relevant."""
+        return RELEVANT if self.chunk_threshold is None else self.chunk_threshold
+
+    @property
+    def threshold(self) -> float:
+        """The least score of a document."""
+        return max(self.document_threshold, self.chunk_threshold or 0.0)
+
+    def request(self, query: str) -> SearchDocuments:
+        """Return it as the engine takes it, with another wording of the question."""
+        return SearchDocuments(
+            query=query,
+            limit=self.limit,
+            chunk_threshold=self.chunk_threshold or 0.0,
+            document_threshold=self.threshold,
+            doc_id=self.doc_id,
+            path=self.filepath,
+            include_full_docs=self.include_full_docs,
+            include_summary=self.include_summary,
+            only_matching_chunks=self.only_matching_chunks,
+        ).model_copy(update={"filters": self.filters})
+
 
 class FoundChunk(Part):
+    """A chunk of a document that was found."""
+
     content: str
     score: float
     is_relevant: bool
@@ -109,12 +116,14 @@ class FoundChunk(Part):
 
 
 class FoundDocument(Part):
+    """A document that was found, or a turn of a chat, which alone has `threadId` and what follows."""
+
     document_id: str
     title: str | None
     type: str
     score: float
     chunks: list[FoundChunk]
-    metadata: dict[str, Any] | None
+    metadata: Flat
     created_at: str
     updated_at: str
     filepath: str | None = None
@@ -129,106 +138,14 @@ class FoundDocument(Part):
 
 
 class Found(Part):
+    """The documents that were found, best first."""
+
     results: list[FoundDocument]
     total: Annotated[int, Field(description="How many results there are here.")]
     timing: Annotated[float, Field(description="Milliseconds.")]
     warnings: Annotated[
         list[str] | None, Field(description="Why nothing was found: a filter names what no record has.")
     ] = None
-
-
-@router.post(
-    "/v3/search",
-    response_model=Found,
-    response_model_exclude_unset=True,
-    summary="Search documents",
-    responses={404: {"description": "No document has the docId."}},
-)
-async def search_documents(context: Context, body: Search) -> Found:
-    """Documents by their best chunk, best first, each with its matching chunks and, unless they are not wanted, those around them."""
-    started = time.perf_counter()
-    tags = [*([body.container_tag] if body.container_tag else []), *(body.container_tags or ())]
-    scopes = await context.scopes(tags)
-    found = await _documents(context, body, scopes) if body.sources.docs and scopes else []
-    if body.sources.chats and scopes:
-        turns = await said(
-            context, body.q, scopes, limit=body.limit, threshold=_floor(body), filter=body.filters
-        )
-        found += [chat_result(turn, body.q, _relevant(body)) for turn in turns]
-        found = sorted(found, key=lambda result: -result["score"])[: body.limit]
-    more: dict[str, Any] = {}
-    if (
-        not found
-        and body.filters is not None
-        and (unknown := await unknown_keys(context.core.store, body.filters, scopes))
-    ):
-        more["warnings"] = unknown
-    took = round((time.perf_counter() - started) * 1000, 1)
-    return Found.model_validate({"results": found, "total": len(found), "timing": took, **more})
-
-
-async def _documents(context: RequestContext, body: Search, scopes: tuple[str, ...]) -> list[dict[str, Any]]:
-    ways = rewrites(body.q) if body.rewrite_query else [body.q]
-    best: dict[str, DocumentHit] = {}
-    for hits in await asyncio.gather(
-        *(context.core.search.documents(_request(body, way), scopes, room=sys.maxsize) for way in ways)
-    ):
-        for hit in hits.results:
-            if hit.document_id not in best or hit.score > best[hit.document_id].score:
-                best[hit.document_id] = hit
-    ranked = sorted(best.values(), key=lambda hit: -hit.score)[: body.limit]
-    return [_result(hit, body) for hit in ranked]
-
-
-def _request(body: Search, query: str) -> SearchDocuments:
-    return SearchDocuments(
-        query=query,
-        limit=body.limit,
-        chunk_threshold=body.chunk_threshold or 0.0,
-        document_threshold=_floor(body),
-        doc_id=body.doc_id,
-        path=body.filepath,
-        include_full_docs=body.include_full_docs,
-        include_summary=body.include_summary,
-        only_matching_chunks=body.only_matching_chunks,
-    ).model_copy(update={"filters": body.filters})
-
-
-def _floor(body: Search) -> float:
-    return max(body.document_threshold, body.chunk_threshold or 0.0)
-
-
-def _relevant(body: Search) -> float:
-    return RELEVANT if body.chunk_threshold is None else body.chunk_threshold
-
-
-def _result(hit: DocumentHit, body: Search) -> dict[str, Any]:
-    chunks = [
-        {
-            "content": chunk.content,
-            "score": chunk.score,
-            "is_relevant": chunk.is_relevant and chunk.score >= _relevant(body),
-            "position": chunk.position,
-        }
-        for chunk in hit.chunks
-    ]
-    return {
-        "document_id": hit.document_id,
-        "title": hit.title,
-        "type": type_of(hit.type),
-        "score": hit.score,
-        "chunks": chunks,
-        "metadata": hit.metadata or None,
-        "created_at": iso(hit.created_at),
-        "updated_at": iso(hit.updated_at),
-        **({"filepath": hit.path} if hit.path else {}),
-        **({"content": hit.content or ""} if body.include_full_docs else {}),
-        **({"summary": hit.summary} if body.include_summary else {}),
-        **({"src": "doc"} if body.sources.told else {}),
-    }
-
-
-THRESHOLD = 0.6
 
 
 class MemorySearch(Tagged, AsksForChats):
@@ -247,15 +164,16 @@ class MemorySearch(Tagged, AsksForChats):
     ] = THRESHOLD
     filters: Filters | None = None
     filepath: Annotated[
-        Annotated[Text, Field(max_length=4_096)] | None,
+        Filepath | None,
         Field(description="Only what is from the document filed here; a folder where it ends in /."),
     ] = None
     include: Include = Include()
     rewrite_query: Annotated[
         Flag,
         Field(
-            description="Also search with the question's content words alone, with each of its parts, and with what it names; the best of "
-            "all is kept, each thing once. By words, without a model, so that the same question is always rewritten alike."
+            description="Also search with the question's content words alone, with each of its parts, and with "
+            "what it names; the best of all is kept, each thing once. By words, without a model, so that the "
+            "same question is always rewritten alike."
         ),
     ] = False
     rerank: Annotated[
@@ -268,34 +186,124 @@ class MemorySearch(Tagged, AsksForChats):
 
 
 @router.post(
+    "/v3/search",
+    response_model=Found,
+    response_model_exclude_unset=True,
+    summary="Search documents",
+    responses={404: {"description": "No document has the docId."}},
+)
+async def search_documents(context: Context, body: Search) -> Found:
+    """Documents by their best chunk, best first, each with its matching chunks and, unless they are not wanted, those around them."""
+    started = time.perf_counter()
+    own = [body.container_tag] if body.container_tag else []
+    scopes = await context.scopes([*own, *(body.container_tags or ())])
+    entries: list[dict[str, Any]] = []
+    if body.sources.docs and scopes:
+        entries = await _documents(context, body, scopes)
+    if body.sources.chats:
+        query = MatchQuery(
+            body.q, limit=body.limit, threshold=body.threshold, filters=body.filters, docs=False, chats=True
+        )
+        entries += [_turn(match, body) for match in await find_matches(context, query, scopes)]
+        entries = sorted(entries, key=lambda entry: -entry["score"])[: body.limit]
+    unused = []
+    if not entries and body.filters is not None:
+        unused = await context.core.counts.unused_keys(body.filters, scopes)
+    warnings = [
+        f"Nothing here has the metadata key {key[:80]!r}, so the filter on it matches nothing."
+        for key in unused
+    ]
+    values = {
+        "results": entries,
+        "total": len(entries),
+        "timing": round((time.perf_counter() - started) * 1000, 1),
+        **({"warnings": warnings} if warnings else {}),
+    }
+    return Found.model_validate(values)
+
+
+@router.post(
     "/v4/search", response_model=Results, response_model_exclude_unset=True, summary="Search memories"
 )
-async def search_memories(asked: MemorySearch, context: Context) -> Any:
+async def search_memories(body: MemorySearch, context: Context) -> Any:
     """Memories by similarity, most similar first; with `searchMode` hybrid or documents also the chunks of documents.
 
     A memory result has the key `memory`, a chunk the key `chunk`, never both. Turns of conversations are found with `includeChats` or
     `type` alone; every result then says where it is from in `src`, and a turn cites its session, number, role and time.
     """
-    if asked.rerank and asked.aggregate:
+    if body.rerank and body.aggregate:
         raise InputError("rerank and aggregate exclude each other. Ask for one of them.")
     started = time.perf_counter()
-    sources, include = asked.sources, asked.include
-    found = await find_matches(
-        context,
-        MatchQuery(
-            asked.q,
-            mode=asked.search_mode,
-            limit=asked.limit,
-            threshold=asked.threshold,
-            filters=asked.filters,
-            filepath=asked.filepath,
-            docs=sources.docs,
-            chats=sources.chats,
-            rewrite=asked.rewrite_query,
-            related=include.related_memories,
-            forgotten=include.forgotten_memories,
-            chunks=include.chunks,
-        ),
-        await context.scopes(asked.tags),
+    sources, include = body.sources, body.include
+    query = MatchQuery(
+        body.q,
+        mode=body.search_mode,
+        limit=body.limit,
+        threshold=body.threshold,
+        filters=body.filters,
+        filepath=body.filepath,
+        docs=sources.docs,
+        chats=sources.chats,
+        rewrite=body.rewrite_query,
+        related=include.related_memories,
+        forgotten=include.forgotten_memories,
+        chunks=include.chunks,
     )
-    return results(found, asked.q, include, sources, (time.perf_counter() - started) * 1000)
+    matches = await find_matches(context, query, await context.scopes(body.tags))
+    return results(matches, body.q, include, sources, (time.perf_counter() - started) * 1000)
+
+
+async def _documents(context: RequestContext, body: Search, scopes: tuple[str, ...]) -> list[dict[str, Any]]:
+    wordings = rewrites(body.q) if body.rewrite_query else [body.q]
+    search, best = context.core.search.documents, dict[str, DocumentHit]()
+    for hits in await asyncio.gather(
+        *(search(body.request(wording), scopes, room=sys.maxsize) for wording in wordings)
+    ):
+        for hit in hits.results:
+            if hit.document_id not in best or hit.score > best[hit.document_id].score:
+                best[hit.document_id] = hit
+    ranked = sorted(best.values(), key=lambda hit: -hit.score)[: body.limit]
+    return [_document(hit, body) for hit in ranked]
+
+
+def _document(hit: DocumentHit, body: Search) -> dict[str, Any]:
+    chunks = [
+        {
+            "content": chunk.content,
+            "score": chunk.score,
+            "is_relevant": chunk.is_relevant and chunk.score >= body.relevant,
+            "position": chunk.position,
+        }
+        for chunk in hit.chunks
+    ]
+    return {
+        "document_id": hit.document_id,
+        "title": hit.title,
+        "type": type_of(hit.type),
+        "score": hit.score,
+        "chunks": chunks,
+        "metadata": hit.metadata or None,
+        "created_at": iso(hit.created_at),
+        "updated_at": iso(hit.updated_at),
+        **({"filepath": hit.path} if hit.path else {}),
+        **({"content": hit.content or ""} if body.include_full_docs else {}),
+        **({"summary": hit.summary} if body.include_summary else {}),
+        **({"src": "doc"} if body.sources.with_src else {}),
+    }
+
+
+def _turn(match: Match, body: Search) -> dict[str, Any]:
+    """Return a turn as a result: a document of type `chat` with one chunk, and its citation."""
+    record, score = match.record, match.similarity
+    is_relevant = score >= body.relevant
+    return {
+        "document_id": record.id,
+        "title": match.hit.session_id,
+        "type": "chat",
+        "score": score,
+        "chunks": [{"content": match.text, "score": score, "is_relevant": is_relevant, "position": 0}],
+        "metadata": record.metadata or None,
+        "created_at": iso(record.created_at),
+        "updated_at": iso(record.updated_at),
+        **citation(match, body.q),
+    }

@@ -1,0 +1,271 @@
+"""Search results as the clients parse them: memories, chunks of documents, and turns of chats with their citation.
+
+A key that was not asked for is absent and never null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BeforeValidator, Field
+
+from scrubjay.http_api.matches import Match
+from scrubjay.http_api.supermemory_v4.bodies import Flat, Part, Src, iso
+from scrubjay.models.fields import Flag
+from scrubjay.models.records import Document, Memory, Relation, Turn
+from scrubjay.models.results import Context, Linked
+from scrubjay.records.turns import speeches
+from scrubjay.search.retrieval.relevance import coverage
+
+Similarity = Annotated[float, Field(ge=0, le=1)]
+
+
+class Sources(NamedTuple):
+    """Where results may be from. `with_src`: add `src` to each result; off unless the request mentions chats."""
+
+    docs: bool = True
+    chats: bool = False
+    with_src: bool = False
+
+
+class AsksForChats(Part):
+    """The fields of a search that asks for turns. `type` has the last word where both are given."""
+
+    include_chats: Annotated[
+        Flag | None,
+        Field(description='True: also turns of conversations, and on every result `src`, "doc" or "chat".'),
+    ] = None
+    type: Annotated[
+        Annotated[list[Src], Field(min_length=1, max_length=10)] | None,
+        BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
+        Field(description='The same, chosen in full: ["doc", "chat"], ["doc"] or ["chat"].'),
+    ] = None
+
+    @property
+    def sources(self) -> Sources:
+        """Where the results are to be from."""
+        if self.type is not None:
+            return Sources("doc" in self.type, "chat" in self.type, with_src=True)
+        return Sources(chats=bool(self.include_chats), with_src=bool(self.include_chats))
+
+
+class Include(Part):
+    """What each result brings beside itself; nothing of it unless it is asked for."""
+
+    documents: Annotated[
+        Flag, Field(description="The documents that a memory is from, or the one of a chunk.")
+    ] = False
+    summaries: Annotated[Flag, Field(description="With each of these documents its summary.")] = False
+    related_memories: Annotated[
+        Flag, Field(description="`context`: older and newer versions, and what it extends or derives from.")
+    ] = False
+    forgotten_memories: Annotated[
+        Flag, Field(description="Also memories that were forgotten or have expired.")
+    ] = False
+    chunks: Annotated[
+        Flag,
+        Field(
+            description="With each memory the chunks of its documents that answer too (deprecated: use hybrid)."
+        ),
+    ] = False
+
+
+class Citation(Part):
+    """Where a turn was said. `threadId` and `sessionId` are the same conversation."""
+
+    src: Literal["chat"]
+    thread_id: str
+    session_id: str
+    turn: int
+    role: Annotated[
+        str,
+        Field(
+            description="user, assistant, summary, or a speaker's name: who said what answers the question."
+        ),
+    ]
+    ts: datetime
+
+
+class Tie(Part):
+    """A memory beside another one. `version` is the distance: -1 a parent, -2 its parent, 1 a child."""
+
+    id: str
+    memory: str
+    relation: Relation
+    version: int
+    updated_at: datetime
+    metadata: Flat
+
+
+class Ties(Part):
+    """`parents` and `children` hold all three relations; `related` those of them that are no versions, as the newest clients read it."""
+
+    parents: list[Tie]
+    children: list[Tie]
+    related: list[Tie]
+
+
+class ResultDocument(Part):
+    """The document of a result."""
+
+    id: str
+    title: str | None
+    type: str
+    metadata: Flat
+    created_at: datetime
+    updated_at: datetime
+    summary: str | None = None
+
+
+class ResultChunk(Part):
+    """A chunk of a memory's document."""
+
+    content: str
+    document_id: str
+    position: int
+
+
+class _Result(Part):
+    id: str
+    similarity: Similarity
+    metadata: Flat
+    updated_at: datetime
+    version: int
+    root_memory_id: Annotated[
+        str | None, Field(description="The first version of a memory; null for a chunk.")
+    ]
+    src: Annotated[Literal["doc"], Field(description="Only where turns could be among the results.")] = "doc"
+    filepath: str = ""
+    context: Ties = Ties(parents=[], children=[], related=[])
+    documents: list[ResultDocument] = Field(default_factory=list)
+
+
+class MemoryResult(_Result):
+    """A memory: it has `memory`, and no `chunk`."""
+
+    memory: str
+    is_latest: bool = True
+    is_forgotten: bool = False
+    chunks: list[ResultChunk] = Field(default_factory=list)
+
+
+class ChunkResult(_Result):
+    """A piece of a document: it has `chunk`, and no `memory`."""
+
+    chunk: str
+
+
+class ChatResult(Citation):
+    """What was said in a turn, with where: only where turns were asked for."""
+
+    id: str
+    memory: str
+    similarity: Similarity
+    metadata: Flat
+    updated_at: datetime
+    version: int
+    root_memory_id: None
+
+
+class Results(Part):
+    """The results, most similar first. `timing` is in milliseconds, `total` the number of results."""
+
+    results: list[MemoryResult | ChunkResult | ChatResult]
+    timing: Annotated[float, Field(ge=0)]
+    total: Annotated[int, Field(ge=0)]
+
+
+def results(
+    matches: Sequence[Match], query: str, include: Include, sources: Sources, milliseconds: float
+) -> dict[str, Any]:
+    """Return an answer as JSON values; what was not asked for is not in it."""
+    entries = [_result(match, query, include, sources) for match in matches]
+    return {"results": entries, "timing": round(milliseconds, 1), "total": len(entries)}
+
+
+def citation(match: Match, query: str) -> dict[str, Any]:
+    """Return the citation of a turn, or of a summary of turns, as JSON values."""
+    session = match.hit.session_id or ""
+    return {
+        "src": "chat",
+        "threadId": session,
+        "sessionId": session,
+        "turn": match.hit.turn or 0,
+        "role": _role(match, query),
+        "ts": iso(match.hit.date),
+    }
+
+
+def _role(match: Match, query: str) -> str:
+    """Return who said what answers: the side that holds most of the query's words, the assistant where both do."""
+    if match.hit.role is not None or not isinstance(match.record, Turn):
+        return match.hit.role or "summary"
+    roles, texts = zip(*speeches(match.record), strict=True)
+    shares: list[float] = coverage(query, texts).tolist()
+    best = max(reversed(range(len(shares))), key=shares.__getitem__)
+    return str(roles[best])
+
+
+def _result(match: Match, query: str, include: Include, sources: Sources) -> dict[str, Any]:
+    record = match.record
+    fact = record if isinstance(record, Memory) and not match.is_chat else None
+    values: dict[str, Any] = {
+        "id": match.hit.id,
+        "memory" if match.hit.memory is not None else "chunk": match.text,
+        "similarity": match.similarity,
+        "metadata": record.metadata or None,
+        "updatedAt": iso(record.updated_at),
+        "version": record.version if isinstance(record, Memory) else 1,
+        "rootMemoryId": fact and fact.root_id,
+    }
+    if match.is_chat:
+        return {**values, **citation(match, query)}
+    if sources.with_src:
+        values["src"] = "doc"
+    if filepath := next((document.place for document in match.documents if document.place), None):
+        values["filepath"] = filepath
+    if include.related_memories:
+        context = match.hit.context or Context()
+        values["context"] = {
+            "parents": _ties(context.parents),
+            "children": _ties(context.children),
+            "related": _ties(context.related),
+        }
+    if include.documents or include.summaries:
+        values["documents"] = [_document(row, summary=include.summaries) for row in match.documents]
+    if include.forgotten_memories and fact:
+        values |= {"isLatest": fact.is_latest, "isForgotten": fact.forgotten_at is not None}
+    if include.chunks and fact:
+        values["chunks"] = [
+            {"content": chunk.hit.chunk or "", "documentId": chunk.document.id, "position": chunk.position}
+            for chunk in match.chunks
+        ]
+    return values
+
+
+def _ties(links: Iterable[Linked]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": link.id,
+            "memory": link.memory,
+            "relation": link.relation,
+            "version": link.version,
+            "updatedAt": iso(link.updated_at),
+            "metadata": link.metadata or None,
+        }
+        for link in links
+    ]
+
+
+def _document(document: Document, *, summary: bool) -> dict[str, Any]:
+    values = {
+        "id": document.id,
+        "title": document.title,
+        "type": document.type,
+        "metadata": document.metadata or None,
+        "createdAt": iso(document.created_at),
+        "updatedAt": iso(document.updated_at),
+    }
+    return {**values, "summary": document.summary} if summary else values
