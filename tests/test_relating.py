@@ -12,7 +12,7 @@ from said import SCOPE, embedded, fact, forget, search, turn
 from scrubjay.engine.core import Core
 from scrubjay.models.records import Memory
 from scrubjay.models.results import Hit, MemoryHits
-from scrubjay.records.memories import passage
+from scrubjay.records.passages import passages_of
 from scrubjay.search.choosing import cost
 from scrubjay.search.relating import MOST_RECORDS, RARE
 from scrubjay.store.changes import Change
@@ -32,7 +32,7 @@ async def linked(core: Core, content: str, *parents: str, **changes: object) -> 
     added = await fact(core, content)
     memory = (await core.store.get(Memory, [added.id]))[added.id]
     memory = memory.model_copy(update={"relation": "extends", "parent_ids": parents, **changes})
-    core.store.stage(Change(memory, (passage(memory),), rewritten=True))
+    core.store.stage(Change(memory, passages_of(memory), rewritten=True))
     return added.id
 
 

@@ -20,7 +20,7 @@ from scrubjay.engine.background.indexing import Indexer
 from scrubjay.engine.background.upkeep import Bounds, Upkeep
 from scrubjay.home.paths import open_home
 from scrubjay.models.records import Memory, Passage, content_hash, derived_id
-from scrubjay.records.memories import passage
+from scrubjay.records.passages import passages_of
 from scrubjay.store.opening import open_store
 from scrubjay.store.schema import arrow_schema, to_table
 
@@ -44,7 +44,7 @@ async def _fill(folder: str, count: int) -> None:
             store, worker
         ).check_space()  # notes the model's space, as an engine does over an empty store
         facts = [_fact(number) for number in range(count)]
-        pieces = [passage(fact) for fact in facts]
+        pieces = [piece for fact in facts for piece in passages_of(fact)]
         seen = await worker.passages([piece.text for piece in pieces[:REAL]])
     finally:
         worker.close()

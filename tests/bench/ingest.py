@@ -34,7 +34,7 @@ from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import Memory, Passage, content_hash
 from scrubjay.models.requests import RecordTurn, SearchDocuments, SearchMemories
 from scrubjay.models.results import Ingested
-from scrubjay.records.memories import passage
+from scrubjay.records.passages import passages_of
 from scrubjay.search.retrieval.chunks import rank_chunks
 from scrubjay.search.retrieval.pools import by_vector, by_words
 from scrubjay.search.retrieval.query import Question
@@ -267,7 +267,7 @@ def fact(content: str, metadata: dict[str, object]) -> Change:
         content=content,
         content_hash=content_hash(content),
     )
-    return Change(memory, (passage(memory),))
+    return Change(memory, passages_of(memory))
 
 
 PARTS: dict[str, Callable[[Path], Awaitable[None]]] = {

@@ -32,7 +32,8 @@ from scrubjay.home.settings import Settings
 from scrubjay.models import requests
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import Passage, Turn, derived_id
-from scrubjay.records.turns import PARTITION, passages, summary_of
+from scrubjay.records.passages import passages_of
+from scrubjay.records.turns import PARTITION, summary_of
 from scrubjay.store.opening import open_store
 from scrubjay.store.schema import VECTOR, arrow_schema, to_table
 from scrubjay.store.store import Store
@@ -162,7 +163,7 @@ async def _in_blocks(home: Home, count: int, real: Path) -> Loaded:
     await Indexer(
         store, worker
     ).check_space()  # notes the model's space, as an engine does over an empty store
-    texts = [piece.text for number in range(_SAMPLE) for piece in passages(_turn(number))]
+    texts = [piece.text for number in range(_SAMPLE) for piece in passages_of(_turn(number))]
     codes = (await worker.passages(texts)).codes
     worker.close()
     drawn = Drawn(np.load(real), encoder.space.space_id, sum(map(len, codes)) / sum(map(len, texts)))
@@ -183,7 +184,7 @@ async def _in_blocks(home: Home, count: int, real: Path) -> Loaded:
 async def _add(store: Store, numbers: range, drawn: Drawn) -> None:
     turns = list(map(_turn, numbers))
     random = np.random.default_rng((7, numbers.start))
-    pieces = [drawn.embedded(piece, random) for turn in turns for piece in passages(turn)]
+    pieces = [drawn.embedded(piece, random) for turn in turns for piece in passages_of(turn)]
     table = to_table(
         pieces, arrow_schema(Passage, dim=drawn.near.shape[1]), list(drawn.vectors(len(pieces), random))
     )

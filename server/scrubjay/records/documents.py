@@ -1,11 +1,10 @@
-"""Documents, cut by structure: how one is added, replaced, and made searchable. Does not know files: its text was read before."""
+"""Documents: how a text is added, recognised as a known document, and replaced. The text was read before."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -14,70 +13,64 @@ from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import Document, Memory, Passage, content_hash, derived_id
 from scrubjay.models.requests import DocumentText, parse
 from scrubjay.models.results import DocumentAdded
-from scrubjay.reading.kinds import kind_of
 from scrubjay.records.extracted import plan_facts
+from scrubjay.records.passages import cut_document, document_passages
 from scrubjay.records.plans import Plan
 from scrubjay.store import conditions
 from scrubjay.store.changes import Change
-from scrubjay.store.facets import facets
 from scrubjay.store.store import Store
-from scrubjay.text.chunking import Chunk, chunks
+from scrubjay.text.chunking import Chunk
 from scrubjay.text.summary import ABSTRACT_LIMIT, abstract
-from scrubjay.text.terms import expand
 
 PARTITION = "mem_semantic"
+_PROSE = frozenset({"text", "markdown", "html", "pdf", "docx", "pptx", "notebook", "email"})
+_TITLED = frozenset({"text", "markdown", "html", "docx", "notebook"})  # whose first heading is their title
 
 
 class Lookup(NamedTuple):
-    """The document that a text belongs to, None for a new one, its id, and for hashes of words the fact that says them, None for none."""
+    """What a caller has looked up of a text."""
 
-    known: Document | None
-    id: str
-    facts: Mapping[str, Memory | None] = MappingProxyType({})
-
-
-_PROSE = frozenset({"text", "markdown", "html", "pdf", "docx", "pptx", "notebook", "email"})
-_TITLED = frozenset({"text", "markdown", "html", "docx", "notebook"})  # whose first heading is their title
+    known: Document | None  # the document that it belongs to, None for a new one
+    id: str  # of that document
+    facts: Mapping[str, Memory | None] = MappingProxyType({})  # by hash of their text, None for no fact
 
 
 async def plan_add(
     store: Store, envelope: Envelope, now: datetime, *, lookup: Lookup | None = None
 ) -> Plan[DocumentAdded]:
-    """What adding this document does: a new one, a new text under a known custom_id or path, or nothing if it is unchanged.
+    """Plan the addition of a document: a new one, a new text under a known custom_id or path, or nothing.
 
     What the caller has looked up a moment ago (`lookup`) is not looked up again.
     """
     request = parse(DocumentText, envelope.args)
-    known, id = (lookup.known, lookup.id) if lookup else await find_document(store, request, envelope)
-    request = _with_what_was_said(request, known)
-    if known is not None and _unchanged(known, request):
-        same = known.model_copy(update=_state(request, known))
-        answer = DocumentAdded(
-            id=id, status=known.status, chunks=known.chunk_count, redacted=envelope.redacted
-        )
-        return Plan(None if same == known else Change(same), answer)
+    known, document_id, facts = lookup or Lookup(*await find_document(store, request, envelope))
+    if known is not None:
+        request = _with_earlier_fields(request, known)
+    if known is not None and _is_unchanged(known, request):
+        document = known.model_copy(update=_file_fields(request, known))
+        return Plan(None if document == known else Change(document), _answer(document, envelope))
     # In a thread, because 10 MB take six seconds, in which others want their answers.
-    document, pieces = await asyncio.to_thread(_made, request, envelope, id, known, now)
-    answer = DocumentAdded(
-        id=id, status=document.status, chunks=document.chunk_count, redacted=envelope.redacted
+    document, passages = await asyncio.to_thread(_document, request, envelope, document_id, known, now)
+    facts_too = await plan_facts(store, document, envelope.at, request.group, new=known is None, facts=facts)
+    return Plan(
+        Change(document, passages, rewritten=known is not None), _answer(document, envelope), facts_too
     )
-    facts = await plan_facts(
-        store, document, envelope.at, request.group, new=known is None, facts=lookup.facts if lookup else {}
-    )
-    return Plan(Change(document, pieces, rewritten=known is not None), answer, facts)
 
 
-def _with_what_was_said(request: DocumentText, known: Document | None) -> DocumentText:
-    """The request with what an earlier one said of the same document, and this one does not."""
-    if known is None:
-        return request
+def _answer(document: Document, envelope: Envelope) -> DocumentAdded:
+    return DocumentAdded(
+        id=document.id, status=document.status, chunks=document.chunk_count, redacted=envelope.redacted
+    )
+
+
+def _with_earlier_fields(request: DocumentText, known: Document) -> DocumentText:
+    """Return the request with the fields that an earlier one set, and this one does not name."""
     earlier = {"filepath": known.filepath, "task_type": known.task_type, "date": known.dated_at}
-    return request.model_copy(
-        update={name: value for name, value in earlier.items() if name not in request.model_fields_set}
-    )
+    given = request.model_fields_set
+    return request.model_copy(update={name: value for name, value in earlier.items() if name not in given})
 
 
-def _unchanged(known: Document, request: DocumentText) -> bool:
+def _is_unchanged(known: Document, request: DocumentText) -> bool:
     return (
         known.content == request.content
         and known.status == "done"
@@ -92,15 +85,15 @@ def _unchanged(known: Document, request: DocumentText) -> bool:
     )
 
 
-def _made(
-    request: DocumentText, envelope: Envelope, id: str, known: Document | None, now: datetime
+def _document(
+    request: DocumentText, envelope: Envelope, document_id: str, known: Document | None, now: datetime
 ) -> tuple[Document, tuple[Passage, ...]]:
-    type, content = request.type or "markdown", request.content or ""
-    found = _chunks(content, type, request.path, request.metadata)
-    if request.type is None and not any(chunk.headings for chunk in found):
-        type = "text"
+    kind, content = request.type or "markdown", request.content or ""
+    pieces = cut_document(content, kind, request.path, request.metadata)
+    if request.type is None and not any(piece.headings for piece in pieces):
+        kind = "text"
     document = Document(
-        id=id,
+        id=document_id,
         scope=envelope.scope,
         partition_id=PARTITION,
         source=envelope.source,
@@ -109,85 +102,30 @@ def _made(
         updated_at=now,
         last_accessed_at=now,
         custom_id=request.custom_id,
-        title=request.title or _title(found, type, request.path),
-        type=type,
+        title=request.title or _title(pieces, kind, request.path),
+        type=kind,
         path=request.path,
         content=content,
         content_hash=content_hash(content),
-        summary=_summary(content, type, found) or None,
+        summary=_summary(content, kind, pieces) or None,
         status="done" if request.error is None else "failed",
         error=request.error,
-        chunk_count=len(found),
+        chunk_count=len(pieces),
         filepath=request.filepath,
         task_type=request.task_type,
         dated_at=request.date,
-        **_state(request, known),
+        **_file_fields(request, known),
     )
-    return document, _passages(document, found)
+    return document, document_passages(document, pieces)
 
 
-def passages(document: Document) -> tuple[Passage, ...]:
-    """The chunks of a document; title, headings and a table's header are searched with each chunk but not returned.
+def _file_fields(request: DocumentText, known: Document | None) -> dict[str, Any]:
+    """Return what is remembered of the file.
 
-    A passage is known by its words and not by its place, so that one line more leaves all other passages
-    their vectors.
+    A file that was named itself remains so when its folder is indexed without it.
     """
-    return _passages(document, _chunks(document.content, document.type, document.path, document.metadata))
-
-
-def _chunks(content: str, type: str, path: str | None, metadata: Mapping[str, Any]) -> list[Chunk]:
-    """The language of a source file is what its name says, else what its first line said when it was read."""
-    language = (
-        (kind_of(path or "").language or str(metadata.get("language") or "text"))
-        if type in ("code", "json")
-        else None
-    )
-    return chunks(content, type, language)
-
-
-def _passages(document: Document, found: list[Chunk]) -> tuple[Passage, ...]:
-    seen: Counter[str] = Counter()
-    made = []
-    for position, chunk in enumerate(found):
-        trail = " > ".join(dict.fromkeys(filter(None, (document.title, *chunk.headings))))
-        above = "\n".join(filter(None, (trail, chunk.repeat)))
-        text = document.content[chunk.start : chunk.end]
-        key = derived_id("p", document.id, above, text)
-        seen[key] += 1
-        id = key if seen[key] == 1 else derived_id("p", document.id, above, text, str(seen[key]))
-        made.append(_passage(document, id, position, chunk, text, above))
-    return tuple(made)
-
-
-def _passage(document: Document, id: str, position: int, chunk: Chunk, text: str, above: str) -> Passage:
-    values = " ".join(str(value) for value in document.metadata.values() if isinstance(value, str))
-    return Passage(
-        id=id,
-        src="chunk",
-        record_id=document.id,
-        part=position,
-        text=text,
-        search_text=expand("\n".join(filter(None, (above, text, _place(document.place), values)))),
-        embed_text=f"{above}\n{text}" if above else None,
-        scope=document.scope,
-        partition_id=document.partition_id,
-        tags=document.tags,
-        importance_score=document.importance_score,
-        dated_at=document.dated_at or document.updated_at,
-        expires_at=document.expires_at,
-        facets=facets(document.metadata),
-        title=document.title,
-        path=document.place,
-        line_start=chunk.line_start,
-        line_end=chunk.line_end,
-        hidden=document.forgotten_at is not None,
-        hidden_at=document.forgotten_at,
-    )
-
-
-def _state(request: DocumentText, known: Document | None) -> dict[str, Any]:
-    """What is remembered of the file; a file that was named once stays when its folder is indexed without it."""
-    if request.file is None:
+    file = request.file
+    if file is None:
         return {}
     named = (
         known is not None
@@ -195,64 +133,53 @@ def _state(request: DocumentText, known: Document | None) -> dict[str, Any]:
         and known.file_size is not None
         and known.folder is None
     )
-    folder = None if named else request.file.folder
     return {
-        "file_size": request.file.size,
-        "file_mtime": request.file.mtime,
-        "file_digest": request.file.digest,
-        "folder": folder,
+        "file_size": file.size,
+        "file_mtime": file.mtime,
+        "file_digest": file.digest,
+        "folder": None if named else file.folder,
     }
 
 
-def _title(found: list[Chunk], type: str, path: str | None) -> str | None:
-    heading = (
-        next((chunk.headings[0] for chunk in found if chunk.headings), None) if type in _TITLED else None
-    )
+def _title(pieces: Sequence[Chunk], kind: str, path: str | None) -> str | None:
+    headings = (piece.headings[0] for piece in pieces if piece.headings)
+    heading = next(headings, None) if kind in _TITLED else None
     return heading or (os.path.basename(path) if path else None)
 
 
-def _place(path: str | None) -> str:
-    """The end of a path, which people search for: the file and the two folders it is in."""
-    return "/".join((path or "").replace("\\", "/").split("/")[-3:])
-
-
-def _summary(content: str, type: str, found: list[Chunk]) -> str:
-    headings = [chunk.headings[0] for chunk in found if chunk.headings]
-    if type == "code":
+def _summary(content: str, kind: str, pieces: Sequence[Chunk]) -> str:
+    headings = [piece.headings[0] for piece in pieces if piece.headings]
+    if kind == "code":
         return abstract(content, names=headings, code=True)
-    return (
-        abstract(content, heading=headings[0] if headings else None) if type in _PROSE else _contents(found)
-    )
-
-
-def _contents(found: list[Chunk]) -> str:
-    """What a file of code or rows holds: the outermost names in it, each once."""
-    names = list(dict.fromkeys(chunk.headings[0] for chunk in found if chunk.headings))
+    if kind in _PROSE:
+        return abstract(content, heading=headings[0] if headings else None)
+    names = dict.fromkeys(headings)  # the outermost names in a file of rows, each once
     return f"Contains: {', '.join(names)}"[:ABSTRACT_LIMIT] if names else ""
 
 
 async def find_document(
     store: Store, request: DocumentText, envelope: Envelope
 ) -> tuple[Document | None, str]:
-    """The document as it is stored, None for a new one, and its id; a replay recognises what the first run made."""
+    """Return the document that a text belongs to, None for a new one, and its id; a replay finds the same."""
     if request.document_id is not None:
         return await _get(store, request.document_id), request.document_id
-    by_path = request.custom_id is None and request.path is not None
-    if by_path and (there := await _at(store, envelope.scope, str(request.path))) is not None:
-        return there, there.id
-    id = derived_id("doc", envelope.scope, *_identity(request))
-    known = await _get(store, id)
-    if by_path and known is not None and known.path != request.path:  # that document moved away
-        return None, derived_id("doc", envelope.scope, *_identity(request), envelope.id)
-    return known, id
+    path = request.path if request.custom_id is None else None
+    if path is not None and (current := await _find_at(store, envelope.scope, path)) is not None:
+        return current, current.id
+    key = _identity(request)
+    document_id = derived_id("doc", envelope.scope, *key)
+    known = await _get(store, document_id)
+    if path is not None and known is not None and known.path != path:  # that document moved away
+        return None, derived_id("doc", envelope.scope, *key, envelope.id)
+    return known, document_id
 
 
-async def _get(store: Store, id: str) -> Document | None:
-    return (await store.get(Document, [id])).get(id)
+async def _get(store: Store, document_id: str) -> Document | None:
+    return (await store.get(Document, [document_id])).get(document_id)
 
 
-async def _at(store: Store, scope: str, path: str) -> Document | None:
-    """The document of a file that is not forgotten."""
+async def _find_at(store: Store, scope: str, path: str) -> Document | None:
+    """Return the document of a file that is not forgotten."""
     where = conditions.both(
         conditions.equal("scope", scope),
         conditions.equal("path", path),
@@ -265,14 +192,13 @@ async def _at(store: Store, scope: str, path: str) -> Document | None:
         for row in store.staged(Document)
         if row.scope == scope and row.path == path and row.custom_id is None
     ]
-    found = await store.get(
-        Document, [*staged, *(row.id for row in rows)]
-    )  # what is staged may have moved or been forgotten since
+    # A committed one may have moved, or been forgotten, by a write that is staged.
+    found = await store.get(Document, [*staged, *(row.id for row in rows)])
     return next((row for row in found.values() if row.path == path and row.forgotten_at is None), None)
 
 
 def id_of_path(scope: str, path: str, *more: str) -> str:
-    """The id of the first document at a path; of a later one `more` tells it apart."""
+    """Return the id of the first document at a path; of a later one `more` tells it apart."""
     return derived_id("doc", scope, "path", path, *more)
 
 

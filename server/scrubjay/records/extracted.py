@@ -1,9 +1,7 @@
-"""What is learned of a document without anybody's judgement: each paragraph is a fact, found beside those that people keep. Knows which
-facts a document has, and what becomes of them when it changes, goes or comes back; does not know how a
-document is cut for search.
+"""Extracts one fact per paragraph of a document, verbatim.
 
-A fact is known by its document and its words, so that an unchanged paragraph keeps it. A document's facts
-follow from it: no envelope holds them, and planning the document's own plans them anew.
+A fact is known by its document and its words, so that an unchanged paragraph keeps it. A document's facts follow from
+it: no envelope holds them, and planning the document's own plans them anew.
 """
 
 from __future__ import annotations
@@ -15,9 +13,9 @@ from types import MappingProxyType
 from typing import Any
 
 from scrubjay.models.records import Document, Memory, content_hash, derived_id, is_current
-from scrubjay.records.memories import passage
+from scrubjay.records.memories import facts_with_text
+from scrubjay.records.passages import passages_of
 from scrubjay.records.versions import linked_facts
-from scrubjay.store import conditions
 from scrubjay.store.changes import Change
 from scrubjay.store.store import Store
 from scrubjay.text.paragraphs import paragraphs
@@ -27,12 +25,11 @@ NO_LONGER = "its paragraph is no longer in the document"
 DOCUMENT_GONE = "its document was forgotten"
 PARTITION = "mem_semantic"
 LARGE = 20_000  # characters of a document; less is read sooner than a thread begins
-_OURS = frozenset(
-    {NO_LONGER, DOCUMENT_GONE}
-)  # what we forgot comes back with its paragraph; what the user forgot does not
+# What was forgotten with its paragraph comes back with it; what the user forgot does not.
+_OUR_REASONS = frozenset({NO_LONGER, DOCUMENT_GONE})
 _PROSE = frozenset(
     {"text", "markdown", "html", "pdf", "docx", "pptx", "email"}
-)  # code and rows are found by their chunks
+)  # the rest is found by its chunks
 
 
 async def plan_facts(
@@ -44,51 +41,53 @@ async def plan_facts(
     new: bool = False,
     facts: Mapping[str, Memory | None] = MappingProxyType({}),
 ) -> tuple[Change, ...]:
-    """What has to be written so that the facts of a document are right: new ones, those that come back, those whose paragraph is gone.
+    """Plan what makes the facts of a document right: new ones, those that come back, those whose paragraph is gone.
 
-    A fact of the scope that says the same is linked to the document instead; with a `group` only where its
-    metadata is of it. A `new` document has none yet. `facts` are those of the scope that say some words, by
-    their hash, None for none, as far as they were looked up.
+    A fact of the scope with the same text is linked to the document instead; with a `group` only if its metadata has
+    the group's values. A `new` document has no facts yet. `facts` are those of the scope that the caller has looked up,
+    by the hash of their text, None for no fact.
     """
     if document.task_type is None:
         return ()
     large = len(document.content) > LARGE
-    said = await asyncio.to_thread(_said, document) if large else _said(document)
-    rows = {} if new else {row.id: row for row in await facts_of_documents(store, [document.id])}
-    rows.update({} if new else await store.get(Memory, said))
-    same = await _same_words(store, document.scope, said, group or {}, at, facts)
-    kept: dict[str, Memory] = {}
-    for id, text in said.items():
-        own, other = rows.get(id), same.get(content_hash(text))
-        if own is not None and (is_current(own, at) or (other is None and own.forget_reason in _OURS)):
-            kept[id] = _as_it_is(own, text, document, at)
+    texts = await asyncio.to_thread(_texts, document) if large else _texts(document)
+    rows: dict[str, Memory] = {}
+    if not new:
+        rows = {row.id: row for row in await facts_of_documents(store, [document.id])}
+        rows.update(await store.get(Memory, texts))
+    same = await _same_texts(store, document.scope, texts, group or {}, at, facts)
+    present: dict[str, Memory] = {}
+    for fact_id, text in texts.items():
+        own, other = rows.get(fact_id), same.get(content_hash(text))
+        if own is not None and (is_current(own, at) or (other is None and own.forget_reason in _OUR_REASONS)):
+            present[fact_id] = _as_in_document(own, text, document, at)
         elif other is not None:
-            kept[other.id] = _cited(other, document.id, at)
+            present[other.id] = _linked(other, document.id, at)
         elif own is None:
-            kept[id] = _new(id, text, document, at)
+            present[fact_id] = _new(fact_id, text, document, at)
     gone = [
-        _without(row, {document.id}, NO_LONGER, at)
-        for id, row in rows.items()
-        if id not in kept and id not in said
+        _unlinked(row, {document.id}, NO_LONGER, at)
+        for fact_id, row in rows.items()
+        if fact_id not in present and fact_id not in texts
     ]
     known = {**rows, **{row.id: row for row in same.values()}}
-    after = [*kept.values(), *gone]
+    after = [*present.values(), *gone]
     return tuple(await asyncio.to_thread(_changes, after, known) if large else _changes(after, known))
 
 
 async def plan_removal(store: Store, ids: Collection[str], at: datetime) -> tuple[Change, ...]:
-    """What has to be written when the documents with these ids are forgotten: facts that no other document holds go with them."""
+    """Plan what follows when these documents are forgotten: facts that no other document holds go with them."""
     rows = {row.id: row for row in await facts_of_documents(store, ids)}
-    return tuple(_changes((_without(row, set(ids), DOCUMENT_GONE, at) for row in rows.values()), rows))
+    return tuple(_changes((_unlinked(row, set(ids), DOCUMENT_GONE, at) for row in rows.values()), rows))
 
 
 async def facts_of_documents(store: Store, ids: Collection[str]) -> list[Memory]:
-    """The facts that are linked to one of these documents, whatever became of them, oldest first."""
+    """Return the facts that are linked to one of these documents, forgotten ones too, oldest first."""
     return sorted(await linked_facts(store, "document_ids", ids), key=lambda row: (row.created_at, row.id))
 
 
 async def exclusive_facts(store: Store, ids: Collection[str]) -> list[Memory]:
-    """The facts that come from these documents and nowhere else: whoever wants the documents' bytes gone means theirs too."""
+    """Return the facts extracted from these documents alone: whoever purges the documents means them too."""
     return [
         row
         for row in await facts_of_documents(store, ids)
@@ -96,8 +95,8 @@ async def exclusive_facts(store: Store, ids: Collection[str]) -> list[Memory]:
     ]
 
 
-def _said(document: Document) -> dict[str, str]:
-    """The texts of the facts that a document should have, by id."""
+def _texts(document: Document) -> dict[str, str]:
+    """Return the texts of the facts that a document should have, by id."""
     if (
         document.task_type != "memory"
         or document.type not in _PROSE
@@ -111,40 +110,39 @@ def _said(document: Document) -> dict[str, str]:
     }
 
 
-async def _same_words(
+async def _same_texts(
     store: Store,
     scope: str,
-    said: Mapping[str, str],
+    texts: Mapping[str, str],
     group: Mapping[str, Any],
     at: datetime,
-    seen: Mapping[str, Memory | None],
+    looked_up: Mapping[str, Memory | None],
 ) -> dict[str, Memory]:
-    """Facts of a scope that say one of these texts already and are not the document's own, by the hash of their words."""
-    digests = {content_hash(text) for text in said.values()}
-    rows = {row.id: row for digest in digests if (row := seen.get(digest)) is not None}
-    if unseen := sorted(digests - seen.keys()):
-        where = conditions.both(conditions.one_of("content_hash", unseen), conditions.equal("scope", scope))
-        rows.update((row.id, row) for row in await store.select(Memory, where))
+    """Return facts of a scope with one of these texts that are not the document's own, by the hash of their text."""
+    hashes = {content_hash(text) for text in texts.values()}
+    rows = {row.id: row for digest in hashes if (row := looked_up.get(digest)) is not None}
+    if missing := hashes - looked_up.keys():
+        rows.update((row.id, row) for row in await facts_with_text(store, scope, missing))
     rows.update((row.id, row) for row in store.staged(Memory))
     found = [
         row
         for row in rows.values()
-        if row.content_hash in digests and row.scope == scope and is_current(row, at)
+        if row.content_hash in hashes and row.scope == scope and is_current(row, at) and row.id not in texts
     ]
-    return {row.content_hash: row for row in found if row.id not in said and _is_of(group, row.metadata)}
+    return {row.content_hash: row for row in found if _is_in(group, row.metadata)}
 
 
-def _is_of(group: Mapping[str, Any], metadata: Mapping[str, Any]) -> bool:
-    """Whether metadata has all of these values, of a list any one."""
+def _is_in(group: Mapping[str, Any], metadata: Mapping[str, Any]) -> bool:
+    """Tell whether metadata has all values of a group, of a list any one."""
     return all(
         metadata.get(key) in (value if isinstance(value, list) else [value]) for key, value in group.items()
     )
 
 
-def _new(id: str, text: str, document: Document, at: datetime) -> Memory:
+def _new(fact_id: str, text: str, document: Document, at: datetime) -> Memory:
     return Memory(
-        id=id,
-        root_id=id,
+        id=fact_id,
+        root_id=fact_id,
         scope=document.scope,
         partition_id=PARTITION,
         source=EXTRACTED,
@@ -158,9 +156,9 @@ def _new(id: str, text: str, document: Document, at: datetime) -> Memory:
     )
 
 
-def _as_it_is(fact: Memory, text: str, document: Document, at: datetime) -> Memory:
-    """A fact whose paragraph is there, as its document has it now."""
-    now: dict[str, Any] = {
+def _as_in_document(fact: Memory, text: str, document: Document, at: datetime) -> Memory:
+    """Return a fact whose paragraph is there, as its document has it now."""
+    values: dict[str, Any] = {
         "content": text,  # its case and white space may have changed
         "metadata": document.metadata,
         "document_ids": tuple(dict.fromkeys((*fact.document_ids, document.id))),
@@ -168,30 +166,32 @@ def _as_it_is(fact: Memory, text: str, document: Document, at: datetime) -> Memo
         "forget_reason": None,
     }
     if document.dated_at is not None:
-        now["created_at"] = document.dated_at
-    return _changed(fact, now, at)
+        values["created_at"] = document.dated_at
+    return _changed(fact, values, at)
 
 
-def _cited(fact: Memory, id: str, at: datetime) -> Memory:
-    return fact if id in fact.document_ids else _changed(fact, {"document_ids": (*fact.document_ids, id)}, at)
+def _linked(fact: Memory, document_id: str, at: datetime) -> Memory:
+    if document_id in fact.document_ids:
+        return fact
+    return _changed(fact, {"document_ids": (*fact.document_ids, document_id)}, at)
 
 
-def _without(fact: Memory, ids: set[str], reason: str, at: datetime) -> Memory:
-    """A fact that these documents do not hold any more. What somebody concluded from them stays, and goes on citing them."""
+def _unlinked(fact: Memory, ids: set[str], reason: str, at: datetime) -> Memory:
+    """Return a fact that these documents no longer hold; what was concluded from them stays and goes on citing them."""
     if ids.intersection(fact.parent_ids) or fact.forgotten_at is not None or not fact.is_latest:
         return fact
-    others = tuple(id for id in fact.document_ids if id not in ids)
+    others = tuple(document_id for document_id in fact.document_ids if document_id not in ids)
     if fact.source == EXTRACTED and not others:
         return _changed(fact, {"forgotten_at": at, "forget_reason": reason}, at)
     return _changed(fact, {"document_ids": others}, at)
 
 
 def _changed(fact: Memory, values: Mapping[str, Any], at: datetime) -> Memory:
-    made = fact.model_copy(update=values)
-    return fact if made == fact else made.model_copy(update={"updated_at": at})
+    changed = fact.model_copy(update=values)
+    return fact if changed == fact else changed.model_copy(update={"updated_at": at})
 
 
 def _changes(facts: Iterable[Memory], known: Mapping[str, Memory]) -> Sequence[Change]:
     return [
-        Change(row, (passage(row),), rewritten=row.id in known) for row in facts if known.get(row.id) != row
+        Change(row, passages_of(row), rewritten=row.id in known) for row in facts if known.get(row.id) != row
     ]

@@ -1,5 +1,6 @@
-"""Forgetting and its undoing: records of any kind leave every search, softly and with a reason, or for good. Knows which records a request
-means; does not know how bytes leave the disk (`store.purging`). Nothing is ever forgotten by age.
+"""Forgetting and its undoing: records of any kind leave every search, softly and with a reason, or for good.
+
+`store.purging` takes their bytes off the disk. Nothing is ever forgotten by age.
 """
 
 from __future__ import annotations
@@ -12,11 +13,10 @@ from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn, content_hash
 from scrubjay.models.requests import Forget, ForgetRecords, Restore, parse
 from scrubjay.models.results import Forgotten, Restored
-from scrubjay.records import extracted, session_summaries, turns
+from scrubjay.records import extracted, memories, session_summaries, turns
 from scrubjay.records.passages import passages_of
 from scrubjay.records.plans import Plan
 from scrubjay.records.versions import history
-from scrubjay.store import conditions
 from scrubjay.store.changes import Change
 from scrubjay.store.store import Store
 
@@ -102,12 +102,13 @@ async def records_to_forget(store: Store, request: Forget, scope: str) -> list[A
         if record is None:
             raise unknown_id(request.id)
         return [record]
-    found = await _saying(store, request.content or "", scope)
+    facts = await memories.facts_with_text(store, scope, {content_hash(request.content or "")})
+    found: list[AnyRecord] = [fact for fact in facts if fact.forgotten_at is None]
     if not found:
         raise NotFound(
             f"No fact of the scope {scope!r} says exactly that. Give the id, or a query with dry_run true."
         )
-    return list(found)
+    return found
 
 
 async def with_history(store: Store, records: Sequence[AnyRecord]) -> list[AnyRecord]:
@@ -146,17 +147,3 @@ async def _of(store: Store, ids: Sequence[str]) -> dict[str, AnyRecord]:
         **await store.get(Document, ids),
     }
     return {id: found[id] for id in ids if id in found}
-
-
-async def _saying(store: Store, content: str, scope: str) -> Sequence[Memory]:
-    where = conditions.both(
-        conditions.equal("content_hash", content_hash(content)), conditions.equal("scope", scope)
-    )
-    rows = {row.id: row for row in await store.select(Memory, where)}
-    rows.update((row.id, row) for row in store.staged(Memory))
-    digest = content_hash(content)
-    return [
-        row
-        for row in rows.values()
-        if row.content_hash == digest and row.scope == scope and row.forgotten_at is None
-    ]

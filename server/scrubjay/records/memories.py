@@ -1,48 +1,42 @@
-"""Memories: single facts. How one is added, recognised as known, given a new version, and made searchable. Does not know which links to
-other facts are refused (`versions`), or what is like it (`similar`).
-"""
+"""Memories: single facts. How one is added, recognised as known and given a new version."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
 from scrubjay.errors import InputError
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import (
-    SUMMARY,
     AnyRecord,
     Document,
     Memory,
-    Passage,
     Relation,
     Turn,
     content_hash,
     derived_id,
-    hidden_since,
     is_current,
 )
 from scrubjay.models.requests import FactText, parse
 from scrubjay.models.results import Hit, MemoryAdded
 from scrubjay.records import versions
+from scrubjay.records.passages import passages_of
 from scrubjay.records.plans import Plan
 from scrubjay.store import conditions
 from scrubjay.store.changes import Change
-from scrubjay.store.facets import facets
 from scrubjay.store.store import Store
-from scrubjay.text.entities import tie_words
-from scrubjay.text.terms import expand
+
+STEP = 0.5  # of importance, for each further occasion
+MOST = 8.0  # importance that repetition can reach; what lies above was set by somebody
+# Metadata that says where a fact was learned, which a new version does not inherit.
+_SESSION = ("session_id", "turn")
 
 Place = tuple[str, int]  # a session, and the number of a turn in it
-_SESSION = (
-    "session_id",
-    "turn",
-)  # of metadata: where a fact was learned, which a new version does not inherit
 
 
 async def plan_add(store: Store, envelope: Envelope, now: datetime) -> Plan[MemoryAdded]:
-    """What adding this fact does: a new memory, a new version of one, a link for a known one, at most some importance if all is known.
+    """Plan the addition of a fact: a new memory, a new version of one, a link for a known one, or some importance.
 
     Everything is decided as of the time that the envelope was accepted, so that a replay decides the same.
 
@@ -50,116 +44,122 @@ async def plan_add(store: Store, envelope: Envelope, now: datetime) -> Plan[Memo
         InputError: the facts it names cannot be its parents; see `scrubjay.records.versions`.
     """
     request = parse(FactText, envelope.args)
-    id = derived_id("mem", envelope.scope, envelope.id)
-    same = await _same_words(
-        store, envelope.scope, content_hash(request.content), place=_place(request.metadata)
-    )
-    if replayed := next((row for row in same if row.id == id), None):
+    memory_id = derived_id("mem", envelope.scope, envelope.id)
+    same = await facts_with_text(store, envelope.scope, {content_hash(request.content)})
+    if (place := _place(request.metadata)) is not None:  # a fact of one turn is not that of another
+        same = [row for row in same if (row.session_id, row.turn) == place]
+    if replayed := next((row for row in same if row.id == memory_id), None):
         return Plan(None, _answer(replayed, "stored" if request.link is None else "updated", envelope))
     linked = next((row for row in same if request.link and _has_link(row, *request.link)), None)
-    if linked and (
-        is_current(linked, envelope.at) or linked.updated_at >= envelope.at
-    ):  # the call is repeated, or replayed
-        return Plan(None, _answer(linked, "known", envelope))
+    if linked and (is_current(linked, envelope.at) or linked.updated_at >= envelope.at):
+        return Plan(None, _answer(linked, "known", envelope))  # the call is repeated, or replayed
     known = next((row for row in same if is_current(row, envelope.at)), None)
-    if request.link is None:
-        if known:
-            again = count_repetition(known, _text(request.metadata.get("session_id")), envelope.at)
-            change = None if again is known else Change(again, (passage(again),), rewritten=True)
-            return Plan(change, _answer(known, "known", envelope))
-        memory = _new(request, envelope, id, None)
-        return Plan(Change(memory, (passage(memory),)), _answer(memory, "stored", envelope))
-    return await _linked(store, request, envelope, id, known, *request.link)
+    if request.link is not None:
+        return await _plan_linked(store, request, envelope, memory_id, known, *request.link)
+    if known is None:
+        memory = _new(request, envelope, memory_id, None)
+        return Plan(Change(memory, passages_of(memory)), _answer(memory, "stored", envelope))
+    again = count_repetition(known, _text(request.metadata.get("session_id")), envelope.at)
+    change = None if again is known else Change(again, passages_of(again), rewritten=True)
+    return Plan(change, _answer(known, "known", envelope))
 
 
-async def _linked(
+async def _plan_linked(
     store: Store,
     request: FactText,
     envelope: Envelope,
-    id: str,
+    memory_id: str,
     known: Memory | None,
     relation: Relation,
     ids: tuple[str, ...],
 ) -> Plan[MemoryAdded]:
-    """A fact with parents: a record of its own, or the one that the same words have already, which then gets the link."""
+    """Add a linked fact: create it, or link the existing fact with the same text (`known`)."""
     if known and known.id in ids and relation != "updates":
         raise InputError(
             f"{relation} = {known.id!r} says the same as the new fact. Say what is new, or leave {relation} out."
         )
-    if known and known.relation in (None, relation) and len(ids) > 1:
-        ids = tuple(
-            parent for parent in ids if parent != known.id
-        )  # one of several says it already, and takes the place of the others
+    can_link = known is not None and known.relation in (None, relation)
+    if known and can_link and len(ids) > 1:
+        # One of several parents says it already, and takes the place of the others.
+        ids = tuple(parent for parent in ids if parent != known.id)
     parents = await versions.find_parents(store, envelope.scope, relation, ids)
-    if known and known.id not in ids and known.relation in (None, relation):
+    older = [row for row in parents if isinstance(row, Memory)] if relation == "updates" else []
+    if known and can_link and known.id not in ids:
         await versions.refuse_circle(store, known.id, parents)
         memory = _with_parents(_new(request, envelope, known.id, known), known, relation, parents)
     else:
-        heir = parents[0] if relation == "updates" and isinstance(parents[0], Memory) else None
-        memory = _with_parents(_new(request, envelope, id, heir), None, relation, parents)
-        moved = (
-            heir
-            and "metadata" in request.model_fields_set
-            and (memory.session_id, memory.turn) != (heir.session_id, heir.turn)
-        )
-        if heir and not moved and _says(memory) == _says(heir):
+        heir = next(iter(older[:1]), None)
+        memory = _with_parents(_new(request, envelope, memory_id, heir), None, relation, parents)
+        if heir and not _moves(memory, heir, request) and _substance(memory) == _substance(heir):
             return Plan(None, _answer(heir, "known", envelope))
-    older = [row for row in parents if isinstance(row, Memory)] if relation == "updates" else []
-    change = Change(memory, (passage(memory),), rewritten=known is not None and memory.id == known.id)
-    stored = relation != "updates" and memory.id == id
-    return Plan(
-        change,
-        _answer(memory, "stored" if stored else "updated", envelope),
-        tuple(versions.replace(row, envelope.at) for row in older),
+    change = Change(memory, passages_of(memory), rewritten=known is not None and memory.id == known.id)
+    action: Literal["stored", "updated"] = (
+        "stored" if relation != "updates" and memory.id == memory_id else "updated"
     )
+    replacements = tuple(versions.replace(row, envelope.at) for row in older)
+    return Plan(change, _answer(memory, action, envelope), replacements)
+
+
+def _moves(memory: Memory, heir: Memory, request: FactText) -> bool:
+    """Tell whether the request says that the fact was learned in another turn."""
+    places = (memory.session_id, memory.turn), (heir.session_id, heir.turn)
+    return "metadata" in request.model_fields_set and places[0] != places[1]
 
 
 def _has_link(memory: Memory, relation: Relation, ids: tuple[str, ...]) -> bool:
     return memory.relation == relation and set(ids) <= set(memory.parent_ids)
 
 
-def _new(request: FactText, envelope: Envelope, id: str, base: Memory | None) -> Memory:
-    """The fact as it is asked for; what the request does not name is as in `base`."""
-    given = request.model_fields_set
-    metadata = request.metadata
-    if base is not None:
-        inherited = {
-            key: value for key, value in base.metadata.items() if key not in _SESSION or base.id == id
-        }
-        metadata = metadata if "metadata" in given else inherited
-    expires_at, reason = request.expires_at, request.forget_reason
-    if (
-        base is not None
-        and "expires_at" not in given
-        and base.expires_at is not None
-        and base.expires_at > envelope.at
-    ):
-        expires_at, reason = base.expires_at, reason if "forget_reason" in given else base.forget_reason
+def _new(request: FactText, envelope: Envelope, memory_id: str, base: Memory | None) -> Memory:
+    """Return the fact of a request; what the request does not name is as in `base`."""
     values: dict[str, Any] = {
-        "id": id,
+        "partition_id": request.partition_id,
+        "tags": tuple(dict.fromkeys(request.tags)),
+        "importance_score": request.importance,
+        "is_static": request.is_static,
+        "metadata": request.metadata,
+        "expires_at": request.expires_at,
+        "forget_reason": request.forget_reason,
+    }
+    if base is not None:
+        values |= _inherited(request, envelope, memory_id, base)
+    if values["expires_at"] is None:
+        values["forget_reason"] = None
+    values |= {
+        "id": memory_id,
         "scope": envelope.scope,
-        "partition_id": request.partition_id
-        if base is None or "partition_id" in given
-        else base.partition_id,
-        "tags": tuple(dict.fromkeys(request.tags)) if base is None or "tags" in given else base.tags,
-        "importance_score": request.importance
-        if base is None or "importance" in given
-        else base.importance_score,
-        "is_static": request.is_static if base is None or "is_static" in given else base.is_static,
-        "metadata": metadata,
-        "expires_at": expires_at,
-        "forget_reason": reason if expires_at is not None else None,
         "updated_at": envelope.at,
         "content": request.content,
         "content_hash": content_hash(request.content),
-        "session_id": _text(metadata.get("session_id")),
-        "turn": _number(metadata.get("turn")),
+        "session_id": _text(values["metadata"].get("session_id")),
+        "turn": _number(values["metadata"].get("turn")),
     }
-    if base is not None and base.id == id:
+    if base is not None and base.id == memory_id:
         return base.model_copy(update=values)
-    return Memory(
-        **values, source=envelope.source, created_at=envelope.at, last_accessed_at=envelope.at, root_id=id
-    )
+    at = envelope.at
+    return Memory(**values, source=envelope.source, created_at=at, last_accessed_at=at, root_id=memory_id)
+
+
+def _inherited(request: FactText, envelope: Envelope, memory_id: str, base: Memory) -> dict[str, Any]:
+    """Return what a request leaves as it is in `base`."""
+    metadata = {
+        key: value for key, value in base.metadata.items() if key not in _SESSION or base.id == memory_id
+    }
+    values = {
+        "partition_id": ("partition_id", base.partition_id),
+        "tags": ("tags", base.tags),
+        "importance_score": ("importance", base.importance_score),
+        "is_static": ("is_static", base.is_static),
+        "metadata": ("metadata", metadata),
+    }
+    if (
+        base.expires_at is not None
+        and base.expires_at > envelope.at
+        and "expires_at" not in request.model_fields_set
+    ):
+        values["expires_at"] = ("expires_at", base.expires_at)
+        values["forget_reason"] = ("forget_reason", base.forget_reason)
+    return {name: value for name, (field, value) in values.items() if field not in request.model_fields_set}
 
 
 def _with_parents(
@@ -174,20 +174,17 @@ def _with_parents(
         facts = [row for row in parents if isinstance(row, Memory)]
         values["root_id"] = memory.root_id if known and known.relation == "updates" else facts[0].root_id
         values["version"] = max(memory.version, 1 + max(row.version for row in facts))
-    values["document_ids"] = (
-        tuple(row.id for row in parents if isinstance(row, Document)) or memory.document_ids
-    )
-    cited = next((row for row in parents if isinstance(row, Turn)), None)
-    if relation == "derives" and memory.session_id is None and cited is not None:
-        values |= {
-            "session_id": cited.session_id,
-            "turn": cited.turn,
-        }  # so that the window around the fact is where it was said
+    documents = tuple(row.id for row in parents if isinstance(row, Document))
+    values["document_ids"] = documents or memory.document_ids
+    turn = next((row for row in parents if isinstance(row, Turn)), None)
+    if relation == "derives" and memory.session_id is None and turn is not None:
+        # So that the window around the fact is where it was said.
+        values |= {"session_id": turn.session_id, "turn": turn.turn}
     return memory.model_copy(update=values)
 
 
-def _says(memory: Memory) -> tuple[object, ...]:
-    """What a new version may change."""
+def _substance(memory: Memory) -> tuple[object, ...]:
+    """Return what a new version may change."""
     return (
         memory.content,
         memory.partition_id,
@@ -210,45 +207,37 @@ def _answer(memory: Memory, action: Literal["stored", "known", "updated"], envel
     )
 
 
-def passage(memory: Memory) -> Passage:
-    return Passage(
-        id=derived_id("p", memory.id, memory.content),
-        src="summary" if memory.source == SUMMARY else "memory",
-        record_id=memory.id,
-        part=0,
-        text=memory.content,
-        search_text=expand(memory.content),
-        scope=memory.scope,
-        partition_id=memory.partition_id,
-        tags=memory.tags,
-        importance_score=memory.importance_score,
-        session_id=memory.session_id,
-        turn=memory.turn,
-        dated_at=memory.created_at,
-        expires_at=memory.expires_at,
-        facets=facets(memory.metadata),
-        hidden=hidden_since(memory) is not None,
-        hidden_at=hidden_since(memory),
-        tied=tie_words(memory.content, tags=memory.tags, records=(*memory.parent_ids, *memory.alike)),
+async def facts_with_text(store: Store, scope: str, hashes: Collection[str]) -> list[Memory]:
+    """Return the facts of a scope whose text has one of these hashes, forgotten and replaced ones too."""
+    where = conditions.both(
+        conditions.one_of("content_hash", sorted(hashes)), conditions.equal("scope", scope)
+    )
+    return await store.select_newest(
+        Memory, where, lambda row: row.scope == scope and row.content_hash in hashes
     )
 
 
-async def _same_words(store: Store, scope: str, digest: str, *, place: Place | None) -> list[Memory]:
-    """The facts of a scope in these words, whatever became of them; what was said in one turn is not what was said in another."""
-    rows = {
-        row.id: row
-        for row in await store.select(
-            Memory,
-            conditions.both(conditions.equal("content_hash", digest), conditions.equal("scope", scope)),
-        )
-    }
-    rows.update((row.id, row) for row in store.staged(Memory))
-    said = [row for row in rows.values() if row.scope == scope and row.content_hash == digest]
-    return said if place is None else [row for row in said if (row.session_id, row.turn) == place]
+def count_repetition(memory: Memory, session_id: str | None, at: datetime) -> Memory:
+    """Return the fact after it was said again; the very same object if that changes nothing.
+
+    importance = min(8, importance as given + 0.5 * occasions). An occasion is a session, or a day (UTC) if no session
+    is named, each counted once; the session and the day in which the fact was added are none.
+    """
+    occasion = session_id or f"{at:%Y-%m-%d}"
+    counted = (memory.session_id, f"{memory.created_at:%Y-%m-%d}", *memory.occasions)
+    if occasion in counted or memory.importance_score >= MOST:
+        return memory
+    return memory.model_copy(
+        update={
+            "importance_score": min(MOST, memory.importance_score + STEP),
+            "occasions": (*memory.occasions, occasion),
+            "last_accessed_at": max(memory.last_accessed_at, at),  # what is said again is fresh again
+        }
+    )
 
 
 def as_hit(memory: Memory) -> Hit:
-    """A fact as it is answered, without scores."""
+    """Turn a fact into a hit without scores."""
     return Hit(
         id=memory.id,
         src="memory",
@@ -270,7 +259,7 @@ def as_hit(memory: Memory) -> Hit:
 
 
 def _place(metadata: dict[str, Any]) -> Place | None:
-    """The turn that a fact says it was learned in."""
+    """Return the turn in which a fact says that it was learned."""
     session, turn = _text(metadata.get("session_id")), _number(metadata.get("turn"))
     return None if session is None or turn is None else (session, turn)
 
@@ -281,28 +270,3 @@ def _text(value: object) -> str | None:
 
 def _number(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-STEP = 0.5  # of importance, for each further occasion
-MOST = 8.0  # that repetition can give; what lies above was said by somebody to be so
-
-
-def count_repetition(memory: Memory, session_id: str | None, at: datetime) -> Memory:
-    """The fact after it was said again; the very same object where that says nothing new about its importance.
-
-    importance = min(8, importance as given + 0.5 * occasions). An occasion is a session, or where none is
-    named a day (UTC), each counted once; the session and the day in which the fact was added are none.
-    """
-    occasion = session_id or f"{at:%Y-%m-%d}"
-    if (
-        occasion in (memory.session_id, f"{memory.created_at:%Y-%m-%d}", *memory.occasions)
-        or memory.importance_score >= MOST
-    ):
-        return memory
-    return memory.model_copy(
-        update={
-            "importance_score": min(MOST, memory.importance_score + STEP),
-            "occasions": (*memory.occasions, occasion),
-            "last_accessed_at": max(memory.last_accessed_at, at),  # what is said again is fresh again
-        }
-    )

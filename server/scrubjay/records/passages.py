@@ -1,13 +1,170 @@
-"""What is searchable of a record, whatever its kind. Knows who cuts which; does not know how."""
+"""Cuts a record into passages, the pieces that a search looks through, without vectors.
+
+A passage is known by its record and its words and not by its place, so that one line more leaves all other passages
+of a record their vectors.
+"""
 
 from __future__ import annotations
 
-from scrubjay.models.records import AnyRecord, Memory, Passage, Turn
-from scrubjay.records import documents, memories, turns
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from scrubjay.models.records import (
+    SUMMARY,
+    AnyRecord,
+    Document,
+    Memory,
+    Passage,
+    Turn,
+    derived_id,
+    hidden_since,
+)
+from scrubjay.reading.kinds import kind_of
+from scrubjay.store.facets import facets
+from scrubjay.text.chunking import Chunk, chunks, split
+from scrubjay.text.entities import tie_words
+from scrubjay.text.terms import expand
+
+TURN_PASSAGE = 900  # characters; whole long turns rank worse than their passages
+PLAIN_ROLES = frozenset({"user", "assistant", "system", "tool", "document"})  # never spoken of by name
 
 
 def passages_of(record: AnyRecord) -> tuple[Passage, ...]:
-    """All passages of a record, without vectors; hidden ones where the record is forgotten or replaced."""
+    """Cut a record; the passages are hidden if it is forgotten or replaced."""
     if isinstance(record, Turn):
-        return turns.passages(record)
-    return (memories.passage(record),) if isinstance(record, Memory) else documents.passages(record)
+        return _turn_passages(record)
+    if isinstance(record, Memory):
+        return (_memory_passage(record),)
+    pieces = cut_document(record.content, record.type, record.path, record.metadata)
+    return document_passages(record, pieces)
+
+
+def speeches(turn: Turn) -> list[tuple[str, str]]:
+    """Return who said what in a turn, in order: (role, text)."""
+    sides = (("user", turn.user), ("assistant", turn.assistant), (turn.role or "", turn.text))
+    return [(role, text) for role, text in sides if text]
+
+
+def _turn_passages(turn: Turn) -> tuple[Passage, ...]:
+    """Cut each side of a turn into pieces of at most `TURN_PASSAGE` characters; its summary is one more piece."""
+    sides = [] if turn.capture == "summary_only" else speeches(turn)
+    found = [
+        _turn_passage(turn, role, part, text[start:end])
+        for role, text in sides
+        for part, (start, end) in enumerate(split(text, TURN_PASSAGE))
+    ]
+    if turn.summary:
+        found.append(_turn_passage(turn, "summary", 0, turn.summary))
+    if found:
+        main = -1 if turn.summary else 0
+        found[main] = _with_ties(turn, found[main], "\n".join(text for _, text in sides))
+    return tuple({passage.id: passage for passage in found}.values())
+
+
+def _turn_passage(turn: Turn, role: str, part: int, text: str) -> Passage:
+    named = text if role.lower() in PLAIN_ROLES or role == "summary" else f"{role}: {text}"
+    return _passage(
+        turn,
+        (role, named),
+        src="turn",
+        part=part,
+        role=role,
+        text=text,
+        search_text=expand(named),
+        embed_text=named if named != text else None,
+        session_id=turn.session_id,
+        turn=turn.turn,
+        dated_at=turn.started_at,
+    )
+
+
+def _with_ties(turn: Turn, passage: Passage, text: str) -> Passage:
+    """Add to a turn's main passage the files that its text does not name, and what ties the turn to others."""
+    unnamed = [file for file in turn.files if file not in passage.text]
+    search_text = f"{passage.search_text}\n{expand(' '.join(unnamed))}" if unnamed else passage.search_text
+    tied = tie_words(text or passage.text, files=turn.files, tags=turn.tags, records=turn.alike)
+    return passage.model_copy(update={"search_text": search_text, "tied": tied})
+
+
+def _memory_passage(memory: Memory) -> Passage:
+    return _passage(
+        memory,
+        (memory.content,),
+        src="summary" if memory.source == SUMMARY else "memory",
+        part=0,
+        text=memory.content,
+        search_text=expand(memory.content),
+        session_id=memory.session_id,
+        turn=memory.turn,
+        dated_at=memory.created_at,
+        tied=tie_words(memory.content, tags=memory.tags, records=(*memory.parent_ids, *memory.alike)),
+    )
+
+
+def cut_document(content: str, kind: str, path: str | None, metadata: Mapping[str, Any]) -> list[Chunk]:
+    """Cut the text of a document by its structure.
+
+    The language of a source file is that of its name, else what its first line said when it was read.
+    """
+    language = None
+    if kind in ("code", "json"):
+        language = kind_of(path or "").language or str(metadata.get("language") or "text")
+    return chunks(content, kind, language)
+
+
+def document_passages(document: Document, pieces: Sequence[Chunk]) -> tuple[Passage, ...]:
+    """Make passages of a document's chunks.
+
+    Its title, the headings and a table's header are searched with each chunk but not returned.
+    """
+    seen: Counter[tuple[str, str]] = Counter()
+    place = _short_path(document.place)
+    values = " ".join(str(value) for value in document.metadata.values() if isinstance(value, str))
+    passages = []
+    for part, chunk in enumerate(pieces):
+        trail = " > ".join(dict.fromkeys(filter(None, (document.title, *chunk.headings))))
+        above = "\n".join(filter(None, (trail, chunk.repeat)))
+        text = document.content[chunk.start : chunk.end]
+        seen[above, text] += 1
+        number = seen[above, text]
+        passages.append(
+            _passage(
+                document,
+                (above, text) if number == 1 else (above, text, str(number)),
+                src="chunk",
+                part=part,
+                text=text,
+                search_text=expand("\n".join(filter(None, (above, text, place, values)))),
+                embed_text=f"{above}\n{text}" if above else None,
+                dated_at=document.dated_at or document.updated_at,
+                title=document.title,
+                path=document.place,
+                line_start=chunk.line_start,
+                line_end=chunk.line_end,
+            )
+        )
+    return tuple(passages)
+
+
+def _short_path(path: str | None) -> str:
+    """Return the end of a path, which people search for: the file and the two folders it is in."""
+    return "/".join((path or "").replace("\\", "/").split("/")[-3:])
+
+
+def _passage(record: AnyRecord, key: tuple[str, ...], **values: Any) -> Passage:
+    """Make a passage with what it has from its record; `key` tells it apart from the record's other passages."""
+    hidden_at = hidden_since(record)
+    return Passage(
+        id=derived_id("p", record.id, *key),
+        record_id=record.id,
+        scope=record.scope,
+        partition_id=record.partition_id,
+        tags=record.tags,
+        importance_score=record.importance_score,
+        expires_at=record.expires_at,
+        facets=facets(record.metadata),
+        hidden=hidden_at is not None,
+        hidden_at=hidden_at,
+        **values,
+    )

@@ -1,4 +1,4 @@
-"""A planned write: what it will do to the store, and what its caller is told. Planning writes nothing."""
+"""A planned write: what it will do to the store, and what the caller is answered. Planning writes nothing."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ A = TypeVar("A", bound=Result, covariant=True)
 
 @dataclass(frozen=True)
 class Plan(Generic[A]):
-    """`change` is None where the store already is as the write wants it; `also` are records that change with it.
+    """What a write will do.
 
-    `purged` are ids whose bytes leave the disk as soon as everything acknowledged is on it.
+    `change` is None if the write would change nothing. `also` are records that change with it. `purged` are ids
+    whose bytes leave the disk as soon as everything acknowledged is on it.
     """
 
     change: Change | None

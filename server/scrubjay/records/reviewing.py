@@ -11,7 +11,7 @@ from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import SUMMARY, AnyRecord, Memory, is_current
 from scrubjay.models.requests import Review, parse
 from scrubjay.models.results import Reviewed
-from scrubjay.records.memories import passage
+from scrubjay.records.passages import passages_of
 from scrubjay.records.plans import Plan
 from scrubjay.store import conditions
 from scrubjay.store.changes import Change
@@ -50,7 +50,7 @@ async def plan_review(store: Store, envelope: Envelope, now: datetime) -> Plan[R
     if after == fact:
         return Plan(None, answer)
     after = after.model_copy(update={"updated_at": envelope.at})
-    return Plan(Change(after, (passage(after),), rewritten=True), answer)
+    return Plan(Change(after, passages_of(after), rewritten=True), answer)
 
 
 _BACK = {"forgotten_at": None, "forget_reason": None}

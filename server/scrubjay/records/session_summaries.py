@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from scrubjay.models.records import SUMMARY, Memory, Turn, content_hash, derived_id
-from scrubjay.records.memories import passage
+from scrubjay.records.passages import passages_of
 from scrubjay.records.turns import PARTITION
 from scrubjay.records.versions import children
 from scrubjay.store.changes import Change
@@ -47,7 +47,9 @@ async def plan_summary(store: Store, key: Key, stretch: int, now: datetime) -> C
     else:
         made = await asyncio.to_thread(_of, known, turns, now)
     return (
-        None if made is None or made == known else Change(made, (passage(made),), rewritten=known is not None)
+        None
+        if made is None or made == known
+        else Change(made, passages_of(made), rewritten=known is not None)
     )
 
 
@@ -59,7 +61,7 @@ async def plan_without_turns(store: Store, ids: Collection[str], at: datetime) -
             rows = await store.get(Turn, known.parent_ids)
             turns = [rows[id] for id in known.parent_ids if id in rows and id not in ids]
             made = await asyncio.to_thread(_of, known, turns, at)
-            changes.append(Change(made, (passage(made),), rewritten=True))
+            changes.append(Change(made, passages_of(made), rewritten=True))
     return changes
 
 

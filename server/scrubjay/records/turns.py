@@ -1,4 +1,4 @@
-"""Turns: how one is identified, completed, and made searchable. Plans a write; the engine journals and commits it."""
+"""Turns: how one is identified, completed and summarised."""
 
 from __future__ import annotations
 
@@ -7,29 +7,25 @@ from datetime import datetime
 
 from scrubjay.errors import InputError
 from scrubjay.models.envelopes import Envelope
-from scrubjay.models.records import AnyRecord, Document, Passage, Turn, derived_id
+from scrubjay.models.records import AnyRecord, Document, Turn, derived_id
 from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.models.results import TurnRecorded
+from scrubjay.records.passages import TURN_PASSAGE, passages_of
 from scrubjay.records.plans import Plan
 from scrubjay.store.changes import Change
-from scrubjay.store.facets import facets
 from scrubjay.store.sessions import Place
 from scrubjay.store.store import Store
-from scrubjay.text.chunking import split
-from scrubjay.text.entities import tie_words
 from scrubjay.text.summary import summarise
-from scrubjay.text.terms import expand
 
-PARTITION = "mem_episodic"  # how seed 002's API sees a turn
-PASSAGE_SIZE = 900  # characters; whole long turns rank worse than their passages
-PLAIN_ROLES = frozenset({"user", "assistant", "system", "tool", "document"})  # never spoken of by name
+PARTITION = "mem_episodic"  # Hebb Mind's name of where turns belong
+SOURCE = "conversation"  # of a conversation's document, and of its turns
 
 
 async def plan_record(store: Store, envelope: Envelope, now: datetime) -> Plan[TurnRecorded]:
-    """What recording this turn does: a new turn, the completion of a known one, or nothing.
+    """Plan the recording of a turn: a new turn, the completion of a known one, or nothing.
 
-    A turn is known by (scope, session, prompt_id), else (scope, session, turn), else by its envelope; one
-    that nothing names is also known when it repeats the session's last turn word for word.
+    A turn is known by (scope, session, prompt_id), else (scope, session, turn), else by its envelope. One without
+    prompt_id and turn is also known if it repeats the session's last turn word for word.
 
     Raises:
         InputError: another text of the user (or of the same speaker) stands under the same key.
@@ -37,107 +33,45 @@ async def plan_record(store: Store, envelope: Envelope, now: datetime) -> Plan[T
     request = _with_roles(parse(RecordTurn, envelope.args))
     key = (envelope.scope, request.session_id)
     places = (await store.sessions.of([key]))[key].places
-    existing = await _existing(store, envelope, request, places)
-    if existing is not None and existing.purged_at is not None:
-        turn = existing  # nothing brings back what was deleted for good, a transcript least of all
+    known = await _find_known(store, envelope, request, places)
+    if known is None:
+        turn = _new(envelope, request, places, now)
+    elif known.purged_at is not None:
+        turn = known  # nothing brings back what was deleted for good, a transcript least of all
     else:
-        turn = (
-            _new(envelope, request, places, now) if existing is None else _completed(existing, request, now)
-        )
-    fresh, changed = existing is None, existing is not None and turn is not existing
-    change = Change(turn, passages(turn), rewritten=changed) if fresh or changed else None
-    indexed = change is None and not await store.records_without_vectors([turn.id])
-    return Plan(
-        change,
-        TurnRecorded(
-            id=turn.id,
-            session_id=turn.session_id,
-            turn=turn.turn,
-            stored=fresh,
-            updated=changed,
-            indexed=indexed,
-            redacted=envelope.redacted,
-        ),
-    )
-
-
-def passages(turn: Turn) -> tuple[Passage, ...]:
-    """The searchable pieces of a turn: each side in pieces of at most `PASSAGE_SIZE` characters, and its summary."""
-    found: list[Passage] = []
-    if turn.capture != "summary_only":
-        for role, text in speeches(turn):
-            found += [
-                _passage(turn, role, part, text[start:end])
-                for part, (start, end) in enumerate(split(text, PASSAGE_SIZE))
-            ]
-    if turn.summary:
-        found.append(_passage(turn, "summary", 0, turn.summary))
-    if found:
-        found[-1 if turn.summary else 0] = _with_files(turn, found[-1 if turn.summary else 0])
-    return tuple({piece.id: piece for piece in found}.values())
-
-
-def _with_files(turn: Turn, piece: Passage) -> Passage:
-    """The passage that also answers for what the turn touched without saying so, and for what ties the turn to others."""
-    said = "" if turn.capture == "summary_only" else "\n".join(text for _, text in speeches(turn))
-    unsaid = [file for file in turn.files if file not in piece.text]
-    return piece.model_copy(
-        update={
-            "search_text": f"{piece.search_text}\n{expand(' '.join(unsaid))}"
-            if unsaid
-            else piece.search_text,
-            "tied": tie_words(said or piece.text, files=turn.files, tags=turn.tags, records=turn.alike),
-        }
-    )
-
-
-def speeches(turn: Turn) -> list[tuple[str, str]]:
-    """Who said what in a turn, in order: (role, text)."""
-    sides = (("user", turn.user), ("assistant", turn.assistant), (turn.role or "", turn.text))
-    return [(role, text) for role, text in sides if text]
-
-
-def _passage(turn: Turn, role: str, part: int, text: str) -> Passage:
-    named = text if role.lower() in PLAIN_ROLES or role == "summary" else f"{role}: {text}"
-    return Passage(
-        id=derived_id("p", turn.id, role, named),
-        src="turn",
-        record_id=turn.id,
-        part=part,
-        role=role,
-        text=text,
-        search_text=expand(named),
-        embed_text=named if named != text else None,
-        scope=turn.scope,
-        partition_id=turn.partition_id,
-        tags=turn.tags,
-        importance_score=turn.importance_score,
+        turn = _completed(known, request, now)
+    updated = known is not None and turn is not known
+    change = None
+    if known is None or updated:
+        change = Change(turn, passages_of(turn), rewritten=updated)
+    answer = TurnRecorded(
+        id=turn.id,
         session_id=turn.session_id,
         turn=turn.turn,
-        dated_at=turn.started_at,
-        expires_at=turn.expires_at,
-        facets=facets(turn.metadata),
-        hidden=turn.forgotten_at is not None,
-        hidden_at=turn.forgotten_at,
+        stored=known is None,
+        updated=updated,
+        indexed=change is None and not await store.records_without_vectors([turn.id]),
+        redacted=envelope.redacted,
     )
+    return Plan(change, answer)
 
 
 def _with_roles(request: RecordTurn) -> RecordTurn:
-    """`text` said by 'user' or 'assistant' belongs into the field of that name."""
+    """Move a `text` of the role 'user' or 'assistant' into the field of that name."""
     side = (request.role or "").lower()
     if side not in ("user", "assistant"):
         return request
     return request.model_copy(update={side: request.text, "text": None, "role": None})
 
 
-async def _existing(
+async def _find_known(
     store: Store, envelope: Envelope, request: RecordTurn, places: tuple[Place, ...]
 ) -> Turn | None:
-    id = turn_id(envelope, request)
+    turn_id = _turn_id(envelope, request)
     if request.prompt_id is None and request.turn is not None:
-        id = next((place.id for place in places if place.turn == request.turn), id)
-    if any(place.id == id for place in places):
-        return (await store.get(Turn, [id])).get(id)
+        turn_id = next((place.id for place in places if place.turn == request.turn), turn_id)
+    if any(place.id == turn_id for place in places):
+        return (await store.get(Turn, [turn_id])).get(turn_id)
     if request.prompt_id is None and request.turn is None and places and not places[-1].forgotten:
         last = (await store.get(Turn, [places[-1].id])).get(places[-1].id)
         return last if last is not None and _repeats(last, request) else None
@@ -145,27 +79,29 @@ async def _existing(
 
 
 def _repeats(turn: Turn, request: RecordTurn) -> bool:
-    """Whether a turn that nothing names is the session's last one again, from a client that never heard that it was recorded."""
-    said = (request.user, request.assistant, request.role, request.text)
-    return said == (turn.user, turn.assistant, turn.role, turn.text) and request.ts in (None, turn.started_at)
+    """Tell whether a client that never heard that its turn was recorded sends it again."""
+    texts = (request.user, request.assistant, request.role, request.text)
+    same = texts == (turn.user, turn.assistant, turn.role, turn.text)
+    return same and request.ts in (None, turn.started_at)
 
 
-def turn_id(envelope: Envelope, request: RecordTurn) -> str:
+def _turn_id(envelope: Envelope, request: RecordTurn) -> str:
+    key = ("envelope", envelope.id)
     if request.prompt_id is not None:
-        return derived_id("turn", envelope.scope, request.session_id, "prompt", request.prompt_id)
-    if request.turn is not None:
-        return derived_id("turn", envelope.scope, request.session_id, "turn", str(request.turn))
-    return derived_id("turn", envelope.scope, request.session_id, "envelope", envelope.id)
+        key = ("prompt", request.prompt_id)
+    elif request.turn is not None:
+        key = ("turn", str(request.turn))
+    return derived_id("turn", envelope.scope, request.session_id, *key)
 
 
 def _new(envelope: Envelope, request: RecordTurn, places: tuple[Place, ...], now: datetime) -> Turn:
     taken = {place.turn for place in places}
-    number = (
-        request.turn if request.turn is not None and request.turn not in taken else max(taken, default=-1) + 1
-    )
+    number = request.turn
+    if number is None or number in taken:
+        number = max(taken, default=-1) + 1
     started = request.ts or envelope.at
     turn = Turn(
-        id=turn_id(envelope, request),
+        id=_turn_id(envelope, request),
         scope=envelope.scope,
         partition_id=PARTITION,
         tags=tuple(request.tags),
@@ -192,17 +128,18 @@ def _new(envelope: Envelope, request: RecordTurn, places: tuple[Place, ...], now
 
 
 def summary_of(turn: Turn) -> str | None:
-    """The extractive summary of a turn, or None where it would only repeat a short text of one speaker."""
-    if turn.user is None and turn.assistant is None and len(turn.text or "") <= PASSAGE_SIZE:
+    """Return the extractive summary of a turn, None if it would only repeat a short text of one speaker."""
+    if turn.user is None and turn.assistant is None and len(turn.text or "") <= TURN_PASSAGE:
         return None
     return summarise(turn.user, turn.assistant or turn.text, tools=turn.tools, files=turn.files) or None
 
 
 def _completed(turn: Turn, request: RecordTurn, now: datetime) -> Turn:
-    """The known turn with what the request adds; the very same object if it adds nothing."""
+    """Return the known turn with what the request adds; the very same object if it adds nothing."""
     if request.role is not None and turn.role is not None and request.role != turn.role:
         raise InputError(
-            f"Turn {turn.turn} of this session was said by {turn.role!r}, not {request.role!r}. Use another turn number."
+            f"Turn {turn.turn} of this session was said by {turn.role!r}, not {request.role!r}. "
+            "Use another turn number."
         )
     values = {
         "user": _same(turn, "user", turn.user, request.user),
@@ -225,9 +162,9 @@ def _completed(turn: Turn, request: RecordTurn, now: datetime) -> Turn:
     return completed.model_copy(update={"updated_at": now})
 
 
-def _same(turn: Turn, field: str, known: str | None, given: str | None) -> str | None:
-    longer = _longer(known, given, join=False)
-    if longer is None and given is not None:
+def _same(turn: Turn, field: str, known: str | None, new: str | None) -> str | None:
+    longer = _longer(known, new, join=False)
+    if longer is None and new is not None:
         raise InputError(
             f"Turn {turn.turn} of session {turn.session_id!r} already has another {field} text. "
             "A turn keeps what was said; record this one under another turn or prompt_id."
@@ -235,27 +172,24 @@ def _same(turn: Turn, field: str, known: str | None, given: str | None) -> str |
     return longer
 
 
-def _longer(known: str | None, given: str | None, *, join: bool) -> str | None:
-    """The text that contains the other; else both (`join`) or None."""
-    if known is None or given is None:
-        return known if given is None else given
-    if given in known:
+def _longer(known: str | None, new: str | None, *, join: bool) -> str | None:
+    """Return the text that contains the other; else both (`join`) or None."""
+    if known is None or new is None:
+        return known if new is None else new
+    if new in known:
         return known
-    if known in given:
-        return given
-    return f"{known}\n\n{given}" if join else None
-
-
-SOURCE = "conversation"  # of the document of one, and of its turns
+    if known in new:
+        return new
+    return f"{known}\n\n{new}" if join else None
 
 
 async def conversation_turns(store: Store, records: Iterable[AnyRecord]) -> list[Turn]:
-    """The turns of those conversations whose documents are among these records, whatever became of them."""
+    """Return the turns of the conversations whose documents are among these records, forgotten ones too."""
     keys = [
         (row.scope, row.custom_id)
         for row in records
         if isinstance(row, Document) and row.source == SOURCE and row.custom_id
     ]
     sessions = (await store.sessions.of(keys)).values() if keys else ()
-    rows = await store.get(Turn, [id for session in sessions for id in session.positions])
-    return [row for row in rows.values() if row.source == SOURCE]
+    turns = await store.get(Turn, [turn_id for session in sessions for turn_id in session.positions])
+    return [turn for turn in turns.values() if turn.source == SOURCE]

@@ -1,5 +1,6 @@
-"""Versions: what a new fact is to those that are known. It replaces them (updates), adds to them (extends) or was concluded from them
-(derives). Knows which links are refused; does not know how a fact is stored, found or shown.
+"""Versions: how a new fact relates to known records.
+
+It replaces them (updates), adds to them (extends) or was concluded from them (derives).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from datetime import datetime
 from typing import Literal
 
 from scrubjay.errors import InputError, NotFound
-from scrubjay.models.records import AnyRecord, Document, Memory, Relation, Turn
+from scrubjay.models.records import AnyRecord, Memory, Relation, Turn
 from scrubjay.store import conditions
 from scrubjay.store.changes import Change
 from scrubjay.store.store import Store
@@ -18,33 +19,37 @@ LONGEST = 1_000  # links that are followed in one direction
 
 
 async def find_parents(store: Store, scope: str, relation: Relation, ids: Sequence[str]) -> list[AnyRecord]:
-    """The records that a new fact of this scope names as its parents.
+    """Return the records that a new fact of this scope names as its parents.
 
     Raises:
         NotFound: no record has the id.
-        InputError: the record belongs to another scope, is forgotten, is no fact where one is needed, or has a newer version.
+        InputError: the record belongs to another scope, is forgotten, is no fact where one is needed, or has a newer
+            version.
     """
-    return [await _parent(store, scope, relation, id) for id in ids]
+    return [await _find_parent(store, scope, relation, parent_id) for parent_id in ids]
 
 
-async def _parent(store: Store, scope: str, relation: Relation, id: str) -> AnyRecord:
-    record = await store.find(id)
-    named = f"{relation} = {id[:80]!r}"
+async def _find_parent(store: Store, scope: str, relation: Relation, parent_id: str) -> AnyRecord:
+    record = await store.find(parent_id)
+    named = f"{relation} = {parent_id[:80]!r}"
     if record is None:
         raise NotFound(f"{named}: no memory, turn or document has this id. Take the id of a search result.")
-    kind = _kind(record)
     if relation != "derives" and not isinstance(record, Memory):
+        kind = "turn" if isinstance(record, Turn) else "document"
         raise InputError(
-            f"{named} is a {kind}, which has no versions. Only facts are updated or extended; cite a {kind} with derives."
+            f"{named} is a {kind}, which has no versions. Only facts are updated or extended; "
+            f"cite a {kind} with derives."
         )
     if record.scope != scope:
         raise InputError(
-            f"{named} belongs to the scope {record.scope!r}, the new fact to {scope!r}. Add it with scope = {record.scope!r}."
+            f"{named} belongs to the scope {record.scope!r}, the new fact to {scope!r}. "
+            f"Add it with scope = {record.scope!r}."
         )
     if record.forgotten_at is not None:
         why = f" ({record.forget_reason})" if record.forget_reason else ""
         raise InputError(
-            f"{named} was forgotten on {record.forgotten_at:%Y-%m-%d}{why}. Leave {relation} out, or bring it back with `scrubjay restore`."
+            f"{named} was forgotten on {record.forgotten_at:%Y-%m-%d}{why}. "
+            f"Leave {relation} out, or bring it back with `scrubjay restore`."
         )
     if relation == "updates" and isinstance(record, Memory) and not record.is_latest:
         newest = await latest(store, record)
@@ -56,59 +61,57 @@ async def _parent(store: Store, scope: str, relation: Relation, id: str) -> AnyR
 
 
 async def latest(store: Store, memory: Memory) -> Memory:
-    """The end of the chain of updates that this version is in."""
-    at = memory
+    """Return the end of the chain of updates that this version is in."""
     for _ in range(LONGEST):
-        if at.is_latest:
+        if memory.is_latest:
             break
-        newer = [child for child in await children(store, [at.id]) if child.relation == "updates"]
+        newer = [child for child in await children(store, [memory.id]) if child.relation == "updates"]
         if not newer:  # its successor was purged
             break
-        at = newer[0]
-    return at
+        memory = newer[0]
+    return memory
 
 
 async def children(store: Store, ids: Iterable[str]) -> list[Memory]:
-    """The facts that name one of these ids among their parents."""
+    """Return the facts that name one of these ids among their parents."""
     return await linked_facts(store, "parent_ids", ids)
 
 
 async def linked_facts(
     store: Store, column: Literal["parent_ids", "document_ids"], ids: Iterable[str]
 ) -> list[Memory]:
-    """The facts that hold one of these ids in this list, as they were last written, whatever became of them."""
+    """Return the facts with one of these ids in this list, as last written, forgotten and replaced ones too."""
     wanted = set(ids)
     if not wanted:
         return []
-    rows = {row.id: row for row in await store.select(Memory, conditions.has_any(column, sorted(wanted)))}
-    rows.update((row.id, row) for row in store.staged(Memory))
-    return [row for row in rows.values() if wanted.intersection(getattr(row, column))]
+    where = conditions.has_any(column, sorted(wanted))
+    return await store.select_newest(Memory, where, lambda row: not wanted.isdisjoint(getattr(row, column)))
 
 
 async def history(store: Store, memory: Memory) -> list[Memory]:
-    """The older versions of a fact, nearest first; what it extends or derives from is no version of it."""
+    """Return the older versions of a fact, nearest first; what it extends or derives from is no version of it."""
     found: dict[str, Memory] = {}
     wanted = set(memory.parent_ids) if memory.relation == "updates" else set()
     while wanted and len(found) < LONGEST:
         rows = await store.get(Memory, wanted)
         found.update(rows)
-        wanted = {
-            id for row in rows.values() if row.relation == "updates" for id in row.parent_ids
-        } - found.keys()
+        parents = {parent for row in rows.values() if row.relation == "updates" for parent in row.parent_ids}
+        wanted = parents - found.keys()
     return list(found.values())
 
 
-async def refuse_circle(store: Store, id: str, parents: Iterable[AnyRecord]) -> None:
-    """Nothing, unless a parent is the fact `id` or rests on it.
+async def refuse_circle(store: Store, memory_id: str, parents: Iterable[AnyRecord]) -> None:
+    """Refuse parents of which one is the fact itself or rests on it.
 
     Raises:
-        InputError: it does.
+        InputError: one is or does.
     """
     wanted, seen = {record.id for record in parents}, set[str]()
     while wanted:
-        if id in wanted:
+        if memory_id in wanted:
             raise InputError(
-                f"{id} cannot build on what builds on it: the links would go round in a circle. Name other parents."
+                f"{memory_id} cannot build on what builds on it: the links would go round in a circle. "
+                "Name other parents."
             )
         seen |= wanted
         rows = await store.get(Memory, wanted)
@@ -116,10 +119,6 @@ async def refuse_circle(store: Store, id: str, parents: Iterable[AnyRecord]) -> 
 
 
 def replace(memory: Memory, at: datetime) -> Change:
-    """A version that a newer one takes the place of: kept, and in no search any more."""
+    """Plan that a newer version takes the place of this one: it is kept, and in no search any more."""
     older = memory.model_copy(update={"is_latest": False, "replaced_at": at, "updated_at": at})
     return Change(older, hidden=True)
-
-
-def _kind(record: AnyRecord) -> str:
-    return "turn" if isinstance(record, Turn) else "document" if isinstance(record, Document) else "fact"

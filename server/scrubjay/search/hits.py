@@ -5,7 +5,7 @@ from __future__ import annotations
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.models.results import Hit
 from scrubjay.records import memories
-from scrubjay.records.turns import speeches
+from scrubjay.records.passages import speeches
 from scrubjay.search.retrieval.pools import Match
 
 WHOLE = 900  # characters up to which a turn is shown whole

@@ -24,8 +24,7 @@ from scrubjay.engine.writing import Writer
 from scrubjay.errors import EncoderError, ScrubjayError
 from scrubjay.models.records import SUMMARY, AnyRecord, Memory, Turn, is_current
 from scrubjay.records import session_summaries
-from scrubjay.records.memories import passage
-from scrubjay.records.turns import passages
+from scrubjay.records.passages import passages_of
 from scrubjay.search.similar import facts_repeated_by, turns_repeated_by
 from scrubjay.store import conditions
 from scrubjay.store.changes import Change
@@ -180,13 +179,13 @@ class Consolidation:
         found = await self._store.find(id)
         if isinstance(found, Turn) and found.forgotten_at is None:
             again = found.model_copy(update={"alike": await turns_repeated_by(self._store, found)})
-            return [] if again == found else [Change(again, passages(again), rewritten=True)]
+            return [] if again == found else [Change(again, passages_of(again), rewritten=True)]
         if not isinstance(found, Memory) or not is_current(found, self._clock()):
             return []
         fact = found
         alike = tuple(dict.fromkeys((*fact.alike, *await facts_repeated_by(self._store, fact, self._vector))))
         linked = fact.model_copy(update={"alike": alike})
-        return [] if alike == fact.alike else [Change(linked, (passage(linked),), rewritten=True)]
+        return [] if alike == fact.alike else [Change(linked, passages_of(linked), rewritten=True)]
 
     async def _vector(self, text: str) -> Vectors | None:
         try:

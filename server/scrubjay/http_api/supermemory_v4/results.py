@@ -16,7 +16,7 @@ from scrubjay.http_api.supermemory_v4.bodies import Flat, Part, Src, iso
 from scrubjay.models.fields import Flag
 from scrubjay.models.records import Document, Memory, Relation, Turn
 from scrubjay.models.results import Context, Linked
-from scrubjay.records.turns import speeches
+from scrubjay.records.passages import speeches
 from scrubjay.search.retrieval.relevance import coverage
 
 Similarity = Annotated[float, Field(ge=0, le=1)]
