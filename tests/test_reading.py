@@ -10,11 +10,11 @@ from pathlib import Path
 import files_made as made
 import pytest
 
-from scrubjay.reading import Read, kind_of, read, read_file
+from scrubjay.reading import FileText, kind_of, read, read_file
 
 
 def test_plain_text_is_kept_as_it_is() -> None:
-    assert read(b"one\r\n\ttwo\n", "notes.txt") == Read("one\r\n\ttwo\n", "text", encoding="utf-8")
+    assert read(b"one\r\n\ttwo\n", "notes.txt") == FileText("one\r\n\ttwo\n", "text", encoding="utf-8")
 
 
 def test_markdown_is_kept_and_its_front_matter_read() -> None:
@@ -109,14 +109,14 @@ def test_an_office_file_is_known_whatever_its_name() -> None:
 
 
 def test_rows_are_kept_as_they_are() -> None:
-    assert read(b"name,port\natlas,8080\n", "ports.csv") == Read(
+    assert read(b"name,port\natlas,8080\n", "ports.csv") == FileText(
         "name,port\natlas,8080\n", "csv", encoding="utf-8"
     )
     assert read(b"name\tport\n", "ports.tsv").kind == "tsv"
 
 
 def test_json_is_kept_and_laid_out_when_it_is_one_long_line() -> None:
-    assert read(b'{"a": 1}', "x.json") == Read('{"a": 1}', "json", language="json", encoding="utf-8")
+    assert read(b'{"a": 1}', "x.json") == FileText('{"a": 1}', "json", language="json", encoding="utf-8")
     long = read(json.dumps({"name": "é", "list": ["word " * 300] * 3}).encode(), "x.json").text
     assert long.startswith('{\n "name": "é",\n "list": [') and json.loads(long)["name"] == "é"
     rows = b'{"a": 1}\n{"a": 2}\n'
@@ -175,7 +175,7 @@ def test_a_name_or_else_the_first_bytes_tell_the_kind(
 
 def test_a_file_is_read_from_its_path(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text("print(1)\n")
-    assert read_file(str(tmp_path / "app.py")) == Read(
+    assert read_file(str(tmp_path / "app.py")) == FileText(
         "print(1)\n", "code", language="python", encoding="utf-8"
     )
 

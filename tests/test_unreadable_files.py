@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrubjay.errors import InputError
-from scrubjay.reading import Read, read, read_file
+from scrubjay.reading import FileText, read, read_file
 
 WORD, SLIDES, BOOK = made.word(), made.slides(), made.workbook(20)
 STYLES = b'<w:styles xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"/>'  # of 800 KB, which are no matter here
@@ -153,7 +153,7 @@ def test_a_damaged_file_is_text_or_one_sentence(name: str, data: st.DataObject) 
     except InputError as refused:
         assert SENTENCE.fullmatch(str(refused))
     else:
-        assert isinstance(found, Read) and found.text.strip() and "\x00" not in found.text
+        assert isinstance(found, FileText) and found.text.strip() and "\x00" not in found.text
         found.text.encode()
 
 

@@ -1,4 +1,4 @@
-"""Bytes into text: byte order marks, UTF-8, what the file declares, and a good guess. Knows encodings; does not know formats."""
+"""Decodes text files: by byte order mark, as UTF-8, as declared, or by a guess; and tidies plain formats."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import codecs
 import json
 import re
 
-from scrubjay.reading.result import Converted, Unreadable, tidy_values
+from scrubjay.reading.result import Conversion, Unreadable, tidy_values
 
 _MARKS = (  # UTF-32 first: its mark begins with UTF-16's
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -18,41 +18,38 @@ _MARKS = (  # UTF-32 first: its mark begins with UTF-16's
 _DECLARED = re.compile(
     rb"(?:charset|encoding|coding)\s*[=:]\s*[\"']?\s*([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE
 )
-_LOOKED_AT = 1024  # bytes in which a file may declare its encoding
-_SAMPLE = 1_000_000  # bytes that a guess is made from
-# What files in the wild are written in. Guessing among all hundred takes a short Latin text for Mac OS or UTF-16.
-_LIKELY = [
-    "cp1252",
-    "cp1250",
-    "cp1251",
-    "koi8_r",
-    "cp932",
-    "euc_jp",
-    "gb18030",
-    "big5",
-    "cp949",
-    "cp1253",
-    "cp1254",
-    "cp1255",
-    "cp1256",
-]
+_DECLARATION = 1024  # bytes in which a file may declare its encoding
+_SAMPLE = 1_000_000  # bytes to guess from
+# Encodings of files in the wild. A guess among all hundred takes a short Latin text for Mac OS or UTF-16.
+_LIKELY = "cp1252 cp1250 cp1251 koi8_r cp932 euc_jp gb18030 big5 cp949 cp1253 cp1254 cp1255 cp1256".split()
 _CONTROL = re.compile("[\x00-\x07\x0e-\x1a]")
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b\x08"))
+_FRONT = re.compile(r"---[ \t]*\r?\n(.*?)\r?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+_FIELD = re.compile(r"([A-Za-z_-]{1,40})[ \t]*:[ \t]+(\S.*)")
+_FRONT_FIELDS = {  # a name in front matter -> the name in metadata
+    "title": "title",
+    "author": "author",
+    "date": "date",
+    "description": "subject",
+    "subject": "subject",
+    "keywords": "keywords",
+}
+_LONGEST_LINE = 2000  # characters; JSON with a longer one was written for machines
 
 
 def decode(data: bytes) -> tuple[str, str]:
-    """The text, with its lines as they are, and the name of the encoding.
+    """Decode a file: its text, with its lines as they are, and the name of the encoding.
 
     Raises:
         Unreadable: the bytes are no text.
     """
-    text, encoding = _decoded(data)
+    text, encoding = _decode(data)
     if "\x00" in text:
         raise Unreadable("is binary, and only text is read")
     return text, encoding
 
 
-def _decoded(data: bytes) -> tuple[str, str]:
+def _decode(data: bytes) -> tuple[str, str]:
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             try:
@@ -66,14 +63,14 @@ def _decoded(data: bytes) -> tuple[str, str]:
     try:
         return data.decode("utf-8"), "utf-8"
     except UnicodeDecodeError as error:
-        # a character that was cut at the end of a file is no reason to take UTF-8 for Greek
+        # A character cut off at the end of a file is no reason to take UTF-8 for Greek.
         if error.reason == "unexpected end of data" and not data[: error.start].isascii():
             return data.decode("utf-8", "replace"), "utf-8"
-    return _as_declared(data) or _guessed(data)
+    return _as_declared(data) or _guess(data)
 
 
 def _without_mark(data: bytes) -> tuple[str, str]:
-    """UTF-16 without a mark: nearly every other byte is zero where the script is Latin."""
+    """Decode UTF-16 without a mark: nearly every other byte is zero if the script is Latin."""
     sample = data[:4096]
     for encoding, zeros in (("utf-16-le", sample[1::2]), ("utf-16-be", sample[::2])):
         if zeros.count(0) > len(zeros) * 0.4 and sample.count(0) < len(sample) * 0.6:
@@ -87,18 +84,18 @@ def _without_mark(data: bytes) -> tuple[str, str]:
 
 
 def _as_declared(data: bytes) -> tuple[str, str] | None:
-    """What HTML, XML, CSS, Python or an editor's line says, if it is true."""
-    said = _DECLARED.search(data[:_LOOKED_AT])
-    if said is None:
+    """Decode as HTML, XML, CSS, Python or an editor's line declares, if that is true."""
+    declared = _DECLARED.search(data[:_DECLARATION])
+    if declared is None:
         return None
     try:
-        encoding = codecs.lookup(said[1].decode("ascii")).name
+        encoding = codecs.lookup(declared[1].decode("ascii")).name
         return data.decode(encoding), encoding
     except (LookupError, UnicodeDecodeError, AttributeError):
         return None
 
 
-def _guessed(data: bytes) -> tuple[str, str]:
+def _guess(data: bytes) -> tuple[str, str]:
     from charset_normalizer import from_bytes
 
     sample = data[:_SAMPLE]
@@ -106,50 +103,28 @@ def _guessed(data: bytes) -> tuple[str, str]:
         raise Unreadable("is binary, and only text is read")
     best = from_bytes(sample, cp_isolation=_LIKELY).best()
     encoding = best.encoding if best else "cp1252"
-    # cp1250 and cp1252 share all letters of Western Europe; of the two the wider known name is told
-    if encoding == "cp1250" and _same(data, "cp1250", "cp1252"):
+    # cp1250 and cp1252 share all letters of Western Europe; the better known name is given.
+    if encoding == "cp1250" and data.decode("cp1250", "replace") == data.decode("cp1252", "replace"):
         encoding = "cp1252"
     return data.decode(encoding, "replace"), encoding
 
 
-def _same(data: bytes, one: str, other: str) -> bool:
-    return data.decode(one, "replace") == data.decode(other, "replace")
-
-
-_FRONT = re.compile(r"---[ \t]*\r?\n(.*?)\r?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
-_FIELD = re.compile(r"([A-Za-z_-]{1,40})[ \t]*:[ \t]+(\S.*)")
-_KEPT = {
-    "title": "title",
-    "author": "author",
-    "date": "date",
-    "description": "subject",
-    "subject": "subject",
-    "keywords": "keywords",
-}
-_LONGEST_LINE = 2000  # characters; JSON with a longer one was written for machines
-
-
-def convert_text(text: str) -> Converted:
-    """The text itself."""
-    return Converted(text)
-
-
-def convert_markdown(text: str) -> Converted:
-    """The text itself, with title, author, date and subject from its front matter."""
+def convert_markdown(text: str) -> Conversion:
+    """Keep the text, and take title, author, date and subject from its front matter."""
     front = _FRONT.match(text)
-    said = {}
+    fields = {}
     for line in front[1].splitlines()[:100] if front else ():
-        if (found := _FIELD.match(line)) and (name := _KEPT.get(found[1].lower())):
-            said[name] = found[2].strip().strip("\"'")
-    title = said.pop("title", None)
-    return Converted(text, title=title, metadata=tidy_values(**said))
+        if (found := _FIELD.match(line)) and (name := _FRONT_FIELDS.get(found[1].lower())):
+            fields[name] = found[2].strip().strip("\"'")
+    title = fields.pop("title", None)
+    return Conversion(text, title=title, metadata=tidy_values(**fields))
 
 
-def convert_json(text: str) -> Converted:
-    """The text itself; JSON in one long line is laid out, so that it has lines to be found by."""
+def convert_json(text: str) -> Conversion:
+    """Keep the text; lay out JSON in one long line, so that it has lines to be found by."""
     if max(map(len, text.split("\n"))) > _LONGEST_LINE:
         try:
             text = json.dumps(json.loads(text), ensure_ascii=False, indent=1)
         except (ValueError, RecursionError):
-            return Converted(text)  # no JSON, or several values: as it is
-    return Converted(text)
+            return Conversion(text)  # no JSON, or several values: as it is
+    return Conversion(text)

@@ -1,4 +1,4 @@
-"""HTML into Markdown: the part of a page that is its content, with headings, lists, tables and code. Knows tags; opens no link."""
+"""Converts HTML to Markdown: the content of a page, with headings, lists, tables and code. Opens no link."""
 
 from __future__ import annotations
 
@@ -8,24 +8,10 @@ from typing import Any
 from bs4 import BeautifulSoup, Comment, Tag
 from markdownify import MarkdownConverter
 
-from scrubjay.reading.result import Converted, tidy_values
+from scrubjay.reading.result import Conversion, tidy_values
 
-_NOT_CONTENT = [
-    "script",
-    "style",
-    "template",
-    "noscript",
-    "svg",
-    "iframe",
-    "object",
-    "nav",
-    "footer",
-    "aside",
-    "form",
-    "button",
-    "select",
-    "dialog",
-]
+_INVISIBLE = ["head", "script", "style", "template"]
+_NOT_CONTENT = "noscript svg iframe object nav footer aside form button select dialog".split()
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
 _LEAST = 200  # characters of text that make a <main> the content
 _METAS = {
@@ -37,44 +23,43 @@ _METAS = {
 
 
 class _Converter(MarkdownConverter):
-    """Markdown to be searched: names unescaped, links into the same site without their address, images by their words."""
+    """Writes Markdown to be searched: links within the site lose their address, images become words."""
 
     def convert_a(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         address = str(el.get("href") or "")
-        return (
-            super().convert_a(el, text, parent_tags)
-            if address.startswith(("http://", "https://", "mailto:"))
-            else text
-        )  # type: ignore[misc]
+        outside = address.startswith(("http://", "https://", "mailto:"))
+        return str(super().convert_a(el, text, parent_tags)) if outside else text  # type: ignore[misc]
 
     def convert_img(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         return str(el.get("alt") or "")
 
     def convert_td(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-        return super().convert_td(el, text.replace("|", "\\|"), parent_tags)  # type: ignore[misc]
+        return str(super().convert_td(el, text.replace("|", "\\|"), parent_tags))
 
     def convert_th(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-        return super().convert_th(el, text.replace("|", "\\|"), parent_tags)  # type: ignore[misc]
+        return str(super().convert_th(el, text.replace("|", "\\|"), parent_tags))
 
 
-def convert_html(html: str, *, whole: bool = False) -> Converted:
-    """A page as Markdown, without its navigation; of `<main>` alone where the page has one, unless `whole` is asked for."""
+def convert_html(html: str, *, whole: bool = False) -> Conversion:
+    """Convert a page without its navigation, or its `<main>` alone if it has one; all of it if `whole`."""
     soup = BeautifulSoup(_DECLARATION.sub("", html, count=1), "lxml")  # with it bs4 warns of XHTML
     metas = {
         str(tag.get("name") or tag.get("property")).lower(): str(tag.get("content") or "")
         for tag in soup.find_all("meta")
     }
-    said = {name: next((metas[key] for key in keys if metas.get(key)), None) for name, keys in _METAS.items()}
+    metadata = {
+        name: next((metas[key] for key in keys if metas.get(key)), None) for name, keys in _METAS.items()
+    }
     title = soup.title.get_text() if soup.title else metas.get("og:title")
     for comment in soup.find_all(string=lambda text: isinstance(text, Comment)):
         comment.extract()
-    for tag in soup(["head", *_NOT_CONTENT] if not whole else ["head", "script", "style", "template"]):
+    for tag in soup(_INVISIBLE if whole else [*_INVISIBLE, *_NOT_CONTENT]):
         tag.decompose()
     for tag in soup.find_all(hidden=True):
         tag.decompose()
     content = soup if whole else _content(soup)
-    return Converted(
-        _markdown(content), title=" ".join((title or "").split()) or None, metadata=tidy_values(**said)
+    return Conversion(
+        _markdown(content), title=" ".join((title or "").split()) or None, metadata=tidy_values(**metadata)
     )
 
 
@@ -92,15 +77,15 @@ def _markdown(content: Tag) -> str:
     options |= dict(escape_asterisks=False, escape_underscores=False, escape_misc=False)
     try:
         text = _Converter(**options).convert_soup(content)
-    except RecursionError:  # tags nested hundreds deep: its words, without structure
+    except RecursionError:  # tags nested hundreds deep: take the words without structure
         text = content.get_text("\n")
     lines = [line.rstrip() for line in text.replace("\xa0", " ").split("\n")]
-    kept = [line for at, line in enumerate(lines) if line or (at and lines[at - 1])]
-    return "\n".join(kept).strip("\n")
+    tidy = [line for at, line in enumerate(lines) if line or (at and lines[at - 1])]
+    return "\n".join(tidy).strip("\n")
 
 
 def _language(block: Tag) -> str:
-    """The language that `<pre>` or the `<code>` in it names in its class."""
+    """Find the language that `<pre>` or the `<code>` in it names in its class."""
     inner = block.find("code")
     classes = [*(block.get("class") or ()), *((inner.get("class") or ()) if isinstance(inner, Tag) else ())]
     return next(

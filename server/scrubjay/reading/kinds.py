@@ -1,4 +1,4 @@
-"""What a file is: by what its bytes look like, else by its name. Knows suffixes, names and first bytes; reads nothing. Pure."""
+"""Tells what a file is, by its first bytes and by its name."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _LANGUAGES = {
     "ruby": "rb rake gemspec",
     "php": "php phtml",
     "bash": "sh bash zsh ksh",
-    # cut by their indentation
+    # chunks of these follow the indentation
     "json": "json jsonl ndjson json5 jsonc geojson webmanifest",
     "yaml": "yaml yml",
     "toml": "toml",
@@ -105,7 +105,9 @@ _REFUSED = {
     "is in PowerPoint's old format; save it as .pptx": "ppt pps",
     "is rich text; save it as .docx or .txt": "rtf",
     "is an OpenDocument file; save it as .docx or .pptx": "odt odp",
-    "is data of a program, and only text is read": "exe dll so dylib o a obj class pyc wasm bin db sqlite parquet npy npz pkl pt onnx",
+    "is data of a program, and only text is read": (
+        "exe dll so dylib o a obj class pyc wasm bin db sqlite parquet npy npz pkl pt onnx"
+    ),
 }
 
 
@@ -115,21 +117,14 @@ def _by_suffix(table: dict[str, str]) -> dict[str, str]:
 
 _TYPE_OF, _LANGUAGE_OF, _REFUSAL_OF = _by_suffix(_TYPES), _by_suffix(_LANGUAGES), _by_suffix(_REFUSED)
 _INTERPRETER = re.compile(rb"#!\s*(?:\S*/)?(?:env\s+(?:-S\s+)?)?([a-z]+)")
-_RUN_BY = {
-    "python": "python",
-    "sh": "bash",
-    "bash": "bash",
-    "zsh": "bash",
-    "node": "javascript",
-    "ruby": "ruby",
-    "php": "php",
-    "perl": "perl",
+_LANGUAGE_OF_INTERPRETER = {"sh": "bash", "zsh": "bash", "node": "javascript"} | {
+    name: name for name in ("python", "bash", "ruby", "php", "perl")
 }
 _MARKUP = re.compile(rb"\s*(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html[\s>])", re.IGNORECASE | re.DOTALL)
 
 
 def kind_of(name: str, head: bytes = b"") -> Kind:
-    """What a file of this name is, and where the name says nothing what its first bytes say; else plain text.
+    """Tell what a file is by its name, else by its first bytes, else plain text.
 
     >>> kind_of("src/app.tsx"), kind_of("notes")
     (Kind(type='code', language='tsx'), Kind(type='text', language=None))
@@ -143,15 +138,12 @@ def kind_of(name: str, head: bytes = b"") -> Kind:
     if suffix in _TYPE_OF:
         return Kind(_TYPE_OF[suffix])
     if run := _INTERPRETER.match(head):
-        language = _RUN_BY.get(run[1].decode())
+        language = _LANGUAGE_OF_INTERPRETER.get(run[1].decode())
         return Kind("code" if language else "text", language)
     return Kind("html") if _MARKUP.match(head) else Kind("text")
 
 
 def refusal(name: str) -> str | None:
-    """Why a file of this name is not read at all, or None; a clause without a full stop."""
-    return (
-        _REFUSAL_OF.get(os.path.basename(name).lower().rpartition(".")[2])
-        if "." in os.path.basename(name)
-        else None
-    )
+    """Tell why a file of this name is not read at all: a clause without a full stop; None if it is."""
+    _, dot, suffix = os.path.basename(name).lower().rpartition(".")
+    return _REFUSAL_OF.get(suffix) if dot else None

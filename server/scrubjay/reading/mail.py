@@ -1,4 +1,4 @@
-"""E-mail into Markdown: who wrote what to whom when, the body, the names of what is attached. Knows MIME; opens no attachment."""
+"""Converts e-mail to Markdown: headers, body, and the names of attachments, which are not opened."""
 
 from __future__ import annotations
 
@@ -8,39 +8,35 @@ from email.policy import default
 from email.utils import parsedate_to_datetime
 
 from scrubjay.reading.encodings import decode
-from scrubjay.reading.result import Converted, Unreadable, tidy_values
+from scrubjay.reading.result import Conversion, Unreadable, tidy_values
 
 _HEADERS = ("From", "To", "Cc", "Date")
 
 
-def convert_mail(data: bytes) -> Converted:
-    """The headers that people read, then the plain body, or the HTML one as Markdown.
+def convert_mail(data: bytes) -> Conversion:
+    """Write the headers that people read, then the plain body, or the HTML one as Markdown.
 
     Raises:
-        Unreadable: neither headers nor a body.
+        Unreadable: it has none of the headers of an e-mail.
     """
     message = message_from_bytes(data, policy=default)
     assert isinstance(message, EmailMessage)
     if not any(message.get(name) for name in ("From", "To", "Subject", "Date", "Message-ID", "Received")):
         raise Unreadable("is no e-mail message, or damaged")
-    said = {name: " ".join(str(message.get(name) or "").split()) for name in (*_HEADERS, "Subject")}
-    names = (
-        ", ".join(part.get_filename() or part.get_content_type() for part in message.iter_attachments())
-        if message.is_multipart()
-        else ""
-    )
+    headers = {name: " ".join(str(message.get(name) or "").split()) for name in (*_HEADERS, "Subject")}
+    attachments = list(message.iter_attachments()) if message.is_multipart() else []
+    names = ", ".join(part.get_filename() or part.get_content_type() for part in attachments)
     head = [
-        *(f"{name}: {said[name]}" for name in _HEADERS if said[name]),
+        *(f"{name}: {headers[name]}" for name in _HEADERS if headers[name]),
         *([f"Attachments: {names}"] if names else []),
     ]
-    text = "\n\n".join(
-        filter(None, (f"# {said['Subject']}" if said["Subject"] else "", "\n".join(head), _body(message)))
-    )
-    return Converted(
+    subject = f"# {headers['Subject']}" if headers["Subject"] else ""
+    text = "\n\n".join(filter(None, (subject, "\n".join(head), _body(message))))
+    return Conversion(
         text,
-        title=said["Subject"] or None,
+        title=headers["Subject"] or None,
         metadata=tidy_values(
-            author=said["From"], to=said["To"], date=_date(said["Date"]), subject=said["Subject"]
+            author=headers["From"], to=headers["To"], date=_date(headers["Date"]), subject=headers["Subject"]
         ),
     )
 
@@ -63,8 +59,8 @@ def _body(message: EmailMessage) -> str:
     return text.strip()
 
 
-def _date(said: str) -> str | None:
+def _date(header: str) -> str | None:
     try:
-        return parsedate_to_datetime(said).date().isoformat()
+        return parsedate_to_datetime(header).date().isoformat()
     except ValueError:
         return None

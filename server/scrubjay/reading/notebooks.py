@@ -1,4 +1,4 @@
-"""Jupyter notebooks into Markdown: prose as it is, code and its printed output in fences. Knows nbformat 3 and 4; runs nothing."""
+"""Converts Jupyter notebooks (nbformat 3 and 4) to Markdown: prose as it is, code and output in fences."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from scrubjay.reading.result import Converted, Unreadable, tidy_values
+from scrubjay.reading.result import Conversion, Unreadable, tidy_values
 
-_OUTPUT = 2000  # characters of one; more is a log or an array
-_FENCE = "```"
+_MOST_OUTPUT = 2000  # characters of one output; more is a log or an array
 
 
-def convert_notebook(text: str) -> Converted:
-    """Cells in their order; of outputs the text, never images or markup.
+def convert_notebook(text: str) -> Conversion:
+    """Write the cells in their order; of outputs the text, never images or markup.
 
     Raises:
-        Unreadable: no notebook.
+        Unreadable: it is no notebook.
     """
     try:
         book = json.loads(text)
@@ -33,37 +32,35 @@ def convert_notebook(text: str) -> Converted:
         )
         blocks = [block for cell in cells for block in _cell(cell, language)]
         authors = ", ".join(str(author.get("name", "")) for author in about.get("authors", []))
-        return Converted(
-            "\n\n".join(blocks), title=about.get("title"), language=None, metadata=tidy_values(author=authors)
-        )
+        return Conversion("\n\n".join(blocks), title=about.get("title"), metadata=tidy_values(author=authors))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise Unreadable("is no Jupyter notebook, or damaged") from None
 
 
 def _cell(cell: dict[str, Any], language: str) -> Iterator[str]:
-    source = _joined(cell.get("source", cell.get("input", ""))).strip("\n")
+    source = _text(cell.get("source", cell.get("input", ""))).strip("\n")
     if not source.strip():
         return
     if cell["cell_type"] != "code":
         level = f"{'#' * int(cell['level'])} " if cell["cell_type"] == "heading" else ""
         yield level + source
         return
-    yield _fenced(source, language)
+    yield _fence(source, language)
     for output in cell.get("outputs", ()):
         data = output.get("data", output)
-        said = _joined(data.get("text/plain", data.get("text", ""))) or "\n".join(
+        printed = _text(data.get("text/plain", data.get("text", ""))) or "\n".join(
             filter(None, (output.get("ename"), output.get("evalue")))
         )
-        if said.strip():
-            yield _fenced(said.strip("\n")[:_OUTPUT], "text")
+        if printed.strip():
+            yield _fence(printed.strip("\n")[:_MOST_OUTPUT], "text")
 
 
-def _joined(lines: str | list[str]) -> str:
+def _text(lines: str | list[str]) -> str:
     return lines if isinstance(lines, str) else "".join(lines)
 
 
-def _fenced(text: str, language: str) -> str:
-    fence = _FENCE
+def _fence(text: str, language: str) -> str:
+    fence = "```"
     while fence in text:
         fence += "`"
     return f"{fence}{language}\n{text}\n{fence}"

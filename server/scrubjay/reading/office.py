@@ -1,5 +1,6 @@
-"""Office files as the archives they are: which kind one is, whether it is safe to open, and what it says of itself. Knows zip and OLE
-containers and the core properties; does not know paragraphs, slides or cells.
+"""Converts office files to Markdown: Word documents, slides and workbooks.
+
+It first looks into the archive that such a file is: which kind it is, and whether it is safe to open.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from scrubjay.reading.result import Budget, Converted, Unreadable, tidy_values
+from scrubjay.reading.result import Budget, Conversion, Unreadable, tidy_values
 
 if TYPE_CHECKING:
     from python_calamine import CalamineWorkbook
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
 ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 LARGEST = (
     256 * 1024 * 1024
-)  # bytes of all members, unpacked; a file of 50 MB is mostly pictures, which do not shrink
-_MEMBERS = 10_000
+)  # bytes of all members, unpacked; most of a file of 50 MB are pictures, which do not shrink
+_MOST_MEMBERS = 10_000
 _STEP = 1 << 20  # bytes
+_DEEPEST = 20  # groups of shapes in groups
 _MAIN = {
     "word/document.xml": "docx",
     "ppt/presentation.xml": "pptx",
@@ -32,13 +34,18 @@ _OPEN_DOCUMENT = {b"application/vnd.oasis.opendocument.spreadsheet": "xlsx"}
 _DC, _DCTERMS = "{http://purl.org/dc/elements/1.1/}", "{http://purl.org/dc/terms/}"
 _CORE = "{http://schemas.openxmlformats.org/package/2006/metadata/core-properties}"
 _LONGEST_PROPERTIES = 1_000_000  # bytes
+_STYLES = (
+    "p[style-name='Title'] => h1:fresh\n"
+    "p[style-name='Subtitle'] => p:fresh\n"
+    "p[style-name='Code'] => pre:separator('\\n')"
+)
 
 
 def office_type(data: bytes) -> str | None:
-    """docx, pptx or xlsx, or None for bytes that are no office file.
+    """Tell the type of an office file, docx, pptx or xlsx; None for other bytes.
 
     Raises:
-        Unreadable: protected, damaged, or larger unpacked than is safe.
+        Unreadable: it is protected, damaged, or larger unpacked than is safe.
     """
     if data.startswith(OLE):
         return _old_type(data)
@@ -46,19 +53,19 @@ def office_type(data: bytes) -> str | None:
         return None
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            type = next((_MAIN[name] for name in archive.namelist() if name in _MAIN), None)
-            if type is None and "mimetype" in archive.namelist():
+            kind = next((_MAIN[name] for name in archive.namelist() if name in _MAIN), None)
+            if kind is None and "mimetype" in archive.namelist():
                 with archive.open("mimetype") as member:
-                    type = _OPEN_DOCUMENT.get(member.read(200).strip())
-            if type:
+                    kind = _OPEN_DOCUMENT.get(member.read(200).strip())
+            if kind:
                 _check(archive)
-            return type
+            return kind
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError, RuntimeError):
         raise Unreadable("is a damaged archive; get it again from where it came") from None
 
 
 def _old_type(data: bytes) -> str | None:
-    """The older container also holds newer files that are protected."""
+    """Tell the type of a file in the older container, which also holds newer files that are protected."""
     if "EncryptedPackage".encode("utf-16-le") in data:
         raise Unreadable("is protected by a password; save it without one")
     if any(name.encode("utf-16-le") in data for name in ("Workbook", "Book")):
@@ -73,9 +80,9 @@ def _old_type(data: bytes) -> str | None:
 
 
 def _check(archive: zipfile.ZipFile) -> None:
-    """Unpack everything once, into nothing: what an archive says of its own size need not be true."""
+    """Unpack everything once, into nothing, because what an archive says of its size need not be true."""
     members = archive.infolist()
-    if len(members) > _MEMBERS or sum(member.file_size for member in members) > LARGEST:
+    if len(members) > _MOST_MEMBERS or sum(member.file_size for member in members) > LARGEST:
         raise Unreadable(f"is larger than {LARGEST >> 20} MB when it is unpacked; split it")
     for member in members:
         if member.flag_bits & 1:
@@ -86,29 +93,21 @@ def _check(archive: zipfile.ZipFile) -> None:
 
 
 def core_properties(data: bytes) -> tuple[str | None, dict[str, str]]:
-    """Title and metadata (author, date, subject, keywords) as the office program wrote them."""
+    """Read title and metadata (author, date, subject, keywords) as the office program wrote them."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive, archive.open("docProps/core.xml") as member:
             root = ElementTree.fromstring(member.read(_LONGEST_PROPERTIES))
     except (KeyError, zipfile.BadZipFile, ElementTree.ParseError):
         return None, {}
-    said = {
-        name: root.findtext(tag)
-        for name, tag in (
-            ("author", f"{_DC}creator"),
-            ("subject", f"{_DC}subject"),
-            ("keywords", f"{_CORE}keywords"),
-        )
-    }
+    tags = {"author": f"{_DC}creator", "subject": f"{_DC}subject", "keywords": f"{_CORE}keywords"}
+    values = {name: root.findtext(tag) for name, tag in tags.items()}
     date = root.findtext(f"{_DCTERMS}modified") or root.findtext(f"{_DCTERMS}created") or ""
-    return " ".join((root.findtext(f"{_DC}title") or "").split()) or None, tidy_values(**said, date=date[:10])
+    title = " ".join((root.findtext(f"{_DC}title") or "").split())
+    return title or None, tidy_values(**values, date=date[:10])
 
 
-_STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh\np[style-name='Code'] => pre:separator('\\n')"
-
-
-def convert_word(data: bytes) -> Converted:
-    """Headings, paragraphs, lists, tables, notes; without images, comments and what was deleted."""
+def convert_word(data: bytes) -> Conversion:
+    """Convert headings, paragraphs, lists, tables and notes, without images, comments and deletions."""
     import mammoth  # the libraries are imported when a file needs them, see the room's docstring
 
     from scrubjay.reading.html import convert_html
@@ -120,17 +119,14 @@ def convert_word(data: bytes) -> Converted:
         convert_image=mammoth.images.img_element(lambda image: {"src": ""}),
     )
     title, metadata = core_properties(data)
-    return Converted(convert_html(html.value, whole=True).text, title=title, metadata=metadata)
+    return Conversion(convert_html(html.value, whole=True).text, title=title, metadata=metadata)
 
 
-_DEEPEST = 20  # groups in groups
-
-
-def convert_slides(data: bytes, budget: Budget) -> Converted:
-    """`## Slide 1: its title` and what is on it, slide by slide.
+def convert_slides(data: bytes, budget: Budget) -> Conversion:
+    """Write slide by slide: `## Slide 1: its title` and what is on it.
 
     Raises:
-        TooLong: too much text.
+        TooLong: it has too much text.
     """
     from pptx import Presentation
 
@@ -139,7 +135,7 @@ def convert_slides(data: bytes, budget: Budget) -> Converted:
         budget.take(_slide(number, slide))
         for number, slide in enumerate(Presentation(io.BytesIO(data)).slides, 1)
     ]
-    return Converted("\n\n".join(slides), title=title, metadata=metadata)
+    return Conversion("\n\n".join(slides), title=title, metadata=metadata)
 
 
 def _slide(number: int, slide: Any) -> str:
@@ -155,11 +151,8 @@ def _slide(number: int, slide: Any) -> str:
             )
         elif getattr(shape, "has_text_frame", False):
             blocks.append("\n".join(_paragraphs(shape.text_frame.paragraphs)))
-    if (
-        slide.has_notes_slide
-        and (notes := slide.notes_slide.notes_text_frame) is not None
-        and notes.text.strip()
-    ):
+    notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
+    if notes is not None and notes.text.strip():
         blocks.append(f"Notes: {notes.text.strip()}")
     return "\n\n".join(block for block in blocks if block.strip()).replace("\v", "\n")
 
@@ -173,18 +166,18 @@ def _flat(shapes: Iterable[Any], depth: int) -> Iterator[Any]:
 
 
 def _paragraphs(paragraphs: Iterable[Any]) -> Iterator[str]:
-    """A paragraph alone is a sentence, several are a list."""
-    said = [(paragraph.level, paragraph.text.strip()) for paragraph in paragraphs if paragraph.text.strip()]
-    for level, text in said:
-        yield f"{'  ' * level}- {text}" if len(said) > 1 else text
+    """Write one paragraph as it is, several as a list."""
+    texts = [(paragraph.level, paragraph.text.strip()) for paragraph in paragraphs if paragraph.text.strip()]
+    for level, text in texts:
+        yield f"{'  ' * level}- {text}" if len(texts) > 1 else text
 
 
-def convert_workbook(data: bytes, budget: Budget) -> Converted:
-    """`# name of the sheet` and its rows, the first of them as header; sheets without a value are left out.
+def convert_workbook(data: bytes, budget: Budget) -> Conversion:
+    """Write each sheet with a value: `# its name` and its rows, the first of them as header.
 
     Raises:
-        Unreadable: protected or damaged.
-        TooLong: too much text.
+        Unreadable: it is protected or damaged.
+        TooLong: it has too much text.
     """
     from python_calamine import CalamineError, CalamineWorkbook, PasswordError, ZipError
 
@@ -200,7 +193,7 @@ def convert_workbook(data: bytes, budget: Budget) -> Converted:
     except (CalamineError, ZipError):
         raise Unreadable("is no workbook, or damaged") from None
     title, metadata = core_properties(data) if data.startswith(ZIP) else (None, {})
-    return Converted("\n\n".join(sheets), title=title, metadata=metadata)
+    return Conversion("\n\n".join(sheets), title=title, metadata=metadata)
 
 
 def _sheet(book: CalamineWorkbook, name: str, budget: Budget) -> Iterator[str]:
@@ -218,14 +211,14 @@ def _sheet(book: CalamineWorkbook, name: str, budget: Budget) -> Iterator[str]:
 
 
 def _text(value: object) -> str:
-    """A value as a person would type it: 3.0 is 3, a date has no midnight."""
+    """Write a value as a person would type it: 3.0 is 3, a date has no midnight."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
     return str(value).removesuffix(" 00:00:00")
 
 
 def markdown_table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """The lines of a table whose first row is its header; rows are as wide as the widest may need, empty ones are left out.
+    """Write a table whose first row is its header, without empty rows; other rows get at least its width.
 
     >>> list(markdown_table([["a", "b"], ["1", ""]]))
     ['| a | b |', '|---|---|', '| 1 | |']

@@ -1,4 +1,4 @@
-"""PDF into text: page by page, with the headings that its bookmarks name. Knows PDFium; does not know how text is recognised in images."""
+"""Converts PDF to text: page by page, with the headings that its bookmarks name; images are not read."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from threading import Lock
 
 import pypdfium2  # type: ignore[import-untyped]
 
-from scrubjay.reading.result import Budget, Converted, Unreadable, tidy_values
+from scrubjay.reading.result import Budget, Conversion, Unreadable, tidy_values
 
 PAGE_END = "\n\f\n"
 
 _ONE_AT_A_TIME = Lock()  # PDFium keeps global state
 _PASSWORD = 4  # FPDF_ERR_PASSWORD
-_MADE_UP = re.compile(
+_NO_TITLE = re.compile(  # what programs put there
     r"microsoft (?:word|powerpoint) - |untitled|\.(?:docx?|dvi|tex|indd|pptx?|qxd)$", re.IGNORECASE
-)  # no titles
+)
 _NUMBER = re.compile(r"(?:[Cc]hapter\s+)?(?:\d{1,3}|[A-Z](?=[.\d]))(?:\.\d+)*[.:)]?\s+")
 _BLANKS = re.compile(r"\n{3,}")
 
 
-def convert_pdf(data: bytes, budget: Budget) -> Converted:
-    """The text of all pages, each ended by a form feed; lines that a bookmark names are Markdown headings.
+def convert_pdf(data: bytes, budget: Budget) -> Conversion:
+    """Extract the text of all pages, a form feed between them; lines that a bookmark names become headings.
 
     Raises:
         Unreadable: protected, damaged, or without text, as scans are.
@@ -36,26 +36,26 @@ def convert_pdf(data: bytes, budget: Budget) -> Converted:
                 "is protected by a password; save it without one" if protected else "is no PDF, or damaged"
             ) from None
         try:
-            return _converted(document, budget)
+            return _convert(document, budget)
         finally:
             document.close()
 
 
-def _converted(document: pypdfium2.PdfDocument, budget: Budget) -> Converted:
+def _convert(document: pypdfium2.PdfDocument, budget: Budget) -> Conversion:
     headings = _headings(document)
     pages = [budget.take(_page(document, at, headings.get(at, {}))) for at in range(len(document))]
     if not any(page.strip() for page in pages):
         raise Unreadable("has no text, only images; recognise its text first (OCR)")
-    said = document.get_metadata_dict()
-    title = " ".join(said.get("Title", "").split())
-    date = re.match(r"D:(\d{4})(\d\d)(\d\d)", said.get("CreationDate", ""))
-    return Converted(
+    about = document.get_metadata_dict()
+    title = " ".join(about.get("Title", "").split())
+    date = re.match(r"D:(\d{4})(\d\d)(\d\d)", about.get("CreationDate", ""))
+    return Conversion(
         PAGE_END.join(pages).rstrip(),
-        title=None if _MADE_UP.search(title) else title or None,
+        title=None if _NO_TITLE.search(title) else title or None,
         metadata=tidy_values(
-            author=said.get("Author"),
-            subject=said.get("Subject"),
-            keywords=said.get("Keywords"),
+            author=about.get("Author"),
+            subject=about.get("Subject"),
+            keywords=about.get("Keywords"),
             date=date and "-".join(date.groups()),
         ),
     )
@@ -71,10 +71,9 @@ def _page(document: pypdfium2.PdfDocument, at: int, headings: dict[str, int]) ->
             layer.close()
     finally:
         page.close()
-    # U+0002 and U+FFFE stand for a hyphen at the end of a line, where a word goes on
-    text = (
-        re.sub("[\x02\ufffe](?:\r?\n)?", "", text).replace("\r\n", "\n").replace("\r", "").replace("\f", "\n")
-    )
+    # U+0002 and U+FFFE stand for a hyphen at the end of a line inside a word.
+    text = re.sub("[\x02\ufffe](?:\r?\n)?", "", text)
+    text = text.replace("\r\n", "\n").replace("\r", "").replace("\f", "\n")
     lines = [_line(line.rstrip(), headings) for line in text.split("\n")]
     return _BLANKS.sub("\n\n", "\n".join(lines)).strip()
 
@@ -87,21 +86,21 @@ def _line(line: str, headings: dict[str, int]) -> str:
 
 
 def _headings(document: pypdfium2.PdfDocument) -> dict[int, dict[str, int]]:
-    """Page -> what its bookmarks say -> their level, from 1."""
+    """Read the bookmarks: page -> heading -> its level, from 1."""
     found: dict[int, dict[str, int]] = {}
     try:
         for mark in document.get_toc(max_depth=6):
             place = mark.get_dest()
             page = place.get_index() if place else None
-            if page is not None and (said := _bare(mark.get_title())):
-                found.setdefault(page, {}).setdefault(said, min(mark.level + 1, 6))
+            if page is not None and (heading := _bare(mark.get_title())):
+                found.setdefault(page, {}).setdefault(heading, min(mark.level + 1, 6))
     except pypdfium2.PdfiumError:  # a damaged outline is no reason to lose the text
         return {}
     return found
 
 
 def _bare(text: str) -> str:
-    """A heading without its number, as a bookmark may or may not have it."""
-    said = " ".join(text.split())
-    number = _NUMBER.match(said)
-    return (said[number.end() :] if number else said).casefold()
+    """Strip a heading of its number, which its bookmark may lack."""
+    heading = " ".join(text.split())
+    number = _NUMBER.match(heading)
+    return (heading[number.end() :] if number else heading).casefold()

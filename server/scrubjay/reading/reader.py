@@ -1,29 +1,45 @@
-"""Reads a file of any kind: finds out what it is, checks its limits, and calls the converter of its kind. Knows which converter takes
-what; does not know any format itself.
-"""
+"""Reads a file of any kind: finds out what it is, checks its limits, and calls the converter of its kind."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import Any
+from importlib import import_module
 
 from scrubjay.errors import InputError
-from scrubjay.reading import encodings
 from scrubjay.reading.encodings import decode
 from scrubjay.reading.kinds import Kind, kind_of, refusal
 from scrubjay.reading.office import office_type
-from scrubjay.reading.result import Budget, Converted, Read, TooLong, Unreadable
+from scrubjay.reading.result import Budget, Conversion, FileText, TooLong, Unreadable
 
 MAX_FILE = 50 * 1024 * 1024  # bytes
 MAX_TEXT = 10_000_000  # characters: what a document may have
-_HEAD = 1024  # bytes
+_HEAD = 1024  # bytes that tell what a file is
+
+# Converters by kind, imported when a file of their kind comes; of all other kinds the text itself is taken.
+_FROM_BYTES = {
+    "pdf": "pdf.convert_pdf",
+    "docx": "office.convert_word",
+    "pptx": "office.convert_slides",
+    "xlsx": "office.convert_workbook",
+    "email": "mail.convert_mail",
+}
+_FROM_TEXT = {
+    "markdown": "encodings.convert_markdown",
+    "json": "encodings.convert_json",
+    "html": "html.convert_html",
+    "notebook": "notebooks.convert_notebook",
+}
+_WITH_BUDGET = (
+    "pdf",
+    "pptx",
+    "xlsx",
+)  # their converters stop at the limit, which a small file may exceed by far
 
 log = logging.getLogger("scrubjay.reading")
 
 
-def read_file(path: str, *, max_file: int = MAX_FILE, max_text: int = MAX_TEXT) -> Read:
-    """The text of the file at `path`.
+def read_file(path: str, *, max_file: int = MAX_FILE, max_text: int = MAX_TEXT) -> FileText:
+    """Read the file at `path`.
 
     Raises:
         InputError: it cannot be opened, or its bytes cannot be read (see `read`).
@@ -38,11 +54,13 @@ def read_file(path: str, *, max_file: int = MAX_FILE, max_text: int = MAX_TEXT) 
     return read(data, path, max_file=max_file, max_text=max_text)
 
 
-def read(data: bytes, name: str, *, max_file: int = MAX_FILE, max_text: int = MAX_TEXT) -> Read:
-    """The text of a file's bytes. `name` is a path or a file name, which need not exist.
+def read(data: bytes, name: str, *, max_file: int = MAX_FILE, max_text: int = MAX_TEXT) -> FileText:
+    """Read the text of a file's bytes. `name` is a path or a file name, which need not exist.
 
     Raises:
-        InputError: one sentence that begins with the name: empty, too large, binary, protected, damaged, or of a kind that is not read.
+        InputError: one sentence that begins with the name: the file is empty, too large, binary, protected,
+        damaged,
+            or of a kind that is not read.
     """
     try:
         return _read(data, name, max_file, max_text)
@@ -50,7 +68,7 @@ def read(data: bytes, name: str, *, max_file: int = MAX_FILE, max_text: int = MA
         raise InputError(f"{name!r} {reason}.") from None
 
 
-def _read(data: bytes, name: str, max_file: int, max_text: int) -> Read:
+def _read(data: bytes, name: str, max_file: int, max_text: int) -> FileText:
     if len(data) > max_file:
         raise Unreadable(f"is larger than {max_file / 1024 / 1024:,.4g} MB; split it")
     if not data.strip():
@@ -62,101 +80,34 @@ def _read(data: bytes, name: str, max_file: int, max_text: int) -> Read:
     if office is None and kind.type in ("docx", "pptx", "xlsx"):
         raise Unreadable(f"is no {kind.type.upper()} file, or damaged")
     encoding = None
-    if kind.type in _FROM_BYTES:
-        found = _converted(_FROM_BYTES[kind.type], data, max_text, kind.type)
+    if converter := _FROM_BYTES.get(kind.type):
+        found = _convert(converter, data, kind.type, max_text)
     else:
         text, encoding = decode(data)
         if len(text) > max_text and kind.type != "html":  # of a page much is markup
             raise TooLong(max_text)
-        found = _converted(_FROM_TEXT.get(kind.type, _plain), text, max_text, kind.type)
+        converter = _FROM_TEXT.get(kind.type)
+        found = _convert(converter, text, kind.type, max_text) if converter else Conversion(text)
     if not found.text.strip():
         raise Unreadable("has no text in it")
     if len(found.text) > max_text:
         raise TooLong(max_text)
-    # what a library left in it: NUL and halves of surrogate pairs are no text to the store
+    # Libraries leave NUL and halves of surrogate pairs in texts, which the store does not take.
     text = found.text.replace("\x00", "").encode("utf-8", "replace").decode()
     title = " ".join(str(found.title).split())[:500] if found.title else None
-    return Read(text, kind.type, title or None, kind.language, encoding, found.metadata)
+    return FileText(text, kind.type, title or None, kind.language, encoding, found.metadata)
 
 
-def _converted(
-    convert: Callable[[Any, int], Converted], source: bytes | str, max_text: int, type: str
-) -> Converted:
+def _convert(converter: str, source: bytes | str, kind: str, max_text: int) -> Conversion:
+    module, _, function = converter.partition(".")
+    convert = getattr(import_module(f"scrubjay.reading.{module}"), function)
     try:
-        return convert(source, max_text)
+        found: Conversion = convert(source, Budget(max_text)) if kind in _WITH_BUDGET else convert(source)
     except Unreadable:
         raise
     except (
         Exception
-    ) as error:  # on damaged files converters raise whatever they meet, and one file must not stop a batch
-        log.info("a %s file could not be converted: %s", type, error.__class__.__name__)
-        raise Unreadable(f"is damaged, or no {type} file that can be read") from None
-
-
-def _plain(text: str, max_text: int) -> Converted:
-    return encodings.convert_text(text)
-
-
-def _markdown(text: str, max_text: int) -> Converted:
-    return encodings.convert_markdown(text)
-
-
-def _json(text: str, max_text: int) -> Converted:
-    return encodings.convert_json(text)
-
-
-def _html(text: str, max_text: int) -> Converted:
-    from scrubjay.reading.html import convert_html
-
-    return convert_html(text)
-
-
-def _notebook(text: str, max_text: int) -> Converted:
-    from scrubjay.reading.notebooks import convert_notebook
-
-    return convert_notebook(text)
-
-
-def _mail(data: bytes, max_text: int) -> Converted:
-    from scrubjay.reading.mail import convert_mail
-
-    return convert_mail(data)
-
-
-def _pdf(data: bytes, max_text: int) -> Converted:
-    from scrubjay.reading.pdf import convert_pdf
-
-    return convert_pdf(data, Budget(max_text))
-
-
-def _word(data: bytes, max_text: int) -> Converted:
-    from scrubjay.reading.office import convert_word
-
-    return convert_word(data)
-
-
-def _slides(data: bytes, max_text: int) -> Converted:
-    from scrubjay.reading.office import convert_slides
-
-    return convert_slides(data, Budget(max_text))
-
-
-def _workbook(data: bytes, max_text: int) -> Converted:
-    from scrubjay.reading.office import convert_workbook
-
-    return convert_workbook(data, Budget(max_text))
-
-
-_FROM_TEXT: dict[str, Callable[[str, int], Converted]] = {
-    "markdown": _markdown,
-    "json": _json,
-    "html": _html,
-    "notebook": _notebook,
-}
-_FROM_BYTES: dict[str, Callable[[bytes, int], Converted]] = {
-    "pdf": _pdf,
-    "docx": _word,
-    "pptx": _slides,
-    "xlsx": _workbook,
-    "email": _mail,
-}
+    ) as error:  # converters raise anything on damaged files, and one file must not stop a batch
+        log.info("a %s file could not be converted: %s", kind, error.__class__.__name__)
+        raise Unreadable(f"is damaged, or no {kind} file that can be read") from None
+    return found

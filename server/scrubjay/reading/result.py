@@ -1,4 +1,4 @@
-"""What reading a file gives, and how a converter says that it cannot. Knows no format."""
+"""What reading a file gives, and how a converter says that it cannot read one."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from scrubjay.errors import InputError
 
 
 @dataclass(frozen=True)
-class Read:
+class FileText:
     """A file as text.
 
-    `text` is the file itself where it was text, so that its lines are the file's lines; of HTML, office files, notebooks
-    and mails it is Markdown. Pages of a PDF end with a form feed, sheets and slides begin with a heading.
+    `text` is the file itself if that is text, so that its lines are the file's lines; of HTML, office files,
+    notebooks and mails it is Markdown. Pages of a PDF end with a form feed, sheets and slides begin with a
+    heading.
     """
 
     text: str
     kind: str  # the type of its document: text, markdown, code, csv, html, pdf, docx, ...
     title: str | None = None
-    language: str | None = (
-        None  # the programming or data language, where `kind` alone does not say how to cut the text
-    )
+    language: str | None = None  # of a program or data, where `kind` alone does not say how to cut the text
     encoding: str | None = None  # of a text file
     metadata: dict[str, str] = field(
         default_factory=dict
@@ -28,34 +27,33 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Converted:
-    """What a converter found: text, and what the file says of itself."""
+class Conversion:
+    """What a converter made of a file: text, title and metadata."""
 
     text: str
     title: str | None = None
-    language: str | None = None
     metadata: dict[str, str] = field(default_factory=dict)
 
 
 class Unreadable(InputError):
-    """Why a file has no text; a clause that follows the file's name, and ends without a full stop."""
+    """Why a file has no text: a clause to follow the file's name, without a full stop."""
 
 
 class TooLong(Unreadable):
-    """More text than is taken."""
+    """The file has more text than is allowed."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"has more than {limit:,} characters of text; split it")
 
 
 class Budget:
-    """Counts the characters of a growing text, and ends its making where there are too many."""
+    """Counts the characters of a growing text, so that a converter stops at the limit."""
 
     def __init__(self, limit: int) -> None:
         self._limit = self._left = limit
 
     def take(self, text: str) -> str:
-        """The text itself.
+        """Count a text and return it.
 
         Raises:
             TooLong: with it, there is more than the limit.
@@ -67,6 +65,6 @@ class Budget:
 
 
 def tidy_values(**values: object) -> dict[str, str]:
-    """Metadata of those values that say something, on one line of at most 500 characters each."""
+    """Make metadata of the values that say something, each on one line of at most 500 characters."""
     flat = {name: " ".join(str(value).split())[:500] for name, value in values.items() if value is not None}
     return {name: value for name, value in flat.items() if value}
