@@ -1,8 +1,8 @@
-"""What must never be stored: secrets and what the user marked as private. Knows the shapes of credentials; does not know
-where a text comes from or goes to. Every write face calls it; standard library only and Python 3.9 syntax, for hooks do too.
+"""Redaction: takes out of a text what must never be stored, secrets and what the user marked as private.
 
-Each rule is data: literals that any match must contain, and a pattern that is compiled only when one of them occurs. A
-pattern never starts inside a run of its own characters, so every rule is linear in the text.
+Every write passes through here, hooks' too: standard library only, Python 3.9 syntax. Each rule is data:
+literals that any match must contain, and a pattern that is compiled only when one of them occurs. A pattern
+never starts inside a run of its own characters, so every rule is linear in the text.
 """
 
 from __future__ import annotations
@@ -10,9 +10,16 @@ from __future__ import annotations
 import re
 from collections import namedtuple
 
-Rule = namedtuple("Rule", "kind literals pattern genuine")
-"""`literals` in lower case are searched in the folded text, others as they are; the group `secret`, else the whole match, is
-replaced when `genuine(match)` holds."""
+TYPE_CHECKING = False  # as in typing, which hooks do not wait for
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MAX_PASSES = 10  # taking out a secret can lay bare another; prose needs two passes, so this bounds malice
+
+# Literals in lower case are searched in the folded text, others as they are. The group `secret`, else the
+# whole match, is replaced if `is_genuine(match)`.
+_Rule = namedtuple("_Rule", "kind literals pattern is_genuine")
+_compiled: dict[str, re.Pattern[str]] = {}  # by source
 
 _WORD = r"(?<![A-Za-z0-9_])"  # not inside a word
 _RUN = r"(?<![A-Za-z0-9_-])"  # not inside a run of base64url
@@ -22,6 +29,7 @@ _REFERENCE = (  # a value that names where the secret is kept
     r"|import|vars?|local|module|vault|aws|kwargs|context|session|response|res|body|payload)\??\.[A-Za-z_]"
 )
 _NAME = r"[A-Za-z_.:-]+[0-9]{0,2}\Z"  # an identifier, perhaps with its version
+_NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.:-"
 _STAND_IN = (  # a word that stands where a secret would
     r"(?:none|null|nil|true|false|undefined|string|number|integer|boolean|object|bytes|value|default|password|passwd|pass|secret|token"
     r"|api[_-]?key|bearer|basic|user|username|required|optional|example|placeholder|change[_-]?me|redacted|removed|hidden|missing|invalid"
@@ -29,43 +37,41 @@ _STAND_IN = (  # a word that stands where a secret would
 )
 
 
-def _always(match):
+def _always(match: re.Match[str]) -> bool:
     return True
 
 
-def _random(match):
+def _random(match: re.Match[str]) -> bool:
     """Whether the secret mixes letters and digits in a way that names do not."""
     value = match.group("secret")
     digits = sum(character.isdigit() for character in value)
     return 2 <= digits < len(value) and not _pattern(_NAME).match(value)
 
 
-def _url_password(match):
+def _url_password(match: re.Match[str]) -> bool:
     """Whether `user:<this>@host` in a URL is a password rather than a place for one."""
     value = match.group("secret")
     return not (_stands_in(value) or value.startswith(("$", "%", "*", ":")))
 
 
-def _assigned(match):
+def _assigned(match: re.Match[str]) -> bool:
     """Whether what is assigned to a name such as `password` or `api_key` is a literal secret.
 
-    A password is any quoted word, or an unquoted one with a digit or a sign in it; a token or a key has at least eight
-    characters, letters and digits. A name in capitals (a line of an .env file) may have any unquoted word.
+    A password is any quoted word, or an unquoted one with a digit or a sign in it; a token or a key has at
+    least eight characters, letters and digits. A name in capitals (a line of an .env file) may have any
+    unquoted word.
     """
     key, bare = match.group("key"), match.group("bare")
     if key is None:
         return False
-    value = bare or next(
-        value for name, value in match.groupdict().items() if name != "key" and value is not None
-    )
+    groups: dict[str, str | None] = match.groupdict()
+    value = bare or next(value for name, value in groups.items() if name != "key" and value is not None)
     called = bare and match.string[match.end() : match.end() + 1] in ("(", "[", "{")
     if called or _stands_in(value) or _pattern(_REFERENCE).match(value):
         return False
     if key.isupper() and "=" in match.group():
         return len(value) >= 6
-    signs = value.strip(
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.:-"
-    )  # what no plain name begins or ends with
+    signs = value.strip(_NAME_CHARACTERS)  # what no plain name begins or ends with
     if _kind(key) in ("password", "secret"):
         return bool(signs) if bare else len(value) >= 6 and (bool(signs) or "." not in value)
     return (
@@ -76,7 +82,7 @@ def _assigned(match):
     )
 
 
-def _stands_in(value):
+def _stands_in(value: str) -> bool:
     """Whether a value is a word for a secret: a placeholder, a template, a mask, a sentence, a type."""
     folded = value.lower()
     return (
@@ -87,12 +93,14 @@ def _stands_in(value):
     )
 
 
-def _rule(kind, literals, pattern, genuine=_always):
-    return Rule(kind, tuple(literals.split()), pattern, genuine)
+def _rule(
+    kind: str, literals: str, pattern: str, is_genuine: Callable[[re.Match[str]], bool] = _always
+) -> _Rule:
+    return _Rule(kind, tuple(literals.split()), pattern, is_genuine)
 
 
 _ASSIGNMENT = (
-    r"(?i)\[redacted:[a-z-]+\]"  # consumed first: a placeholder names the kind of its secret, and that is no key
+    r"(?i)\[redacted:[a-z-]+\]"  # consumed first: a placeholder names a kind of secret, which is no key
     r"|(?P<key>password|passwd|passphrase|pwd|secret[_-]?key|secret|token|(?:api|access|private|account|encryption|signing|auth)[_-]?key"
     r"|authorization)"
     r"(?:[\\\"'`\]*]{0,3}(?: is)?"  # the end of a quoted key
@@ -151,23 +159,21 @@ _RULES = (
     _rule(
         "basic-auth",
         "basic",
-        r"(?i)authorization[\"'\\]{0,3}[ \t]{0,3}[:=][ \t]{0,3}[\"'\\]{0,3}basic[ \t]{1,4}(?P<secret>[A-Za-z0-9+/=_-]{8,})",
+        r"(?i)authorization[\"'\\]{0,3}[ \t]{0,3}[:=][ \t]{0,3}[\"'\\]{0,3}basic[ \t]{1,4}"
+        r"(?P<secret>[A-Za-z0-9+/=_-]{8,})",
     ),
     _rule("url-password", "://", r"://[^\s:/@?#\[\]\"'<>`]*:(?P<secret>[^\s/@\[\]\"'<>`]+)@", _url_password),
     _rule(
         "", "passw passphrase pwd secret token key authorization", _ASSIGNMENT, _assigned
     ),  # the kind is that of the key
 )
-MAX_PASSES = 10  # a placeholder can end the word beside it, which is then a secret by itself; prose needs two, so this bounds malice
-_compiled = {}  # pattern -> compiled pattern
 
 
-def redact(text):
-    # type: (str) -> tuple[str, int]
-    """The text without secrets and private parts, and how many were taken out.
+def redact(text: str) -> tuple[str, int]:
+    """Take secrets and private parts out of a text, and count them.
 
-    A secret becomes `[redacted:<kind>]`, e.g. `[redacted:aws-access-key]`; `<private>...</private>`, closed or not, is
-    removed. Redacting twice changes nothing more.
+    A secret becomes `[redacted:<kind>]`, e.g. `[redacted:aws-access-key]`; `<private>...</private>`, closed
+    or not, is removed. Redacting twice changes nothing more.
     """
     count = 0
     for _ in range(MAX_PASSES):
@@ -178,7 +184,7 @@ def redact(text):
     return text, count
 
 
-def _once(text):
+def _once(text: str) -> tuple[str, int]:
     count, folded = 0, text.lower()
     if "<private" in folded:
         text, count = _without_private(text)
@@ -195,28 +201,24 @@ def _once(text):
     return text, count
 
 
-def _replace(rule, text):
+def _replace(rule: _Rule, text: str) -> tuple[str, int]:
     found = 0
 
-    def placeholder(match):
+    def placeholder(match: re.Match[str]) -> str:
         nonlocal found
-        if not rule.genuine(match):
+        if not rule.is_genuine(match):
             return match.group()
         found += 1
         groups = match.groupdict()
-        whole = match.group()
-        name = next((name for name, value in groups.items() if name != "key" and value is not None), None)
-        start, end = (
-            (0, len(whole))
-            if name is None
-            else (match.start(name) - match.start(), match.end(name) - match.start())
-        )
-        return whole[:start] + "[redacted:" + (rule.kind or _kind(groups["key"])) + "]" + whole[end:]
+        name = next((name for name, value in groups.items() if name != "key" and value is not None), 0)
+        before = match.string[match.start() : match.start(name)]
+        after = match.string[match.end(name) : match.end()]
+        return f"{before}[redacted:{rule.kind or _kind(groups['key'])}]{after}"
 
     return _pattern(rule.pattern).sub(placeholder, text), found
 
 
-def _kind(key):
+def _kind(key: str) -> str:
     """The kind of an assigned secret, from the name it is assigned to."""
     key = key.lower()
     if key.startswith(("passw", "passp", "pwd")):
@@ -224,47 +226,52 @@ def _kind(key):
     return "secret" if key == "secret" else "token" if key in ("token", "authorization") else "api-key"
 
 
-def _pattern(source):
+def _pattern(source: str) -> re.Pattern[str]:
     if source not in _compiled:
         _compiled[source] = re.compile(source)
     return _compiled[source]
 
 
-def _without_private(text):
+def _without_private(text: str) -> tuple[str, int]:
     """Drop the private parts, nested and unclosed ones too.
 
-    Where two words would grow together a blank keeps them apart, so that no tag and no secret comes into being.
+    Where two words would grow together a blank keeps them apart, so that no tag and no secret comes into
+    being.
     """
-    kept, count, depth, end = [], 0, 0, 0
+    parts: list[str] = []
+    count = depth = end = 0
     for tag in _pattern(r"(?i)<(/?)private\b[^<>]{0,200}>").finditer(text):
         if not tag.group(1):
             if depth == 0:
-                kept.append(text[end : tag.start()])
+                parts.append(text[end : tag.start()])
                 count += 1
             depth += 1
         elif depth:
             depth -= 1
             end = tag.end()
     if depth == 0:
-        kept.append(text[end:])
-    whole = kept[0] if kept else ""
-    for part in kept[1:]:
+        parts.append(text[end:])
+    whole = parts[0] if parts else ""
+    for part in parts[1:]:
         apart = not whole or not part or whole[-1].isspace() or part[0].isspace()
         whole += part if apart else " " + part
     return whole, count
 
 
-def _without_key_blocks(text):
+def _without_key_blocks(text: str) -> tuple[str, int]:
     """Replace private keys in PEM armour; one that is cut off ends where its base64 does."""
-    kept, count, end = [], 0, 0
+    parts: list[str] = []
+    count = end = 0
     for head in _pattern(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----").finditer(text):
         if head.start() < end:
             continue
-        foot = text.find("-----END ", head.end(), head.end() + 20_000)
-        body = foot if foot > 0 else _pattern(r"[A-Za-z0-9+/=\\\s]*").match(text, head.end()).end()
+        body = text.find("-----END ", head.end(), head.end() + 20_000)
+        if body < 0:
+            base64 = _pattern(r"[A-Za-z0-9+/=\\\s]*").match(text, head.end())
+            body = base64.end() if base64 else head.end()
         if max(map(len, text[head.end() : body].split()), default=0) < 24:
             continue  # the words alone, with no key after them
         foot = _pattern(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----").match(text, body)
-        kept.append(text[end : head.start()] + "[redacted:private-key]")
+        parts.append(text[end : head.start()] + "[redacted:private-key]")
         count, end = count + 1, foot.end() if foot else body
-    return "".join(kept) + text[end:], count
+    return "".join(parts) + text[end:], count
