@@ -6,15 +6,16 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Query
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import ConfigDict, Field
 
 from scrubjay.errors import InputError
+from scrubjay.http_api.bodies import CamelCase
 from scrubjay.models.records import AnyRecord
 
 LONGEST_ID = 255  # characters
 MOST = 100  # entries of a page
 
+Answer = CamelCase  # what a client gets
 Amount = Annotated[int, Field(ge=0)]
 GivenId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]
 PageNumber = Annotated[int, Query(ge=1, le=10_000_000, description="From 1 on.")]
@@ -25,16 +26,10 @@ ShownMetadata = Annotated[
 ]
 
 
-class Body(BaseModel):
+class Body(CamelCase):
     """What a client sends. An unknown field is refused: a misspelt filter would otherwise let everything through."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
-
-
-class Answer(BaseModel):
-    """What a client gets."""
-
-    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", populate_by_name=False)
 
 
 class Changed(Answer):

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from scrubjay.engine.verbs.documents import DocumentState
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home.scope_settings import LONGEST_CONTEXT
-from scrubjay.http_api.bodies import DeleteError, url_of
+from scrubjay.http_api.bodies import Content, DeleteError, flat, none_if_empty, url_of
 from scrubjay.http_api.context import SOURCE
 from scrubjay.http_api.supermemory_v5.bodies import (
     LONGEST_ID,
@@ -31,7 +31,6 @@ from scrubjay.models.fields import Instant, Metadata, Text
 from scrubjay.models.records import Document, Passage
 from scrubjay.models.requests import DocumentText, ForgetRecords
 
-LONGEST_TEXT = 10_000_000  # characters of one document
 _DELETED = "deleted over HTTP"
 _FIRST = datetime(1, 1, 2, tzinfo=UTC)  # where a document without a date stands among those of a batch
 _UNKNOWN: Responses = {404: {"description": "No document of this namespace has that id."}}
@@ -40,13 +39,6 @@ _OF_FILE = ("content", "type", "title", "metadata")  # fields that a file replac
 router = APIRouter()
 
 Status = Literal["queued", "embedding", "done", "failed"]
-Content = Annotated[
-    Text,
-    Field(
-        max_length=LONGEST_TEXT,
-        description="The text, plain or Markdown. A URL is kept as it is: nothing is fetched.",
-    ),
-]
 OwnId = Annotated[
     Annotated[Text, Field(max_length=LONGEST_ID)] | None,
     Field(
@@ -54,21 +46,9 @@ OwnId = Annotated[
         "replaces it, one that the old text ends with changes nothing, any other is appended."
     ),
 ]
-
-
-def _check_flat(group: dict[str, Any]) -> dict[str, Any]:
-    for key, value in group.items():
-        for each in value if isinstance(value, list) else [value]:
-            if not isinstance(each, str | int | float | bool):
-                raise ValueError(
-                    f"must be flat, and {key[:60]!r} is not; use a string, number, boolean or a list of strings"
-                )
-    return group
-
-
 Group = Annotated[
     dict[str, Any],
-    AfterValidator(_check_flat),
+    AfterValidator(flat),
     Field(
         max_length=100,
         description="Known memories are taken for ones of this document only if their metadata has these values; of a list any one.",
@@ -144,10 +124,6 @@ class Doomed(Body):
     ]
 
 
-def _empty_as_absent(value: Any) -> Any:
-    return None if value == "" else value
-
-
 def _parse_json(value: Any) -> Any:
     if not isinstance(value, str):
         return value
@@ -160,7 +136,7 @@ def _parse_json(value: Any) -> Any:
 def _as_json(description: str) -> tuple[Any, ...]:
     """Annotate an object in a form, where it is JSON text, or empty if it was not sent."""
     schema = {"type": "string", "contentMediaType": "application/json", "description": description}
-    return BeforeValidator(_parse_json), BeforeValidator(_empty_as_absent), WithJsonSchema(schema)
+    return BeforeValidator(_parse_json), BeforeValidator(none_if_empty), WithJsonSchema(schema)
 
 
 _METADATA = _as_json("A JSON object: names and values.")
@@ -170,12 +146,12 @@ _GROUP = _as_json("A JSON object: names and values that known memories must have
 class FileFields(About):
     """What a form says of a file. An empty field is one that was not sent."""
 
-    supporting_context: Annotated[SupportingContext, BeforeValidator(_empty_as_absent)] = None
+    supporting_context: Annotated[SupportingContext, BeforeValidator(none_if_empty)] = None
     metadata: Annotated[Metadata | None, *_METADATA] = None
     group: Annotated[Group | None, *_GROUP] = None
-    date: Annotated[Date, BeforeValidator(_empty_as_absent)] = None
-    task_type: Annotated[TaskType, BeforeValidator(_empty_as_absent)] = None
-    dreaming: Annotated[Dreaming, BeforeValidator(_empty_as_absent)] = None
+    date: Annotated[Date, BeforeValidator(none_if_empty)] = None
+    task_type: Annotated[TaskType, BeforeValidator(none_if_empty)] = None
+    dreaming: Annotated[Dreaming, BeforeValidator(none_if_empty)] = None
     file_type: Annotated[
         str | None, Field(description="Without effect: what a file is shows in its bytes and its name.")
     ] = None
