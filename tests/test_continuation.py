@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.engine.verbs.documents import continued
+from scrubjay.engine.verbs.documents import continue_text
 
 LINES = st.lists(st.text("abc defg", min_size=1, max_size=30).filter(str.strip), min_size=1, max_size=8).map(
     "\n".join
@@ -13,34 +13,34 @@ LINES = st.lists(st.text("abc defg", min_size=1, max_size=30).filter(str.strip),
 
 
 def test_the_same_text_with_more_behind_it_replaces_it():
-    assert continued("user: hi", "user: hi\nassistant: hello") == "user: hi\nassistant: hello"
+    assert continue_text("user: hi", "user: hi\nassistant: hello") == "user: hi\nassistant: hello"
 
 
 def test_what_came_after_is_appended():
-    assert continued("user: hi\n", "assistant: hello") == "user: hi\n\nassistant: hello"
+    assert continue_text("user: hi\n", "assistant: hello") == "user: hi\n\nassistant: hello"
 
 
 def test_a_part_that_is_sent_twice_stands_once():
-    once = continued("user: hi", "assistant: hello")
-    assert continued(once, "assistant: hello") == once
+    once = continue_text("user: hi", "assistant: hello")
+    assert continue_text(once, "assistant: hello") == once
 
 
 def test_a_later_state_of_the_text_replaces_it():
     old = "# Runbook\nDeploys go out on Tuesday.\nA rollback is made by hand.\nAsk Priya for the key."
     new = old.replace("Tuesday", "Thursday") + "\nAnd write it down."
-    assert continued(old, new) == new
+    assert continue_text(old, new) == new
 
 
 def test_a_short_line_that_ends_another_line_is_no_repetition():
-    assert continued("user: is it ok", "ok") == "user: is it ok\n\nok"
+    assert continue_text("user: is it ok", "ok") == "user: is it ok\n\nok"
 
 
 @given(LINES, LINES)
 def test_what_is_sent_is_always_there_afterwards(old: str, new: str):
-    assert new.strip() in continued(old, new)
+    assert new.strip() in continue_text(old, new)
 
 
 @given(LINES, LINES)
 def test_sending_again_changes_nothing(old: str, new: str):
-    once = continued(old, new)
-    assert continued(once, new).strip() == once.strip() or continued(once, new) == new
+    once = continue_text(old, new)
+    assert continue_text(once, new).strip() == once.strip() or continue_text(once, new) == new

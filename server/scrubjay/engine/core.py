@@ -180,7 +180,8 @@ class Core:
         """
         if self.reindex.working:
             raise InputError(
-                "The index is being built anew, which would keep what is deleted. Purge when `scrubjay reindex` is done."
+                "The index is being built anew, which would keep what is deleted. Purge when `scrubjay "
+                "reindex` is done."
             )
         if self.backup.working or self.exchange.working:
             raise InputError(

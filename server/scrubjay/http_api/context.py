@@ -51,7 +51,7 @@ class RequestContext:
         record = await self.find(name, scope)
         if record is not None and record.forgotten_at is None:
             return record
-        named = await self.core.documents.named(name, await self.scopes(scope))
+        named = await self.core.documents.with_custom_id(name, await self.scopes(scope))
         scopes = sorted(row.scope for row in named if row.forgotten_at is None)
         if len(scopes) > 1:
             raise InputError(

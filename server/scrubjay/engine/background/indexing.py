@@ -135,7 +135,8 @@ class Indexer:
             self.trouble = "The stored vectors were made by another model; words alone are searched. Run `scrubjay reindex` to embed anew."
         elif (moved := drift(np.array(note.canaries, dtype=np.float32), fresh)) > DRIFT_LIMIT:
             self.trouble = (
-                f"The model gives other vectors than when the store was made (drift {moved:.4f}); words alone are searched. "
+                f"The model gives other vectors than when the store was made (drift {moved:.4f}); words "
+                "alone are searched. "
                 "Run `scrubjay reindex` to embed anew."
             )
         else:

@@ -88,7 +88,8 @@ class Connection(asyncio.Protocol):
         if len(data) > self._line_limit + 1:
             data = _error(
                 glance(data),
-                f"The answer has {len(data)} bytes and the limit of a line is {self._line_limit}. Ask for less.",
+                f"The answer has {len(data)} bytes and the limit of a line is {self._line_limit}. Ask for "
+                "less.",
             )
         self._answered(glance(data))
         self._send(data if data.endswith(b"\n") else data + b"\n")

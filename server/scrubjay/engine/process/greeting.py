@@ -60,7 +60,8 @@ def greet(hello: Hello, me: Identity, *, ready: bool, token: str | None, env: Ma
             )
         return _refused(
             fields,
-            f"The engine {me.version} (pid {me.pid}) was started by hand and stays. Stop it where it was started.",
+            f"The engine {me.version} (pid {me.pid}) was started by hand and stays. Stop it where it was "
+            "started.",
         )
     if hello.protocol != me.protocol:
         return _refused(fields, _mismatch(hello, me))
@@ -82,7 +83,8 @@ def _mismatch(hello: Hello, me: Identity) -> str:
     where = hello.project_dir or hello.cwd
     if hello.protocol < me.protocol:
         return (
-            f"The client {hello.version} registered for {where} is too old for the running engine {me.version}. "
+            f"The client {hello.version} registered for {where} is too old for the running engine "
+            f"{me.version}. "
             f"Upgrade the scrubjay that this client starts."
         )
     return f"The running engine {me.version} (pid {me.pid}) is too old for the client {hello.version} of {where}. Restart it, upgraded."
@@ -94,10 +96,12 @@ def _notices(hello: Hello, me: Identity, env: Mapping[str, str]) -> list[str]:
     odd = unheeded(hello, env)
     if odd:
         notices.append(
-            f"{', '.join(odd)} has no effect here: one engine serves all clients. Use `scrubjay config` instead."
+            f"{', '.join(odd)} has no effect here: one engine serves all clients. Use `scrubjay config` "
+            "instead."
         )
     if newer(hello.version, me.version) and not me.auto:
         notices.append(
-            f"The engine (pid {me.pid}) is version {me.version} and was started by hand; restart it to use {hello.version}."
+            f"The engine (pid {me.pid}) is version {me.version} and was started by hand; restart it to use "
+            f"{hello.version}."
         )
     return notices

@@ -180,7 +180,8 @@ class Lifetime:
         try:
             if len(line) > HELLO_LIMIT:
                 raise EngineError(
-                    f"The first line is not a hello: it has {len(line)} bytes, and a hello at most {HELLO_LIMIT}."
+                    f"The first line is not a hello: it has {len(line)} bytes, and a hello at most "
+                    f"{HELLO_LIMIT}."
                 )
             hello = decode(line)
             if hello.kind not in faces:

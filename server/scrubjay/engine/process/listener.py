@@ -53,7 +53,8 @@ def _on_path(home: Home, env: dict[str, str]) -> Listener:
     except OSError as error:
         listener.close()
         raise HomeError(
-            f"No socket can be made at {path}: {error.strerror}. Set SCRUBJAY_HOME to a folder on a local disk."
+            f"No socket can be made at {path}: {error.strerror}. Set SCRUBJAY_HOME to a folder on a local "
+            "disk."
         ) from error
     finally:
         os.umask(previous)
@@ -98,7 +99,8 @@ def socket_path(home: Home, env: dict[str, str]) -> str:
     path = os.path.join(folder, f"{name}.sock")
     if len(os.fsencode(path)) > SOCKET_PATH_LIMIT:
         raise HomeError(
-            f"No room for a socket: both {home.socket} and {path} are over {SOCKET_PATH_LIMIT} bytes. Shorten SCRUBJAY_HOME."
+            f"No room for a socket: both {home.socket} and {path} are over {SOCKET_PATH_LIMIT} bytes. "
+            "Shorten SCRUBJAY_HOME."
         )
     _own_folder(folder)
     return path
@@ -111,9 +113,11 @@ def _own_folder(folder: str) -> None:
         facts = os.lstat(folder)
     except OSError as error:
         raise HomeError(
-            f"The runtime folder {folder} cannot be made: {error.strerror}. Set XDG_RUNTIME_DIR or shorten SCRUBJAY_HOME."
+            f"The runtime folder {folder} cannot be made: {error.strerror}. Set XDG_RUNTIME_DIR or shorten "
+            "SCRUBJAY_HOME."
         ) from error
     if facts.st_uid != os.getuid() or facts.st_mode & 0o170077 != 0o040000:
         raise HomeError(
-            f"The runtime folder {folder} is not yours alone. Remove it, or set XDG_RUNTIME_DIR to a folder of your own."
+            f"The runtime folder {folder} is not yours alone. Remove it, or set XDG_RUNTIME_DIR to a folder "
+            "of your own."
         )

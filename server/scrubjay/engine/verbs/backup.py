@@ -1,7 +1,4 @@
-"""The engine's side of a backup: a moment in which nothing is written, a copy of it, and a look whether the copy can be opened.
-
-Knows the order; does not know how a backup is laid out (`scrubjay.home.backups`).
-"""
+"""Backs up a home: links its files at a moment in which nothing is written, copies them, and checks that the copy opens."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ from scrubjay.store.snapshot import count_rows_at
 from scrubjay.store.store import Store
 
 
-class BackedUp(Result):
+class BackupSummary(Result):
     """A finished backup: where it is, what it holds, and its size."""
 
     folder: str
@@ -47,8 +44,8 @@ class Backup:
     def working(self) -> bool:
         return self._turn.locked()
 
-    async def make(self, folder: str, report: backups.Report) -> BackedUp:
-        """Copy the home as it is at this moment into a new folder, which is there whole and checked or not at all.
+    async def make(self, folder: str, report: backups.Report) -> BackupSummary:
+        """Copy the home as it is now into a new folder, which appears whole and checked or not at all.
 
         Writes wait for the links of a moment only, not for the copy: they are acknowledged and searched
         meanwhile.
@@ -60,7 +57,8 @@ class Backup:
         """
         if self._store.shared is not None:
             raise InputError(
-                f"A store in {self._store.path} is not copied as a folder. Use the bucket's own versions or copies, "
+                f"A store in {self._store.path} is not copied as a folder. Use the bucket's own versions or "
+                "copies, "
                 "or `scrubjay export`, which reads it at one moment."
             )
         _refuse(folder, self._home)
@@ -83,9 +81,9 @@ class Backup:
             finally:
                 await asyncio.to_thread(backups.clear, self._home)
                 await asyncio.to_thread(shutil.rmtree, draft, ignore_errors=True)
-        shown = {name: counts[name] for name in ("turns", "memories", "documents")}
-        return BackedUp(
-            folder=folder, files=len(files), bytes=sum(size for size, _ in files.values()), **shown
+        totals = {name: counts[name] for name in ("turns", "memories", "documents")}
+        return BackupSummary(
+            folder=folder, files=len(files), bytes=sum(size for size, _ in files.values()), **totals
         )
 
     async def _hold_still(self) -> dict[str, int]:
@@ -109,11 +107,13 @@ async def _check(path: str, counts: dict[str, int]) -> None:
         found = await count_rows_at(path, counts)
     except (RuntimeError, ValueError, OSError) as error:
         raise StoreError(
-            f"The copy cannot be opened ({type(error).__name__}), so no backup was made. Run `scrubjay doctor`."
+            f"The copy cannot be opened ({type(error).__name__}), so no backup was made. Run `scrubjay "
+            "doctor`."
         ) from error
     if found != counts:
         raise StoreError(
-            "The copy holds other rows than the store, so no backup was made. Try again, and run `scrubjay doctor`."
+            "The copy holds other rows than the store, so no backup was made. Try again, and run `scrubjay "
+            "doctor`."
         )
 
 

@@ -1,6 +1,6 @@
-"""Files documents for clients that name them: finds out which document is meant, and whether its text is sent whole or goes on.
+"""Adds and changes documents for clients that name them by a custom_id.
 
-Knows how far each is; does not know what is learned of one (`learned`), or how its text was read.
+A text that is sent under the custom_id of a known document replaces its text or continues it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from scrubjay.store import conditions
 from scrubjay.store.store import Store
 from scrubjay.text.paragraphs import SHORT
 
+REVISED = 0.5  # of the old text's characters that stand in lines of the new one: then it is a later state of the old
 Status = Literal["queued", "embedding", "done", "failed"]
 _COLUMNS = ["id", "scope", "custom_id", "updated_at", "forgotten_at"]
 
 
 class DocumentState(NamedTuple):
-    """What became of a document that somebody sent; `changed` is False where its text was there already."""
+    """What became of a document that was sent; `changed` is False if its text was known already."""
 
     id: str
     status: Status
@@ -38,9 +39,9 @@ class DocumentState(NamedTuple):
 
 
 class Documents:
-    """Takes one document after another: what a text goes on from must not change meanwhile.
+    """Adds one document after another, because the text that one continues must not change meanwhile.
 
-    `searchable` says that vectors can be made.
+    `searchable` says whether vectors can be made.
     """
 
     def __init__(
@@ -50,168 +51,157 @@ class Documents:
         self._order = asyncio.Lock()
 
     async def add(self, text: DocumentText, *, scope: str, source: str) -> DocumentState:
-        """Add a document; under the custom_id of a known one go on with that, as `scrubjay.engine.verbs.documents` has it.
+        """Add a document, or replace or continue the one that has its custom_id; see `continue_text`.
 
-        What the text does not say (metadata, date, ...) stays as it is known. With `document_id` that very
+        Fields that the text does not give (metadata, date, ...) stay as they are. With `document_id` that very
         document gets this text.
 
         Raises:
-            InputError: the text has an error where a known document has none.
+            InputError: the text has an error, and the known document has none.
         """
-        made = await self._stamped(text, scope, source)
+        sent = await self._envelope(text, scope, source)
         async with self._order:
             await self._writer.drain()
-            return await self._file(text, made, LookedUp(self._store))
+            return await self._write(text, sent, Prefetch(self._store))
 
     async def add_all(
         self, texts: Sequence[tuple[DocumentText, str]], *, source: str
     ) -> list[DocumentState | InputError]:
-        """Add documents to their scopes, in this order, with few look-ups for all of them; what became of each, or why it was refused."""
-        made = [await self._stamped(text, scope, source) for text, scope in texts]
-        filed: list[DocumentState | InputError] = []
+        """Add documents to their scopes, in this order and with few look-ups; the state of each, or why it was refused."""
+        envelopes = [await self._envelope(text, scope, source) for text, scope in texts]
+        states: list[DocumentState | InputError] = []
         async with self._order:
             await self._writer.drain()
-            known = LookedUp(self._store)
-            await known.look(made)
-            for (text, _), stamped in zip(texts, made, strict=True):
+            prefetch = Prefetch(self._store)
+            await prefetch.load(envelopes)
+            for (text, _), sent in zip(texts, envelopes, strict=True):
                 try:
-                    filed.append(await self._file(text, stamped, known))
+                    states.append(await self._write(text, sent, prefetch))
                 except InputError as error:
-                    filed.append(error)
-                known.learn()
-        return filed
+                    states.append(error)
+                prefetch.add_staged()
+        return states
 
     async def change(self, document: Document, values: Mapping[str, Any], *, source: str) -> DocumentState:
-        """Give a document other values for some fields of a `DocumentText`; another `content` replaces its text."""
-        said = (
-            {"content": document.content, "error": document.error}
-            if document.status == "done"
-            else {"error": document.error}
-        )
-        given = {name: value for name, value in {**said, **values}.items() if value is not None}
+        """Change some fields of a document, named as in a `DocumentText`; another `content` replaces its text."""
         custom_id = str(values.get("custom_id") or "")
-        if any(
-            row.id != document.id and row.forgotten_at is None
-            for row in await self.named(custom_id, [document.scope])
-        ):
+        same_name = await self.with_custom_id(custom_id, [document.scope])
+        if any(row.id != document.id and row.forgotten_at is None for row in same_name):
             raise InputError(
-                f"custom_id = {custom_id[:80]!r} is another document's. Give this one another, or change that one."
+                f"custom_id = {custom_id[:80]!r} is another document's. Give this one another, or change "
+                "that one."
             )
-        if "content" in given:
-            given.pop("error", None)
-        text = DocumentText.model_validate({**given, "document_id": document.id})
-        made = await self._stamped(text, document.scope, source)
+        fields: dict[str, Any] = {"document_id": document.id, "error": document.error}
+        if document.status == "done":
+            fields["content"] = document.content
+        fields = {name: value for name, value in {**fields, **values}.items() if value is not None}
+        if "content" in fields:
+            fields.pop("error", None)
+        text = DocumentText.model_validate(fields)
+        sent = await self._envelope(text, document.scope, source)
         async with self._order:
             await self._writer.drain()
-            return await self._file(text, made, LookedUp(self._store))
+            return await self._write(text, sent, Prefetch(self._store))
 
-    async def named(self, custom_id: str, scopes: Collection[str]) -> list[Document]:
-        """The documents of these scopes with this custom_id, without their texts, those not forgotten first, the latest first."""
+    async def with_custom_id(self, custom_id: str, scopes: Collection[str]) -> list[Document]:
+        """Return the documents of these scopes with this custom_id, without their texts.
+
+        Those that are not forgotten come first, and of these the latest.
+        """
         where = conditions.both(conditions.equal("custom_id", custom_id), conditions.one_of("scope", scopes))
         rows = {row.id: row for row in await self._store.select(Document, where, columns=_COLUMNS)}
         rows.update((row.id, row) for row in self._store.staged(Document))
-        found = [row for row in rows.values() if row.custom_id == custom_id and row.scope in scopes]
-        return sorted(found, key=lambda row: (row.forgotten_at is None, row.updated_at), reverse=True)
+        named = [row for row in rows.values() if row.custom_id == custom_id and row.scope in scopes]
+        return sorted(named, key=lambda row: (row.forgotten_at is None, row.updated_at), reverse=True)
 
     async def statuses(self, rows: Sequence[Document]) -> dict[str, Status]:
-        """How far each of these documents is, by id: queued until it is in the tables, embedding until meaning finds it."""
+        """Return how far each of these documents is, by id.
+
+        A document is queued until it is in the tables, and embedding until meaning finds it.
+        """
+        ids = [row.id for row in rows]
         staged = {row.id for row in self._store.staged(Document)}
-        waiting = (
-            await self._store.records_without_vectors([row.id for row in rows])
-            if rows and self._searchable()
-            else set()
-        )
-        return {row.id: _status(row, row.id in staged, row.id in waiting) for row in rows}
+        waiting = await self._store.records_without_vectors(ids) if ids and self._searchable() else set()
 
-    async def _stamped(self, text: DocumentText, scope: str, source: str) -> Envelope:
-        stamp = partial(envelope, "document", text, scope=scope, source=source, at=self._clock())
-        return await asyncio.to_thread(stamp) if len(text.content or "") > LARGE else stamp()
+        def status(row: Document) -> Status:
+            if row.status == "failed":
+                return "failed"
+            return "queued" if row.id in staged else "embedding" if row.id in waiting else "done"
 
-    async def _file(self, text: DocumentText, made: Envelope, found: LookedUp) -> DocumentState:
-        known, id = await self._meant(text, made, found)
-        here = known if known is not None and known.forgotten_at is None else None
-        if here is not None and here.status == "done" and text.error is not None:
-            raise InputError(f"{text.error} The document {here.id} stays as it was.")
-        args = {**_kept(known), **made.args, "document_id": id}
-        if text.document_id is None and here is not None and "content" in args:
-            args["content"] = await asyncio.to_thread(continued, here.content, args["content"])
-        same = (
-            here
-            if here is not None and here.status == "done" and here.content == args.get("content")
-            else None
-        )
+        return {row.id: status(row) for row in rows}
+
+    async def _envelope(self, text: DocumentText, scope: str, source: str) -> Envelope:
+        make = partial(envelope, "document", text, scope=scope, source=source, at=self._clock())
+        return await asyncio.to_thread(make) if len(text.content or "") > LARGE else make()
+
+    async def _write(self, text: DocumentText, sent: Envelope, prefetch: Prefetch) -> DocumentState:
+        known, document_id = await self._target(text, sent, prefetch)
+        current = known if known is not None and known.forgotten_at is None else None
+        complete = current if current is not None and current.status == "done" else None
+        if complete is not None and text.error is not None:
+            raise InputError(f"{text.error} The document {complete.id} stays as it was.")
+        args = {**_kept_fields(known), **sent.args, "document_id": document_id}
+        if text.document_id is None and current is not None and "content" in args:
+            args["content"] = await asyncio.to_thread(continue_text, current.content, args["content"])
+        same = complete if complete is not None and complete.content == args.get("content") else None
         if same is not None:
             args = {"title": same.title, "type": same.type, **args}
-        made = made.model_copy(
-            update={"args": {name: value for name, value in args.items() if value is not None}}
-        )
-        planned = partial(plan_add, lookup=Lookup(known, id, found.facts_of(made.scope)))
-        answer = cast(DocumentAdded, await self._writer.write(made, planned))
-        failed: Status = "failed" if answer.status == "failed" else "queued"
-        return DocumentState(
-            id, failed if same is None else (await self.statuses([same]))[id], same is None, answer.redacted
-        )
+        args = {name: value for name, value in args.items() if value is not None}
+        planner = partial(plan_add, lookup=Lookup(known, document_id, prefetch.facts_of(sent.scope)))
+        answer = await self._writer.write(sent.model_copy(update={"args": args}), planner)
+        added = cast(DocumentAdded, answer)
+        if same is not None:
+            status = (await self.statuses([same]))[document_id]
+        else:
+            status = "failed" if added.status == "failed" else "queued"
+        return DocumentState(document_id, status, same is None, added.redacted)
 
-    async def _meant(
-        self, text: DocumentText, made: Envelope, found: LookedUp
+    async def _target(
+        self, text: DocumentText, sent: Envelope, prefetch: Prefetch
     ) -> tuple[Document | None, str]:
         """The document that a text is for, None for a new one, and its id."""
-        id = id_of(made)
-        known = await found.document(id)
+        document_id = _id_of(sent)
+        known = await prefetch.document(document_id)
         if text.document_id is not None:
-            return known, id
+            return known, document_id
         if text.custom_id is not None:
-            if known is None and (named := await self.named(text.custom_id, [made.scope])):
-                return await found.document(named[0].id), named[0].id  # it got this custom_id later
-            return known, id
-        digest = content_hash(made.args.get("content") or "")
-        for again in range(1, 1_000):  # the document that these words named may have got other words since
+            if known is None and (named := await self.with_custom_id(text.custom_id, [sent.scope])):
+                return await prefetch.document(named[0].id), named[0].id  # it got this custom_id later
+            return known, document_id
+        digest = content_hash(sent.args.get("content") or "")
+        for attempt in range(1, 1_000):  # the document that these words named may have got other words since
             if known is None or known.content_hash == digest:
                 break
-            id = derived_id("doc", made.scope, "content", digest, str(again))
-            known = await found.document(id)
-        return known, id
+            document_id = derived_id("doc", sent.scope, "content", digest, str(attempt))
+            known = await prefetch.document(document_id)
+        return known, document_id
 
 
-def _kept(known: Document | None) -> dict[str, Any]:
-    """What stays of a known document where nothing else is given."""
-    if known is None:
-        return {}
-    return {"metadata": known.metadata, "custom_id": known.custom_id, "path": known.path}
-
-
-def _status(row: Document, staged: bool, waits: bool) -> Status:
-    if row.status == "failed":
-        return "failed"
-    return "queued" if staged else "embedding" if waits else "done"
-
-
-class LookedUp:
-    """Lives for one batch, in which nobody else files documents, and learns what each of its writes adds."""
+class Prefetch:
+    """What one batch has looked up. Nobody else adds documents meanwhile, and it learns of each write of the batch."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._documents: dict[str, Document | None] = {}
-        self._facts: dict[
-            str, dict[str, Memory | None]
-        ] = {}  # by scope and hash of words; None where nobody says that
+        # By scope and hash of words the fact that says them, None if none does.
+        self._facts: dict[str, dict[str, Memory | None]] = {}
 
-    async def document(self, id: str) -> Document | None:
-        """The document that has this id."""
-        if id not in self._documents:
-            self._documents[id] = (await self._documents_of([id])).get(id)
-        return self._documents[id]
+    async def document(self, document_id: str) -> Document | None:
+        """Return the document that has this id."""
+        if document_id not in self._documents:
+            self._documents[document_id] = (await self._get([document_id])).get(document_id)
+        return self._documents[document_id]
 
     def facts_of(self, scope: str) -> Mapping[str, Memory | None]:
-        """What was looked up of the facts of a scope."""
+        """Return what is known of the facts of a scope."""
         return self._facts.get(scope, {})
 
-    async def look(self, made: Sequence[Envelope]) -> None:
-        """Look up the documents that these envelopes may mean, and the facts that say what their short texts say."""
-        ids = [id_of(each) for each in made]
-        rows = await self._documents_of(ids)
-        self._documents |= {id: rows.get(id) for id in ids}
-        for each in made:
+    async def load(self, envelopes: Sequence[Envelope]) -> None:
+        """Look up the documents that these envelopes may be for, and the facts that say what their short texts say."""
+        ids = [_id_of(each) for each in envelopes]
+        rows = await self._get(ids)
+        self._documents.update((document_id, rows.get(document_id)) for document_id in ids)
+        for each in envelopes:
             if len(content := str(each.args.get("content") or "").strip()) <= SHORT:
                 self._facts.setdefault(each.scope, {})[content_hash(content)] = None
         for scope, facts in self._facts.items():
@@ -222,50 +212,33 @@ class LookedUp:
                 conditions.LATEST,
             )
             if known := await self._store.select(Memory, where, columns=["id"]):
-                facts_there = await self._store.get(Memory, [row.id for row in known])
-                facts.update((row.content_hash, row) for row in facts_there.values())
-        self.learn()
+                stored = await self._store.get(Memory, [row.id for row in known])
+                facts.update((row.content_hash, row) for row in stored.values())
+        self.add_staged()
 
-    async def _documents_of(self, ids: Sequence[str]) -> dict[str, Document]:
-        """Whole rows of those that are there.
+    async def _get(self, ids: Sequence[str]) -> dict[str, Document]:
+        """Whole rows of those that exist. Most do not, and to look for an id takes 3 ms where every column takes 7."""
+        existing = await self._store.get(Document, ids, columns=["id"])
+        return await self._store.get(Document, existing) if existing else {}
 
-        Most are not, and to look for an id takes 3 ms where every column takes 7.
-        """
-        there = await self._store.get(Document, ids, columns=["id"])
-        return await self._store.get(Document, there) if there else {}
-
-    def learn(self) -> None:
-        """Take in what is staged."""
+    def add_staged(self) -> None:
+        """Take over what is staged."""
         self._documents.update((row.id, row) for row in self._store.staged(Document))
         for fact in self._store.staged(Memory):
             if fact.content_hash in (facts := self._facts.get(fact.scope, {})):
                 facts[fact.content_hash] = fact
 
 
-def id_of(made: Envelope) -> str:
-    """The id of the document that an envelope names, else of the first one of its custom_id, or of its words."""
-    if named := made.args.get("document_id"):
-        return str(named)
-    if named := made.args.get("custom_id"):
-        return derived_id("doc", made.scope, "custom", named)
-    return derived_id("doc", made.scope, "content", content_hash(made.args.get("content") or ""))
+def continue_text(old: str, new: str) -> str:
+    """Return the text of a document after `new` was sent under its name.
 
+    `new` replaces `old` if it contains all of it, or half of its lines. It changes nothing if `old` ends with it
+    already, as when a call is repeated. Otherwise it is a continuation and follows `old`, so that in doubt
+    nothing is lost.
 
-REVISED = (
-    0.5  # of the old text's characters, found again line by line: then the new text is a later state of it
-)
-
-
-def continued(old: str, new: str) -> str:
-    """The text after `new` was sent under the name of `old`.
-
-    `new` replaces `old` where it holds it whole, or half of its lines; it changes nothing where `old` ends
-    with it already, as when a call is repeated; else it was what came after, and stands behind `old`, so that
-    in doubt nothing is lost.
-
-    >>> continued("user: hi", "assistant: hello")
+    >>> continue_text("user: hi", "assistant: hello")
     'user: hi\\n\\nassistant: hello'
-    >>> continued("user: hi", "user: hi\\nassistant: hello")
+    >>> continue_text("user: hi", "user: hi\\nassistant: hello")
     'user: hi\\nassistant: hello'
     """
     before, after, piece = old.strip(), new.strip(), new.rstrip().lstrip("\r\n")
@@ -278,6 +251,20 @@ def continued(old: str, new: str) -> str:
 
 def _share_kept(old: str, new: str) -> float:
     """The share of the old text's characters that stand in lines of the new one too."""
-    had, have = (Counter(filter(None, map(str.strip, text.splitlines()))) for text in (old, new))
-    whole = sum(len(line) * count for line, count in had.items())
-    return sum(len(line) * count for line, count in (had & have).items()) / whole
+    before, after = (Counter(filter(None, map(str.strip, text.splitlines()))) for text in (old, new))
+    whole = sum(len(line) * count for line, count in before.items())
+    return sum(len(line) * count for line, count in (before & after).items()) / whole
+
+
+def _kept_fields(known: Document | None) -> dict[str, Any]:
+    """What stays of a known document unless something else is given."""
+    return {} if known is None else known.model_dump(include={"metadata", "custom_id", "path"})
+
+
+def _id_of(sent: Envelope) -> str:
+    """The id of the document that an envelope names, else of the first one of its custom_id, or of its words."""
+    if document_id := sent.args.get("document_id"):
+        return str(document_id)
+    if custom_id := sent.args.get("custom_id"):
+        return derived_id("doc", sent.scope, "custom", custom_id)
+    return derived_id("doc", sent.scope, "content", content_hash(sent.args.get("content") or ""))

@@ -131,7 +131,8 @@ class Exchange:
                 file.seek(start)
                 done, kept = (
                     0,
-                    "It was changed meanwhile: what stood before that line is imported; repeat it with the whole file.",
+                    "It was changed meanwhile: what stood before that line is imported; repeat it with the "
+                    "whole file.",
                 )
                 async for page in _pages(file, header):
                     answers = [merge_answers([*answers, await self._take_in(page, source)])]

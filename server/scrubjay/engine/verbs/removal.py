@@ -97,7 +97,8 @@ class Removal:
         listed = self._listed.pop((scope, query), None)
         if listed is None:
             raise InputError(
-                "query forgets nothing without a dry run. Call forget with the same query and dry_run true, read what it lists, "
+                "query forgets nothing without a dry run. Call forget with the same query and dry_run true, "
+                "read what it lists, "
                 "then repeat the call without dry_run, or forget one of them by its id."
             )
         records = [await self._store.find(record_id) for record_id in listed]
