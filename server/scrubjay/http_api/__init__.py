@@ -1,1 +1,1 @@
-"""The HTTP face: the routes of supermemory's and of Hebb Mind's clients, and MCP over HTTP. A thin one: every verb is another floor's."""
+"""The HTTP face: the routes of supermemory's and of Hebb Mind's clients, and MCP over HTTP."""

@@ -1,4 +1,4 @@
-"""The application: every router of the HTTP face, MCP, and how both refuse; and the server that answers with it."""
+"""The application: every router of the HTTP face, MCP, and how both refuse; and the server that runs it."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class RequestContext:
         scope: str,
         source: str = SOURCE,
     ) -> Any:
-        """Take one write into a scope of `permissions.writes_to`; it is durable when this returns its result."""
+        """Take one write into a scope of `permissions.writes_to`; it is durable when this returns."""
         written = envelope(kind, request, scope=scope, source=source, at=self.now)
         result: Result = await self.core.write(written, similar=False)  # no client shows what is similar
         return result

@@ -1,6 +1,6 @@
 """The outermost layer of the HTTP face: who may come in, whatever is asked.
 
-It looks at the headers and the size of every request, and gives the application the permissions of its caller.
+It looks at the headers and the size of a request, and gives the application the permissions of its caller.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ _READS = re.compile(r"/(search|profile|profile/buckets|list|list/[a-z]+|document
 class Door:
     """Lets requests through to the application with the permissions of their caller in `request.state`.
 
-    `tokens` gives those in force now; where there are none, and the address is of this machine alone, every key opens.
+    `tokens` gives those in force now. Where there are none, and the address is of this machine alone, every
+    key opens.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Door:
             )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or pass it on."""
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         elif scope["type"] != "http":
@@ -105,8 +107,8 @@ class Door:
         """Return what this caller may do.
 
         Raises:
-            HTTPException: 401 for no key or a wrong one, 403 for a change with a key that may only read, 429 for too
-                many requests.
+            HTTPException: 401 for no key or a wrong one, 403 for a change with a key that may only read, 429
+                for too many requests.
         """
         try:
             tokens = self._tokens()
@@ -148,7 +150,7 @@ class Hosts:
 
 
 class Rate:
-    """The allowance of each caller. `per_second` 0 allows everything; `time` is a monotonic clock in seconds."""
+    """The allowance of each caller; `per_second` 0 is without limit, `time` a monotonic clock in seconds."""
 
     def __init__(self, per_second: float, time: Callable[[], float]) -> None:
         self._per_second, self._time = per_second, time

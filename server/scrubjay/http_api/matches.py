@@ -92,8 +92,12 @@ async def find_matches(context: RequestContext, query: MatchQuery, scopes: tuple
 def rewrites(query: str) -> list[str]:
     """Reword a query: as it is, its content words, each of its parts, and the names in it; all different.
 
-    >>> rewrites("When did we rename tick() and who asked for it?")
-    ['When did we rename tick() and who asked for it?', 'rename tick asked', 'When did we rename tick()', 'tick()']
+    >>> for wording in rewrites("When did we rename tick() and who asked for it?"):
+    ...     print(wording)
+    When did we rename tick() and who asked for it?
+    rename tick asked
+    When did we rename tick()
+    tick()
     """
     parts = [part.strip() for part in _BETWEEN.split(query) if part.strip()]
     parts = [part for part in parts if len(parts) > 1 and len(content_words(part)) >= _LEAST_WORDS]

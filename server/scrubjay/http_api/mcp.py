@@ -1,8 +1,7 @@
-"""MCP over streamable HTTP: the server that the pipe serves, behind the same door as every route. Knows who calls from the permissions
-of the request and from the scope it names; does not know what the tools do.
+"""MCP over streamable HTTP: the server that the pipe serves, behind the same door as every route.
 
-Every request stands by itself, in both eras of the protocol: the tools ask clients nothing, so a session would hold nothing, and any of
-several engines can answer the next request.
+Every request stands by itself, in both eras of the protocol: the tools ask clients nothing, so a session
+would hold nothing, and any of several engines can answer the next request.
 """
 
 from __future__ import annotations
@@ -43,10 +42,10 @@ class McpOverHttp:
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one message."""
         request = Request(scope)
-        if (
-            request.method != "POST"
-        ):  # GET would open a stream on which nothing is ever sent, DELETE end a session that does not exist
+        if request.method != "POST":
+            # GET would open a stream on which nothing is ever sent, DELETE end a session that does not exist.
             sentence = "MCP is spoken here by POST, one message a request."
             await refusal(request, 405, sentence, {"Allow": "POST"})(scope, receive, send)
             return
@@ -59,7 +58,7 @@ class McpOverHttp:
 
 
 def _caller(request: Request) -> Caller:
-    """Who calls: the scope of the header or the query, else the token's, else that of a write without a tag.
+    """Return who calls: the scope of the header or the query, else the token's, else the default tag's.
 
     Raises:
         InputError, Forbidden: as `Permissions.own`.

@@ -1,6 +1,4 @@
-"""The served OpenAPI document: what FastAPI computes from the routes, and what holds for all of them. Knows the refusals of each family and
-who may answer so; does not know the routes.
-"""
+"""The served OpenAPI document: what FastAPI computes from the routes, and what holds for all of them."""
 
 from __future__ import annotations
 
@@ -13,13 +11,16 @@ from scrubjay import VERSION
 from scrubjay.http_api.refusals import HEBB
 
 ABOUT = """\
-The memory of a coding assistant, on your machine: the routes of supermemory's clients (`/v3`, `/v4`, and `/ns/{namespace}` of version 5) \
-and of Hebb Mind's (`/api/v1`), over the same records as the MCP tools. MCP itself is spoken at `/mcp` (streamable HTTP, by POST).
+The memory of a coding assistant, on your machine: the routes of supermemory's clients (`/v3`, `/v4`, and \
+`/ns/{namespace}` of version 5) and of Hebb Mind's (`/api/v1`), over the same records as the MCP tools. MCP \
+itself is spoken at `/mcp` (streamable HTTP, by POST).
 
-A container tag and a namespace are the same thing: a scope, which nothing crosses. `user` and `*` are reserved and refused with 400; an \
-id of a scope that the caller does not reach is 404. Without a tag a write goes to `sm_project_default`, and a read sees every scope but \
-`user`. On the server's own machine any key opens as long as no token was made (`scrubjay token add`); a token may be bound to one \
-tag, or to reading. What only a hosted service can do (connections, settings, billing, scoped keys, feedback) answers 501.
+A container tag and a namespace are the same thing: a scope, which nothing crosses. `user` and `*` are \
+reserved and refused with 400; an id of a scope that the caller does not reach is 404. Without a tag a \
+write goes to `sm_project_default`, and a read sees every scope but `user`. On the server's own machine any \
+key opens as long as no token was made (`scrubjay token add`); a token may be bound to one tag, or to \
+reading. What only a hosted service can do (connections, settings, billing, scoped keys, feedback) answers \
+501.
 """
 SUPERMEMORY = "supermemory 3 and 4"
 NAMESPACES = "supermemory 5"
@@ -97,14 +98,14 @@ _SCHEMAS: dict[str, Any] = {
 
 
 def describe(app: FastAPI) -> None:
-    """Let the application serve this document at `/openapi.json`; it is made at the first request."""
+    """Let the application serve its document at `/openapi.json`; the first request makes it."""
 
-    def made() -> dict[str, Any]:
+    def document() -> dict[str, Any]:
         if not app.openapi_schema:
             app.openapi_schema = _document(app)
         return app.openapi_schema
 
-    app.openapi = made  # type: ignore[method-assign]
+    app.openapi = document  # type: ignore[method-assign]
 
 
 def _document(app: FastAPI) -> dict[str, Any]:
@@ -136,13 +137,13 @@ def _document(app: FastAPI) -> dict[str, Any]:
 
 
 def _may_be_empty(body: dict[str, Any], schemas: dict[str, Any]) -> bool:
-    """Whether a body is a form of which no field is needed: FastAPI says of every form that there must be one."""
+    """Whether no field of a form is needed: FastAPI says of every form that there must be one."""
     form = body["content"].get("multipart/form-data", {}).get("schema", {})
     return "$ref" in form and "required" not in schemas[form["$ref"].rpartition("/")[2]]
 
 
 def _complete(operation: dict[str, Any], path: str, schemas: dict[str, Any]) -> None:
-    """An operation with its family, its key, and the answers that any operation of that family may give."""
+    """Add its family, its key, and the answers that any operation of that family may give."""
     hebb = path.startswith(HEBB)
     operation["tags"] = [
         HEBB_MIND if hebb else SUPERMEMORY if path.startswith(("/v3", "/v4")) else NAMESPACES

@@ -1,4 +1,4 @@
-"""The options of `scrubjay serve --http`: where it is served, to whom, under which names, how often. Parsed once."""
+"""The options of `scrubjay serve --http`: where it is served, to whom, under which names, how often."""
 
 from __future__ import annotations
 
@@ -61,9 +61,10 @@ class Address(NamedTuple):
 
 @dataclass(frozen=True)
 class Options:
-    """`token` came with the command line; `names` are more names of this server; pages of `origins` may read answers.
+    """Where and to whom HTTP is served.
 
-    `per_second` is how many requests one caller may make for long, 0 any number.
+    `token` came with the command line; `names` are more names of this server; pages of `origins` may read
+    answers; `per_second` is how many requests one caller may make for long, 0 any number.
     """
 
     address: Address
@@ -97,7 +98,7 @@ class Options:
 
 
 def parse_address(text: str) -> Address:
-    """Parse `HOST:PORT` or `PORT` alone (of 127.0.0.1); an IPv6 host stands in brackets. Port 0 is any free one.
+    """Parse `HOST:PORT` or `PORT` alone (of 127.0.0.1), an IPv6 host in brackets; port 0 is any free one.
 
     Raises:
         InputError: it is not of that form, or the host is a name.

@@ -19,7 +19,7 @@ class Forbidden(InputError):
 
 @dataclass(frozen=True)
 class Permissions:
-    """What one caller may do: `tag` is the only one it reaches, None for every one; `read_only` forbids changes."""
+    """What one caller may do; `tag` is the only one it reaches, None for every one."""
 
     tag: str | None = None
     read_only: bool = False
@@ -36,7 +36,7 @@ class Permissions:
         return self.own(tag) or DEFAULT_TAG
 
     def reads(self, tags: str | Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:
-        """Return the scopes that a read sees: those of its tags, else every one of `known` but the user's own.
+        """Return the scopes that a read sees: those of its tags, else all of `known` but the user's own.
 
         Raises:
             InputError, Forbidden: as `writes_to`.
@@ -47,7 +47,7 @@ class Permissions:
         return (self.tag,) if self.tag is not None else tuple(sorted(set(known) - RESERVED))
 
     def reaches(self, scope: str) -> bool:
-        """Whether the caller sees records of this scope; others are answered like an id that names nothing."""
+        """Whether the caller sees records of this scope; those of others are answered like unknown ids."""
         return scope not in RESERVED and self.tag in (None, scope)
 
     def own(self, tag: str | None) -> str | None:

@@ -1,6 +1,6 @@
-"""Errors as each family of clients parses them. Knows statuses and shapes; the sentences are the errors' own.
+"""Errors as each family of clients parses them.
 
-supermemory: {"error": sentence}, and for a body that does not fit {"success": false, "error": [{"message", "path"}]}.
+supermemory: {"error": sentence}, or for a misfit {"success": false, "error": [{"message", "path"}]}.
 Hebb Mind: {"detail": ...}.
 409 and 5xx make clients try again three times, so nothing permanent is answered with them.
 """
@@ -21,9 +21,8 @@ from scrubjay.http_api.permissions import Forbidden
 
 HEBB = "/api/"  # where Hebb Mind's routes begin
 NAMESPACES = "/ns/"  # and those of version 5 of supermemory
-_NOUNS = frozenset(
-    {"document", "search", "profile", "list", "memories", "connectors"}
-)  # that follow a namespace there
+# What may follow a namespace there.
+_NOUNS = frozenset({"document", "search", "profile", "list", "memories", "connectors"})
 
 
 def refuse(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
@@ -60,23 +59,26 @@ def refuse(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
 
 
 def refusal(request: Request, status: int, sentence: str, headers: Any = None) -> JSONResponse:
-    """One refusal in the shape of the family that the path belongs to."""
+    """Return one refusal in the shape of the family that the path belongs to."""
     name = "detail" if request.url.path.startswith(HEBB) else "error"
     return JSONResponse({name: sentence}, status, headers=headers)
 
 
 def misnamed(path: str) -> str | None:
-    """What to say of a path that no route answers because its namespace is empty or holds a slash, which clients do not escape."""
+    """Return what to say of a path whose namespace is empty or holds a slash, which clients do not escape."""
     if not path.startswith(NAMESPACES):
         return None
     name, *rest = path.removeprefix(NAMESPACES).split("/")
     if name and (not rest or rest[0] in _NOUNS):
         return None
-    return f"{path[:120]} names no namespace: it is called by 1 to 100 letters, digits or . _ : -, so it is neither empty nor holds a slash."
+    return (
+        f"{path[:120]} names no namespace: it is called by 1 to 100 letters, digits or . _ : -, "
+        "so it is neither empty nor holds a slash."
+    )
 
 
 def status_of(error: ScrubjayError) -> int:
-    """The status of an error that we raise on purpose."""
+    """Return the status of an error that is raised on purpose."""
     if isinstance(error, NotFound):
         return 404
     if isinstance(error, Forbidden):
@@ -85,13 +87,12 @@ def status_of(error: ScrubjayError) -> int:
 
 
 def _verbs(request: Request, routes: Iterable[BaseRoute]) -> list[str]:
-    """What may be done at this path; the router itself names only the verbs of the first route that has it."""
-    shown = [route for route in routes if isinstance(route, Route) and route.include_in_schema]
-    paths = {route.path for route in shown if route.matches(request.scope)[0] is not Match.NONE}
-    closest = min(
-        paths, key=lambda path: (path.count("{"), -len(path)), default=None
-    )  # /documents/list is also one of /documents/{id}
-    return sorted({verb for route in shown if route.path == closest for verb in route.methods or ()})
+    """Return the verbs of a path; the router itself names only those of the first route that matches it."""
+    listed = [route for route in routes if isinstance(route, Route) and route.include_in_schema]
+    paths = {route.path for route in listed if route.matches(request.scope)[0] is not Match.NONE}
+    # /documents/list also matches /documents/{id}.
+    closest = min(paths, key=lambda path: (path.count("{"), -len(path)), default=None)
+    return sorted({verb for route in listed if route.path == closest for verb in route.methods or ()})
 
 
 def _problem(error: Any) -> dict[str, Any]:
@@ -101,9 +102,10 @@ def _problem(error: Any) -> dict[str, Any]:
 
 
 def absent(reasons: Mapping[str, str]) -> APIRouter:
-    """Make a router that answers 501 with a sentence, by the path or by "VERB path"; a path alone means every verb.
+    """Make a router that answers 501 with a sentence, by "VERB path" or by a path alone for every verb.
 
-    It stays out of the OpenAPI document: a server that answers 501 on purpose would fail every test made from its own document.
+    It stays out of the OpenAPI document: a server that answers 501 on purpose would fail every test made from
+    its own document.
     """
     router = APIRouter(include_in_schema=False)
     for route, sentence in reasons.items():

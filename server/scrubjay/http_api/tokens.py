@@ -1,7 +1,9 @@
-"""The keys that open the HTTP face: made once, shown once, kept as digests in `<home>/tokens.json`. Knows what each may do; does not know
-requests, nor the web framework: the command line makes keys while the engine runs.
+"""The keys that open the HTTP face: made once, shown once, kept as digests in `<home>/tokens.json`.
 
-    {"v": 1, "tokens": [{"name": "laptop", "digest": sha256 in hex, "tag": null, "read_only": false, "created_at": "2026-03-05T12:00:00Z"}]}
+    {"v": 1, "tokens": [{"name": "laptop", "digest": sha256 in hex, "tag": null, "read_only": false,
+                         "created_at": "2026-03-05T12:00:00Z"}]}
+
+The web framework is not imported here: the command line makes keys while the engine runs.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from scrubjay.http_api.permissions import Permissions
 from scrubjay.wire.lock import FileLock
 
 SHORTEST = (
-    20  # characters of a key that somebody chose: the least that supermemory's plug-in for Claude Code takes
+    20  # characters of a key that somebody chose: what supermemory's plug-in for Claude Code takes at least
 )
 _KEY = re.compile(r"[!-~]+")  # printable ASCII without blanks, which is all that a header carries unharmed
 _LOCK_SECONDS = 5.0
@@ -43,33 +45,34 @@ class Token:
 
     @property
     def permissions(self) -> Permissions:
+        """What its bearer may do."""
         return Permissions(tag=self.tag, read_only=self.read_only)
 
 
 def digest(key: str) -> str:
-    """A plain digest is enough, because a key that we make has 256 random bits: there is nothing to guess slowly."""
+    """Return a plain digest, which is enough: a key made here has 256 random bits, so nobody can guess it."""
     return hashlib.sha256(key.encode()).hexdigest()
 
 
 def match(key: str, tokens: Iterable[Token]) -> Token | None:
-    """The token of this key. Compares with every one, in a time that does not tell how much of a digest was right."""
-    shown, found = digest(key), None
+    """Return the token of this key; the time it takes does not tell how much of a digest was right."""
+    own, match = digest(key), None
     for token in tokens:
-        if hmac.compare_digest(shown, token.digest):
-            found = token
-    return found
+        if hmac.compare_digest(own, token.digest):
+            match = token
+    return match
 
 
 def given(key: str, name: str) -> Token:
-    """The token of a key that the user chose, which opens everything.
+    """Return the token of a key that the user chose, which opens everything.
 
     Raises:
         InputError: it is too short, or no header could carry it.
     """
     if len(key) < SHORTEST or not _KEY.fullmatch(key):
         raise InputError(
-            f"The key of {name} has {len(key)} characters; it needs at least {SHORTEST}, without blanks and in plain ASCII. "
-            "`scrubjay token add` makes a good one."
+            f"The key of {name} has {len(key)} characters; it needs at least {SHORTEST}, without blanks and "
+            "in plain ASCII. `scrubjay token add` makes a good one."
         )
     return Token(name, digest(key))
 
@@ -77,7 +80,7 @@ def given(key: str, name: str) -> Token:
 def add(
     home: Home, now: datetime, *, name: str | None = None, tag: str | None = None, read_only: bool = False
 ) -> tuple[Token, str]:
-    """A new token, and its key, which nobody can show again: `sm_` and 43 random characters.
+    """Make a token and its key, which nobody can show again: `sm_` and 43 random characters.
 
     Raises:
         InputError: the name is taken, or the name or the tag is none.
@@ -92,16 +95,17 @@ def add(
         taken = {token.name for token in tokens}
         if name in taken:
             raise InputError(
-                f"A token is called {name!r} already. Choose another name, or `scrubjay token remove {name}` first."
+                f"A token is called {name!r} already. "
+                f"Choose another name, or `scrubjay token remove {name}` first."
             )
         stamp = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        made = Token(name or _free(taken, tag or "token"), digest(key), tag, read_only, stamp)
-        _save(home, [*tokens, made])
-    return made, key
+        token = Token(name or _free(taken, tag or "token"), digest(key), tag, read_only, stamp)
+        _save(home, [*tokens, token])
+    return token, key
 
 
 def remove(home: Home, name: str) -> None:
-    """From now on the key of this token opens nothing; a running engine sees it with the next request.
+    """Remove a token: its key opens nothing from the next request on.
 
     Raises:
         NotFound: there is no such token.
@@ -109,14 +113,14 @@ def remove(home: Home, name: str) -> None:
     """
     with _changing(home):
         tokens = load(home)
-        kept = [token for token in tokens if token.name != name]
-        if len(kept) == len(tokens):
+        rest = [token for token in tokens if token.name != name]
+        if len(rest) == len(tokens):
             raise NotFound(f"No token is called {name[:80]!r}. `scrubjay token list` names them.")
-        _save(home, kept)
+        _save(home, rest)
 
 
 def load(home: Home) -> tuple[Token, ...]:
-    """The tokens of a home; none is an empty tuple.
+    """Return the tokens of a home.
 
     Raises:
         HomeError: the file cannot be read, so that nobody can be let in.
@@ -128,20 +132,21 @@ def load(home: Home) -> tuple[Token, ...]:
         return ()
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise HomeError(
-            f"{home.tokens} cannot be read, so no key can be checked. Put it right, or remove it and make new tokens."
+            f"{home.tokens} cannot be read, so no key can be checked. "
+            "Put it right, or remove it and make new tokens."
         ) from error
 
 
 class Tokens:
-    """The tokens in force: those of the home as its file stands, and one that came with the command line."""
+    """The tokens in force: those in the home's file now, and one that came with the command line."""
 
     def __init__(self, home: Home, extra: Sequence[Token] = ()) -> None:
         self._home, self._extra = home, tuple(extra)
         self._seen: tuple[int, ...] | None = None
-        self._listed: tuple[Token, ...] = ()
+        self._tokens: tuple[Token, ...] = ()
 
     def now(self) -> tuple[Token, ...]:
-        """A look at the file's date costs microseconds, so that a removed token is refused at once.
+        """Return them; a look at the file's date costs microseconds, so a removed token is refused at once.
 
         Raises:
             HomeError: the file cannot be read.
@@ -151,8 +156,8 @@ class Tokens:
             facts = os.stat(self._home.tokens)
             seen = (facts.st_mtime_ns, facts.st_ino, facts.st_size)
         if seen != self._seen:
-            self._listed, self._seen = load(self._home), seen
-        return (*self._extra, *self._listed)
+            self._tokens, self._seen = load(self._home), seen
+        return (*self._extra, *self._tokens)
 
 
 def _free(taken: set[str], stem: str) -> str:

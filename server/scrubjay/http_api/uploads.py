@@ -20,7 +20,7 @@ LONGEST_NAME = 500  # characters, as of a title
 async def read_upload(
     file: UploadFile, scope: str, values: Mapping[str, Any], *, may_fail: bool = True
 ) -> DocumentText:
-    """Return the text of a file with these values (fields of a `DocumentText`), which win over the file's metadata.
+    """Return the text of a file with these values, fields of a `DocumentText` that win over the file's own.
 
     A file that cannot be read becomes a failed document, which says why and is known again by its bytes.
 

@@ -1,4 +1,4 @@
-"""Counts what a search may find: by scope, by partition and by tag, as of every write that was acknowledged before."""
+"""Counts what a search may find by scope, partition and tag, as of every write that was acknowledged."""
 
 from __future__ import annotations
 

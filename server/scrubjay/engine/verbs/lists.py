@@ -52,7 +52,7 @@ class Lists:
         return await detail(self._store, record_id, self._access.counted)
 
     async def latest(self, last: int, scope: str) -> list[Hit]:
-        """Return what was recorded or added last in a scope ("*": everywhere), newest first, without scores."""
+        """Return what was recorded or added last in a scope ("*": everywhere), the newest first."""
         await self._writer.caught_up()
         records = await self._store.latest(last, None if scope == EVERY_SCOPE else scope, self._clock())
         return [as_hit(record) for record in records]

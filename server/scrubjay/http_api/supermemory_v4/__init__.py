@@ -1,4 +1,4 @@
-"""The routes of supermemory before namespaces, `/v3` and `/v4` (Python client 3, npm client 4), one module a noun."""
+"""The routes of supermemory before namespaces: `/v3` and `/v4` (Python client 3, npm client 4)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from scrubjay.http_api.supermemory_v4 import (
     search,
 )
 
-_CONNECTORS = "Scrubjay opens no connection to other services, so it has no connectors. Add what they hold as documents."
+_CONNECTORS = (
+    "Scrubjay opens no connection to other services, so it has no connectors. "
+    "Add what they hold as documents."
+)
+_KEYS = "Keys are made on the machine that Scrubjay runs on: `scrubjay token add --tag TAG`."
 _SETTINGS = "What Scrubjay is told about itself is said on its own machine, with `scrubjay config`."
 _ACCOUNTS = "There is no account, no plan and nothing to pay: Scrubjay is a program of yours."
 _TELEMETRY = "Nothing is reported to anybody, so there is nowhere to send this."
@@ -27,7 +31,7 @@ _ABSENT = {
     "/ns/{namespace}/connectors/{rest:path}": _CONNECTORS,
     "/v3/settings": _SETTINGS,
     "/settings": _SETTINGS,
-    "/v3/auth/{rest:path}": "Keys are made on the machine that Scrubjay runs on: `scrubjay token add --tag TAG`.",
+    "/v3/auth/{rest:path}": _KEYS,
     "/v3/billing": _ACCOUNTS,
     "/v3/billing/{rest:path}": _ACCOUNTS,
     "/billing": _ACCOUNTS,

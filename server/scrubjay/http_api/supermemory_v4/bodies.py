@@ -26,7 +26,7 @@ class Part(CamelCase):
 
 
 def from_json(value: Any) -> Any:
-    """Read JSON text of an object or a list; all else stays as it is. Forms and some clients send objects so."""
+    """Read an object or a list that came as JSON text, as forms and some clients send it."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             return json.loads(value)
@@ -79,7 +79,7 @@ Src = Literal["doc", "chat"]
 
 
 class Tagged(Part):
-    """A request that looks into some scopes: one tag, or any of several; without both, into every scope but `user`."""
+    """A request that looks into one tag, or any of several; without both, into every scope but `user`."""
 
     container_tag: Tag | None = None
     container_tags: Tags | None = None

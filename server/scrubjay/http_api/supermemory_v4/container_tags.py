@@ -105,7 +105,7 @@ async def list_tags(context: Context) -> list[ListedTag]:
     "/v3/container-tags/merge", response_model=Merged, summary="Merge container tags", responses=_UNKNOWN
 )
 async def merge(context: Context, body: Merge) -> Merged:
-    """Moves everything under some tags to another one, at once; a document whose customId both use is kept twice."""
+    """Moves everything under some tags to another; a document whose customId both use is kept twice."""
     target = context.permissions.writes_to(body.target_container_tag)
     tags = dict.fromkeys(body.container_tags)
     sources = [context.permissions.writes_to(tag) for tag in tags if tag != target]
@@ -162,7 +162,7 @@ async def change(context: Context, tag: TagInPath, body: TagChange) -> TagSettin
     responses=_UNKNOWN,
 )
 async def delete(context: Context, tag: TagInPath) -> DeletedTag:
-    """Deletes everything under a tag for good: documents, memories and turns with their bytes, and what is said of it."""
+    """Deletes all under a tag for good: documents, memories, turns, their bytes, and what is said of it."""
     own = context.permissions.writes_to(tag)
     await _counts(context, own)
     counts = await context.core.scopes.delete(own, SOURCE)

@@ -93,10 +93,11 @@ class Kept(Part):
 
 @router.post("/v4/conversations", response_model=Kept, summary="Keep a conversation")
 async def keep(body: Conversation, context: Context) -> Any:
-    """Keep a conversation that may grow: sent again with more messages, whole or only their end, the new ones are added.
+    """Keep a conversation that may grow: sent again, whole or only its end, the new messages are added.
 
-    Every message is kept in a document, which is searched like any other. By the setting `chat_capture` (`off` unless it was changed)
-    user and assistant messages also become turns, found where a search asks for chats: `all`, `salient` ones, or `summary_only`.
+    Every message is kept in a document, which is searched like any other. By the setting `chat_capture`
+    (`off` unless it was changed) user and assistant messages also become turns, found where a search asks for
+    chats: `all`, `salient` ones, or `summary_only`.
     """
     tags = body.tags
     if len(tags) > 1:

@@ -102,8 +102,8 @@ class DocumentFields(OneTag):
         *_MAY_BE_EMPTY,
         Field(
             description="Your own id. Adding under a known one goes on with that document: a text that holds "
-            "the old one, or half of its lines, replaces it; one that the old text ends with changes nothing; "
-            "any other is appended."
+            "the old one, or half of its lines, replaces it; one that the old text ends with changes "
+            "nothing; any other is appended."
         ),
     ] = None
     metadata: Annotated[

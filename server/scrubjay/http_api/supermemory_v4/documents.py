@@ -80,9 +80,10 @@ class Upload(DocumentFields):
 async def upload(
     context: Context, body: Annotated[Upload, Form(media_type="multipart/form-data")]
 ) -> Accepted:
-    """Reads a file (text, Markdown, source code, HTML, PDF, Word, PowerPoint, sheets, notebooks, mails; at most 50 MB) and adds its text.
+    """Reads a file of at most 50 MB and adds its text; the file itself is not kept.
 
-    One that cannot be read becomes a document with the status failed, whose errorMessage says why. The file itself is not kept.
+    Text, Markdown, source code, HTML, PDF, Word, PowerPoint, sheets, notebooks and mails are read. A file
+    that cannot be read becomes a document with the status failed, whose errorMessage says why.
     """
     scope = context.permissions.writes_to(body.tag())
     return await _add(context, body, await read_upload(body.file, scope, body.values()), scope)
@@ -165,13 +166,14 @@ async def list_processing(
     view: Annotated[
         Literal["active", "pending", "all"],
         Query(
-            description="active: changed in the last four hours; pending: all that are not done; all: failed ones too, page by page."
+            description="active: changed in the last four hours; pending: all that are not done; "
+            "all: failed ones too, page by page."
         ),
     ] = "active",
     page: PageNumber = 1,
     limit: PageSize = PER_PAGE,
 ) -> Processing:
-    """Documents that meaning does not find yet. While no model can be loaded nothing is in hand: words find everything."""
+    """Documents that meaning does not find yet; none while no model can be loaded: words find all."""
     scopes = await context.scopes([tag.strip() for tag in (tags or "").split(",") if tag.strip()])
     rows = await context.core.lists.unfinished_documents(scopes, failed=view == "all")
     status = await context.core.documents.statuses(rows)
@@ -202,7 +204,7 @@ async def chunks(
     page: PageNumber = 1,
     limit: PageSize = MOST_PER_PAGE,
 ) -> Chunks:
-    """The pieces that a document is searched by, in its order, without the headings that are searched with them."""
+    """The passages of a document in its order, without the headings that are searched with them."""
     row = await _document(context, name, within)
     passages = await context.core.lists.chunks_of(row.id, start=(page - 1) * limit, size=limit)
     rows = [
@@ -221,7 +223,10 @@ async def chunks(
 
 @router.post("/v3/documents", response_model=Accepted, summary="Add a document")
 async def add(context: Context, body: AddedDocument) -> Accepted:
-    """Takes a text; it is on disk when this answers, found by words within a moment, and repeating the call changes nothing."""
+    """Takes a text; it is on disk when this answers, and found by words within a moment.
+
+    Repeating the call changes nothing.
+    """
     return await _add(context, body, body.text(), context.permissions.writes_to(body.tag()))
 
 
@@ -232,7 +237,7 @@ async def add(context: Context, body: AddedDocument) -> Accepted:
     summary="Add up to 600 documents",
 )
 async def add_batch(context: Context, body: Batch) -> BatchAnswer:
-    """Takes texts or objects, those from the earliest documentDate first; one that is wrong is reported and stops no other."""
+    """Takes texts or objects, the earliest documentDate first; one that is wrong stops no other."""
     context.permissions.writes_to(body.tag())  # wrong for all of them is wrong once
     results: dict[int, BatchItem] = {}
     added: list[tuple[int, AddedDocument, str]] = []
@@ -293,7 +298,7 @@ async def delete_bulk(context: Context, body: BulkDelete) -> BulkAnswer:
     responses=_MISSING,
 )
 async def get(context: Context, name: Name, within: WithinTag = None) -> WholeDocument:
-    """A document with its text, how far it is, and what was learned of it; there from the moment that its add was answered."""
+    """A document with its text, how far it is, and what was learned of it; there once it was added."""
     row = await _document(context, name, within)
     status = (await context.core.documents.statuses([row]))[row.id]
     more: dict[str, Any] = {}
@@ -319,7 +324,7 @@ async def get(context: Context, name: Name, within: WithinTag = None) -> WholeDo
     "/v3/documents/{id:path}", response_model=Accepted, summary="Change a document", responses=_MISSING
 )
 async def change(context: Context, name: Name, body: ChangedDocument) -> Accepted:
-    """Another content replaces the text, and what is learned follows it; all else is changed in place, without anything embedded anew.
+    """Another content replaces the text, and what is learned follows; all else changes without new vectors.
 
     A container tag says where the document is; it does not move it.
     """
@@ -333,9 +338,9 @@ async def change(context: Context, name: Name, body: ChangedDocument) -> Accepte
 
 @router.delete("/v3/documents/{id:path}", status_code=204, summary="Delete a document", responses=_MISSING)
 async def delete(context: Context, name: Name, within: WithinTag = None) -> Response:
-    """Hides it and what was learned of it from every search; `scrubjay restore` brings it back, `scrubjay forget --purge` takes its bytes.
+    """Hides it and what was learned of it from every search. The id of a memory or of a turn is taken too.
 
-    The id of a memory or of a turn is taken too.
+    `scrubjay restore` brings it back, `scrubjay forget --purge` takes its bytes.
     """
     await _forget(context, [await _record(context, name, within)])
     return Response(status_code=204)

@@ -1,7 +1,7 @@
 """The routes of memories: create, list, update, forget, and review what was concluded.
 
-A request names a memory by its id, by its exact words, or by the id of its document. An id of another tag is as good
-as none.
+A request names a memory by its id, by its exact words, or by the id of its document. An id of another tag
+names nothing.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ async def review(
 
 @router.post("/v4/memories", response_model=CreatedMemories, status_code=201, summary="Create memories")
 async def create(body: CreateMemories, context: Context) -> Any:
-    """Keep up to 100 facts as they are, searchable at once. Words that are known already add nothing, so the call may be repeated."""
+    """Keep up to 100 facts as they are, searchable at once; known ones add nothing, so calls may repeat."""
     scope = context.permissions.writes_to(body.container_tag)
     facts = await _add(context, scope, [_fact_text(memory) for memory in body.memories])
     memories = [
@@ -96,7 +96,7 @@ async def create(body: CreateMemories, context: Context) -> Any:
 
 @router.patch("/v4/memories", response_model=Updated, summary="Update a memory", responses=_UNKNOWN)
 async def update(body: UpdateMemory, context: Context) -> Any:
-    """Give a memory new content as a new version; what is not named is inherited. Nothing new makes no new version."""
+    """Give a memory new content as a new version, if it is new; what is not named is inherited."""
     old = await _fact(context, body)
     values: dict[str, Any] = {"content": body.new_content, "updates": [old.id]}
     if body.metadata is not None or body.temporal_context is not None:
@@ -145,7 +145,7 @@ async def list_by_query(
 
 @router.delete("/v4/memories", response_model=Gone, summary="Forget a memory", responses=_UNKNOWN)
 async def forget(body: ForgetMemory, context: Context) -> Any:
-    """Hide a memory, a document with its memories, or a turn from every search. Forgetting twice is as forgetting once."""
+    """Hide a memory, a document with its memories, or a turn from every search. Twice is as once."""
     record = await _record(context, body)
     await _forget(context, [record.id], body.reason, record.scope)
     return Gone(id=record.id, forgotten=True)
@@ -158,9 +158,10 @@ async def forget(body: ForgetMemory, context: Context) -> Any:
     summary="Forget the memories that a query is about",
 )
 async def forget_matching(body: ForgetMany, context: Context) -> Any:
-    """Forget by a query or by ids, at most `maxForget`, in one call; `dryRun` true first shows what it would take.
+    """Forget by a query or by ids, at most `maxForget` at once; `dryRun` true first shows what it would take.
 
-    A query takes memories of this one tag that are at least `threshold` similar to it, and neither turns nor documents.
+    A query takes memories of this one tag that are at least `threshold` similar to it, neither turns nor
+    documents.
     """
     if (body.query is None) == (body.ids is None):
         raise InputError(
@@ -185,7 +186,7 @@ async def forget_matching(body: ForgetMany, context: Context) -> Any:
 
 
 async def _record(context: RequestContext, body: UpdateMemory | ForgetMemory) -> AnyRecord:
-    """Return what a request means that names an id or the exact words of a memory: of a memory the newest version.
+    """Return the record with the id or the exact words of a request: of a memory the newest version.
 
     Raises:
         InputError: neither is given.

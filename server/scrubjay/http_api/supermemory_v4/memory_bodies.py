@@ -157,7 +157,7 @@ class Matched(Part):
 
 
 class ForgottenMany(Part):
-    """`candidates` of a dry run, else `forgotten`. What has none of the ids is passed over and said in `summary`."""
+    """`candidates` of a dry run, else `forgotten`. `summary` says how many ids name nothing."""
 
     dry_run: bool
     count: int

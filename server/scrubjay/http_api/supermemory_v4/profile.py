@@ -82,7 +82,7 @@ class Buckets(Part):
     "/v4/profile", response_model=ProfileAnswer, response_model_exclude_unset=True, summary="Profile of a tag"
 )
 async def profile(body: AskProfile, context: Context) -> Any:
-    """The lasting and the newest facts of a tag, its buckets, and with `q` what answers that, from memories and documents alike."""
+    """The lasting and the newest facts of a tag, its buckets, and with `q` what answers it."""
     scopes = await context.scopes(body.tags)
     answer: dict[str, Any] = {"profile": await _sections(context, body, scopes)}
     if body.q is not None:

@@ -1,4 +1,4 @@
-"""Search results as the clients parse them: memories, chunks of documents, and turns of chats with their citation.
+"""Search results as the clients parse them: memories, chunks of documents, turns of chats with a citation.
 
 A key that was not asked for is absent and never null.
 """
@@ -23,7 +23,10 @@ Similarity = Annotated[float, Field(ge=0, le=1)]
 
 
 class Sources(NamedTuple):
-    """Where results may be from. `with_src`: add `src` to each result; off unless the request mentions chats."""
+    """Where results may be from.
+
+    `with_src`: add `src` to each result; off unless the request mentions chats.
+    """
 
     docs: bool = True
     chats: bool = False
@@ -67,7 +70,8 @@ class Include(Part):
     chunks: Annotated[
         Flag,
         Field(
-            description="With each memory the chunks of its documents that answer too (deprecated: use hybrid)."
+            description="With each memory the chunks of its documents that answer too "
+            "(deprecated: use hybrid)."
         ),
     ] = False
 
@@ -100,7 +104,7 @@ class Tie(Part):
 
 
 class Ties(Part):
-    """`parents` and `children` hold all three relations; `related` those of them that are no versions, as the newest clients read it."""
+    """`parents` and `children` hold all three relations; `related` those of them that are no versions."""
 
     parents: list[Tie]
     children: list[Tie]
@@ -199,7 +203,7 @@ def citation(match: Match, query: str) -> dict[str, Any]:
 
 
 def _role(match: Match, query: str) -> str:
-    """Return who said what answers: the side that holds most of the query's words, the assistant where both do."""
+    """Return whose text holds most of the query's words; the assistant if both hold as many."""
     if match.hit.role is not None or not isinstance(match.record, Turn):
         return match.hit.role or "summary"
     roles, texts = zip(*speeches(match.record), strict=True)

@@ -1,4 +1,4 @@
-"""The routes of search: `/v3/search` finds documents by their chunks, `/v4/search` memories, chunks and turns."""
+"""The routes of search: `/v3/search` finds documents by their chunks, `/v4/search` memories and more."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Search(AsksForChats):
     chunk_threshold: Annotated[
         _Share | None,
         Field(
-            description="From which score on a chunk is relevant, and a document without such a chunk is left "
-            "out. Left out, nothing is, and isRelevant is told from 0.5 on."
+            description="From which score on a chunk is relevant, and a document without such a chunk is "
+            "left out. Left out, nothing is, and isRelevant is told from 0.5 on."
         ),
     ] = None
     document_threshold: Annotated[_Share, Field(description="Least score of a document.")] = 0.0
@@ -155,7 +155,8 @@ class MemorySearch(Tagged, AsksForChats):
     search_mode: Annotated[
         Mode,
         Field(
-            description="memories, documents (chunks), or hybrid: both, merged by similarity, each thing once."
+            description="memories, documents (chunks), or hybrid: both, merged by similarity, each thing "
+            "once."
         ),
     ] = "memories"
     limit: Annotated[Whole, Field(ge=1, le=100)] = 10
@@ -171,9 +172,9 @@ class MemorySearch(Tagged, AsksForChats):
     rewrite_query: Annotated[
         Flag,
         Field(
-            description="Also search with the question's content words alone, with each of its parts, and with "
-            "what it names; the best of all is kept, each thing once. By words, without a model, so that the "
-            "same question is always rewritten alike."
+            description="Also search with the question's content words alone, with each of its parts, and "
+            "with what it names; the best of all is kept, each thing once. By words, without a model, so "
+            "that the same question is always rewritten alike."
         ),
     ] = False
     rerank: Annotated[
@@ -193,7 +194,7 @@ class MemorySearch(Tagged, AsksForChats):
     responses={404: {"description": "No document has the docId."}},
 )
 async def search_documents(context: Context, body: Search) -> Found:
-    """Documents by their best chunk, best first, each with its matching chunks and, unless they are not wanted, those around them."""
+    """Documents by their best chunk, best first, with matching chunks and, unless left out, those around."""
     started = time.perf_counter()
     own = [body.container_tag] if body.container_tag else []
     scopes = await context.scopes([*own, *(body.container_tags or ())])
@@ -226,10 +227,11 @@ async def search_documents(context: Context, body: Search) -> Found:
     "/v4/search", response_model=Results, response_model_exclude_unset=True, summary="Search memories"
 )
 async def search_memories(body: MemorySearch, context: Context) -> Any:
-    """Memories by similarity, most similar first; with `searchMode` hybrid or documents also the chunks of documents.
+    """Memories, most similar first; with `searchMode` hybrid or documents also the chunks of documents.
 
-    A memory result has the key `memory`, a chunk the key `chunk`, never both. Turns of conversations are found with `includeChats` or
-    `type` alone; every result then says where it is from in `src`, and a turn cites its session, number, role and time.
+    A memory result has the key `memory`, a chunk the key `chunk`, never both. Turns of conversations are
+    found with `includeChats` or `type` alone; every result then says where it is from in `src`, and a turn
+    cites its session, number, role and time.
     """
     if body.rerank and body.aggregate:
         raise InputError("rerank and aggregate exclude each other. Ask for one of them.")
