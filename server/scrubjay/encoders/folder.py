@@ -1,7 +1,7 @@
-"""What the JSON files of a sentence-transformers folder say: modules, pooling, limits, prompts, files.
-Knows file formats of several generations; does not load weights and does not know which runtime will.
+"""A model's folder as sentence-transformers saves it: modules, pooling, limits, prompts, file digests.
 
-The identity of the space is made here, from the files alone, so that it is the same under every runtime.
+It loads no weights. The identity of the space comes from the files alone, so that it is the same under every
+runtime.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ import json
 import logging
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from scrubjay.encoders.protocol import Space
 from scrubjay.errors import EncoderError
+
+log = logging.getLogger("scrubjay.encoders")
 
 _LEGACY_POOLING = {
     "pooling_mode_cls_token": "cls",
@@ -27,21 +30,40 @@ _LEGACY_POOLING = {
     "pooling_mode_lasttoken": "lasttoken",
 }
 _TOKENIZER_FILES = (
-    "tokenizer*",
-    "vocab*",
-    "merges.txt",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "*.model",
-    "*.spm",
+    "tokenizer* vocab* merges.txt special_tokens_map.json added_tokens.json *.model *.spm".split()
 )
 _UNREADABLE = "The model file {} cannot be read: {}. Fetch the model again with `scrubjay pull`."
 _WIDTH_KEYS = ("hidden_size", "d_model", "n_embd", "dim", "embedding_size")
+_ENGLISH_SEARCH = "Represent this sentence for searching relevant passages: "
+_DOCUMENT_NAMES = ("document", "passage", "corpus")
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """Prefixes of a question and of a stored text; empty if there is none."""
+
+    query: str = ""
+    document: str = ""
+
+
+# The model cards of these families tell the reader to add the prefix; their settings do not carry it, so
+# sentence-transformers adds none. Prefixes as stated in the cards of the named models.
+_FAMILIES: tuple[tuple[re.Pattern[str], Prompts], ...] = (
+    (re.compile(r"\bbge-(small|base|large)-en(-v1\.5)?\b"), Prompts(query=_ENGLISH_SEARCH)),
+    (
+        re.compile(r"\b(multilingual-)?e5-(small|base|large)(-v2)?\b(?!-instruct)"),
+        Prompts(query="query: ", document="passage: "),
+    ),
+    (
+        re.compile(r"\bsnowflake-arctic-embed-(xs|s|m|l|m-long|m-v1\.5)\b(?!-v2)"),
+        Prompts(query=_ENGLISH_SEARCH),
+    ),
+)
 
 
 @dataclass(frozen=True)
 class Module:
-    """One stage of a model: the last word of its class (`Transformer`, `Pooling`, ...), its folder, its own settings."""
+    """One stage of a model: the last word of its class (`Transformer`, ...), its folder and settings."""
 
     kind: str
     path: Path
@@ -50,7 +72,7 @@ class Module:
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """A model on disk. `reference` is its public name: `bundled`, a hub id with its commit, or the folder's name."""
+    """A model on disk. `reference` is its name: `bundled`, a hub id with its commit, or the folder's name."""
 
     path: Path
     reference: str
@@ -62,17 +84,18 @@ class ModelFolder:
 
     @property
     def kinds(self) -> tuple[str, ...]:
+        """The kinds of the modules, in order."""
         return tuple(module.kind for module in self.modules)
 
     @property
     def pooling(self) -> str:
-        """The pooling modes, joined by `+`; the mean where no module says otherwise."""
+        """The pooling modes, joined by `+`; the mean if no module names any."""
         modes = [_pooling_mode(module.settings) for module in self.modules if module.kind == "Pooling"]
         return modes[0] if modes else "mean"
 
     @property
     def dim(self) -> int | None:
-        """The width of the vectors, or None where only the loaded model can tell."""
+        """The width of the vectors, or None if only the loaded model can tell."""
         dense = [module.settings.get("out_features") for module in self.modules if module.kind == "Dense"]
         if dense:
             return dense[-1]
@@ -102,9 +125,8 @@ def read_folder(path: Path, reference: str) -> ModelFolder:
             for entry in _json(path / "modules.json", [])
         )
     except (KeyError, TypeError) as error:
-        raise EncoderError(
-            _UNREADABLE.format(path / "modules.json", "an entry has no type or path")
-        ) from error
+        reason = "an entry has no type or path"
+        raise EncoderError(_UNREADABLE.format(path / "modules.json", reason)) from error
     root = modules[0].path if modules else path
     config, transformer = _json(root / "config.json"), _json(root / "sentence_bert_config.json")
     return ModelFolder(
@@ -119,15 +141,15 @@ def read_folder(path: Path, reference: str) -> ModelFolder:
 
 
 def weight_files(folder: ModelFolder) -> list[Path]:
-    """The files that hold weights, of all modules: safetensors, else PyTorch's own where a module has none."""
-    found: set[Path] = set()
+    """List the weight files of all modules: safetensors, or PyTorch's own if a module has none."""
+    files: set[Path] = set()
     for place in {folder.path, *(module.path for module in folder.modules)}:
-        found.update(sorted(place.glob("*.safetensors")) or place.glob("pytorch_model*.bin"))
-    return sorted(found)
+        files.update(sorted(place.glob("*.safetensors")) or place.glob("pytorch_model*.bin"))
+    return sorted(files)
 
 
 def space_of(folder: ModelFolder, prompts: Prompts, dim: int, verdicts: Path) -> Space:
-    """The identity of the vectors that `folder` gives under `prompts`.
+    """Return the identity of the vectors that `folder` gives under `prompts`.
 
     Raises:
         EncoderError: the folder holds no weights, or one of its files cannot be read.
@@ -153,19 +175,61 @@ def space_of(folder: ModelFolder, prompts: Prompts, dim: int, verdicts: Path) ->
     )
 
 
-def _digest(folder: ModelFolder, files, verdicts: Path) -> str:
+def own_prompts(settings: dict[str, Any]) -> Prompts:
+    """Return the prompts that a model's `config_sentence_transformers.json` names.
+
+    The choice is that of `encode_query` and `encode_document` of sentence-transformers.
+    """
+    named = {name: text for name, text in (settings.get("prompts") or {}).items() if text}
+    usual = named.get(settings.get("default_prompt_name") or "", "")
+    document = next((named[name] for name in _DOCUMENT_NAMES if name in named), usual)
+    return Prompts(query=named.get("query", usual), document=document)
+
+
+def effective_prompts(reference: str, own: Prompts, query: str | None, document: str | None) -> Prompts:
+    """Return the prompts in force: the user's (`""`: none), else the model's own, else its family's.
+
+    The family is known by the name in `reference`.
+    """
+    usual = own
+    if own == Prompts():
+        usual = next((prompts for pattern, prompts in _FAMILIES if pattern.search(reference.lower())), own)
+    return Prompts(
+        query=usual.query if query is None else query,
+        document=usual.document if document is None else document,
+    )
+
+
+def sha256(file: Path, verdicts: Path) -> str:
+    """Return the SHA-256 of `file` in hex; the cache at `verdicts` serves while size and mtime_ns stay.
+
+    Raises:
+        OSError: `file` is missing or cannot be read.
+    """
+    path, stat = str(file.resolve()), file.stat()
+    cache = _read_cache(verdicts)
+    state = {"size": stat.st_size, "mtime_ns": stat.st_mtime_ns}
+    entry = cache.get(path)
+    if isinstance(entry, dict) and entry.items() >= state.items():
+        return str(entry["sha256"])
+    with file.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    _write_cache(verdicts, {**cache, path: {**state, "sha256": digest}})
+    return digest
+
+
+def _digest(folder: ModelFolder, files: Iterable[Path], verdicts: Path) -> str:
+    """Return one SHA-256 over the digests of files, independent of their order."""
     try:
-        return combined(
-            {
-                file.relative_to(folder.path).as_posix(): sha256(file, verdicts)
-                for file in files
-                if file.is_file()
-            }
-        )
+        parts = {
+            file.relative_to(folder.path).as_posix(): sha256(file, verdicts)
+            for file in files
+            if file.is_file()
+        }
     except OSError as error:
-        raise EncoderError(
-            f"A file of the model {folder.reference} cannot be read: {error}. Give yourself read permission, or fetch it again."
-        ) from error
+        sentence = f"A file of the model {folder.reference} cannot be read: {error}."
+        raise EncoderError(f"{sentence} Give yourself read permission, or fetch it again.") from error
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def _pooling_mode(settings: dict[str, Any]) -> str:
@@ -180,7 +244,7 @@ def _pooling_mode(settings: dict[str, Any]) -> str:
 def _max_seq_length(
     config: dict[str, Any], transformer: dict[str, Any], tokenizer: dict[str, Any]
 ) -> int | None:
-    """As sentence-transformers resolves it: the stated limit, else the tokenizer's, never beyond the positions there are."""
+    """Resolve the limit as sentence-transformers does: as stated, else the tokenizer's, within positions."""
     stated = transformer.get("max_seq_length") or tokenizer.get("model_max_length")
     limits = [
         int(limit) for limit in (stated, config.get("max_position_embeddings")) if limit and 0 < limit < 10**9
@@ -189,7 +253,7 @@ def _max_seq_length(
 
 
 def _json(file: Path, missing: Any = None) -> Any:
-    """The content of a JSON file, of the type of `missing`, which stands for a file that is not there (by default {})."""
+    """Read a JSON file; `missing` (by default {}) gives its type, and stands for one that does not exist."""
     missing = {} if missing is None else missing
     try:
         content = json.loads(file.read_text("utf-8"))
@@ -202,92 +266,20 @@ def _json(file: Path, missing: Any = None) -> Any:
     return content
 
 
-log = logging.getLogger("scrubjay.encoders")
-
-
-def sha256(file: Path, verdicts: Path) -> str:
-    """The SHA-256 of `file` in hex, from the cache at `verdicts` while size and mtime_ns are those of the last reading.
-
-    Raises:
-        OSError: `file` is missing or cannot be read.
-    """
-    path, facts = str(file.resolve()), file.stat()
-    known = _read(verdicts)
-    seen = {"size": facts.st_size, "mtime_ns": facts.st_mtime_ns}
-    entry = known.get(path)
-    if isinstance(entry, dict) and entry.items() >= seen.items():
-        return entry["sha256"]
-    with file.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    _write(verdicts, {**known, path: {**seen, "sha256": digest}})
-    return digest
-
-
-def combined(parts: dict[str, str]) -> str:
-    """One SHA-256 over named digests, independent of their order."""
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def _read(verdicts: Path) -> dict[str, dict]:
-    """What the cache holds; nothing when it is missing or damaged, for then the files are read again."""
+def _read_cache(verdicts: Path) -> dict[str, Any]:
+    """Read the cache; empty if it is missing or damaged, for then the files are read again."""
     try:
-        known = json.loads(verdicts.read_text("utf-8"))
+        cache = json.loads(verdicts.read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return known if isinstance(known, dict) else {}
+    return cache if isinstance(cache, dict) else {}
 
 
-def _write(verdicts: Path, known: dict[str, dict]) -> None:
+def _write_cache(verdicts: Path, cache: dict[str, Any]) -> None:
     draft = verdicts.with_name(f"{verdicts.name}.{os.getpid()}.tmp")
     try:
-        draft.write_text(json.dumps(known, indent=1), "utf-8")
+        draft.write_text(json.dumps(cache, indent=1), "utf-8")
         draft.replace(verdicts)
     except OSError as error:
         # The digest is known all the same; only the next start will have to read the file again.
         log.warning("The digests of model files could not be kept in %s: %s", verdicts, error)
-
-
-@dataclass(frozen=True)
-class Prompts:
-    """Prefixes put before a question and before a stored text; empty when there is none."""
-
-    query: str = ""
-    document: str = ""
-
-
-_ENGLISH_SEARCH = "Represent this sentence for searching relevant passages: "
-# The model cards of these families tell the reader to add the prefix; their settings do not carry it, so
-# sentence-transformers adds none. Prefixes as stated in the cards of the named models.
-_FAMILIES: tuple[tuple[re.Pattern[str], Prompts], ...] = (
-    (re.compile(r"\bbge-(small|base|large)-en(-v1\.5)?\b"), Prompts(query=_ENGLISH_SEARCH)),
-    (
-        re.compile(r"\b(multilingual-)?e5-(small|base|large)(-v2)?\b(?!-instruct)"),
-        Prompts(query="query: ", document="passage: "),
-    ),
-    (
-        re.compile(r"\bsnowflake-arctic-embed-(xs|s|m|l|m-long|m-v1\.5)\b(?!-v2)"),
-        Prompts(query=_ENGLISH_SEARCH),
-    ),
-)
-_DOCUMENT_NAMES = ("document", "passage", "corpus")
-
-
-def own_prompts(settings: dict[str, Any]) -> Prompts:
-    """The prompts that a model's `config_sentence_transformers.json` names, chosen as `encode_query` and
-    `encode_document` of sentence-transformers choose them."""
-    named = {name: text for name, text in (settings.get("prompts") or {}).items() if text}
-    usual = named.get(settings.get("default_prompt_name") or "", "")
-    document = next((named[name] for name in _DOCUMENT_NAMES if name in named), usual)
-    return Prompts(query=named.get("query", usual), document=document)
-
-
-def effective_prompts(reference: str, own: Prompts, query: str | None, document: str | None) -> Prompts:
-    """The prompts in force: the user's where one is given (`""` switches a prompt off), else the model's own, else those
-    of its family by the name in `reference`."""
-    usual = own
-    if own == Prompts():
-        usual = next((prompts for pattern, prompts in _FAMILIES if pattern.search(reference.lower())), own)
-    return Prompts(
-        query=usual.query if query is None else query,
-        document=usual.document if document is None else document,
-    )

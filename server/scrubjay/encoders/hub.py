@@ -1,4 +1,7 @@
-"""Models of the Hugging Face hub that are already on this disk. Knows ids and the hub's cache; opens no connection."""
+"""Models of the Hugging Face hub: those in its cache on this disk, and the explicit download of others.
+
+Only `pull` opens a connection.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,14 @@ from scrubjay.errors import EncoderError
 
 _NAME = r"[A-Za-z0-9](?:[\w.-]*\w)?"
 _ID = re.compile(rf"(?P<id>{_NAME}/{_NAME})(?:@(?P<revision>[\w./-]+))?", re.ASCII)
+# Exports for other runtimes and pictures, often several times the size of the weights; and code, which is
+# never run.
+_SKIPPED = "onnx/* openvino/* *.onnx *.h5 *.ot *.msgpack *.gguf *.tflite *.mlmodel *.png *.jpg *.py".split()
+_PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 
 
 def parse_id(model: str) -> tuple[str, str | None] | None:
-    """`org/name` or `org/name@revision` as (id, revision); None for anything else."""
+    """Read `org/name` or `org/name@revision` as (id, revision); None for anything else."""
     match = _ID.fullmatch(model)
     return match and (match["id"], match["revision"])
 
@@ -22,8 +29,8 @@ def parse_id(model: str) -> tuple[str, str | None] | None:
 def stay_offline() -> None:
     """Forbid the libraries of the hub any connection from this process, and any chatter on its streams.
 
-    They read these variables when they are imported, so this comes before the first import. Without the first of them
-    a hub id that is not on disk took 70 s to fail on a machine without network.
+    They read these variables when they are imported, so this comes before the first import. Without the first
+    of them a hub id that is not on disk took 70 s to fail on a machine without network.
     """
     os.environ.update(
         HF_HUB_OFFLINE="1",
@@ -36,7 +43,7 @@ def stay_offline() -> None:
 
 
 def cached_folder(model_id: str, revision: str | None) -> Path:
-    """The newest snapshot of a model in the hub's cache; its name is the commit.
+    """Return the newest snapshot of a model in the hub's cache; its name is the commit.
 
     Raises:
         EncoderError: the model was not downloaded; names the command that does it.
@@ -45,40 +52,21 @@ def cached_folder(model_id: str, revision: str | None) -> Path:
     from huggingface_hub import try_to_load_from_cache
 
     name = f"{model_id}@{revision}" if revision else model_id
-    # Not snapshot_download, even offline: it refuses a snapshot that lacks any file of the repository, needed or not.
+    # Not snapshot_download, even offline: it refuses a snapshot that lacks any file of the repository, needed
+    # or not.
     try:
-        found = [
-            try_to_load_from_cache(model_id, file, revision=revision)
-            for file in ("modules.json", "config.json")
-        ]
+        names = ("modules.json", "config.json")
+        files = [try_to_load_from_cache(model_id, each, revision=revision) for each in names]
     except ValueError as error:
-        raise EncoderError(
-            f"{model_id!r} cannot be the id of a model: {error} Write it as on its page, organisation/name."
-        ) from error
-    for file in found:
+        sentence = f"{model_id!r} cannot be the id of a model: {error}"
+        raise EncoderError(f"{sentence} Write it as on its page, organisation/name.") from error
+    for file in files:
         if isinstance(file, str):
             return Path(file).parent
     raise EncoderError(
-        f"The model {name} is not on this disk, and Scrubjay downloads nothing by itself. Run `scrubjay pull {name}` first."
+        f"The model {name} is not on this disk, and Scrubjay downloads nothing by itself. "
+        f"Run `scrubjay pull {name}` first."
     )
-
-
-# Exports for other runtimes and pictures, often several times the size of the weights; and code, which is never run.
-_SKIPPED = (
-    "onnx/*",
-    "openvino/*",
-    "*.onnx",
-    "*.h5",
-    "*.ot",
-    "*.msgpack",
-    "*.gguf",
-    "*.tflite",
-    "*.mlmodel",
-    "*.png",
-    "*.jpg",
-    "*.py",
-)
-_PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 
 
 @dataclass(frozen=True)
@@ -92,35 +80,28 @@ class Pulled:
 def pull(model_id: str, revision: str | None = None) -> Pulled:
     """Download a model from the Hugging Face hub into its usual cache, or complete it there.
 
-    Of a repository that has safetensors no pickled weights are fetched. Progress goes to stderr.
+    It skips the pickled weights of a repository that has safetensors. Progress goes to stderr.
 
     Raises:
         EncoderError: there is no such model or revision, no access, no network, or no space on the disk.
     """
     from huggingface_hub import HfApi, constants, snapshot_download
-    from huggingface_hub.errors import (
-        GatedRepoError,
-        HTTPError,
-        RepositoryNotFoundError,
-        RevisionNotFoundError,
-    )
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
+    from huggingface_hub.errors import HTTPError as HubError  # type: ignore[attr-defined]
 
     name = f"{model_id}@{revision}" if revision else model_id
     if constants.HF_HUB_OFFLINE:
-        raise EncoderError(
-            f"The model {name} was not downloaded: HF_HUB_OFFLINE forbids connections here. Unset it and repeat."
-        )
+        sentence = f"The model {name} was not downloaded: HF_HUB_OFFLINE forbids connections here."
+        raise EncoderError(f"{sentence} Unset it and repeat.")
     try:
         facts = HfApi().model_info(model_id, revision=revision)
         safe = any(file.rfilename.endswith(".safetensors") for file in facts.siblings or ())
-        folder = Path(
-            snapshot_download(
-                model_id, revision=revision, ignore_patterns=[*_SKIPPED, *(_PICKLED if safe else ())]
-            )
-        )
+        skipped = [*_SKIPPED, *(_PICKLED if safe else ())]
+        folder = Path(snapshot_download(model_id, revision=revision, ignore_patterns=skipped))
     except GatedRepoError as error:
         raise EncoderError(
-            f"The model {model_id} is gated: accept its terms on its page, log in with `hf auth login`, and repeat."
+            f"The model {model_id} is gated: accept its terms on its page, log in with `hf auth login`, "
+            "and repeat."
         ) from error
     except RevisionNotFoundError as error:
         raise EncoderError(
@@ -128,13 +109,14 @@ def pull(model_id: str, revision: str | None = None) -> Pulled:
         ) from error
     except RepositoryNotFoundError as error:
         raise EncoderError(
-            f"There is no model {model_id!r} on the hub, or it is private. Check the spelling (organisation/name), "
-            "or log in with `hf auth login`."
+            f"There is no model {model_id!r} on the hub, or it is private. "
+            "Check the spelling (organisation/name), or log in with `hf auth login`."
         ) from error
-    except (OSError, ValueError, HTTPError) as error:
-        # A connection that fails is an HTTPError of the hub's own client (httpx or httpx2, by version), and no OSError.
+    except (OSError, ValueError, HubError) as error:
+        # A connection that fails is an HTTPError of the hub's own client (httpx or httpx2, by version), and
+        # no OSError.
         raise EncoderError(
-            f"The model {name} could not be downloaded: {error}. Check the network and the free disk space, then repeat; "
-            "what has arrived is kept."
+            f"The model {name} could not be downloaded: {error}. "
+            "Check the network and the free disk space, then repeat; what has arrived is kept."
         ) from error
     return Pulled(folder, folder.name)

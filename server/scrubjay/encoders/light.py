@@ -1,5 +1,4 @@
-"""The light runtime: BERT models of sentence-transformers with numpy and tokenizers, and no torch.
-Knows tokens, pooling and prompts of such models; does not know which model is the default or where it lies."""
+"""The light runtime: BERT models of sentence-transformers with numpy and tokenizers, and no torch."""
 
 from __future__ import annotations
 
@@ -7,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 from tokenizers import Encoding, Tokenizer
 
 from scrubjay.encoders.bert import Bert, why_not
@@ -17,13 +16,19 @@ from scrubjay.encoders.token_codes import Asked, Embedded, says_something, signs
 from scrubjay.errors import EncoderError
 
 TOKENS_PER_FORWARD = 1024
-"""Bulk speed in tokens/s by the size of a forward, all-MiniLM-L6-v2, one core: 128: 3125, 256: 3313, 512: 3493,
-1024: 3595, 2048: 3526; beyond it the activations leave the cache and memory grows."""
+"""Tokens in one forward.
+
+Bulk speed in tokens/s by this size, all-MiniLM-L6-v2, one core: 128: 3125, 256: 3313, 512: 3493, 1024: 3595,
+2048: 3526; beyond it the activations leave the cache and memory grows.
+"""
 
 UNKNOWN = "[UNK]"  # BERT's token for a word that it cannot spell
 UNREAD = 0.3
-"""Share of a question's letters that are unknown, above which it has no meaning to the model: what is left of it is noise. Of 30 Chinese
-questions to 30 facts 26 found theirs first with the vector of all-MiniLM-L6-v2 and 30 without it."""
+"""Share of unknown letters above which a question has no meaning to the model: the rest of it is noise.
+
+Of 30 Chinese questions to 30 facts 26 found theirs first with the vector of all-MiniLM-L6-v2 and 30 without
+it.
+"""
 
 _PLAIN_SETTINGS = {
     "transformer_task": "feature-extraction",
@@ -31,12 +36,15 @@ _PLAIN_SETTINGS = {
     "module_output_name": "token_embeddings",
 }
 _FREE_SETTINGS = {"max_seq_length"}
-_DAMAGED = "The model file {} cannot be read: {}. Fetch the model again with `scrubjay pull`, or reinstall Scrubjay if it is the bundled one."
+_DAMAGED = (
+    "The model file {} cannot be read: {}. "
+    "Fetch the model again with `scrubjay pull`, or reinstall Scrubjay if it is the bundled one."
+)
 _TEXT_ONLY = {"text": {"method": "forward", "method_output_name": "last_hidden_state"}}
 
 
 def why_not_light(folder: ModelFolder) -> str | None:
-    """What keeps a model from the light runtime, as the end of a sentence, or None when nothing does."""
+    """Return what keeps a model from the light runtime, as the end of a sentence, or None."""
     if folder.kinds not in (("Transformer", "Pooling"), ("Transformer", "Pooling", "Normalize")):
         return f"its modules are {', '.join(folder.kinds) or 'not listed'}"
     pooling = folder.modules[1].settings
@@ -64,9 +72,7 @@ class LightEncoder:
         EncoderError: the tokenizer or the weights are damaged.
     """
 
-    parallel = (
-        True  # a forward allocates what it writes to, and this tokenizer is asked for nothing that changes it
-    )
+    parallel = True  # a forward allocates what it writes to, and no call changes this tokenizer
 
     def __init__(self, folder: ModelFolder, space: Space) -> None:
         self.space = space
@@ -80,25 +86,31 @@ class LightEncoder:
         except (OSError, ValueError) as error:
             raise EncoderError(_DAMAGED.format(root / "model.safetensors", error)) from error
         self._unknown = self._tokenizer.token_to_id(UNKNOWN)
-        # Files may carry settings of their training: the bundled one pads every text to 128 tokens and cuts it there.
+        # Files may carry settings of their training: the bundled one pads every text to 128 tokens and cuts
+        # it there.
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         if space.max_seq_length is not None:
             self._tokenizer.enable_truncation(space.max_seq_length)
-        # With more threads a forward got slower, by up to 16 times on a busy machine: they wait for each other. Set once and for the
-        # process, because two threads that each set and reset it around a forward would undo one another.
+        # With more threads a forward got slower, by up to 16 times on a busy machine: they wait for each
+        # other. Set once and for the process, because two threads that each set and reset it around a forward
+        # would undo one another.
         ThreadpoolController().select(user_api="blas").limit(limits=1)
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of stored texts: shape (len(texts), dim), each row of length 1."""
-        return self._vectors(self.space.document_prompt, texts)
+        """Embed stored texts: shape (len(texts), dim), each row of length 1."""
+        vectors = np.empty((len(texts), self.space.dim), np.float32)
+        for row, (states, _) in enumerate(self._read(self.space.document_prompt, texts)):
+            vectors[row] = self._pooled(states)
+        return vectors
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """The vector of one question: shape (dim,), of length 1."""
-        return self._vectors(self.space.query_prompt, [text])[0]
+        """Embed one question: shape (dim,), of length 1."""
+        ((states, _),) = self._read(self.space.query_prompt, [text])
+        return self._pooled(states)
 
     def embed_passages(self, texts: Sequence[str]) -> Embedded:
-        """As `embed_documents`, with the codes of the tokens that say something; see `token_codes`."""
+        """Embed as `embed_documents` does, with the codes of the tokens that say something."""
         vectors, codes = np.empty((len(texts), self.space.dim), np.float32), []
         for row, (states, telling) in enumerate(self._read(self.space.document_prompt, texts)):
             vectors[row] = self._pooled(states)
@@ -106,30 +118,22 @@ class LightEncoder:
         return Embedded(vectors, tuple(codes))
 
     def embed_question(self, text: str) -> Asked:
-        """As `embed_query`, with the codes of its tokens, None where none of them says anything; nothing for what cannot be read."""
+        """Embed as `embed_query` does, with the codes of the tokens, None if none says anything.
+
+        A question that the model cannot read gets the zero vector.
+        """
         if self._unread(text) > UNREAD:
             return Asked(np.zeros(self.space.dim, np.float32), None)
         ((states, telling),) = self._read(self.space.query_prompt, [text])
         return Asked(self._pooled(states), signs(states[:, telling]) if telling.any() else None)
 
     def _unread(self, text: str) -> float:
-        """The share of the text's letters in tokens that the vocabulary does not have, in [0, 1]."""
+        """Return the share of the text's letters in tokens that the vocabulary lacks, in [0, 1]."""
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
-        unknown = [
-            span for id, span in zip(encoding.ids, encoding.offsets, strict=True) if id == self._unknown
-        ]
+        spans = zip(encoding.ids, encoding.offsets, strict=True)
+        unknown = "".join(text[start:end] for token, (start, end) in spans if token == self._unknown)
         letters = sum(map(str.isalpha, text))
-        return (
-            sum(str.isalpha(char) for start, end in unknown for char in text[start:end]) / letters
-            if letters
-            else 0.0
-        )
-
-    def _vectors(self, prompt: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        vectors = np.empty((len(texts), self.space.dim), np.float32)
-        for row, (states, _) in enumerate(self._read(prompt, texts)):
-            vectors[row] = self._pooled(states)
-        return vectors
+        return sum(map(str.isalpha, unknown)) / letters if letters else 0.0
 
     def _pooled(self, states: NDArray[np.float32]) -> NDArray[np.float32]:
         # The mean needs no division by the count: the vector's length is made 1 right after.
@@ -139,20 +143,21 @@ class LightEncoder:
     def _read(
         self, prompt: str, texts: Sequence[str]
     ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
-        """For each text in turn the last hidden states of its tokens, shape (hidden size, tokens), and which of them say something."""
-        read = [self._tokenizer.encode(prompt + text) for text in texts]
-        for encoding, states in zip(read, self._token_states([each.ids for each in read]), strict=True):
+        """Yield each text's last hidden states, shape (hidden size, tokens), and which tokens count."""
+        encodings = [self._tokenizer.encode(prompt + text) for text in texts]
+        token_states = self._token_states([each.ids for each in encodings])
+        for encoding, states in zip(encodings, token_states, strict=True):
             yield states, _telling(encoding, len(prompt))
 
     def _token_states(self, texts: Sequence[Sequence[int]]) -> Iterator[NDArray[np.float32]]:
-        """For each text in turn, given as token ids, the last hidden states of its tokens, shape (hidden size, tokens)."""
+        """Yield each text's last hidden states, shape (hidden size, tokens); texts are token ids."""
         for batch in _batches(texts):
             states = self._bert.hidden_states(batch)
             yield from np.split(states, np.cumsum([len(ids) for ids in batch])[:-1], axis=1)
 
 
 def _telling(encoding: Encoding, start: int) -> NDArray[np.bool_]:
-    """Which tokens say something: none that is special, or of a prompt that ends at the character `start`."""
+    """Tell which tokens say something; none that is special, or of a prompt that ends before `start`."""
     tokens = zip(encoding.tokens, encoding.special_tokens_mask, encoding.offsets, strict=True)
     return np.array(
         [not special and begin >= start and says_something(token) for token, special, (begin, _) in tokens],
@@ -161,7 +166,7 @@ def _telling(encoding: Encoding, start: int) -> NDArray[np.bool_]:
 
 
 def _batches(texts: Sequence[Sequence[int]]) -> Iterator[list[Sequence[int]]]:
-    """Runs of texts with at most `TOKENS_PER_FORWARD` tokens together; a longer text is alone."""
+    """Group texts of at most `TOKENS_PER_FORWARD` tokens together; a longer text is alone."""
     batch: list[Sequence[int]] = []
     tokens = 0
     for ids in texts:

@@ -1,5 +1,4 @@
-"""From the name of a model to an encoder: finds its folder, settles its prompts, makes its identity, picks the runtime.
-Knows the order of those steps; does not know how any of them is done."""
+"""Opens a model by its name: finds its folder, settles prompts and identity, and picks the runtime."""
 
 from __future__ import annotations
 
@@ -22,13 +21,14 @@ def open_encoder(
     document_prompt: str | None = None,
     verdicts: Path,
 ) -> Encoder:
-    """The encoder of a model on this disk; never opens a connection.
+    """Open the encoder of a model on this disk, without a connection.
 
     Args:
-        model: `bundled`, a hub id already downloaded (`org/name`, `org/name@revision`), or the absolute path of a folder.
-        query_prompt: put before every question; None leaves the model's own, `""` switches it off.
+        model: `bundled`, a hub id already downloaded (`org/name`, `org/name@revision`), or the absolute path
+            of a folder.
+        query_prompt: goes before every question; None leaves the model's own, `""` switches it off.
         document_prompt: the same for stored texts.
-        verdicts: a JSON file where the digests of large files are remembered.
+        verdicts: a JSON file that keeps the digests of large files.
 
     Raises:
         EncoderError: the model is missing, altered, damaged, or of a kind that cannot be loaded.
@@ -46,29 +46,31 @@ def open_encoder(
     from scrubjay.encoders.sentence_transformer import SentenceTransformerEncoder, load
 
     dim = folder.dim or load(folder).get_embedding_dimension()
+    if dim is None:
+        raise EncoderError(f"The model {folder.reference} does not tell the width of its vectors.")
     return SentenceTransformerEncoder(folder, space_of(folder, prompts, dim, verdicts))
 
 
 def find(model: str, verdicts: Path) -> ModelFolder:
-    """The folder of a model by its name as in `open_encoder`.
+    """Find the folder of a model by its name, as in `open_encoder`.
 
     Raises:
-        EncoderError: it is not on this disk, or the name is none.
+        EncoderError: it is not on this disk, or this is no name of a model.
     """
     if model == BUNDLED:
         return read_folder(bundled_folder(verdicts), BUNDLED)
     path = Path(model).expanduser()
     if path.is_absolute():
         if not path.is_dir():
-            raise EncoderError(
-                f"The model folder {path} does not exist. Set it with `scrubjay config model <hub id or folder>`."
-            )
+            remedy = "Set it with `scrubjay config model <hub id or folder>`."
+            raise EncoderError(f"The model folder {path} does not exist. {remedy}")
         return read_folder(path, path.name)
-    named = hub.parse_id(model)
-    if named is None:
+    parts = hub.parse_id(model)
+    if parts is None:
         raise EncoderError(
-            f"{model!r} names no model. Use `bundled`, a hub id such as `BAAI/bge-small-en-v1.5`, or the absolute path of a folder."
+            f"{model!r} names no model. "
+            "Use `bundled`, a hub id such as `BAAI/bge-small-en-v1.5`, or the absolute path of a folder."
         )
-    model_id, revision = named
+    model_id, revision = parts
     snapshot = hub.cached_folder(model_id, revision)
     return read_folder(snapshot, f"{model_id}@{snapshot.name}")

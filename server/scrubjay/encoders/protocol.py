@@ -1,12 +1,14 @@
-"""What the rest of Scrubjay knows of a model: texts in, unit vectors out, and the identity of their space; of some, tokens too.
-Does not know which model or runtime is behind it."""
+"""What the rest of Scrubjay knows of a model: texts in, unit vectors out, and the identity of their space.
+
+Some models give the tokens of a text too. The canaries notice a model that no longer keeps to its space.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,53 +16,25 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from scrubjay.encoders.token_codes import Asked, Embedded
 
-
-class Encoder(Protocol):
-    """A text encoder: synchronous, deterministic.
-
-    Both methods raise `EncoderError` when the model behind them cannot be loaded.
-    """
-
-    parallel: bool
-    """Whether a second thread may call it meanwhile; the tokenizers of sentence-transformers do not bear that."""
-
-    @property
-    def space(self) -> Space:
-        """The identity of the vectors this encoder makes; reading it loads no weights."""
-        ...
-
-    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of stored texts: shape (len(texts), space.dim), each row of length 1."""
-        ...
-
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        """The vector of one question: shape (space.dim,), of length 1."""
-        ...
-
-
-@runtime_checkable
-class TokenEncoder(Encoder, Protocol):
-    """An encoder that also gives the tokens of a text, out of the forward that makes its vector; same errors."""
-
-    def embed_passages(self, texts: Sequence[str]) -> Embedded:
-        """Vectors of stored texts, equal to those of `embed_documents`, and their tokens' codes."""
-        ...
-
-    def embed_question(self, text: str) -> Asked:
-        """The vector of one question as of `embed_query`, or zeros for one that the model cannot read, and the codes of its tokens."""
-        ...
-
-
-if TYPE_CHECKING:
-    pass
-
 DRIFT_LIMIT = 1e-3
 """The greatest `drift` at which vectors still belong to the stored space.
 
-Measured over the canaries of all-MiniLM-L6-v2. Harmless: the same weights under numpy, torch and onnxruntime differ by
-7e-13, in bfloat16 by 5e-5. Harmful: 8-bit arithmetic moves them by 4.6e-3 to 7e-2, a length limit of 128 instead of
-256 tokens by 3.3e-2, a prompt put before documents by 5.0e-2 and before questions by 9.6e-2.
+Measured over the canaries of all-MiniLM-L6-v2. Harmless: the same weights under numpy, torch and onnxruntime
+differ by 7e-13, in bfloat16 by 5e-5. Harmful: 8-bit arithmetic moves them by 4.6e-3 to 7e-2, a length limit
+of 128 instead of 256 tokens by 3.3e-2, a prompt put before documents by 5.0e-2 and before questions by
+9.6e-2.
 """
+
+CANARY_QUERY = "Which day did we agree to move the nightly backup to?"
+CANARY_DOCUMENTS = (
+    "The staging database listens on port 5433.",
+    "Überprüft: `parse_args(argv[1:])` → naïve café №7, £3.50; see /etc/hosts, 東京 & “quotes” — done?!",
+    # Longer than any usual limit of 128 to 512 tokens: a changed maximal length shows in this text only.
+    " ".join(
+        f"On day {day} the jay hid {day % 7 + 2} acorns under stone {day * 13 % 97} and ate them later."
+        for day in range(1, 61)
+    ),
+)
 
 
 class Space(BaseModel):
@@ -90,25 +64,52 @@ class Space(BaseModel):
         return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
 
-CANARY_QUERY = "Which day did we agree to move the nightly backup to?"
-CANARY_DOCUMENTS = (
-    "The staging database listens on port 5433.",
-    "Überprüft: `parse_args(argv[1:])` → naïve café №7, £3.50; see /etc/hosts, 東京 & “quotes” — done?!",
-    # Longer than any usual limit of 128 to 512 tokens: a changed maximal length shows in this text only.
-    " ".join(
-        f"On day {day} the jay hid {day % 7 + 2} acorns under stone {day * 13 % 97} and ate them later."
-        for day in range(1, 61)
-    ),
-)
+class Encoder(Protocol):
+    """A text encoder: synchronous, deterministic.
+
+    Both methods raise `EncoderError` when the model behind them cannot be loaded.
+    """
+
+    parallel: bool
+    """Whether two threads may call it at once; the tokenizers of sentence-transformers do not allow that."""
+
+    @property
+    def space(self) -> Space:
+        """The identity of the vectors that this encoder makes; reading it loads no weights."""
+        ...
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embed stored texts: shape (len(texts), space.dim), each row of length 1."""
+        ...
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Embed one question: shape (space.dim,), of length 1."""
+        ...
+
+
+@runtime_checkable
+class TokenEncoder(Encoder, Protocol):
+    """An encoder that gives a text's tokens too, from the forward that makes its vector; same errors."""
+
+    def embed_passages(self, texts: Sequence[str]) -> Embedded:
+        """Embed stored texts as `embed_documents` does, with the codes of their tokens."""
+        ...
+
+    def embed_question(self, text: str) -> Asked:
+        """Embed one question as `embed_query` does, with the codes of its tokens.
+
+        The vector is zero if the model cannot read the question.
+        """
+        ...
 
 
 def canary_vectors(encoder: Encoder) -> NDArray[np.float32]:
-    """The vectors of the four canaries, shape (4, dim): the question first, through the query's path, then the documents."""
+    """Embed the four canaries, shape (4, dim): first the question, as a query, then the documents."""
     return np.vstack([encoder.embed_query(CANARY_QUERY), encoder.embed_documents(CANARY_DOCUMENTS)])
 
 
 def drift(stored: NDArray[np.float32], fresh: NDArray[np.float32]) -> float:
-    """How far a model has moved: the greatest 1 - cos between a stored canary and its fresh twin, in [0, 2].
+    """Measure how far a model has moved: the greatest 1 - cos of a stored and a fresh canary, in [0, 2].
 
     Arrays of different shapes come from different models: their drift is 2.
     """

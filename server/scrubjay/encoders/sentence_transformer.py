@@ -1,5 +1,4 @@
-"""Every model that the light runtime does not take, through sentence-transformers on the CPU.
-Knows how that library is called; does not know where models come from. Imports torch, and only when a text is embedded."""
+"""The runtime of every other model: sentence-transformers on the CPU. The first text imports torch."""
 
 from __future__ import annotations
 
@@ -18,13 +17,14 @@ from scrubjay.errors import EncoderError
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-# On a CPU larger batches are slower, because activations leave the cache: 256 texts of 80 tokens on average took 6.6 s
-# in batches of 8, 8.4 s in batches of 32 and 12.9 s in batches of 128. Single texts (5.7 s) lose where texts are short.
+# On a CPU larger batches are slower, because activations leave the cache: 256 texts of 80 tokens on average
+# took 6.6 s in batches of 8, 8.4 s in batches of 32 and 12.9 s in batches of 128. Single texts (5.7 s) lose
+# where texts are short.
 _BATCH = 8
 
 
 class SentenceTransformerEncoder:
-    """A model of sentence-transformers; the first text loads it, which takes seconds and hundreds of megabytes."""
+    """A model of sentence-transformers. The first text loads it: seconds, and hundreds of megabytes."""
 
     parallel = False
 
@@ -33,7 +33,7 @@ class SentenceTransformerEncoder:
         self._folder = folder
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of stored texts: shape (len(texts), dim), each row of length 1."""
+        """Embed stored texts: shape (len(texts), dim), each row of length 1."""
         if not texts:
             return np.empty((0, self.space.dim), np.float32)
         prompt = self.space.document_prompt
@@ -42,7 +42,7 @@ class SentenceTransformerEncoder:
         )
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """The vector of one question: shape (dim,), of length 1."""
+        """Embed one question: shape (dim,), of length 1."""
         prompt = self.space.query_prompt
         return self._model.encode_query(
             text, prompt=prompt, normalize_embeddings=True, show_progress_bar=False
@@ -54,14 +54,15 @@ class SentenceTransformerEncoder:
         width = model.get_embedding_dimension()
         if width != self.space.dim:
             raise EncoderError(
-                f"The model {self._folder.reference} gives vectors of {width} numbers, but its files promise {self.space.dim}. "
+                f"The model {self._folder.reference} gives vectors of {width} numbers, "
+                f"but its files promise {self.space.dim}. "
                 "Fetch it again with `scrubjay pull`, or choose another with `scrubjay config model ...`."
             )
         return model
 
 
 def load(folder: ModelFolder) -> SentenceTransformer:
-    """The model of a folder, on the CPU, with one thread, without a connection and without running the model's own code.
+    """Load a folder's model on the CPU, with one thread and no connection; run none of its code.
 
     Raises:
         EncoderError: sentence-transformers cannot load it; carries its reason.
@@ -70,7 +71,8 @@ def load(folder: ModelFolder) -> SentenceTransformer:
     import torch
     from sentence_transformers import SentenceTransformer
 
-    # F16 and bfloat16 weights are computed in float32: F16 is slow on a CPU, and either leaves vectors that are not of length 1.
+    # F16 and bfloat16 weights are computed in float32: F16 is slow on a CPU, and either leaves vectors that
+    # are not of length 1.
     kinds = {"dtype": torch.float32}
     # A short question took 18 ms with one thread and 102 ms with two while the machine was busy.
     torch.set_num_threads(1)

@@ -1,9 +1,9 @@
-"""Token vectors as bit strings: how they are turned and packed, and how well a question's tokens are matched by a passage's.
-Knows arrays and bytes; does not know models, texts or the store.
+"""Token vectors as bit strings, and how well the tokens of a passage match those of a question.
 
-Late interaction (ColBERT, Khattab & Zaharia 2020) compares every token of a question with every token of a passage. A vector's
-signs after a random rotation are enough for that: the share of signs that differ is the angle over pi (Goemans & Williamson 1995;
-SimHash, Charikar 2002). The rotation comes from a seed, so it needs no training data and is the same for every model of a width.
+Late interaction (ColBERT, Khattab & Zaharia 2020) compares every token of a question with every token of a
+passage. A vector's signs after a random rotation are enough for that: the share of signs that differ is the
+angle over pi (Goemans & Williamson 1995; SimHash, Charikar 2002). The rotation comes from a seed, so it needs
+no training data and is the same for every model of a width.
 """
 
 from __future__ import annotations
@@ -17,21 +17,20 @@ from numpy.typing import NDArray
 
 from scrubjay.text.terms import STOP
 
-# Any@10 on LoCoMo's dev half, without a window / with two turns each side, mean of four seeds: 64 bits a token 89.8 / 95.9,
-# 128 90.9 / 96.1, 256 91.0 / 96.0, whole vectors 90.7 / 96.2. Like the seed it is in every home's codes; see `signs`.
+# Any@10 on LoCoMo's dev half, without a window / with two turns each side, mean of four seeds: 64 bits a
+# token 89.8 / 95.9, 128 90.9 / 96.1, 256 91.0 / 96.0, whole vectors 90.7 / 96.2. Like the seed it is in every
+# home's codes; see `signs`.
 BITS = 128
 _SEED = 0
 _WORDS = BITS // 64
-_UNKNOWN = frozenset(
-    {"[UNK]", "<unk>"}
-)  # what a tokenizer puts for letters it does not know: all of them look alike
-UNRELATED = 0.0  # the cosine of a passage that has no token to be matched
+_UNKNOWN = frozenset({"[UNK]", "<unk>"})  # a tokenizer's token for any letters it does not know
+UNRELATED = 0.0  # the cosine of a passage without tokens to match
 
 Bits = NDArray[np.uint64]  # (tokens, BITS / 64)
 
 
 class Asked(NamedTuple):
-    """A question's vector, shape (dim,), and the codes of its tokens; None where the encoder gives none or no token says anything."""
+    """A question's vector, shape (dim,), and its tokens' codes; None if there are none to compare."""
 
     vector: NDArray[np.float32]
     tokens: Bits | None = None
@@ -46,9 +45,12 @@ class Embedded(NamedTuple):
 
 @cache
 def says_something(token: str) -> bool:
-    """Whether a token of a tokenizer's vocabulary has a letter or digit and is no stop word; only such tokens are compared.
+    """Tell whether a token of a vocabulary has a letter or digit and is no stop word.
 
-    Passages are half as long without the others, and questions need them no more: recall on LoCoMo is the same with and without.
+    Only such tokens are compared.
+
+    Passages are half as long without the others, and questions need them no more: recall on LoCoMo is the
+    same with and without.
 
     >>> [says_something(token) for token in ("zebra", "##s", "The", "▁the", "?")]
     [True, True, False, False, False]
@@ -58,36 +60,38 @@ def says_something(token: str) -> bool:
 
 
 def signs(states: NDArray[np.float32]) -> Bits:
-    """The signs of token vectors of any length, shape (dim, tokens), after the rotation."""
+    """Return the signs of token vectors of any length, shape (dim, tokens), after the rotation."""
     turned = _rotation(len(states)) @ states
     return np.ascontiguousarray(np.packbits(turned > 0, axis=0).T).view(np.uint64)
 
 
 def matches(question: Bits, passages: Sequence[bytes]) -> NDArray[np.float64]:
-    """The greatest cosine that each token of the question has with a token of each passage, shape (passages, tokens).
+    """Return each question token's greatest cosine in each passage, shape (passages, tokens).
 
-    Word by word over all passages at once: 12 tokens against 35,000 take 0.6 ms, a product of unpacked signs takes 9 ms.
+    Word by word over all passages at once: 12 tokens against 35,000 take 0.6 ms, a product of unpacked signs
+    takes 9 ms.
     """
     lengths = np.array([len(code) for code in passages], dtype=np.int64) // (BITS // 8)
-    held = lengths > 0
-    found = np.full((len(passages), len(question)), UNRELATED)
-    if not held.any():
-        return found
+    filled = lengths > 0
+    cosines = np.full((len(passages), len(question)), UNRELATED)
+    if not filled.any():
+        return cosines
     stored = np.ascontiguousarray(np.frombuffer(b"".join(passages), np.uint64).reshape(-1, _WORDS).T)
-    first = np.concatenate(([0], np.cumsum(lengths[held])[:-1]))
+    first = np.concatenate(([0], np.cumsum(lengths[filled])[:-1]))
     for at, token in enumerate(question):
         differing = np.zeros(stored.shape[1], np.uint16)
         for mine, theirs in zip(token, stored, strict=True):
             differing += np.bitwise_count(theirs ^ mine)
-        found[held, at] = np.cos(np.pi / BITS * np.minimum.reduceat(differing, first))
-    return found
+        cosines[filled, at] = np.cos(np.pi / BITS * np.minimum.reduceat(differing, first))
+    return cosines
 
 
 @cache
 def _rotation(dim: int) -> NDArray[np.float32]:
-    """`BITS` directions in `dim` dimensions, shape (BITS, dim); at right angles to each other as far as there is room.
+    """Draw `BITS` directions in `dim` dimensions, shape (BITS, dim); orthogonal as far as there is room.
 
-    RandomState's stream is frozen (NEP 19), and a diagonal of R above 0 makes Q the same whichever LAPACK computes it.
+    RandomState's stream is frozen (NEP 19), and a diagonal of R above 0 makes Q the same whichever LAPACK
+    computes it.
     """
     random = np.random.RandomState(_SEED)
     parts = []

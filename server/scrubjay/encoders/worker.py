@@ -1,5 +1,7 @@
-"""One encoder in one thread, for callers on an event loop: questions go ahead, documents wait in small pieces.
-Knows threads, queues and states; does not know models, and keeps no text longer than its vector is awaited."""
+"""Runs one encoder in a thread for an event loop: questions go first, documents wait in small pieces.
+
+It keeps no text longer than a caller waits for its vector.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,10 @@ State = Literal["cold", "loading", "ready", "failed"]
 Vectors = NDArray[np.float32]
 T = TypeVar("T")
 
-_QUESTIONS_KEPT = 256
-# Where there is one thread, a question waits for one piece at most. 1,024 characters are 250 to 350 tokens, some 0.09 s of the
-# bundled model on one core; pieces of twice that size gain 5 % of bulk speed, of four times 8 %.
+_MAX_QUESTIONS = 256
+# Where there is one thread, a question waits for one piece at most. 1,024 characters are 250 to 350 tokens,
+# some 0.09 s of the bundled model on one core; pieces of twice that size gain 5 % of bulk speed, of four
+# times 8 %.
 _PIECE_CHARACTERS = 1_024
 _PIECE_TEXTS = 32
 _LEAVE, _QUESTION, _DOCUMENTS = range(3)  # in this order a thread takes work
@@ -45,19 +48,19 @@ class _Jobs(queue.PriorityQueue[tuple[int, int, _Job[Any] | None]]):
 
 
 class EmbeddingWorker:
-    """Owns the encoder that `open` returns and the threads that call it: one, or a second one for questions where the encoder bears it.
+    """Owns the encoder that `open_model` returns, and its thread; a parallel one has another for questions.
 
-    All methods belong to one event loop. A failed load is kept as a reason and raised to whoever asks; `start` tries
-    again. A caller that is cancelled leaves nothing behind: work that has not begun is dropped.
+    All methods belong to one event loop. A failed load is kept as a reason and raised to whoever asks;
+    `start` tries again. A caller that is cancelled leaves nothing behind: work that has not begun is dropped.
     """
 
-    def __init__(self, open: Callable[[], Encoder]) -> None:
-        self._open = open
+    def __init__(self, open_model: Callable[[], Encoder]) -> None:
+        self._open = open_model
         self._state: State = "cold"
         self._reason: str | None = None
         self._encoder: Encoder | None = None
         self._settled = asyncio.Event()
-        self._jobs, self._asked = _Jobs(), _Jobs()  # the second is used by an encoder that bears two threads
+        self._jobs, self._question_jobs = _Jobs(), _Jobs()  # the second serves a parallel encoder
         self._numbers = itertools.count()
         self._waiting: set[asyncio.Future[Any]] = set()
         self._questions: OrderedDict[str, Asked] = OrderedDict()
@@ -65,6 +68,7 @@ class EmbeddingWorker:
 
     @property
     def state(self) -> State:
+        """Whether the model is cold, loading, ready or failed."""
         return self._state
 
     @property
@@ -73,7 +77,7 @@ class EmbeddingWorker:
         return self._reason
 
     def start(self) -> None:
-        """Begin to load in the thread, unless that is done or under way; returns at once."""
+        """Begin to load in the thread, unless that has begun; return at once."""
         if self._closed or self._state in ("loading", "ready"):
             return
         self._state, self._reason = "loading", None
@@ -84,7 +88,7 @@ class EmbeddingWorker:
         ).start()
 
     async def ready(self) -> Encoder:
-        """The encoder, as soon as it has made its first vector; starts it when nobody has.
+        """Return the encoder once it has made its first vector; start it if nobody has.
 
         Raises:
             EncoderError: the load failed, or the worker was closed.
@@ -100,7 +104,7 @@ class EmbeddingWorker:
         return self._encoder
 
     async def query(self, text: str) -> Vectors:
-        """The vector of a question, read-only, shape (dim,); goes ahead of all waiting documents.
+        """Embed a question, ahead of all waiting documents: read-only, shape (dim,).
 
         Raises:
             EncoderError: as `ready`, or the encoder failed on this text.
@@ -108,67 +112,67 @@ class EmbeddingWorker:
         return (await self.question(text)).vector
 
     async def question(self, text: str) -> Asked:
-        """As `query`, with the question's tokens where the encoder knows them."""
+        """Embed as `query` does, with the question's tokens if the encoder gives them."""
         known = self._questions.get(text)
         if known is None:
-            known = await self._ask(_QUESTION, lambda encoder: _asked(encoder, text))
+            known = await self._ask(_QUESTION, lambda encoder: _question(encoder, text))
             for array in known:
                 if array is not None:
                     array.setflags(write=False)
             self._questions[text] = known
         self._questions.move_to_end(text)
-        if len(self._questions) > _QUESTIONS_KEPT:
+        if len(self._questions) > _MAX_QUESTIONS:
             self._questions.popitem(last=False)
         return known
 
     async def documents(self, texts: Sequence[str], *, soon: bool = False) -> Vectors:
-        """The vectors of stored texts, shape (len(texts), dim), in their order; with `soon`, ahead of those that wait without.
+        """Embed stored texts in order, shape (len(texts), dim); `soon` puts them ahead of the others.
 
         Raises:
             EncoderError: as `ready`, or the encoder failed on one of the texts.
         """
         vectors = np.empty((len(texts), (await self.ready()).space.dim), np.float32)
-        async for piece, made in self._made(_vectors, texts, soon):
-            vectors[piece] = made
+        async for piece, rows in self._embed(_vectors, texts, soon):
+            vectors[piece] = rows
         return vectors
 
     async def passages(self, texts: Sequence[str], *, soon: bool = False) -> Embedded:
-        """As `documents`, with the codes of their tokens; the encoder must be a `TokenEncoder`."""
+        """Embed as `documents` does, with the codes of the tokens; the encoder must be a `TokenEncoder`."""
         vectors = np.empty((len(texts), (await self.ready()).space.dim), np.float32)
         codes = [b""] * len(texts)
-        async for piece, made in self._made(_embedded, texts, soon):
-            vectors[piece] = made.vectors
-            for place, code in zip(piece, made.codes, strict=True):
+        async for piece, embedded in self._embed(_embedded, texts, soon):
+            vectors[piece] = embedded.vectors
+            for place, code in zip(piece, embedded.codes, strict=True):
                 codes[place] = code
         return Embedded(vectors, tuple(codes))
 
-    async def _made(
+    async def _embed(
         self, embed: Callable[[Any, Sequence[str]], T], texts: Sequence[str], soon: bool
     ) -> AsyncIterator[tuple[list[int], T]]:
-        """What is made of each piece of the texts, with the places of these.
+        """Yield the result of each piece of the texts, with the places of these.
 
-        One piece is asked for after another; `soon`, all at once, because whatever else waits would slip in between.
+        It queues one piece after another; with `soon`, all at once, because other work would slip in between.
         """
-        asked = (
+        answers = (
             (piece, self._ask(_DOCUMENTS, _on([texts[place] for place in piece], embed)))
             for piece in _pieces(texts)
         )
         if soon:
-            pieces, asking = zip(*asked, strict=True) if texts else ((), ())
-            for piece, made in zip(pieces, await asyncio.gather(*asking), strict=True):
-                yield piece, made
+            pieces, waiting = zip(*answers, strict=True) if texts else ((), ())
+            for piece, result in zip(pieces, await asyncio.gather(*waiting), strict=True):
+                yield piece, result
         else:
-            for piece, answer in asked:
+            for piece, answer in answers:
                 yield piece, await answer
 
     def close(self) -> None:
-        """Let the thread go after the piece in hand; whoever still waits gets an EncoderError."""
+        """Let the thread end after its present piece; callers that still wait get an EncoderError."""
         self._closed = True
         self._settled.set()
         for answer in list(self._waiting):
             _fail(answer, "The engine is closing: this text was not embedded. Repeat the call.")
         self._waiting.clear()
-        for jobs in (self._jobs, self._asked):
+        for jobs in (self._jobs, self._question_jobs):
             jobs.put((_LEAVE, next(self._numbers), None))
 
     async def _ask(self, urgency: int, run: Callable[[Any], T]) -> T:
@@ -176,7 +180,7 @@ class EmbeddingWorker:
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._waiting.add(answer)
         answer.add_done_callback(self._waiting.discard)
-        jobs = self._asked if urgency == _QUESTION and encoder.parallel else self._jobs
+        jobs = self._question_jobs if urgency == _QUESTION and encoder.parallel else self._jobs
         jobs.put((urgency, next(self._numbers), _Job(run, answer)))
         return await answer
 
@@ -200,7 +204,10 @@ class EmbeddingWorker:
             return
         if parallel:
             threading.Thread(
-                target=self._work, args=(encoder, self._asked, loop), name="scrubjay-questions", daemon=True
+                target=self._work,
+                args=(encoder, self._question_jobs, loop),
+                name="scrubjay-questions",
+                daemon=True,
             ).start()
         self._work(encoder, self._jobs, loop)
 
@@ -216,13 +223,11 @@ class EmbeddingWorker:
         if job.answer.done():
             return
         try:
-            made = job.run(encoder)
-        except (
-            Exception
-        ) as error:  # the edge of the thread: one text that breaks a runtime must not end the others
+            result = job.run(encoder)
+        except Exception as error:  # the thread's edge: a text that breaks a runtime must not end the others
             loop.call_soon_threadsafe(_fail, job.answer, _sentence("A text could not be embedded", error))
         else:
-            loop.call_soon_threadsafe(_answer, job.answer, made)
+            loop.call_soon_threadsafe(_answer, job.answer, result)
 
     def _settle(self, encoder: Encoder | None, reason: str | None) -> None:
         self._encoder, self._reason = encoder, reason
@@ -234,12 +239,10 @@ def _on(batch: Sequence[str], embed: Callable[[Any, Sequence[str]], T]) -> Calla
     return lambda encoder: embed(encoder, batch)
 
 
-def _asked(encoder: Encoder, text: str) -> Asked:
-    return (
-        encoder.embed_question(text)
-        if isinstance(encoder, TokenEncoder)
-        else Asked(encoder.embed_query(text))
-    )
+def _question(encoder: Encoder, text: str) -> Asked:
+    if isinstance(encoder, TokenEncoder):
+        return encoder.embed_question(text)
+    return Asked(encoder.embed_query(text))
 
 
 def _vectors(encoder: Encoder, batch: Sequence[str]) -> Vectors:
@@ -251,7 +254,7 @@ def _embedded(encoder: TokenEncoder, batch: Sequence[str]) -> Embedded:
 
 
 def _pieces(texts: Sequence[str]) -> Iterator[list[int]]:
-    """The places of all texts, shortest first, cut where a question may go ahead.
+    """Yield the places of all texts, shortest first, in pieces between which a question may go ahead.
 
     Like lengths come together, because sentence-transformers pads a batch to its longest text.
     """
@@ -274,9 +277,9 @@ def _sentence(what: str, error: Exception) -> str:
     return f"{what}: {type(error).__name__}: {error}. See the engine's log."
 
 
-def _answer(answer: asyncio.Future[T], made: T) -> None:
+def _answer(answer: asyncio.Future[T], result: T) -> None:
     if not answer.done():
-        answer.set_result(made)
+        answer.set_result(result)
 
 
 def _fail(answer: asyncio.Future[Any], reason: str) -> None:
