@@ -19,7 +19,7 @@ from scrubjay.engine.engine import Engine
 from scrubjay.errors import InputError
 from scrubjay.home import spool
 from scrubjay.mcp_server.calls import call
-from scrubjay.mcp_server.catalog import OFFERS, listed
+from scrubjay.mcp_server.catalog import OFFERS, tools
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.models.requests import parse
 
@@ -120,7 +120,7 @@ async def nothing_written(engine: Engine) -> bool:
     )
 
 
-@pytest.mark.parametrize("tool", listed(), ids=lambda tool: tool.name)
+@pytest.mark.parametrize("tool", tools(), ids=lambda tool: tool.name)
 async def test_what_an_argument_may_not_hold_is_refused_by_a_sentence_that_names_it(
     engine: Engine, tool: Any
 ):

@@ -1,4 +1,4 @@
-"""Who is calling: set once a connection, read by every tool it calls."""
+"""Who calls: set once a connection, read by every tool it calls."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from scrubjay.home.scopes import USER_SCOPE
 
 
-async def _to_nobody(done: int, total: int, what: str) -> None:
-    """The progress of a call that nobody follows."""
+async def _ignore_progress(done: int, total: int, what: str) -> None:
+    """Report progress to nobody."""
 
 
 @dataclass(frozen=True)
 class Caller:
-    """`scope` is where writes go and searches look by default; `folder` is the project whose files may be read by path.
+    """What a client may do, and where.
 
-    `confined` is a caller who reaches nothing but this scope, `read_only` one who may change nothing; both
-    came with a token. `report` tells whoever waits for a call how far it is: (done, total, what is in hand).
+    `scope` is where writes go and where searches look by default; `folder` is the project whose files may be
+    read by path. A `confined` caller reaches this scope alone, a `read_only` one may change nothing; both
+    came with a token. `report` tells a waiting client how far its call is: (done, total, the present item).
     """
 
     scope: str = USER_SCOPE
@@ -26,11 +27,11 @@ class Caller:
     source: str = "mcp"
     confined: bool = False
     read_only: bool = False
-    report: Callable[[int, int, str], Awaitable[None]] = _to_nobody
+    report: Callable[[int, int, str], Awaitable[None]] = _ignore_progress
 
     @property
     def seen(self) -> str | tuple[str, ...]:
-        """Where a search of this caller looks: its project and what is true of the user everywhere, or its scope and nothing else."""
+        """Where searches look: the project and the user's scope, or this scope alone if confined."""
         return (self.scope,) if self.confined else self.scope
 
 
@@ -38,9 +39,10 @@ _caller: ContextVar[Caller] = ContextVar("scrubjay_caller")
 
 
 def set_caller(caller: Caller) -> None:
-    """For this task and all that it starts."""
+    """Set the caller for this task and all that it starts."""
     _caller.set(caller)
 
 
 def caller() -> Caller:
+    """Give the caller of this task."""
     return _caller.get(Caller())

@@ -1,4 +1,4 @@
-"""What each tool does with the engine: parse, call one verb, answer in text and in structure."""
+"""Calls a tool: parses the arguments, calls one verb of the engine, and answers as text and as structure."""
 
 from __future__ import annotations
 
@@ -34,11 +34,14 @@ from scrubjay.models.results import DocumentAdded, DocumentHits, MemoryHits, Res
 from scrubjay.reading import read_file
 
 Report = Callable[[int, int, str], Awaitable[None]]
+R = TypeVar("R", bound=Request)
 _BY_NAME = {offer.name: offer for offer in OFFERS}
 
 
 @dataclass(frozen=True)
 class Answer:
+    """A result, and the same as text."""
+
     result: Result
     text: str
 
@@ -46,7 +49,7 @@ class Answer:
 async def call(
     engine: Engine, name: str, arguments: dict[str, Any] | None, report: Report | None = None
 ) -> CallToolResult:
-    """Call a tool; what the caller did wrong comes back as a sentence with `is_error`, never as a protocol error."""
+    """Call a tool; a caller's mistake comes back as a sentence with `is_error`, never as a protocol error."""
     offer = _BY_NAME.get(name)
     if offer is None:
         return failure(f"There is no tool {name[:80]!r}. The tools are: {', '.join(_BY_NAME)}.")
@@ -64,13 +67,13 @@ async def call(
         return failure(engine.unforeseen(name, error))
     wire = answer.result.wire()
     if isinstance(answer.result, MemoryHits):
-        wire["tokens"]["rendered"] = math.ceil(
-            max(len(answer.text), len(json.dumps(wire, ensure_ascii=False))) / 4
-        )
+        length = max(len(answer.text), len(json.dumps(wire, ensure_ascii=False)))
+        wire["tokens"]["rendered"] = math.ceil(length / 4)
     return CallToolResult(content=[TextContent(type="text", text=answer.text)], structured_content=wire)
 
 
 def failure(sentence: str) -> CallToolResult:
+    """Answer with a sentence about what went wrong."""
     return CallToolResult(content=[TextContent(type="text", text=sentence)], is_error=True)
 
 
@@ -82,11 +85,9 @@ async def _search_memories(engine: Engine, request: SearchMemories, by: Caller) 
 async def _search_documents(engine: Engine, request: SearchDocuments, by: Caller) -> Answer:
     if (
         request.path is not None and by.folder is not None
-    ):  # as the client's files are named; documents know their whole path
-        folder = "/" if request.path.endswith("/") else ""
-        request = request.model_copy(
-            update={"path": os.path.normpath(os.path.join(by.folder, request.path)).rstrip("/") + folder}
-        )
+    ):  # documents know their whole path, clients a relative one
+        path = os.path.normpath(os.path.join(by.folder, request.path)).rstrip("/")
+        request = request.model_copy(update={"path": path + ("/" if request.path.endswith("/") else "")})
     hits: DocumentHits = await (await engine.core()).search.documents(request, by.seen)
     return Answer(hits, render.document_hits(hits))
 
@@ -105,20 +106,20 @@ async def _add_memory(engine: Engine, request: AddMemory, by: Caller) -> Answer:
 async def _record_turn(engine: Engine, request: RecordTurn, by: Caller) -> Answer:
     turn: Any = await _write(engine, "turn", request, by)
     what = "Recorded" if turn.stored else "Completed" if turn.updated else "Already recorded:"
-    return Answer(
-        turn,
-        f"{what} turn {turn.turn} of session {render.one_line(turn.session_id)} ({turn.id}).{_redactions(turn.redacted)}",
-    )
+    session = render.one_line(turn.session_id)
+    redactions = _redactions(turn.redacted)
+    return Answer(turn, f"{what} turn {turn.turn} of session {session} ({turn.id}).{redactions}")
 
 
 async def _add_document(engine: Engine, request: AddDocument, by: Caller) -> Answer:
-    if request.path is not None and os.path.isdir(
-        path := allowed(request.path, by.folder, engine.settings.roots)
-    ):
+    roots, scope = engine.settings.roots, request.scope or by.scope
+    if request.path is not None and os.path.isdir(path := allowed(request.path, by.folder, roots)):
         return await _add_folder(engine, request, path, by)
-    text: DocumentText = await read_document(request, by.folder, engine.settings.roots)
-    stamp = {"scope": request.scope or by.scope, "source": by.source, "at": engine.clock()}
-    made = await asyncio.to_thread(envelope, "document", text, **stamp)  # redacting 10 MB takes two seconds
+    text: DocumentText = await read_document(request, by.folder, roots)
+    # In a thread, because redacting 10 MB takes two seconds.
+    made = await asyncio.to_thread(
+        envelope, "document", text, scope=scope, source=by.source, at=engine.clock()
+    )
     added: Any = await (await engine.core()).write(made)
     count = f"{added.chunks} {'chunk' if added.chunks == 1 else 'chunks'}"
     return Answer(added, f"Document {added.id}: {added.status}, {count}.{_redactions(added.redacted)}")
@@ -138,11 +139,8 @@ async def _forget(engine: Engine, request: Forget, by: Caller) -> Answer:
 
 
 def _redactions(count: int) -> str:
-    return (
-        f" {count} {'secret was' if count == 1 else 'secrets were'} replaced by placeholders before storing."
-        if count
-        else ""
-    )
+    secrets = "secret was" if count == 1 else "secrets were"
+    return f" {count} {secrets} replaced by placeholders before storing." if count else ""
 
 
 _CALLS: dict[type[Request], Callable[[Engine, Any, Caller], Awaitable[Answer]]] = {
@@ -155,11 +153,8 @@ _CALLS: dict[type[Request], Callable[[Engine, Any, Caller], Awaitable[Answer]]] 
 }
 
 
-R = TypeVar("R", bound=Request)
-
-
 async def confine(engine: Engine, request: R, by: Caller) -> R:
-    """The request of a caller who is confined to its scope, without the scope that it may name; any other as it is.
+    """Check the request of a confined caller, and drop the scope that it may name; leave any other as it is.
 
     Raises:
         InputError: it names another scope, or a file of this machine.
@@ -176,10 +171,10 @@ async def confine(engine: Engine, request: R, by: Caller) -> R:
         raise InputError(
             "path = a file of the server: a token of one scope adds texts. Give the text as content."
         )
-    for id in _ids(request):
-        record = await (await engine.core()).lists.find(id)
+    for record_id in _ids(request):
+        record = await (await engine.core()).lists.find(record_id)
         if record is None or record.scope != by.scope:
-            raise NotFound(f"Nothing here has the id {id[:80]!r}. Take the id of a search result.")
+            raise NotFound(f"Nothing here has the id {record_id[:80]!r}. Take the id of a search result.")
     return request if named is None else request.model_copy(update={"scope": None})
 
 
@@ -190,12 +185,13 @@ def _ids(request: Request) -> list[str]:
 
 
 async def read_document(request: AddDocument, folder: str | None, roots: Sequence[str]) -> DocumentText:
-    """The text to add, from `content` or from the file at `path` (relative ones below `folder`, symbolic links resolved).
+    """Read the text to add, from `content` or from the file at `path` (relative to `folder`, links resolved).
 
-    What a file says of itself (author, date, language, ...) becomes metadata, unless the caller says otherwise.
+    What a file says of itself (author, date, language, ...) becomes metadata, unless the caller says
+    otherwise.
 
     Raises:
-        InputError: the file is outside the allowed folders, or cannot be read: missing, too large, binary, protected, damaged.
+        InputError: the file is outside the allowed folders, or it cannot be read.
     """
     given = {
         name: getattr(request, name) for name in request.model_fields_set & {"title", "custom_id", "metadata"}
@@ -232,16 +228,16 @@ def _read(path: str, given: dict[str, Any]) -> DocumentText:
 
 
 def allowed(named: str, folder: str | None, roots: Sequence[str]) -> str:
-    """The real path of a file or folder that a client names.
+    """Resolve the path of a file or folder that a client names.
 
     Raises:
-        InputError: it is not below the client's project or a folder that the user allowed.
+        InputError: it is not in the client's project or in a folder that the user allowed.
     """
     path = os.path.realpath(os.path.join(folder or "/", os.path.expanduser(named)))
     inside = [os.path.realpath(root) for root in (*([folder] if folder else []), *roots)]
     if not any(path == root or path.startswith(root.rstrip(os.sep) + os.sep) for root in inside):
         raise InputError(
-            f"path = {named[:200]!r} is outside the project{f' {folder}' if folder else ''}. Give the text as content, "
-            "or let the user allow its folder with `scrubjay config roots FOLDER`."
+            f"path = {named[:200]!r} is outside the project{f' {folder}' if folder else ''}. "
+            "Give the text as content, or let the user allow its folder with `scrubjay config roots FOLDER`."
         )
     return path

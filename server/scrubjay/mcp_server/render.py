@@ -1,4 +1,4 @@
-"""Results as text for a model to read: the same facts as the structured result, every recalled text fenced as quoted data."""
+"""Writes results as text for a model; every recalled text is fenced as quoted data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOT_READ_SHOWN = 10  # files of a folder
 
 
 def memory_hits(hits: MemoryHits) -> str:
-    """Hits and their window, grouped by session in time order under one dated heading; facts by themselves."""
+    """Write hits and their windows: turns by session in time order, under one dated heading; then facts."""
     if not hits.results:
         return _nothing("Nothing relevant is remembered", hits.degraded)
     groups = [*_sessions(hits.results, hits.related), *_facts(hits.results, hits.related)]
@@ -21,7 +21,7 @@ def memory_hits(hits: MemoryHits) -> str:
     spent = f"about {hits.tokens.spent} tokens" + (f" of {hits.tokens.budget}" if hits.tokens.budget else "")
     cut = f"; {hits.left_out} more did not fit" if hits.left_out else ""
     return "\n".join(
-        [f"{count}, {spent}{cut}.", *_trouble(hits.degraded), OPENING, "\n\n".join(groups), CLOSING]
+        [f"{count}, {spent}{cut}.", *_note(hits.degraded), OPENING, "\n\n".join(groups), CLOSING]
     )
 
 
@@ -42,14 +42,12 @@ def _sessions(results: Sequence[Hit], related: Iterable[Hit]) -> list[str]:
 def _turn(hit: Hit, rank: int | None) -> str:
     role = f" {one_line(hit.role)}" if hit.role else ""
     more = f" [part of it; all at scrubjay://turn/{hit.id}]" if hit.truncated else ""
-    what = (
-        f"turn {hit.turn}, {hit.date:%Y-%m-%d %H:%M}{role} ({_why(hit, rank)}, id {hit.id}{_standing(hit)})"
-    )
-    return f"- {what}{more}\n{_quoted(hit.memory or '')}"
+    what = f"turn {hit.turn}, {hit.date:%Y-%m-%d %H:%M}{role} ({_why(hit, rank)}, id {hit.id}{_state(hit)})"
+    return f"- {what}{more}\n{_quote(hit.memory or '')}"
 
 
 def _why(hit: Hit, rank: int | None) -> str:
-    """Why it is in the answer: its rank, or what ties it to a hit."""
+    """Say why a hit is in the answer: its rank, or what ties it to another hit."""
     if rank:
         return f"hit {rank}" + (f", score {hit.score:.2f}" if hit.score is not None else "")
     via = one_line(hit.via or "")
@@ -60,8 +58,8 @@ def _why(hit: Hit, rank: int | None) -> str:
     }.get(hit.reason or "", "beside a hit")
 
 
-def _standing(hit: Hit) -> str:
-    """What has become of it, where it is more than an old text."""
+def _state(hit: Hit) -> str:
+    """Say what became of a record: replaced or forgotten."""
     version = f", version {hit.version}" if (hit.version or 1) > 1 or hit.is_latest is False else ""
     replaced = ", replaced since" if hit.is_latest is False else ""
     reason = f" ({one_line(hit.forget_reason)})" if hit.forget_reason else ""
@@ -69,12 +67,12 @@ def _standing(hit: Hit) -> str:
     return version + replaced + gone
 
 
-def _brought(hit: Hit) -> list[str]:
-    """The context of a fact and the documents it cites, a head and a quotation each."""
+def _links(hit: Hit) -> list[str]:
+    """Write the context of a fact and the documents it cites, a head and a quotation each."""
     lines = []
     for link in [*hit.context.parents, *hit.context.children] if hit.context else []:
         who = f"{link.relation} {link.id}" if link.version < 0 else f"{link.id} {link.relation} it"
-        lines.append(f"  - {link.version:+d}: {who}, {link.updated_at:%Y-%m-%d}\n{_quoted(link.memory)}")
+        lines.append(f"  - {link.version:+d}: {who}, {link.updated_at:%Y-%m-%d}\n{_quote(link.memory)}")
     lines += [
         f"  - cites {one_line(source.title or source.id)} ({source.type}, {source.id})"
         for source in hit.documents or ()
@@ -92,44 +90,51 @@ def _facts(results: Sequence[Hit], related: Iterable[Hit]) -> list[str]:
         said = f" turn {hit.turn}" if hit.turn is not None else ""
         origin = f" from session {one_line(hit.session_id)}{said}" if hit.session_id else ""
         tags = f" #{' #'.join(hit.tags)}" if hit.tags else ""
+        why = f"({_why(hit, ranks.get(hit.id))}, id {hit.id}{_state(hit)})"
         lines.append(
-            f"- {kind}, {hit.date:%Y-%m-%d}, {hit.scope}{origin}{tags} ({_why(hit, ranks.get(hit.id))}, id {hit.id}{_standing(hit)})\n"
-            + "\n".join([_quoted(hit.memory or hit.chunk or ""), *_brought(hit)])
+            f"- {kind}, {hit.date:%Y-%m-%d}, {hit.scope}{origin}{tags} {why}\n"
+            + "\n".join([_quote(hit.memory or hit.chunk or ""), *_links(hit)])
         )
     return ["## Facts and documents\n" + "\n".join(lines)] if lines else []
 
 
 def document_hits(hits: DocumentHits) -> str:
+    """Write documents, best first, each with its chunks."""
     if not hits.results:
         return _nothing("No document matches", hits.degraded)
     parts = []
     for rank, hit in enumerate(hits.results, 1):
         title = one_line(hit.title or hit.document_id)
         path = f" · {one_line(hit.path)}" if hit.path else ""
-        head = f"## {rank}. {title} · {hit.type} · updated {hit.updated_at:%Y-%m-%d} · score {hit.score:.2f} · {hit.document_id}{path}"
+        about = f"{hit.type} · updated {hit.updated_at:%Y-%m-%d} · score {hit.score:.2f}"
+        head = f"## {rank}. {title} · {about} · {hit.document_id}{path}"
         body = [
             f"- lines {chunk.lines[0]}-{chunk.lines[1]}, chunk {chunk.position}"
-            f"{f', score {chunk.score:.2f}' if chunk.is_relevant or chunk.score else ', context'}\n{_quoted(chunk.content)}"
+            f"{f', score {chunk.score:.2f}' if chunk.is_relevant or chunk.score else ', context'}"
+            f"\n{_quote(chunk.content)}"
             for chunk in hit.chunks
         ]
         if hit.summary:
-            body.insert(0, f"Summary:\n{_quoted(hit.summary)}")
+            body.insert(0, f"Summary:\n{_quote(hit.summary)}")
         if hit.content:
             what = (
                 f"Beginning; all at scrubjay://document/{hit.document_id}" if hit.truncated else "Whole text"
             )
-            body.append(f"{what}:\n{_quoted(hit.content)}")
+            body.append(f"{what}:\n{_quote(hit.content)}")
         parts.append("\n".join([head, *body]))
     cut = f" {hits.left_out} more did not fit." if hits.left_out else ""
     if hits.chunks_left_out:
         chunks = "chunk" if hits.chunks_left_out == 1 else "chunks"
-        cut += f" {hits.chunks_left_out} more {chunks} of these did not fit: name a larger max_tokens, or one document in doc_id."
+        cut += (
+            f" {hits.chunks_left_out} more {chunks} of these did not fit: "
+            "name a larger max_tokens, or one document in doc_id."
+        )
     count = f"{hits.total} {'document' if hits.total == 1 else 'documents'}"
-    return "\n".join([f"{count}.{cut}", *_trouble(hits.degraded), OPENING, "\n\n".join(parts), CLOSING])
+    return "\n".join([f"{count}.{cut}", *_note(hits.degraded), OPENING, "\n\n".join(parts), CLOSING])
 
 
 def ingested(done: Ingested) -> str:
-    """What became of the files of a folder."""
+    """Say what became of the files of a folder."""
     counts = {
         "added": done.added,
         "changed": done.changed,
@@ -147,18 +152,18 @@ def ingested(done: Ingested) -> str:
 
 
 def memory_added(added: MemoryAdded) -> str:
-    """What became of a fact, and like ones that are known, quoted."""
+    """Say what became of a fact, and quote similar ones that are known."""
     head = {"stored": "Saved", "known": "Already known as", "updated": "Updated"}[
         added.action
     ] + f" {added.id}."
     if not added.similar:
         return head
-    known = [f"- {hit.date:%Y-%m-%d}, id {hit.id}\n{_quoted(hit.memory or '')}" for hit in added.similar]
+    known = [f"- {hit.date:%Y-%m-%d}, id {hit.id}\n{_quote(hit.memory or '')}" for hit in added.similar]
     return "\n".join([f"{head} {added.note or 'Similar facts are known:'}", OPENING, *known, CLOSING])
 
 
 def forgotten(done: Forgotten, *, dry_run: bool) -> str:
-    """What was forgotten, or what a dry run would forget, quoted."""
+    """Say what was forgotten, or quote what a dry run would forget."""
     if not dry_run:
         what = "Deleted for good" if done.purged else "Forgotten"
         return (
@@ -172,7 +177,8 @@ def forgotten(done: Forgotten, *, dry_run: bool) -> str:
     for hit in done.candidates:
         relevance = f", relevance {hit.relevance_score:.2f}" if hit.relevance_score is not None else ""
         listed.append(
-            f"- {hit.src}, {hit.date:%Y-%m-%d}, id {hit.id}{relevance}\n{_quoted(hit.memory or hit.chunk or '')}"
+            f"- {hit.src}, {hit.date:%Y-%m-%d}, id {hit.id}{relevance}\n"
+            f"{_quote(hit.memory or hit.chunk or '')}"
         )
     count = f"{len(listed)} {'record' if len(listed) == 1 else 'records'} would be forgotten; nothing is yet."
     return "\n".join(
@@ -186,7 +192,7 @@ def forgotten(done: Forgotten, *, dry_run: bool) -> str:
 
 
 def profile(known: Profile) -> str:
-    """The lasting and the newest facts of a scope, quoted; a line each."""
+    """Quote the lasting and the newest facts of a scope."""
     parts = [(title, hits) for title, hits in (("Lasting", known.static), ("Recent", known.recent)) if hits]
     if not parts:
         return f"Nothing is known of {known.scope} yet."
@@ -195,24 +201,24 @@ def profile(known: Profile) -> str:
     for title, hits in parts:
         lines += [
             f"## {title}",
-            *(f"- {hit.date:%Y-%m-%d}, id {hit.id}\n{_quoted(hit.memory or '')}" for hit in hits),
+            *(f"- {hit.date:%Y-%m-%d}, id {hit.id}\n{_quote(hit.memory or '')}" for hit in hits),
         ]
     return "\n".join([*lines, CLOSING])
 
 
 def one_line(name: str) -> str:
-    """A name that a caller chose, on the line it is put on."""
+    """Put a name that a caller chose on one line."""
     return " ".join(name.split())
 
 
-def _quoted(text: str) -> str:
-    """Every line behind a mark, so that no recalled text can close the fence or pass for ours."""
+def _quote(text: str) -> str:
+    """Put each line behind a mark, so that no recalled text can close the fence or pass for ours."""
     return "\n".join(f"> {line}" for line in text.splitlines())
 
 
 def _nothing(sentence: str, degraded: str | None) -> str:
-    return "\n".join([f"{sentence} for this query.", *_trouble(degraded)])
+    return "\n".join([f"{sentence} for this query.", *_note(degraded)])
 
 
-def _trouble(degraded: str | None) -> list[str]:
+def _note(degraded: str | None) -> list[str]:
     return [f"Note: {degraded}"] if degraded else []

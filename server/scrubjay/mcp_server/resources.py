@@ -21,11 +21,11 @@ _NAMES = {
     "turn": "One recorded turn, word for word",
     "document": "The whole text of a document",
 }
-
 _TITLE = "The lasting and the newest facts of a project"
 
 
 def templates() -> list[ResourceTemplate]:
+    """Describe the addresses that can be read."""
     return [
         ResourceTemplate(
             name=kind,
@@ -46,8 +46,8 @@ def templates() -> list[ResourceTemplate]:
     ]
 
 
-def listed() -> list[Resource]:
-    """What can be read without an id: the profile of the project that the client works in."""
+def resources() -> list[Resource]:
+    """Describe what can be read without an id: the profile of the project that the client works in."""
     return [
         Resource(
             name="profile", title=_TITLE, uri="scrubjay://profile", description=_TITLE, mime_type="text/plain"
@@ -56,13 +56,13 @@ def listed() -> list[Resource]:
 
 
 async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
-    """The full text behind a `scrubjay://` address, under a line that says where it is from.
+    """Read the full text behind a `scrubjay://` address, under a line that says where it is from.
 
     Raises:
         NotFound: the address is not one of ours, or names nothing of that kind that the caller reaches.
     """
-    if asked := _PROFILE.match(uri):
-        scope = asked[1] or by.scope
+    if profile_uri := _PROFILE.match(uri):
+        scope = profile_uri[1] or by.scope
         if by.confined and scope != by.scope:
             raise NotFound(f"This token reaches the scope {by.scope!r} alone. Read scrubjay://profile.")
         known = await (await engine.core()).search.profile((scope,) if by.confined else scope)
@@ -70,18 +70,19 @@ async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
     match = _URI.match(uri)
     if match is None:
         raise NotFound(
-            f"{uri[:200]!r} is no resource here. Addresses look like scrubjay://turn/ID, scrubjay://memory/ID, scrubjay://document/ID, scrubjay://profile."
+            f"{uri[:200]!r} is no resource here. Addresses look like scrubjay://turn/ID, "
+            "scrubjay://memory/ID, scrubjay://document/ID, scrubjay://profile."
         )
-    kind, id = match.groups()
-    record = await (await engine.core()).lists.find(id)
+    kind, record_id = match.groups()
+    record = await (await engine.core()).lists.find(record_id)
     reached = record is not None and (not by.confined or record.scope == by.scope)
     if record is None or not reached or _gone(record, engine.clock()) or _kind(record) != kind:
-        raise NotFound(f"There is no {kind} with the id {id!r}. Take the id of a search result.")
+        raise NotFound(f"There is no {kind} with the id {record_id!r}. Take the id of a search result.")
     return TextResourceContents(uri=uri, mime_type="text/plain", text=full_text(record))
 
 
 def _gone(record: AnyRecord, now: datetime) -> bool:
-    """Whether a record is hidden for good, as far as anybody but the command line is concerned; an older version is not."""
+    """Whether a record is hidden from all but the command line; an older version is not."""
     return record.forgotten_at is not None or (record.expires_at is not None and record.expires_at <= now)
 
 
@@ -90,16 +91,18 @@ def _kind(record: AnyRecord) -> str:
 
 
 def full_text(record: AnyRecord) -> str:
-    """Everything a record says, headed by its date and origin."""
+    """Write everything a record says, headed by its date and origin."""
     if isinstance(record, Memory):
         version = f" · version {record.version}" if record.version > 1 or not record.is_latest else ""
         replaced = f", replaced on {record.replaced_at:%Y-%m-%d}" if record.replaced_at else ""
         return f"[fact · {record.created_at:%Y-%m-%d} · {record.scope}{version}{replaced}]\n{record.content}"
     if isinstance(record, Document):
-        return f"[document · {one_line(record.title or record.id)} · {record.updated_at:%Y-%m-%d} · {record.scope}]\n{record.content}"
-    said = [("user", record.user), ("assistant", record.assistant), (record.role or "text", record.text)]
-    body = "\n\n".join(f"{one_line(role)}:\n{text}" for role, text in said if text)
+        title = one_line(record.title or record.id)
+        return f"[document · {title} · {record.updated_at:%Y-%m-%d} · {record.scope}]\n{record.content}"
+    speeches = [("user", record.user), ("assistant", record.assistant), (record.role or "text", record.text)]
+    body = "\n\n".join(f"{one_line(role)}:\n{text}" for role, text in speeches if text)
     files = f"\n\nfiles: {', '.join(record.files)}" if record.files else ""
     tools = f"\ntools: {', '.join(record.tools)}" if record.tools else ""
-    head = f"[turn {record.turn} of session {one_line(record.session_id)} · {record.started_at:%Y-%m-%d %H:%M} · {record.scope}]"
+    origin = f"turn {record.turn} of session {one_line(record.session_id)}"
+    head = f"[{origin} · {record.started_at:%Y-%m-%d %H:%M} · {record.scope}]"
     return f"{head}\n{body}{files}{tools}"

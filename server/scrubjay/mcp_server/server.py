@@ -1,4 +1,7 @@
-"""The MCP server: one for all connections, both protocol eras. The SDK's low-level server, so that schemas are ours to the letter."""
+"""The MCP server: one for all connections and both protocol eras.
+
+It is the SDK's low-level server, so that the schemas are exactly ours.
+"""
 
 from __future__ import annotations
 
@@ -31,19 +34,19 @@ from scrubjay.engine.process.connection import Connection
 from scrubjay.errors import NotFound, ScrubjayError
 from scrubjay.mcp_server import resources
 from scrubjay.mcp_server.calls import call
-from scrubjay.mcp_server.catalog import INSTRUCTIONS, listed
+from scrubjay.mcp_server.catalog import INSTRUCTIONS, tools
 
 REPORT_SECONDS = 0.25  # between two progress notifications
 
 
 def build_server(engine: Engine) -> Server[Any]:
-    """The server that answers for this engine; who calls is known from `set_caller`."""
-    tools = listed()
+    """Build the server that answers for this engine; `set_caller` tells it who calls."""
+    offered = tools()
 
     async def list_tools(
         ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None
     ) -> ListToolsResult:
-        return ListToolsResult(tools=tools)
+        return ListToolsResult(tools=offered)
 
     async def call_tool(ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
         return await call(engine, params.name, params.arguments, _reporting(ctx))
@@ -51,7 +54,7 @@ def build_server(engine: Engine) -> Server[Any]:
     async def list_resources(
         ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None
     ) -> ListResourcesResult:
-        return ListResourcesResult(resources=resources.listed())
+        return ListResourcesResult(resources=resources.resources())
 
     async def list_templates(
         ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None
@@ -88,7 +91,7 @@ def build_server(engine: Engine) -> Server[Any]:
 
 
 def _reporting(ctx: ServerRequestContext[Any, Any]) -> Callable[[int, int, str], Awaitable[None]]:
-    """Progress notifications of one call, a few a second; nothing is sent to a client that did not ask for them."""
+    """Make the progress reports of one call, a few a second; a client that did not ask gets none."""
     loop, last = asyncio.get_running_loop(), float("-inf")
 
     async def report(done: int, total: int, what: str) -> None:

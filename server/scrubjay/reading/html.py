@@ -34,10 +34,10 @@ class _Converter(MarkdownConverter):
         return str(el.get("alt") or "")
 
     def convert_td(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-        return str(super().convert_td(el, text.replace("|", "\\|"), parent_tags))
+        return str(super().convert_td(el, text.replace("|", "\\|"), parent_tags))  # type: ignore[misc]
 
     def convert_th(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-        return str(super().convert_th(el, text.replace("|", "\\|"), parent_tags))
+        return str(super().convert_th(el, text.replace("|", "\\|"), parent_tags))  # type: ignore[misc]
 
 
 def convert_html(html: str, *, whole: bool = False) -> Conversion:
