@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from scrubjay.text.chunking.cuts import SIZE, Span, Stretch, line_starts, split
-from scrubjay.text.chunking.markdown import outline
+from scrubjay.text.chunking.cuts import SIZE, Section, Span, line_starts, split
+from scrubjay.text.chunking.markdown import sections
 
 SHORT = 500  # characters: a text no longer than this is one paragraph
 LONGEST = SIZE  # characters of one paragraph; a longer one is cut at its lines or sentences
@@ -33,21 +33,21 @@ def paragraphs(text: str, title: str | None = None) -> list[str]:
     if len(whole) <= SHORT:
         return [whole] if any(char.isalnum() for char in whole) else []
     unique: dict[str, None] = {}
-    for stretch in outline(text, line_starts(text)):
-        above = " > ".join(dict.fromkeys(filter(None, (title, *stretch.headings))))
-        for paragraph in _fit(_pieces(text, stretch)):
+    for section in sections(text, line_starts(text)):
+        above = " > ".join(dict.fromkeys(filter(None, (title, *section.headings))))
+        for paragraph in _fit(_pieces(text, section)):
             unique[f"{above}\n{paragraph}" if above else paragraph] = None
             if len(unique) == MOST:
                 return list(unique)
     return list(unique)
 
 
-def _pieces(text: str, stretch: Stretch) -> Iterator[str]:
-    """Split a stretch, without its headings, fences and tables, at blank lines."""
-    start = stretch.start
-    while (heading := _HEADING.match(text, start, stretch.end)) is not None and stretch.headings:
+def _pieces(text: str, section: Section) -> Iterator[str]:
+    """Split a section, without its headings, fences and tables, at blank lines."""
+    start = section.start
+    while (heading := _HEADING.match(text, start, section.end)) is not None and section.headings:
         start = heading.end()
-    for low, high in _between(start, stretch.end, stretch.whole):
+    for low, high in _between(start, section.end, section.whole):
         for piece in _BLANK.split(text[low:high]):
             if any(char.isalnum() for char in piece) and not _INDENTED.fullmatch(piece.strip("\n")):
                 yield piece.strip()

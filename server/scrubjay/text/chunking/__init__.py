@@ -1,8 +1,7 @@
-"""Where a text is cut: passages of a turn, chunks of a document. Everything is a span into the text that was given, so nothing is
-ever rewritten. Knows characters, lines, Markdown, tables and source code; does not know turns, documents or files.
+"""Where a text is cut. Every piece is a span of the text, so nothing is ever rewritten.
 
-split     a turn's text into passages
-chunks    a document's text into Chunks, each with the headings it stands under and its lines
+split     cuts a turn's text into passages
+chunks    cuts a document's text into chunks, each with the headings it stands under and its lines
 """
 
 from scrubjay.text.chunking.chunks import CODE_SIZE, Chunk, chunks

@@ -1,6 +1,4 @@
-"""The chunks of a document: its outline by the kind of text it is, then cut to size, with headings and lines. Knows what kinds there
-are; does not know where a document comes from. Pure.
-"""
+"""The chunks of a document: its sections, cut to size, with headings and lines."""
 
 from __future__ import annotations
 
@@ -12,21 +10,22 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from scrubjay.text.chunking import blocks, markdown
-from scrubjay.text.chunking.blocks import stretches
-from scrubjay.text.chunking.cuts import SIZE, Repeat, Span, Stretch, line_starts, pieces
+from scrubjay.text.chunking.cuts import SIZE, Repeat, Section, Span, line_starts, pieces
 
-# Code has 246 tokens in 900 characters at the median and 293 in the longest tenth; in 750 it has 205 and 245, of 256 that are read.
+# Code has 246 tokens in 900 characters at the median and 293 in the longest tenth; in 750 it has 205 and 245.
+# The model reads 256.
 CODE_SIZE = 750
 _PAGE = re.compile("\f")  # what a page of a PDF ends with
-_LONGEST_HEADER = 300  # characters of a table's header that its later rows repeat
+_LONGEST_HEADER = 300  # characters of a table's header; its later rows repeat no more
 
 
 @dataclass(frozen=True)
 class Chunk:
     """`text[start:end]` of a document, the headings it stands under, and its lines, counted from 1.
 
-    `headings` runs from the outermost in, and names also those that the chunk itself begins with; of code they are the
-    names of what is defined. `repeat` is what must be read before it to understand it: the header of a table.
+    `headings` runs from the outermost in, and names also those that the chunk itself begins with; of code
+    they are the names of what is defined. `repeat` is what must be read before it to understand it: the
+    header of a table.
     """
 
     start: int
@@ -40,70 +39,66 @@ class Chunk:
 def chunks(
     text: str, kind: str = "markdown", language: str | None = None, size: int | None = None
 ) -> list[Chunk]:
-    """The chunks of a document, in order: at most `size` characters each, leaving out nothing but white space.
+    """Cut a document into chunks of at most `size` characters, in order, leaving out nothing but white space.
 
-    `kind` is `csv`, `tsv` or `pdf`; all else is read as Markdown, unless `language` names a programming or data language.
-    The same text always gives the same chunks, and chunks far from an edit are as they were.
+    `kind` is `csv`, `tsv` or `pdf`; all else is read as Markdown, unless `language` names a programming or
+    data language. The same text always gives the same chunks, and chunks far from an edit are as they were.
     """
     starts = line_starts(text)
     limit = size or (CODE_SIZE if language else SIZE)
     pages = [match.end() for match in _PAGE.finditer(text)] if kind == "pdf" else []
     found = []
-    for stretch in _outline(text, starts, kind, language, limit):
-        for low, high in _pieces(text, stretch, pages, _room(stretch, limit)):
-            repeat = next((part.text for part in stretch.repeats if part.start < low < part.end), "")
+    for section in _sections(text, starts, kind, language, limit):
+        for low, high in _pieces(text, section, pages, _room(section, limit)):
+            repeat = next((part.text for part in section.repeats if part.start < low < part.end), "")
             page = (f"page {bisect_right(pages, low) + 1}",) if kind == "pdf" else ()
             lines = bisect_right(starts, low), bisect_right(starts, high - 1)
-            found.append(Chunk(low, high, (*stretch.headings, *page), *lines, repeat[:_LONGEST_HEADER]))
+            found.append(Chunk(low, high, (*section.headings, *page), *lines, repeat[:_LONGEST_HEADER]))
     return found
 
 
-def _room(stretch: Stretch, size: int) -> int:
+def _room(section: Section, size: int) -> int:
     """The size of its pieces; where rows repeat a header, both together are to fit."""
-    header = max((len(part.text) for part in stretch.repeats if part.end - part.start > size), default=0)
+    header = max((len(part.text) for part in section.repeats if part.end - part.start > size), default=0)
     return max(size - min(header, _LONGEST_HEADER), size // 2, 1)
 
 
-def _pieces(text: str, stretch: Stretch, pages: list[int], size: int) -> Iterator[Span]:
-    """The pieces of a stretch; none crosses the end of a page, so that each can be cited by one."""
-    inside = pages[bisect_right(pages, stretch.start) : bisect_left(pages, stretch.end)]
-    for low, high in pairwise([stretch.start, *inside, stretch.end]):
-        yield from pieces(text, low, high, size, stretch.whole)
+def _pieces(text: str, section: Section, pages: list[int], size: int) -> Iterator[Span]:
+    """Cut a section into pieces. None crosses the end of a page, so that each can be cited by one."""
+    inside = pages[bisect_right(pages, section.start) : bisect_left(pages, section.end)]
+    for low, high in pairwise([section.start, *inside, section.end]):
+        yield from pieces(text, low, high, size, section.whole)
 
 
-def _outline(text: str, starts: list[int], kind: str, language: str | None, size: int) -> Iterable[Stretch]:
+def _sections(text: str, starts: list[int], kind: str, language: str | None, size: int) -> Iterable[Section]:
     if language is not None:
         return _code(text, starts, language, size)
     if kind in ("csv", "tsv"):
-        return outline(text, starts, "\t" if kind == "tsv" else ",")
-    return markdown.outline(text, starts)
+        return _table(text, starts, "\t" if kind == "tsv" else ",")
+    return markdown.sections(text, starts)
 
 
-def _code(text: str, starts: list[int], language: str, size: int) -> Iterator[Stretch]:
+def _code(text: str, starts: list[int], language: str, size: int) -> Iterator[Section]:
     from scrubjay.text.chunking import grammars  # 25 ms that no chat and no Markdown needs
 
     if language in grammars.LANGUAGES and len(text) <= grammars.LARGEST:
-        return stretches(grammars.blocks(text, language, size), text, starts, size)
-    return stretches(blocks.blocks(text, starts), text, starts, size)
+        return blocks.sections(grammars.blocks(text, language, size), text, starts, size)
+    return blocks.sections(blocks.blocks(text, starts), text, starts, size)
 
 
-HEADER = 300  # characters of it that are repeated
-
-
-def outline(text: str, starts: list[int], delimiter: str) -> Iterator[Stretch]:
-    """One stretch whose rows stay whole, even those with line breaks in quotes, and repeat the header."""
-    ends: list[int] = []
+def _table(text: str, starts: list[int], delimiter: str) -> Iterator[Section]:
+    """Make one section whose rows repeat the header and stay whole, even with line breaks in quotes."""
+    ends: list[int] = []  # of the rows
     try:
         for row in (reader := csv.reader(text.split("\n"), delimiter=delimiter)):
             if row:
                 ends.append(starts[reader.line_num] if reader.line_num < len(starts) else len(text))
     except csv.Error:  # a NUL, or one cell above 128 KB: not rows after all, and lines will do
         ends = starts[1:]
-    rows = [*zip([0, *ends], ends, strict=False)]
-    several = [
-        (low, high) for low, high in rows if bisect_right(starts, high - 1) > bisect_right(starts, low)
-    ]
-    whole = tuple((low, low + len(text[low:high].rstrip())) for low, high in several)
-    header = text[: ends[0]].strip() if ends else ""
-    repeats = (Repeat(ends[0] - 1, len(text), header[:HEADER]),) if len(rows) > 1 else ()
-    yield Stretch(0, len(text), (), whole, repeats)
+    whole = tuple(
+        (low, low + len(text[low:high].rstrip()))
+        for low, high in pairwise([0, *ends])
+        if bisect_right(starts, high - 1) > bisect_right(starts, low)  # several lines
+    )
+    repeats = (Repeat(ends[0] - 1, len(text), text[: ends[0]].strip()),) if len(ends) > 1 else ()
+    yield Section(0, len(text), (), whole, repeats)

@@ -1,5 +1,4 @@
-"""Blocks of a source file by its grammar: tree-sitter's, for twelve languages. Knows which nodes define a name; does not know what the
-blocks are used for.
+"""The blocks of a source file by its grammar: tree-sitter's, for twelve languages.
 
 A grammar is loaded when a file of its language is first cut: each is a library of 0.3 to 5 MB.
 """
@@ -40,15 +39,16 @@ _DEFINES = re.compile(
 )
 _USES = re.compile(r"variable|local|let_|field|param|import|package|using|^declaration$")
 _ABOVE = re.compile(r"comment|attribute|annotation|decorator")  # what stands above the thing it belongs to
-_MADE = re.compile(r"function|class")  # what a JavaScript constant must hold to be a definition
+_FUNCTION_OR_CLASS = re.compile(r"function|class")  # what a JavaScript constant must hold to be a definition
 
 
 def blocks(text: str, language: str, large: int) -> Sequence[Block]:
-    """The blocks of the whole file; a part without a name that is longer than `large` bytes is seen through to its own parts.
+    """Find the blocks of a file; the parts of a nameless node longer than `large` bytes stand in its place.
 
     Where the source is broken the parser goes on behind it, so there is always an answer.
 
-    >>> [(block.first, block.last, block.name) for block in blocks("import os\\n\\ndef f():\\n    pass\\n", "python", 900)]
+    >>> found = blocks("import os\\n\\ndef f():\\n    pass\\n", "python", 900)
+    >>> [(block.first, block.last, block.name) for block in found]
     [(0, 1, None), (2, 4, 'f')]
     """
     parser = Parser(_grammar(language))
@@ -62,14 +62,13 @@ def _grammar(language: str) -> Language:
 
 
 def _parts(node: Node, large: int, depth: int) -> list[Block]:
-    """What a node is made of, in whole lines: what begins on its own first line is its head, what shares a line is one."""
+    """List a node's parts in whole lines; its first line is the head, and parts that share a line are one."""
     head = node.start_point.row if depth else -1
     found: list[Block] = []
     above: Block | None = None  # a comment or decorator that waits for what it belongs to
     for child in _children(node, large, depth):
-        part = Block(
-            child.start_point.row, _end(child), _name(child), partial(_parts, child, large, depth + 1)
-        )
+        inside = partial(_parts, child, large, depth + 1)
+        part = Block(child.start_point.row, _end(child), _name(child), inside)
         if part.first == head and part.name is None:
             continue
         if above is not None:
@@ -87,17 +86,15 @@ def _parts(node: Node, large: int, depth: int) -> list[Block]:
 def _add(found: list[Block], part: Block) -> None:
     if found and part.first < found[-1].last:
         earlier = found.pop()
-        named = earlier if earlier.name or not part.name else part
-        part = Block(earlier.first, max(earlier.last, part.last), named.name, named.inside)
+        main = earlier if earlier.name or not part.name else part
+        part = Block(earlier.first, max(earlier.last, part.last), main.name, main.inside)
     found.append(part)
 
 
 def _children(node: Node, large: int, depth: int) -> Iterator[Node]:
     for child in node.children:
-        through = (
-            child.end_byte - child.start_byte > large and child.named_child_count and _name(child) is None
-        )
-        if through and depth < DEEPEST:
+        is_large = child.end_byte - child.start_byte > large
+        if is_large and child.named_child_count and _name(child) is None and depth < DEEPEST:
             yield from _children(child, large, depth + 1)
         else:
             yield child
@@ -109,32 +106,30 @@ def _end(node: Node) -> int:
 
 
 def _name(node: Node) -> str | None:
-    """What a definition is called, with the type that it belongs to where the language says so beside it."""
+    """Name a definition, with the type that it belongs to if the language says so there."""
     if inner := node.child_by_field_name("definition") or node.child_by_field_name("declaration"):
         return _name(inner)
     if node.type in ("lexical_declaration", "variable_declaration"):
-        return _made(node)
+        return _constant(node)
     if not _DEFINES.search(node.type) or _USES.search(node.type):
         return None
     names = [
         node.child_by_field_name(field)
         for field in ("receiver", "trait", "type" if node.type == "impl_item" else "name")
     ]
-    return (" ".join(filter(None, map(_text, names))) or _text(_declared(node)))[:_NAME] or None
+    return (" ".join(filter(None, map(_text, names))) or _text(_declarator(node)))[:_NAME] or None
 
 
-def _made(node: Node) -> str | None:
-    """The name of a JavaScript constant that holds a function or a class."""
-    made = node.named_children[0] if node.named_child_count == 1 else None
-    value = made.child_by_field_name("value") if made else None
-    return (
-        _text(made.child_by_field_name("name"))[:_NAME]
-        if made and value and _MADE.search(value.type)
-        else None
-    )
+def _constant(node: Node) -> str | None:
+    """Name a JavaScript constant that holds a function or a class."""
+    child = node.named_children[0] if node.named_child_count == 1 else None
+    value = child.child_by_field_name("value") if child else None
+    if not (child and value and _FUNCTION_OR_CLASS.search(value.type)):
+        return None
+    return _text(child.child_by_field_name("name"))[:_NAME]
 
 
-def _declared(node: Node) -> Node | None:
+def _declarator(node: Node) -> Node | None:
     """The name inside C's nested declarators: of `int *f(void)` it is f."""
     inner = node.child_by_field_name("declarator")
     while inner is not None and (deeper := inner.child_by_field_name("declarator")) is not None:

@@ -1,11 +1,11 @@
-"""The outline of Markdown and plain text: headings, fenced code, tables. Knows lines; does not know sizes. Pure; standard library only."""
+"""The sections of Markdown and plain text: headings, fenced code, tables."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from scrubjay.text.chunking.cuts import Repeat, Stretch
+from scrubjay.text.chunking.cuts import Repeat, Section
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
@@ -14,44 +14,39 @@ _PARAGRAPH = re.compile(r" {0,3}(?![-*+>#|]|\d+[.)]\s)\S.*")  # a line that may 
 _TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 
 
-def outline(text: str, starts: list[int]) -> Iterator[Stretch]:
-    """A stretch for each heading with what follows it; a heading without a body of its own opens the stretch below it.
+def sections(text: str, starts: list[int]) -> Iterator[Section]:
+    """Split a text at its headings; a heading without a body of its own belongs to the section below it.
 
-    Fences and tables are to stay whole, a `#` inside a fence is no heading, and a table's later rows repeat its header.
-    `headings` names also those that the stretch itself begins with.
+    `starts` are the offsets of its lines. Fences and tables stay whole, a `#` inside a fence is no heading,
+    and a table's later rows repeat its header. `headings` include those that the section itself begins with.
     """
     path: list[tuple[int, str]] = []
-    opened, has_body = 0, False
+    begin, has_body = 0, False
     whole: list[tuple[int, int]] = []
     repeats: list[Repeat] = []
 
-    def stretch(end: int) -> Stretch:
-        return Stretch(opened, end, tuple(name for _, name in path), tuple(whole), tuple(repeats))
+    def section(end: int) -> Section:
+        return Section(begin, end, tuple(name for _, name in path), tuple(whole), tuple(repeats))
 
     for first, last, kind, level, title in _blocks(text, starts):
         start, end = starts[first], starts[last] if last < len(starts) else len(text)
         if kind == "heading":
             if has_body:
-                yield stretch(start)
-                opened, has_body, whole, repeats = start, False, [], []
+                yield section(start)
+                begin, has_body, whole, repeats = start, False, [], []
             path = [(depth, name) for depth, name in path if depth < level] + [(level, title)]
             continue
         has_body = has_body or bool(text[start:end].strip())
         if kind != "text":
             whole.append((start, start + len(text[start:end].rstrip())))
         if kind == "table":
-            repeats.append(
-                Repeat(
-                    starts[first + 1],
-                    end,
-                    text[start : starts[first + 2] if first + 2 < len(starts) else end].rstrip(),
-                )
-            )
-    yield stretch(len(text))
+            header_end = starts[first + 2] if first + 2 < len(starts) else end
+            repeats.append(Repeat(starts[first + 1], end, text[start:header_end].rstrip()))
+    yield section(len(text))
 
 
 def _blocks(text: str, starts: list[int]) -> Iterator[tuple[int, int, str, int, str]]:
-    """(first line, line after the last, heading | fence | table | text, level, title) for each block, in order."""
+    """Yield (first line, line after the last, heading | fence | table | text, level, title) of each block."""
     lines = [line.rstrip("\r") for line in text.split("\n")]
     at = 0
     while at < len(lines):
@@ -67,17 +62,17 @@ def _blocks(text: str, starts: list[int]) -> Iterator[tuple[int, int, str, int, 
             while after < len(lines) and "|" in lines[after]:
                 after += 1
             yield at, after, "table", 0, ""
-        elif (
-            (rule := _UNDERLINE.fullmatch(following))
-            and _PARAGRAPH.fullmatch(lines[at])
-            and not (at and lines[at - 1].strip())
-        ):
+        elif (rule := _UNDERLINE.fullmatch(following)) and _is_title(lines, at):
             after = at + 2
             yield at, after, "heading", 1 if rule[1][0] == "=" else 2, lines[at].strip()
         else:
             after = at + 1
             yield at, after, "text", 0, ""
         at = after
+
+
+def _is_title(lines: list[str], at: int) -> bool:
+    return _PARAGRAPH.fullmatch(lines[at]) is not None and not (at and lines[at - 1].strip())
 
 
 def _title(rest: str) -> str:
@@ -90,6 +85,5 @@ def _title(rest: str) -> str:
 def _end_of_fence(lines: list[str], at: int, mark: str) -> int:
     """The line after the closing fence, or the end of the document when it is never closed."""
     closing = re.compile(rf" {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*")
-    return next(
-        (line + 1 for line in range(at + 1, len(lines)) if closing.fullmatch(lines[line])), len(lines)
-    )
+    after = (line + 1 for line in range(at + 1, len(lines)) if closing.fullmatch(lines[line]))
+    return next(after, len(lines))
