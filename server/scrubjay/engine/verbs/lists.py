@@ -28,6 +28,7 @@ from scrubjay.search.listing import Page
 from scrubjay.search.retrieval.query import Question
 from scrubjay.store import conditions
 from scrubjay.store.conditions import Where
+from scrubjay.store.counts import KINDS, current
 from scrubjay.store.store import Store
 
 T = TypeVar("T", Turn, Memory, Document)
@@ -186,6 +187,24 @@ class Lists:
             descending=descending,
             filters=filters,
         )
+
+    async def facts_and_turns(
+        self,
+        scopes: Sequence[str],
+        *,
+        start: int,
+        size: int,
+        partition_id: str | None = None,
+        tags: Sequence[str] = (),
+    ) -> Page[Memory | Turn]:
+        """Return a page of the current facts and turns with all of these tags, newest first."""
+        await self._writer.caught_up()
+        here = conditions.both(
+            conditions.equal("partition_id", partition_id) if partition_id else None,
+            conditions.has_all("tags", tags) if tags else None,
+        )
+        wheres = {kind: current(kind, scopes, self._clock(), here) for kind in KINDS}
+        return await listing.facts_and_turns(self._store, wheres, start=start, size=size)
 
     async def facts_of_documents(self, document_ids: Collection[str]) -> list[Memory]:
         """Return the current facts that come from these documents or cite them, oldest first."""

@@ -38,6 +38,14 @@ class Status:
         self._home, self._store, self._writer, self._indexer = home, store, writer, indexer
         self._upkeep, self._settings = upkeep, settings
 
+    def model(self) -> dict[str, Any]:
+        """Return the model's name, the dimension of its vectors, and whether it works."""
+        return {
+            "model": self._settings().model,
+            "dimension": self._store.note.dim,
+            "available": self._indexer.trouble is None,
+        }
+
     async def report(self) -> dict[str, Any]:
         """Return the state as of everything acknowledged; see the keys. Sizes are bytes."""
         home, store = self._home, self._store

@@ -1,4 +1,4 @@
-"""`/api/v1/admin`: consolidation, numbers and settings, as far as they can be answered honestly; the rest is `absent`."""
+"""`/api/v1/admin`, `/health` and `/status`: consolidation, numbers and settings."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from scrubjay import VERSION
 from scrubjay.engine.core import Core
 from scrubjay.http_api.context import Context
 from scrubjay.http_api.hebb.bodies import Answer, MemoryQuery
-from scrubjay.http_api.hebb.context import Staying
+from scrubjay.http_api.hebb.context import HebbRequest
 from scrubjay.http_api.hebb.graph import graph_of
-from scrubjay.http_api.hebb.partitions import shelves
+from scrubjay.http_api.hebb.partitions import partitions
 from scrubjay.search.injection import FLOOR
 from scrubjay.search.recall import HALF_LIFE_DAYS
 
 router = APIRouter(prefix="/api/v1/admin")
+health_router = APIRouter()
 
 
 class Consolidated(Answer):
@@ -30,6 +31,8 @@ class Consolidated(Answer):
 
 
 class PartitionCount(Answer):
+    """A partition and how many memories it holds."""
+
     id: str
     name: str
     memory_count: int
@@ -37,68 +40,10 @@ class PartitionCount(Answer):
 
 
 class GraphSize(Answer):
+    """How many tags there are, and how many pairs of them occur together."""
+
     tag_count: int
     edge_count: int
-
-
-class Stats(Answer):
-    partitions: list[PartitionCount]
-    total_memories: int
-    graph: GraphSize
-    scheduler: Jobs
-
-
-@router.post("/consolidate", response_model=Consolidated, summary="Consolidate what was recorded, now")
-async def consolidate(stay: Staying) -> Consolidated:
-    """Sessions get their summaries and facts that say the same are linked. No memory is changed, moved or deleted by it."""
-    stay.writes()
-    core = stay.context.core
-    done = await core.consolidation.work_off()
-    return Consolidated(
-        processed=done, succeeded=done, failed=0, errors=[], waiting=core.consolidation.waiting
-    )
-
-
-@router.get("/stats", response_model=Stats, summary="How much is stored")
-async def stats(stay: Staying) -> Stats:
-    held = (await shelves(stay)).values()
-    graph = await graph_of(stay)
-    return Stats(
-        partitions=[
-            PartitionCount(id=each.id, name=each.name, memory_count=each.memory_count, enabled=each.enabled)
-            for each in held
-        ],
-        total_memories=sum(each.memory_count for each in held),
-        graph=GraphSize(tag_count=len(graph.counts), edge_count=len(graph.edges)),
-        scheduler=jobs(stay.context.core),
-    )
-
-
-@router.get("/config", response_model=dict[str, Any], summary="The settings that these clients know")
-async def config(stay: Staying) -> dict[str, Any]:
-    model = embedding(stay.context.core)
-    weights = {
-        name: field.default for name, field in MemoryQuery.model_fields.items() if name.startswith("weight_")
-    }
-    return {
-        "embedding_enabled": model["enabled"],
-        "embedding_provider": model["provider"],
-        "embedding_model": model["model"],
-        "embedding_dim": model["dimension"],
-        "rerank_enabled": False,
-        "llm_enabled": False,
-        "recall_min_score": FLOOR,
-        "half_life_days": HALF_LIFE_DAYS,
-        **weights,
-    }
-
-
-health_router = APIRouter()
-
-
-class Health(Answer):
-    status: str
-    version: str
 
 
 class Jobs(Answer):
@@ -109,7 +54,25 @@ class Jobs(Answer):
     waiting: int
 
 
+class Stats(Answer):
+    """How much is stored."""
+
+    partitions: list[PartitionCount]
+    total_memories: int
+    graph: GraphSize
+    scheduler: Jobs
+
+
+class Health(Answer):
+    """Whether the engine is there."""
+
+    status: str
+    version: str
+
+
 class Embedding(Answer):
+    """The model that makes vectors; `dimension` is how many numbers one has."""
+
     enabled: bool
     provider: str
     model: str
@@ -118,9 +81,53 @@ class Embedding(Answer):
 
 
 class Status(Answer):
+    """Which model embeds, and what works in the background."""
+
     version: str
     scheduler: Jobs
     embedding: Embedding
+
+
+@router.post("/consolidate", response_model=Consolidated, summary="Consolidate what was recorded, now")
+async def consolidate(request: HebbRequest) -> Consolidated:
+    """Sessions get their summaries and facts that say the same are linked. No memory is changed, moved or deleted by it."""
+    request.writes()
+    consolidation = request.core.consolidation
+    count = await consolidation.work_off()
+    return Consolidated(processed=count, succeeded=count, failed=0, errors=[], waiting=consolidation.waiting)
+
+
+@router.get("/stats", response_model=Stats, summary="How much is stored")
+async def stats(request: HebbRequest) -> Stats:
+    """Memories by partition, tags and pairs of tags."""
+    counts = [PartitionCount(**dict(each)) for each in (await partitions(request)).values()]
+    graph = await graph_of(request)
+    return Stats(
+        partitions=counts,
+        total_memories=sum(each.memory_count for each in counts),
+        graph=GraphSize(tag_count=len(graph.counts), edge_count=len(graph.edges)),
+        scheduler=_jobs(request.core),
+    )
+
+
+@router.get("/config", response_model=dict[str, Any], summary="The settings that these clients know")
+async def config(request: HebbRequest) -> dict[str, Any]:
+    """The model, and the defaults of a search."""
+    model = _embedding(request.core)
+    weights = {
+        name: field.default for name, field in MemoryQuery.model_fields.items() if name.startswith("weight_")
+    }
+    return {
+        "embedding_enabled": model.enabled,
+        "embedding_provider": model.provider,
+        "embedding_model": model.model,
+        "embedding_dim": model.dimension,
+        "rerank_enabled": False,
+        "llm_enabled": False,
+        "recall_min_score": FLOOR,
+        "half_life_days": HALF_LIFE_DAYS,
+        **weights,
+    }
 
 
 @health_router.get("/health", response_model=Health, include_in_schema=False)
@@ -137,23 +144,16 @@ async def health(request: Request) -> Health:
     "/api/v1/status", response_model=Status, summary="Which model embeds, and what works in the background"
 )
 async def status(context: Context) -> Status:
+    """The state of the server, whatever the scope."""
     core = context.core
-    return Status(version=VERSION, scheduler=jobs(core), embedding=Embedding(**embedding(core)))
+    return Status(version=VERSION, scheduler=_jobs(core), embedding=_embedding(core))
 
 
-def jobs(core: Core) -> Jobs:
-    """Consolidation runs whenever nothing was written for a while, so it has no next time."""
-    return Jobs(
-        running=True, jobs={"consolidation": {"next_run_time": None}}, waiting=core.consolidation.waiting
-    )
+def _jobs(core: Core) -> Jobs:
+    """Describe consolidation, which runs whenever nothing was written for a while and so has no next time."""
+    jobs: dict[str, dict[str, str | None]] = {"consolidation": {"next_run_time": None}}
+    return Jobs(running=True, jobs=jobs, waiting=core.consolidation.waiting)
 
 
-def embedding(core: Core) -> dict[str, Any]:
-    """The model as Hebb Mind's settings spell it."""
-    return {
-        "enabled": True,
-        "provider": "local",
-        "model": core.settings.model,
-        "dimension": core.store.note.dim,
-        "available": core.indexer.trouble is None,
-    }
+def _embedding(core: Core) -> Embedding:
+    return Embedding(enabled=True, provider="local", **core.status.model())

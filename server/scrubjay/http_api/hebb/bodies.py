@@ -1,4 +1,4 @@
-"""The bodies of Hebb Mind's API: what its clients send and parse. Knows fields, ranges and defaults, not where values come from."""
+"""The bodies of Hebb Mind's API: what its clients send, and records as the memories that they parse."""
 
 from __future__ import annotations
 
@@ -11,41 +11,42 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from scrubjay.engine.core import Core
 from scrubjay.models import records
-from scrubjay.models.fields import MAX_MEMORY, Flag, Importance, Metadata, PartitionId, Tag, Text
+from scrubjay.models.fields import MAX_MEMORY, Flag, Importance, Metadata, PartitionId, Text
 from scrubjay.models.requests import Neighbours, Query, Share, Tags, Weight
 from scrubjay.search.hits import turn_text
 
 T = TypeVar("T")
-RESERVED_SOURCE = "engine:"  # what we make ourselves
+Responses = dict[int | str, dict[str, Any]]
+RESERVED_SOURCE = "engine:"  # what Scrubjay writes itself
 
 
 class Body(BaseModel):
-    """What a client sends; fields that we do not know are passed over, as its own server does."""
+    """What a client sends; unknown fields are passed over, as its own server does."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class Answer(BaseModel):
+    """What a client gets."""
+
     model_config = ConfigDict(frozen=True)
 
 
-def _tags(value: object) -> object:
-    """Tags as Hebb's clients write them: blanks become dashes, for a project's folder may have some."""
-    return (
-        [re.sub(r"\s+", "-", tag.strip()) if isinstance(tag, str) else tag for tag in value]
-        if isinstance(value, list)
-        else value
-    )
+def _join_words(tags: object) -> object:
+    """Replace blanks in tags by dashes: Hebb's clients make a tag of a project's folder, which may have some."""
+    if not isinstance(tags, list):
+        return tags
+    return [re.sub(r"\s+", "-", tag.strip()) if isinstance(tag, str) else tag for tag in tags]
 
 
-def _known(value: object) -> object:
-    """Metadata without the fields that say nothing; its clients send `session_id: null`."""
-    return (
-        {key: each for key, each in value.items() if each is not None} if isinstance(value, dict) else value
-    )
+def _without_nulls(metadata: object) -> object:
+    """Leave out the fields that say nothing; its clients send `session_id: null`."""
+    if not isinstance(metadata, dict):
+        return metadata
+    return {key: value for key, value in metadata.items() if value is not None}
 
 
-def _placed(metadata: dict[str, Any]) -> dict[str, Any]:
+def _check_place(metadata: dict[str, Any]) -> dict[str, Any]:
     session, turn = metadata.get("session_id"), metadata.get("turn")
     if session is not None and not (isinstance(session, str) and session.strip()):
         raise ValueError("session_id must be a text that names a session")
@@ -54,22 +55,19 @@ def _placed(metadata: dict[str, Any]) -> dict[str, Any]:
     return metadata
 
 
-def _not_ours(source: str) -> str:
+def _check_source(source: str) -> str:
     if source.startswith(RESERVED_SOURCE):
         raise ValueError(f"sources that begin with {RESERVED_SOURCE!r} are Scrubjay's own; name another")
     return source
 
 
-SomeTags = Annotated[Tags, BeforeValidator(_tags)]
-SomeMetadata = Annotated[Metadata, BeforeValidator(_known), AfterValidator(_placed)]
+MemoryTags = Annotated[Tags, BeforeValidator(_join_words)]
+MemoryMetadata = Annotated[Metadata, BeforeValidator(_without_nulls), AfterValidator(_check_place)]
 Content = Annotated[
     Text, Field(max_length=MAX_MEMORY, description="What to keep, in at most 10,000 characters.")
 ]
-Source = Annotated[Text, Field(max_length=60), AfterValidator(_not_ours)]
-AnyTag = Annotated[
-    Tag,
-    BeforeValidator(lambda value: re.sub(r"\s+", "-", value.strip()) if isinstance(value, str) else value),
-]
+Source = Annotated[Text, Field(max_length=60), AfterValidator(_check_source)]
+Part = Annotated[float, Field(ge=0, le=1)]
 
 
 class MemoryCreate(Body):
@@ -78,8 +76,8 @@ class MemoryCreate(Body):
     content: Content
     partition_id: PartitionId = "mem_hippocampus"
     importance_score: Importance = 5.0
-    tags: SomeTags = []
-    metadata: SomeMetadata = {}
+    tags: MemoryTags = []
+    metadata: MemoryMetadata = {}
     source: Annotated[Source | None, Field(description="Where it is from; left out, api.")] = None
 
 
@@ -88,8 +86,8 @@ class MemoryUpdate(Body):
 
     content: Content | None = None
     importance_score: Importance | None = None
-    tags: SomeTags | None = None
-    metadata: SomeMetadata | None = None
+    tags: MemoryTags | None = None
+    metadata: MemoryMetadata | None = None
 
 
 class Memory(Answer):
@@ -119,6 +117,8 @@ class RelatedMemory(Memory):
 
 
 class Page(Answer, Generic[T]):
+    """Some of a list, from `offset` on, and how many there are."""
+
     items: list[T]
     total: int
     offset: int
@@ -133,7 +133,7 @@ class MemoryQuery(Body):
     partition_ids: Annotated[
         list[PartitionId] | None, Field(max_length=1_000, description="Only these; none or left out, all.")
     ] = None
-    tags: Annotated[SomeTags | None, Field(description="Only memories that carry all of these.")] = None
+    tags: Annotated[MemoryTags | None, Field(description="Only memories that carry all of these.")] = None
     weight_relevance: Weight = 1.0
     weight_importance: Weight = 1.0
     weight_recency: Weight = 1.0
@@ -153,7 +153,7 @@ class MemoryQuery(Body):
     ] = None
 
     @model_validator(mode="after")
-    def _weighed(self) -> Self:
+    def _check_weights(self) -> Self:
         if self.weight_relevance + self.weight_importance + self.weight_recency == 0:
             raise ValueError(
                 "weight_relevance, weight_importance and weight_recency are all 0; make at least one of them positive"
@@ -161,10 +161,9 @@ class MemoryQuery(Body):
         return self
 
 
-Part = Annotated[float, Field(ge=0, le=1)]
-
-
 class SearchResult(Answer):
+    """A memory with its score and the parts of it."""
+
     memory: Memory
     score: Part
     recency_score: Part
@@ -192,6 +191,8 @@ class IngestRequest(Body):
 
 
 class IngestResponse(Answer):
+    """What was recorded of a conversation."""
+
     format_detected: Literal["claude_code", "chatgpt", "plain"]
     turns_parsed: int
     memories_created: int
@@ -199,54 +200,45 @@ class IngestResponse(Answer):
 
 
 async def as_memories(core: Core, found: Sequence[records.Memory | records.Turn]) -> list[Memory]:
-    """Each record as a memory; one with older versions was created when the first of them was."""
-    roots = {
-        record.root_id
-        for record in found
-        if isinstance(record, records.Memory) and record.root_id != record.id
-    }
-    first = await core.store.get(records.Memory, roots, columns=["id", "created_at"]) if roots else {}
+    """Show records as memories; one with older versions was created when the first of them was."""
+    facts = [record for record in found if isinstance(record, records.Memory)]
+    roots = {fact.root_id for fact in facts if fact.root_id != fact.id}
+    first = await core.lists.get(records.Memory, roots, columns=["id", "created_at"]) if roots else {}
     return [
-        _fact(record, first.get(record.root_id)) if isinstance(record, records.Memory) else _turn(record)
+        _fact(record, first.get(record.root_id, record))
+        if isinstance(record, records.Memory)
+        else _turn(record)
         for record in found
     ]
 
 
 async def as_memory(core: Core, record: records.Memory | records.Turn) -> Memory:
-    """One record as a memory, with what was noted of its accesses and is not yet written."""
-    (made,) = await as_memories(core, [core.access.counted(record)])
-    return made
+    """Show one record, with its accesses that are noted and not yet written."""
+    (memory,) = await as_memories(core, [core.access.counted(record)])
+    return memory
 
 
-def _fact(record: records.Memory, first: records.Memory | None) -> Memory:
+def _fact(fact: records.Memory, first: records.Memory) -> Memory:
     return Memory(
-        id=record.root_id,
-        content=record.content,
-        metadata=record.metadata,
-        created_at=first.created_at if first else record.created_at,
-        **_common(record),
+        id=fact.root_id,
+        content=fact.content,
+        metadata=fact.metadata,
+        created_at=first.created_at,
+        **_common(fact),
     )
 
 
-def _turn(record: records.Turn) -> Memory:
-    place = {"session_id": record.session_id, "turn": record.turn}
+def _turn(turn: records.Turn) -> Memory:
     return Memory(
-        id=record.id,
-        content=turn_text(record),
-        metadata={**record.metadata, **place},
-        created_at=record.started_at,
-        **_common(record),
+        id=turn.id,
+        content=turn_text(turn),
+        metadata={**turn.metadata, "session_id": turn.session_id, "turn": turn.turn},
+        created_at=turn.started_at,
+        **_common(turn),
     )
 
 
 def _common(record: records.Memory | records.Turn) -> dict[str, Any]:
-    return {
-        "partition_id": record.partition_id,
-        "importance_score": record.importance_score,
-        "tags": list(record.tags),
-        "source": record.source,
-        "updated_at": record.updated_at,
-        "last_accessed_at": record.last_accessed_at,
-        "access_count": record.access_count,
-        "expires_at": record.expires_at,
-    }
+    same = ("partition_id", "importance_score", "source", "updated_at", "last_accessed_at", "access_count")
+    values = {name: getattr(record, name) for name in (*same, "expires_at")}
+    return {**values, "tags": list(record.tags)}

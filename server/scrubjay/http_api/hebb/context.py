@@ -1,4 +1,4 @@
-"""Which scope a request to Hebb Mind's API works in: its clients know none, so a header or a parameter may name one."""
+"""A request to Hebb Mind's API, whose clients know no scopes: a header or a parameter may name one."""
 
 from __future__ import annotations
 
@@ -10,55 +10,56 @@ from fastapi import Depends, Header, Query
 from scrubjay.errors import NotFound
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.models.records import Memory, Turn
-from scrubjay.records.versions import latest
 
-NAMED = "The scope to work in. Left out, reads see every scope but `user`, and writes go to the token's, or to sm_project_default."
+_SCOPE = (
+    "The scope to work in. Left out, reads see every scope but `user`, and writes go to the token's, or to "
+    "sm_project_default."
+)
 
 
 @dataclass(frozen=True)
-class Stay:
-    """A request and the scope that it names, if it names one."""
+class HebbContext(RequestContext):
+    """One request; `scope` is the one that it names, if any."""
 
-    context: RequestContext
-    named: str | None
+    scope: str | None
 
     async def reads(self) -> tuple[str, ...]:
-        """The scopes that it sees."""
-        return await self.context.scopes(self.named)
+        """Return the scopes that it reads."""
+        return await self.scopes(self.scope)
 
     def writes(self) -> str:
-        """The scope that it writes to. Raises as `Permissions.writes_to`."""
-        return self.context.permissions.writes_to(self.named)
+        """Return the scope that it writes to. Raises as `Permissions.writes_to`."""
+        return self.permissions.writes_to(self.scope)
 
-    async def memory(self, id: str) -> Memory | Turn:
-        """The turn of this id, or the newest version of the fact that has it or had it.
+    async def memory(self, record_id: str) -> Memory | Turn:
+        """Return the turn with this id, or the newest version of the fact that has or had it.
 
         Raises:
-            NotFound: there is none that is neither forgotten nor expired, in a scope that this request sees.
+            NotFound: there is none in the scopes that it reads, or it is forgotten or has expired.
         """
-        record = await self.context.find(id)
-        if isinstance(record, Memory) and not record.is_latest:
-            record = await latest(self.context.core.store, record)
-        gone = (
+        record = await self.find(record_id)
+        if isinstance(record, Memory):
+            record = await self.core.lists.newest_version(record)
+        hidden = (
             record is None
             or record.forgotten_at is not None
-            or (record.expires_at is not None and record.expires_at <= self.context.now)
+            or (record.expires_at is not None and record.expires_at <= self.now)
         )
-        if gone or not isinstance(record, Memory | Turn) or record.scope not in await self.reads():
-            raise NotFound(f"No memory has the id {id[:80]!r}. Take the id of a search result or of a list.")
+        if hidden or not isinstance(record, Memory | Turn) or record.scope not in await self.reads():
+            raise NotFound(
+                f"No memory has the id {record_id[:80]!r}. Take the id of a search result or of a list."
+            )
         return record
 
 
-async def _stay(
+async def _context(
     context: Context,
-    header: Annotated[str | None, Header(alias="X-Scrubjay-Scope", description=NAMED)] = None,
-    scope: Annotated[str | None, Query(description=NAMED)] = None,
-) -> Stay:
+    header: Annotated[str | None, Header(alias="X-Scrubjay-Scope", description=_SCOPE)] = None,
+    scope: Annotated[str | None, Query(description=_SCOPE)] = None,
+) -> HebbContext:
     named = scope if scope is not None else header
-    context.permissions.own(
-        named
-    )  # refused here for every route, also for one that has nothing to keep apart
-    return Stay(context, named)
+    context.permissions.own(named)  # every route refuses a wrong scope, also one that does not use it
+    return HebbContext(**vars(context), scope=named)
 
 
-Staying = Annotated[Stay, Depends(_stay)]
+HebbRequest = Annotated[HebbContext, Depends(_context)]

@@ -7,16 +7,23 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
 from scrubjay.errors import InputError, NotFound
-from scrubjay.http_api.hebb.bodies import Answer
-from scrubjay.http_api.hebb.context import Stay, Staying
+from scrubjay.http_api.hebb.bodies import Answer, Responses
+from scrubjay.http_api.hebb.context import HebbContext, HebbRequest
+
+MOST_RECORDS = 50_000  # that are looked at
+MOST_TAGS = 2_000  # of one graph, the most used ones
+MOST_EDGES = 10_000  # the heaviest ones
+MOST_IDS = 100  # of records, named with a tag
+TAGS_PAIRED = 20  # of one record; all pairs of a hundred tags would be 4,950 edges
+_MISSING: Responses = {404: {"description": "No memory carries this tag."}}
 
 router = APIRouter(prefix="/api/v1/graph")
-MISSING: dict[int | str, dict[str, Any]] = {404: {"description": "No memory carries this tag."}}
+
 TagPath = Annotated[str, Path(min_length=1, max_length=100)]
 
 
@@ -40,12 +47,16 @@ class TagEdge(Answer):
 
 
 class GraphState(Answer):
+    """All tags and the edges between them."""
+
     nodes: list[TagNode]
     edges: list[TagEdge]
     version: int = 1
 
 
 class GraphQuery(Answer):
+    """Some tags, the edges between them, and the way from one to another if that was asked."""
+
     nodes: list[TagNode]
     edges: list[TagEdge]
     paths: list[list[str]] | None = None
@@ -53,15 +64,16 @@ class GraphQuery(Answer):
 
 @router.get("/tags", response_model=list[TagNode], summary="List tags, the most used first")
 async def tags(
-    stay: Staying, q: Annotated[str | None, Query(max_length=100, description="A part of the tag.")] = None
+    request: HebbRequest,
+    q: Annotated[str | None, Query(max_length=100, description="A part of the tag.")] = None,
 ) -> list[TagNode]:
-    graph = await graph_of(stay)
+    graph = await graph_of(request)
     return _nodes(graph, [tag for tag in graph.counts if q is None or q.lower() in tag.lower()])
 
 
-@router.get("/tags/{tag}", response_model=TagNode, responses=MISSING, summary="Read one tag")
-async def tag(stay: Staying, tag: TagPath) -> TagNode:
-    graph = await graph_of(stay)
+@router.get("/tags/{tag}", response_model=TagNode, responses=_MISSING, summary="Read one tag")
+async def tag(request: HebbRequest, tag: TagPath) -> TagNode:
+    graph = await graph_of(request)
     if tag not in graph.counts:
         raise NotFound(
             f"No memory carries the tag {tag!r}. GET /api/v1/graph/tags lists those that are carried."
@@ -70,16 +82,18 @@ async def tag(stay: Staying, tag: TagPath) -> TagNode:
 
 
 @router.get("/neighbors/{tag}", response_model=GraphQuery, summary="The tags around one")
-async def neighbors(stay: Staying, tag: TagPath, depth: Annotated[int, Query(ge=1, le=5)] = 1) -> GraphQuery:
+async def neighbors(
+    request: HebbRequest, tag: TagPath, depth: Annotated[int, Query(ge=1, le=5)] = 1
+) -> GraphQuery:
     """The tag and those at most `depth` steps away, nearest first, with the edges between them; empty for a tag that nothing carries."""
-    graph = await graph_of(stay)
+    graph = await graph_of(request)
     found = graph.around(tag, depth)
     return GraphQuery(nodes=_nodes(graph, found), edges=_edges(graph, found))
 
 
 @router.get("/path", response_model=GraphQuery, summary="The shortest way between two tags")
 async def path(
-    stay: Staying,
+    request: HebbRequest,
     start: Annotated[str | None, Query(alias="from", max_length=100)] = None,
     end: Annotated[str | None, Query(alias="to", max_length=100)] = None,
     source: Annotated[str | None, Query(max_length=100, description="Another name of `from`.")] = None,
@@ -89,7 +103,7 @@ async def path(
     first, last = start or source, end or target
     if not first or not last:
         raise InputError("Name both ends of the way: ?from=TAG&to=TAG.")
-    graph = await graph_of(stay)
+    graph = await graph_of(request)
     way = graph.path(first, last)
     steps = {frozenset(pair) for pair in pairwise(way)}
     edges = [edge for edge in _edges(graph, way) if {edge.source, edge.target} in steps]
@@ -97,18 +111,17 @@ async def path(
 
 
 @router.get("/export", response_model=GraphState, summary="The whole graph")
-async def export(stay: Staying) -> GraphState:
+async def export(request: HebbRequest) -> GraphState:
     """At most the 2,000 most used tags and the 10,000 heaviest edges."""
-    graph = await graph_of(stay)
+    graph = await graph_of(request)
     return GraphState(nodes=_nodes(graph, graph.counts), edges=_edges(graph, graph.counts))
 
 
-async def graph_of(stay: Stay) -> TagGraph:
-    """The graph of what a request sees."""
-    found = await stay.context.core.counts.tags(await stay.reads(), MOST_RECORDS)
-    return await asyncio.to_thread(
-        tag_graph, found
-    )  # of 50,000 records it takes a second, and others are served meanwhile
+async def graph_of(request: HebbContext) -> TagGraph:
+    """Return the graph of what a request sees."""
+    tagged = await request.core.counts.tags(await request.reads(), MOST_RECORDS)
+    # With 50,000 records it takes a second, and others are served meanwhile.
+    return await asyncio.to_thread(tag_graph, tagged)
 
 
 def _nodes(graph: TagGraph, tags: Iterable[str]) -> list[TagNode]:
@@ -122,13 +135,6 @@ def _edges(graph: TagGraph, tags: Iterable[str]) -> list[TagEdge]:
     return [
         TagEdge(source=left, target=right, weight=count) for (left, right), count in graph.among(tags).items()
     ]
-
-
-MOST_RECORDS = 50_000  # that are looked at
-MOST_TAGS = 2_000  # of one graph, the most used ones
-MOST_EDGES = 10_000  # the heaviest ones
-MOST_IDS = 100  # of records, named with a tag
-TAGS_PAIRED = 20  # of one record; all pairs of a hundred tags would be 4,950 edges
 
 
 @dataclass(frozen=True)

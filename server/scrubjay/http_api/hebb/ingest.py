@@ -11,16 +11,16 @@ from fastapi import APIRouter
 from scrubjay.errors import InputError
 from scrubjay.http_api.hebb.bodies import IngestRequest, IngestResponse
 from scrubjay.http_api.hebb.chat_exports import FORMATS, Exchange, Format, read
-from scrubjay.http_api.hebb.context import Staying
-from scrubjay.http_api.hebb.partitions import require
+from scrubjay.http_api.hebb.context import HebbRequest
+from scrubjay.http_api.hebb.partitions import MISSING, require_partition
 from scrubjay.models.fields import MAX_TURN_TEXT
 from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.models.results import TurnRecorded
 from scrubjay.records.turns import PARTITION
 
-router = APIRouter(prefix="/api/v1")
 MOST_WARNINGS = 20
-MISSING: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such partition."}}
+
+router = APIRouter(prefix="/api/v1")
 
 
 @router.post(
@@ -30,10 +30,10 @@ MISSING: dict[int | str, dict[str, Any]] = {404: {"description": "There is no su
     responses=MISSING,
     summary="Record an exported conversation",
 )
-async def ingest(stay: Staying, item: IngestRequest) -> IngestResponse:
+async def ingest(request: HebbRequest, item: IngestRequest) -> IngestResponse:
     """`memories_created` counts the turns that were not known before. Importance and partition are a turn's own: 5 and mem_episodic."""
-    scope = stay.writes()
-    await require(stay, item.partition_id)
+    scope = request.writes()
+    await require_partition(request, item.partition_id)
     hint: Format | None = next((name for name in FORMATS if name == item.format_hint), None)
     export = await asyncio.to_thread(read, item.content, hint)
     warnings = list(export.warnings)
@@ -43,17 +43,17 @@ async def ingest(stay: Staying, item: IngestRequest) -> IngestResponse:
         )
     if item.partition_id not in (PARTITION, IngestRequest.model_fields["partition_id"].default):
         warnings.append(f"The turns of a conversation are kept in {PARTITION}, not in {item.partition_id}.")
-    unnamed = f"ingest-{hashlib.sha256(item.content.strip().encode()).hexdigest()[:16]}"  # the same text is the same session
+    # A session without a name is named by its text, so that the same text is the same session.
+    unnamed = f"ingest-{hashlib.sha256(item.content.strip().encode()).hexdigest()[:16]}"
     created = 0
     for turn in export.turns:
         try:
-            made: TurnRecorded = await stay.context.write(
-                "turn", _request(turn, unnamed), scope=scope, source=item.source or "ingest"
+            record = _request(turn, unnamed)
+            result: TurnRecorded = await request.write(
+                "turn", record, scope=scope, source=item.source or "ingest"
             )
-            created += made.stored
-        except (
-            InputError
-        ) as error:  # one turn that contradicts what is recorded; the others are not less true for it
+            created += result.stored
+        except InputError as error:  # a turn that contradicts what is recorded makes the others no less true
             warnings.append(str(error))
     return IngestResponse(
         format_detected=export.format,
@@ -64,20 +64,20 @@ async def ingest(stay: Staying, item: IngestRequest) -> IngestResponse:
 
 
 def _request(turn: Exchange, unnamed: str) -> RecordTurn:
-    given: dict[str, Any] = {
+    values: dict[str, Any] = {
         "session_id": turn.session_id or unnamed,
         "prompt_id": turn.prompt_id,
         "turn": None if turn.prompt_id else turn.turn,
-        "user": _said(turn.user),
-        "assistant": _said(turn.assistant),
+        "user": _clean(turn.user),
+        "assistant": _clean(turn.assistant),
         "tools": list(turn.tools),
         "files": list(turn.files),
         "ts": turn.started_at,
     }
-    return parse(RecordTurn, {name: value for name, value in given.items() if value is not None})
+    return parse(RecordTurn, {name: value for name, value in values.items() if value is not None})
 
 
-def _said(text: str | None) -> str | None:
-    """A side of a turn as it can be kept: without the characters that are none."""
+def _clean(text: str | None) -> str | None:
+    """Cut a side of a turn to what can be kept, without characters that are none; None if nothing is left."""
     cleaned = (text or "").replace("\x00", "").encode("utf-8", "replace").decode()
     return cleaned[:MAX_TURN_TEXT] if cleaned.strip() else None

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path
 from pydantic import Field
 
 from scrubjay.errors import InputError, NotFound
-from scrubjay.home.partitions import Partition, PartitionBook
-from scrubjay.http_api.hebb.bodies import Answer, Body
-from scrubjay.http_api.hebb.context import Stay, Staying
+from scrubjay.home.partitions import Partition
+from scrubjay.http_api.hebb.bodies import Answer, Body, Responses
+from scrubjay.http_api.hebb.context import HebbContext, HebbRequest
 from scrubjay.http_api.permissions import DEFAULT_TAG
 from scrubjay.models.fields import Flag, PartitionId, Text
 
+MISSING: Responses = {404: {"description": "There is no such partition."}}
+
 router = APIRouter(prefix="/api/v1/partitions")
-MISSING: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such partition."}}
-Id = Annotated[str, Path(min_length=1, max_length=100)]
+
+PathId = Annotated[str, Path(min_length=1, max_length=100)]
 Title = Annotated[Text, Field(max_length=128)]
 Description = Annotated[str, Field(max_length=1_000)]
 
 
 class PartitionCreate(Body):
+    """A partition to make."""
+
     id: PartitionId
     name: Title
     description: Description = ""
@@ -31,6 +35,8 @@ class PartitionCreate(Body):
 
 
 class PartitionUpdate(Body):
+    """What to change of a partition; what is left out stays."""
+
     name: Title | None = None
     description: Description | None = None
     enabled: Flag | None = None
@@ -50,86 +56,86 @@ class PartitionRead(Answer):
 
 
 @router.get("", response_model=list[PartitionRead], summary="List partitions")
-async def listed(stay: Staying) -> list[PartitionRead]:
+async def listed(request: HebbRequest) -> list[PartitionRead]:
     """The system's five, those that were made, and those that memories are in."""
-    return list((await shelves(stay)).values())
+    return list((await partitions(request)).values())
 
 
 @router.post("", status_code=201, response_model=PartitionRead, summary="Make a partition")
-async def create(stay: Staying, item: PartitionCreate) -> PartitionRead:
-    scope, now = stay.writes(), stay.context.now
-    if item.id in _book(stay).of(await _scopes(stay)):
+async def create(request: HebbRequest, item: PartitionCreate) -> PartitionRead:
+    """It belongs to the scope that the request writes to."""
+    scope, book, now = request.writes(), request.core.partitions, request.now
+    if item.id in book.of(await _scopes(request)):
         raise InputError(f"A partition {item.id!r} is there already. Change that one, or choose another id.")
-    await _book(stay).make(scope, Partition(item.id, item.name, item.description, item.enabled, now, now))
-    return (await shelves(stay))[item.id]
+    await book.make(scope, Partition(item.id, item.name, item.description, item.enabled, now, now))
+    return (await partitions(request))[item.id]
 
 
 @router.get("/{partition_id}", response_model=PartitionRead, responses=MISSING, summary="Read a partition")
-async def read(stay: Staying, partition_id: Id) -> PartitionRead:
-    return await _one(stay, partition_id)
+async def read(request: HebbRequest, partition_id: PathId) -> PartitionRead:
+    """One partition and how many memories it holds."""
+    if (partition := (await partitions(request)).get(partition_id)) is None:
+        raise NotFound(f"There is no partition {partition_id[:80]!r}. GET /api/v1/partitions lists them.")
+    return partition
 
 
 @router.patch(
     "/{partition_id}", response_model=PartitionRead, responses=MISSING, summary="Change a partition"
 )
-async def update(stay: Staying, partition_id: Id, item: PartitionUpdate) -> PartitionRead:
-    await _one(stay, partition_id)
-    scopes = await _scopes(stay)
-    owner = _book(stay).owner(partition_id, scopes)
-    scope = stay.context.permissions.writes_to(owner or stay.writes())
-    known = _book(stay).of([scope]).get(partition_id) or Partition(partition_id, partition_id)
-    said = {name: value for name, value in item.model_dump(exclude_unset=True).items() if value is not None}
-    await _book(stay).change(scope, replace(known, **said, updated_at=stay.context.now))
-    return await _one(stay, partition_id)
+async def update(request: HebbRequest, partition_id: PathId, item: PartitionUpdate) -> PartitionRead:
+    """What is left out stays as it was."""
+    await read(request, partition_id)
+    scope, book = await _owner(request, partition_id), request.core.partitions
+    known = book.of([scope]).get(partition_id) or Partition(partition_id, partition_id)
+    values = item.model_dump(exclude_unset=True, exclude_none=True)
+    await book.change(scope, replace(known, **values, updated_at=request.now))
+    return await read(request, partition_id)
 
 
 @router.delete("/{partition_id}", status_code=204, responses=MISSING, summary="Delete an empty partition")
-async def delete(stay: Staying, partition_id: Id) -> None:
+async def delete(request: HebbRequest, partition_id: PathId) -> None:
     """One of the system's five, or one that holds memories, is refused."""
-    held = await _one(stay, partition_id)
-    if held.memory_count and not held.is_system:
+    partition = await read(request, partition_id)
+    if partition.memory_count and not partition.is_system:
         raise InputError(
-            f"{partition_id!r} holds {held.memory_count:,} memories. Delete them first, so that none is lost by it."
+            f"{partition_id!r} holds {partition.memory_count:,} memories. Delete them first, so that none is lost by it."
         )
-    owner = _book(stay).owner(partition_id, await _scopes(stay))
-    await _book(stay).remove(stay.context.permissions.writes_to(owner or stay.writes()), partition_id)
+    await request.core.partitions.remove(await _owner(request, partition_id), partition_id)
 
 
-async def shelves(stay: Stay) -> dict[str, PartitionRead]:
-    """The partitions that a request sees, by id, each with the number of its memories."""
-    counts = await stay.context.core.counts.by_partition(await stay.reads())
-    known = _book(stay).of(await _scopes(stay))
-    known |= {id: Partition(id, id) for id in sorted(counts.keys() - known.keys())}
+async def partitions(request: HebbContext) -> dict[str, PartitionRead]:
+    """Return the partitions that a request sees, by id, each with the number of its memories."""
+    counts = await request.core.counts.by_partition(await request.reads())
+    known = request.core.partitions.of(await _scopes(request))
+    known |= {name: Partition(name, name) for name in sorted(counts.keys() - known.keys())}
     return {
-        id: PartitionRead(**asdict(each), is_system=each.is_system, memory_count=counts[id])
-        for id, each in known.items()
+        name: PartitionRead(**asdict(each), is_system=each.is_system, memory_count=counts[name])
+        for name, each in known.items()
     }
 
 
-async def require(stay: Stay, id: str) -> None:
-    """Nothing, if there is such a partition.
+async def require_partition(request: HebbContext, partition_id: str) -> None:
+    """Raise if there is no such partition.
 
     Raises:
         NotFound: nobody made it, and nothing is in it.
     """
-    scopes = await _scopes(stay)
-    if id in _book(stay).of(scopes):
+    scopes = await _scopes(request)
+    if partition_id in request.core.partitions.of(scopes):
         return
-    if not (await stay.context.core.counts.by_partition(scopes))[id]:
-        raise NotFound(f"There is no partition {id!r}. Make it first, with POST /api/v1/partitions.")
+    if not (await request.core.counts.by_partition(scopes))[partition_id]:
+        raise NotFound(
+            f"There is no partition {partition_id!r}. Make it first, with POST /api/v1/partitions."
+        )
 
 
-async def _one(stay: Stay, id: str) -> PartitionRead:
-    if (found := (await shelves(stay)).get(id)) is None:
-        raise NotFound(f"There is no partition {id[:80]!r}. GET /api/v1/partitions lists them.")
-    return found
+async def _owner(request: HebbContext, partition_id: str) -> str:
+    """Return the scope whose entry for a partition a request may change."""
+    owner = request.core.partitions.owner(partition_id, await _scopes(request))
+    return request.permissions.writes_to(owner or request.writes())
 
 
-def _book(stay: Stay) -> PartitionBook:
-    return stay.context.core.partitions
-
-
-async def _scopes(stay: Stay) -> tuple[str, ...]:
-    """What a request reads and what it would write to, which may hold nothing yet; that one first."""
-    own = stay.named or stay.context.permissions.tag or DEFAULT_TAG
-    return tuple(dict.fromkeys((own, *await stay.reads())))
+async def _scopes(request: HebbContext) -> tuple[str, ...]:
+    """Return what a request reads and what it would write to, which may hold nothing yet; that one first."""
+    own = request.scope or request.permissions.tag or DEFAULT_TAG
+    return tuple(dict.fromkeys((own, *await request.reads())))
