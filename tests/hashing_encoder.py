@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrubjay.encoders.protocol import Space
-from scrubjay.encoders.token_codes import Asked, Embedded, says_something, signs
+from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts, says_something, signs
 
 WIDTH = 64
 _WORDS = re.compile(r"[^\W_]+")
@@ -43,12 +43,12 @@ class HashingEncoder:
     def embed_query(self, text: str) -> NDArray[np.float32]:
         return self._vector(text)
 
-    def embed_passages(self, texts: Sequence[str]) -> Embedded:
-        return Embedded(self.embed_documents(texts), tuple(self._codes(text).tobytes() for text in texts))
+    def embed_passages(self, texts: Sequence[str]) -> EncodedTexts:
+        return EncodedTexts(self.embed_documents(texts), tuple(self._codes(text).tobytes() for text in texts))
 
-    def embed_question(self, text: str) -> Asked:
+    def embed_question(self, text: str) -> EncodedQuery:
         codes = self._codes(text)
-        return Asked(self.embed_query(text), codes if len(codes) else None)
+        return EncodedQuery(self.embed_query(text), codes if len(codes) else None)
 
     def _codes(self, text: str) -> NDArray[np.uint64]:
         """A word's vector is drawn from its stem, so that like words have like signs and others differ in

@@ -12,7 +12,7 @@ import pytest
 from hashing_encoder import HashingEncoder
 from said import document, embedded, fact, search, texts, turn
 
-from scrubjay.encoders.token_codes import Embedded
+from scrubjay.encoders.token_codes import EncodedTexts
 from scrubjay.engine.background import consolidation
 from scrubjay.engine.background.indexing import MOST_AHEAD
 from scrubjay.engine.core import Core, open_core
@@ -194,7 +194,7 @@ class Gated(HashingEncoder):
         super().__init__()
         self.gate, self.reached, self.said = threading.Event(), threading.Event(), list[str]()
 
-    def embed_passages(self, texts: Sequence[str]) -> Embedded:
+    def embed_passages(self, texts: Sequence[str]) -> EncodedTexts:
         if any("backlog" in text for text in texts):
             self.reached.set()
             assert self.gate.wait(30)

@@ -11,7 +11,7 @@ import numpy as np
 from hashing_encoder import HashingEncoder
 from said import document, embedded, fact, forget, search, texts, turn
 
-from scrubjay.encoders.token_codes import BITS, Asked
+from scrubjay.encoders.token_codes import BITS, EncodedQuery
 from scrubjay.engine.core import Core, open_core
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import Settings
@@ -46,7 +46,7 @@ async def coded(core: Core) -> int:
     return await core.store.count_passages(CODED)
 
 
-async def asked(core: Core, text: str) -> Asked:
+async def asked(core: Core, text: str) -> EncodedQuery:
     found = await core.indexer.embed_query(text)
     assert found is not None
     return found

@@ -28,7 +28,7 @@ from locomo import Key, Turn
 from numpy.typing import NDArray
 
 from scrubjay.encoders.protocol import Space, TokenEncoder
-from scrubjay.encoders.token_codes import Asked, Embedded
+from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts
 from scrubjay.engine.background.upkeep import Bounds
 from scrubjay.engine.core import Core, open_core
 from scrubjay.home.paths import open_home
@@ -53,22 +53,22 @@ class Remembering:
     def __init__(self, encoder: TokenEncoder) -> None:
         self._encoder = encoder
         self._passages: dict[str, tuple[NDArray[np.float32], bytes]] = {}
-        self._questions: dict[str, Asked] = {}
+        self._questions: dict[str, EncodedQuery] = {}
 
     @property
     def space(self) -> Space:
         return self._encoder.space
 
-    def embed_passages(self, texts: Sequence[str]) -> Embedded:
+    def embed_passages(self, texts: Sequence[str]) -> EncodedTexts:
         if new := [text for text in dict.fromkeys(texts) if text not in self._passages]:
             self._passages.update(zip(new, zip(*self._encoder.embed_passages(new), strict=True), strict=True))
         vectors, codes = zip(*(self._passages[text] for text in texts), strict=True)
-        return Embedded(np.stack(vectors), codes)
+        return EncodedTexts(np.stack(vectors), codes)
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self.embed_passages(texts).vectors
 
-    def embed_question(self, text: str) -> Asked:
+    def embed_question(self, text: str) -> EncodedQuery:
         if text not in self._questions:
             self._questions[text] = self._encoder.embed_question(text)
         return self._questions[text]

@@ -20,7 +20,7 @@ import scale_text
 from homes import peak_memory
 from scale_load import opened, record, settled
 
-from scrubjay.encoders.token_codes import Asked
+from scrubjay.encoders.token_codes import EncodedQuery
 from scrubjay.engine.core import Core
 from scrubjay.home.paths import open_home
 from scrubjay.home.scopes import EVERY_SCOPE
@@ -43,7 +43,7 @@ class Ready(NamedTuple):
 
     scope: str
     question: str
-    asked: Asked
+    asked: EncodedQuery
 
 
 class Searches(NamedTuple):
@@ -136,8 +136,8 @@ async def _searched(core: Core, ready: list[Ready]) -> Searches:
     return Searches(ms, (time.process_time() - used) / max(len(ready), 1) * 1e3)
 
 
-async def _search(core: Core, request: requests.SearchMemories, scope: str, asked: Asked) -> None:
-    async def embed(_: str) -> Asked:
+async def _search(core: Core, request: requests.SearchMemories, scope: str, asked: EncodedQuery) -> None:
+    async def embed(_: str) -> EncodedQuery:
         return asked
 
     embed_query = core.indexer.embed_query

@@ -12,7 +12,7 @@ from tokenizers import Encoding, Tokenizer
 from scrubjay.encoders.bert import Bert, why_not
 from scrubjay.encoders.folder import ModelFolder
 from scrubjay.encoders.protocol import Space
-from scrubjay.encoders.token_codes import Asked, Embedded, says_something, signs
+from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts, says_something, signs
 from scrubjay.errors import EncoderError
 
 TOKENS_PER_FORWARD = 1024
@@ -109,23 +109,23 @@ class LightEncoder:
         ((states, _),) = self._read(self.space.query_prompt, [text])
         return self._pooled(states)
 
-    def embed_passages(self, texts: Sequence[str]) -> Embedded:
+    def embed_passages(self, texts: Sequence[str]) -> EncodedTexts:
         """Embed as `embed_documents` does, with the codes of the tokens that say something."""
         vectors, codes = np.empty((len(texts), self.space.dim), np.float32), []
         for row, (states, telling) in enumerate(self._read(self.space.document_prompt, texts)):
             vectors[row] = self._pooled(states)
             codes.append(signs(states[:, telling]).tobytes())
-        return Embedded(vectors, tuple(codes))
+        return EncodedTexts(vectors, tuple(codes))
 
-    def embed_question(self, text: str) -> Asked:
+    def embed_question(self, text: str) -> EncodedQuery:
         """Embed as `embed_query` does, with the codes of the tokens, None if none says anything.
 
         A question that the model cannot read gets the zero vector.
         """
         if self._unread(text) > UNREAD:
-            return Asked(np.zeros(self.space.dim, np.float32), None)
+            return EncodedQuery(np.zeros(self.space.dim, np.float32), None)
         ((states, telling),) = self._read(self.space.query_prompt, [text])
-        return Asked(self._pooled(states), signs(states[:, telling]) if telling.any() else None)
+        return EncodedQuery(self._pooled(states), signs(states[:, telling]) if telling.any() else None)
 
     def _unread(self, text: str) -> float:
         """Return the share of the text's letters in tokens that the vocabulary lacks, in [0, 1]."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from scrubjay.encoders.token_codes import Asked, Embedded
+from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts
 
 DRIFT_LIMIT = 1e-3
 """The greatest `drift` at which vectors still belong to the stored space.
@@ -91,11 +91,11 @@ class Encoder(Protocol):
 class TokenEncoder(Encoder, Protocol):
     """An encoder that gives a text's tokens too, from the forward that makes its vector; same errors."""
 
-    def embed_passages(self, texts: Sequence[str]) -> Embedded:
+    def embed_passages(self, texts: Sequence[str]) -> EncodedTexts:
         """Embed stored texts as `embed_documents` does, with the codes of their tokens."""
         ...
 
-    def embed_question(self, text: str) -> Asked:
+    def embed_question(self, text: str) -> EncodedQuery:
         """Embed one question as `embed_query` does, with the codes of its tokens.
 
         The vector is zero if the model cannot read the question.

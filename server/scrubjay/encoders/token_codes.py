@@ -29,14 +29,14 @@ UNRELATED = 0.0  # the cosine of a passage without tokens to match
 Bits = NDArray[np.uint64]  # (tokens, BITS / 64)
 
 
-class Asked(NamedTuple):
+class EncodedQuery(NamedTuple):
     """A question's vector, shape (dim,), and its tokens' codes; None if there are none to compare."""
 
     vector: NDArray[np.float32]
     tokens: Bits | None = None
 
 
-class Embedded(NamedTuple):
+class EncodedTexts(NamedTuple):
     """Stored texts' vectors, shape (texts, dim), and each text's tokens as bytes, BITS / 8 a token."""
 
     vectors: NDArray[np.float32]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrubjay.encoders.protocol import Encoder, TokenEncoder
-from scrubjay.encoders.token_codes import Asked, Embedded
+from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts
 from scrubjay.errors import EncoderError
 
 log = logging.getLogger("scrubjay.encoders")
@@ -63,7 +63,7 @@ class EmbeddingWorker:
         self._jobs, self._question_jobs = _Jobs(), _Jobs()  # the second serves a parallel encoder
         self._numbers = itertools.count()
         self._waiting: set[asyncio.Future[Any]] = set()
-        self._questions: OrderedDict[str, Asked] = OrderedDict()
+        self._questions: OrderedDict[str, EncodedQuery] = OrderedDict()
         self._closed = False
 
     @property
@@ -111,7 +111,7 @@ class EmbeddingWorker:
         """
         return (await self.question(text)).vector
 
-    async def question(self, text: str) -> Asked:
+    async def question(self, text: str) -> EncodedQuery:
         """Embed as `query` does, with the question's tokens if the encoder gives them."""
         known = self._questions.get(text)
         if known is None:
@@ -136,7 +136,7 @@ class EmbeddingWorker:
             vectors[piece] = rows
         return vectors
 
-    async def passages(self, texts: Sequence[str], *, soon: bool = False) -> Embedded:
+    async def passages(self, texts: Sequence[str], *, soon: bool = False) -> EncodedTexts:
         """Embed as `documents` does, with the codes of the tokens; the encoder must be a `TokenEncoder`."""
         vectors = np.empty((len(texts), (await self.ready()).space.dim), np.float32)
         codes = [b""] * len(texts)
@@ -144,7 +144,7 @@ class EmbeddingWorker:
             vectors[piece] = embedded.vectors
             for place, code in zip(piece, embedded.codes, strict=True):
                 codes[place] = code
-        return Embedded(vectors, tuple(codes))
+        return EncodedTexts(vectors, tuple(codes))
 
     async def _embed(
         self, embed: Callable[[Any, Sequence[str]], T], texts: Sequence[str], soon: bool
@@ -239,17 +239,17 @@ def _on(batch: Sequence[str], embed: Callable[[Any, Sequence[str]], T]) -> Calla
     return lambda encoder: embed(encoder, batch)
 
 
-def _question(encoder: Encoder, text: str) -> Asked:
+def _question(encoder: Encoder, text: str) -> EncodedQuery:
     if isinstance(encoder, TokenEncoder):
         return encoder.embed_question(text)
-    return Asked(encoder.embed_query(text))
+    return EncodedQuery(encoder.embed_query(text))
 
 
 def _vectors(encoder: Encoder, batch: Sequence[str]) -> Vectors:
     return encoder.embed_documents(batch)
 
 
-def _embedded(encoder: TokenEncoder, batch: Sequence[str]) -> Embedded:
+def _embedded(encoder: TokenEncoder, batch: Sequence[str]) -> EncodedTexts:
     return encoder.embed_passages(batch)
 
 

@@ -19,7 +19,7 @@ from scrubjay.encoders.protocol import (
     TokenEncoder,
     drift,
 )
-from scrubjay.encoders.token_codes import Asked
+from scrubjay.encoders.token_codes import EncodedQuery
 from scrubjay.encoders.worker import EmbeddingWorker, Vectors
 from scrubjay.errors import EncoderError
 from scrubjay.models.records import AnyRecord, Document, Passage
@@ -151,7 +151,7 @@ class Indexer:
         """
         return await self._worker.ready()
 
-    async def embed_query(self, text: str) -> Asked | None:
+    async def embed_query(self, text: str) -> EncodedQuery | None:
         """A query's vector, with its tokens where they are wanted; None while meaning cannot be searched.
 
         Raises:
@@ -165,7 +165,7 @@ class Indexer:
         asked = await self._worker.question(text)
         if self._store.note.space_id is None:
             return None
-        return asked if self._late() else Asked(asked.vector)
+        return asked if self._late() else EncodedQuery(asked.vector)
 
     async def embed_soon(self, text: str) -> Vectors | None:
         """The vector of a text that is compared with stored ones, if it can be had at once: a write does not wait for a model.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scrubjay.encoders.token_codes import Asked
+from scrubjay.encoders.token_codes import EncodedQuery
 from scrubjay.models.records import Src
 from scrubjay.search.retrieval.query import Question
 from scrubjay.store.conditions import Where
@@ -55,7 +55,7 @@ class Pools:
     quotable: tuple[tuple[str, str], ...]  # (record id, passage text) of the best passages by words
 
 
-async def search_legs(store: Store, question: Question, vector: Awaitable[Asked | None]) -> Pools:
+async def search_legs(store: Store, question: Question, vector: Awaitable[EncodedQuery | None]) -> Pools:
     """Search by words, by entities and by meaning; only the last waits for the query's vector."""
     where, words = question.where(), query_terms(question.text)
     lexical, dense, (named, ties) = await asyncio.gather(
@@ -104,7 +104,12 @@ async def by_words(store: Store, words: str, where: Where, limit: int, *, extra:
 
 
 async def by_vector(
-    store: Store, vector: Awaitable[Asked | None], where: Where, limit: int, *, extra: Sequence[str] = ()
+    store: Store,
+    vector: Awaitable[EncodedQuery | None],
+    where: Where,
+    limit: int,
+    *,
+    extra: Sequence[str] = (),
 ) -> Rows:
     """Search passages by cosine, nearest first; no vector, or one of zeros, finds nothing."""
     query = await vector

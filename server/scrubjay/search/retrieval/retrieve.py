@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scrubjay.encoders.token_codes import Asked, Bits, matches
+from scrubjay.encoders.token_codes import Bits, EncodedQuery, matches
 from scrubjay.search.retrieval.candidates import Candidate, Candidates, lay_out
 from scrubjay.search.retrieval.pools import search_legs
 from scrubjay.search.retrieval.query import Question
@@ -28,7 +28,7 @@ from scrubjay.text.dates import periods
 from scrubjay.text.terms import mentions, remove_names
 
 # A query's vector and tokens; None while meaning cannot be searched.
-Embed = Callable[[str], Awaitable[Asked | None]]
+Embed = Callable[[str], Awaitable[EncodedQuery | None]]
 EXAMINED = (
     30  # candidates for late interaction; any@10 on LoCoMo's dev half is the same with 40 and falls with 20
 )
