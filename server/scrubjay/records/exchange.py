@@ -1,6 +1,6 @@
-"""Records as lines of text and back: the format of `scrubjay export`. Knows JSON lines; does not know the store or any file by name.
+"""Records as lines of text and back: the format of `scrubjay export`, and the import of such records.
 
-    {"format": "scrubjay-export", "version": 1, "scrubjay": "0.1.0", "exported_at": "...", "counts": {"turns": 2, ...}}
+    {"format": "scrubjay-export", "version": 1, "scrubjay": "0.1.0", "exported_at": "...", "counts": {...}}
     {"kind": "turn", "id": "turn_...", "scope": "...", "session_id": "...", "turn": 0, "user": "...", ...}
     {"kind": "memory", "id": "mem_...", "content": "...", "version": 2, "parent_ids": ["mem_..."], ...}
     {"kind": "document", "id": "doc_...", "title": "...", "content": "...", ...}
@@ -33,88 +33,9 @@ from scrubjay.store.changes import TABLE_OF, Change
 from scrubjay.store.store import Store
 
 LONGEST_LINE = 400_000_000  # bytes: a document of 50 MB, every character of it escaped
-
-
-class Numbered(NamedTuple):
-    """A record, the line it stands in (from 1), and the bytes read so far."""
-
-    line: int
-    record: AnyRecord
-    read: int
-
-
-def first_line(header: Header) -> bytes:
-    """The header as the first line of an export."""
-    return _line(header.model_dump(mode="json", exclude_none=True))
-
-
-def line_of(record: AnyRecord) -> bytes:
-    """A record as a line of an export."""
-    return _line(values_of(record))
-
-
-def read_header(file: BinaryIO) -> Header:
-    """The header of the export that begins here.
-
-    Raises:
-        InputError: this is no export, or one of a newer format.
-    """
-    try:
-        values = json.loads(file.readline(100_000).decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        values = None
-    if not isinstance(values, dict) or values.get("format") != FORMAT:
-        raise InputError(f"This is no export of Scrubjay: its first line does not say {FORMAT}.")
-    version = values.get("version")
-    if not isinstance(version, int) or version > FORMAT_VERSION:
-        raise InputError(
-            f"This export was written by a newer Scrubjay ({str(values.get('scrubjay'))[:40]}, format {str(version)[:20]}; "
-            f"this one reads format {FORMAT_VERSION}). Upgrade Scrubjay."
-        )
-    return header_of(values)
-
-
-def read_records(file: BinaryIO, header: Header) -> Iterator[Numbered]:
-    """The records behind a header, one after another; at the end their number is compared with the header's.
-
-    Raises:
-        InputError: a line is damaged, or lines are missing; the sentence names the line.
-    """
-    number, found, read = 1, 0, 0
-    while raw := file.readline(LONGEST_LINE):
-        number += 1
-        read += len(raw)
-        if raw.strip():
-            found += 1
-            yield Numbered(number, _record(raw, number), read)
-    if found != header.counts.total:
-        what = "was cut off" if found < header.counts.total else "was altered"
-        raise InputError(
-            f"The export {what}: its first line promises {header.counts.total:,} records, and line {number:,} ends it after {found:,}."
-        )
-
-
-def _record(raw: bytes, number: int) -> AnyRecord:
-    try:
-        values = json.loads(raw.decode())
-    except (ValueError, RecursionError):
-        raise InputError(f"Line {number:,} is cut off or damaged: it is not JSON in UTF-8.") from None
-    if not isinstance(values, dict):
-        raise InputError(f"Line {number:,} is damaged: it holds a {type(values).__name__} and no record.")
-    try:
-        return record_of(values)
-    except InputError as error:
-        raise InputError(f"Line {number:,} holds no record that can be kept: {error}") from error
-
-
-def _line(values: dict[str, Any]) -> bytes:
-    return json.dumps(values, ensure_ascii=False).encode() + b"\n"
-
-
 FORMAT = "scrubjay-export"
-FORMAT_VERSION = (
-    1  # of the lines; a new field of a record does not change it, another meaning of an old one does
-)
+# Of the lines; a new field of a record does not change it, another meaning of an old one does.
+FORMAT_VERSION = 1
 
 KINDS: dict[str, type[Turn] | type[Memory] | type[Document]] = {
     "turn": Turn,
@@ -124,6 +45,9 @@ KINDS: dict[str, type[Turn] | type[Memory] | type[Document]] = {
 _PREFIXES = {"turn": "turn_", "memory": "mem_", "document": "doc_"}  # one id must never name two kinds
 
 Whole = Annotated[Count, Field(ge=0, le=MAX_METADATA_NUMBER)]
+# What recalls leave behind: a record is the same whatever they say.
+USAGE_FIELDS = frozenset({"last_accessed_at", "access_count"})
+MAX_LISTED = 20  # records that an answer names as different
 
 
 class RecordCounts(BaseModel):
@@ -137,6 +61,7 @@ class RecordCounts(BaseModel):
 
     @property
     def total(self) -> int:
+        """All of them."""
         return self.turns + self.memories + self.documents
 
 
@@ -186,7 +111,7 @@ class Exported(Result):
 
 
 class _Limits(BaseModel):
-    """What the store can hold of the fields that many records have; the records themselves say which fields there are."""
+    """What the store can hold in the fields that many records have."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -202,8 +127,85 @@ class _Limits(BaseModel):
     file_mtime: Annotated[Count, Field(ge=-(2**63), lt=2**63)] | None = None
 
 
+class Numbered(NamedTuple):
+    """A record, the line it stands in (from 1), and the bytes read so far."""
+
+    line: int
+    record: AnyRecord
+    read: int
+
+
+def first_line(header: Header) -> bytes:
+    """Return the header as the first line of an export."""
+    return _line(header.model_dump(mode="json", exclude_none=True))
+
+
+def line_of(record: AnyRecord) -> bytes:
+    """Return a record as a line of an export."""
+    return _line(values_of(record))
+
+
+def read_header(file: BinaryIO) -> Header:
+    """Read the header of the export that begins here.
+
+    Raises:
+        InputError: this is no export, or one of a newer format.
+    """
+    try:
+        values = json.loads(file.readline(100_000).decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        values = None
+    if not isinstance(values, dict) or values.get("format") != FORMAT:
+        raise InputError(f"This is no export of Scrubjay: its first line does not say {FORMAT}.")
+    version = values.get("version")
+    if not isinstance(version, int) or version > FORMAT_VERSION:
+        raise InputError(
+            f"This export was written by a newer Scrubjay ({str(values.get('scrubjay'))[:40]}, "
+            f"format {str(version)[:20]}; this one reads format {FORMAT_VERSION}). Upgrade Scrubjay."
+        )
+    return header_of(values)
+
+
+def read_records(file: BinaryIO, header: Header) -> Iterator[Numbered]:
+    """Yield the records behind a header; at the end their number is compared with the header's.
+
+    Raises:
+        InputError: a line is damaged, or lines are missing; the sentence names the line.
+    """
+    number, found, read = 1, 0, 0
+    while raw := file.readline(LONGEST_LINE):
+        number += 1
+        read += len(raw)
+        if raw.strip():
+            found += 1
+            yield Numbered(number, _record(raw, number), read)
+    if found != header.counts.total:
+        what = "was cut off" if found < header.counts.total else "was altered"
+        raise InputError(
+            f"The export {what}: its first line promises {header.counts.total:,} records, "
+            f"and line {number:,} ends it after {found:,}."
+        )
+
+
+def _record(raw: bytes, number: int) -> AnyRecord:
+    try:
+        values = json.loads(raw.decode())
+    except (ValueError, RecursionError):
+        raise InputError(f"Line {number:,} is cut off or damaged: it is not JSON in UTF-8.") from None
+    if not isinstance(values, dict):
+        raise InputError(f"Line {number:,} is damaged: it holds a {type(values).__name__} and no record.")
+    try:
+        return record_of(values)
+    except InputError as error:
+        raise InputError(f"Line {number:,} holds no record that can be kept: {error}") from error
+
+
+def _line(values: dict[str, Any]) -> bytes:
+    return json.dumps(values, ensure_ascii=False).encode() + b"\n"
+
+
 def header_of(values: Mapping[str, Any]) -> Header:
-    """The header that the object of a first line is.
+    """Return the header in the object of a first line.
 
     Raises:
         InputError: it lacks something, or says what cannot be.
@@ -211,12 +213,12 @@ def header_of(values: Mapping[str, Any]) -> Header:
     try:
         return Header.model_validate(values)
     except ValidationError as error:
-        said = sentences(Header.model_fields, error.errors(include_url=False))
-        raise InputError(f"The first line of the export is damaged: {said}") from None
+        reasons = sentences(Header.model_fields, error.errors(include_url=False))
+        raise InputError(f"The first line of the export is damaged: {reasons}") from None
 
 
 def values_of(record: AnyRecord) -> dict[str, Any]:
-    """A record as the object of its line: `kind`, then every field that has a value."""
+    """Return a record as the object of its line: `kind`, then every field that has a value."""
     kind = next(name for name, model in KINDS.items() if isinstance(record, model))
     return {
         "kind": kind,
@@ -225,7 +227,7 @@ def values_of(record: AnyRecord) -> dict[str, Any]:
 
 
 def record_of(values: Mapping[str, Any]) -> AnyRecord:
-    """The record of a line's object; the inverse of `values_of`.
+    """Return the record of a line's object; the inverse of `values_of`.
 
     Raises:
         InputError: it is none, in a sentence that names the field.
@@ -244,9 +246,8 @@ def record_of(values: Mapping[str, Any]) -> AnyRecord:
         raise InputError(f"id = {record.id!r}: that of a {kind} begins with {_PREFIXES[kind]}.")
     for name, value in record:
         if isinstance(value, datetime) and value.tzinfo is None:
-            raise InputError(
-                f"{name} = {value.isoformat()!r}: must say its time zone, such as 2026-03-01T14:30:00Z."
-            )
+            example = "such as 2026-03-01T14:30:00Z"
+            raise InputError(f"{name} = {value.isoformat()!r}: must say its time zone, {example}.")
         if any("\x00" in text for text in _texts(value)):
             raise InputError(f"{name} contains a NUL character; remove it.")
     return record
@@ -259,14 +260,8 @@ def _texts(value: Any) -> Iterator[str]:
         yield from value
 
 
-USE = frozenset(
-    {"last_accessed_at", "access_count"}
-)  # what recalls leave behind: a record is the same whatever they say
-SHOWN = 20  # records that an answer names as different
-
-
 async def plan_import(store: Store, envelope: Envelope, now: datetime) -> Plan[Imported]:
-    """What importing these records does: each that is not here is kept as it is, with its id, dates, versions and what was forgotten.
+    """Plan the import of records: each unknown one is added as it is, forgotten ones too.
 
     One whose id is here already stays as it is here, and is counted as the same or named as different; so a
     repetition adds what an interruption left out and nothing twice.
@@ -285,7 +280,7 @@ async def plan_import(store: Store, envelope: Envelope, now: datetime) -> Plan[I
             same += 1
     # In a thread, because large documents take seconds to cut, in which others want their answers.
     changes = await asyncio.to_thread(_changes, fresh.values())
-    named = tuple(differing[:SHOWN])
+    named = tuple(differing[:MAX_LISTED])
     answer = Imported(
         added=len(changes), same=same, different=len(differing), differing=named, redacted=envelope.redacted
     )
@@ -293,7 +288,7 @@ async def plan_import(store: Store, envelope: Envelope, now: datetime) -> Plan[I
 
 
 def redact_record(record: AnyRecord) -> tuple[AnyRecord, int]:
-    """A record without its secrets, and how many there were: an export made by hand may hold some; one of ours comes back unchanged."""
+    """Return a record without its secrets, and how many there were; an export made by hand may hold some."""
     values, count = redact_fields(
         {name: value for name, value in record if isinstance(value, str | dict | tuple)}
     )
@@ -307,13 +302,13 @@ def redact_record(record: AnyRecord) -> tuple[AnyRecord, int]:
 
 
 def merge_answers(answers: Iterable[Imported]) -> Imported:
-    """What several imports did, as one."""
-    given = list(answers)
+    """Add up what several imports did."""
+    answers = list(answers)
     sums: dict[str, Any] = {
-        name: sum(getattr(each, name) for each in given)
+        name: sum(getattr(each, name) for each in answers)
         for name in ("added", "same", "different", "redacted")
     }
-    return Imported(**sums, differing=tuple(one for each in given for one in each.differing)[:SHOWN])
+    return Imported(**sums, differing=tuple(one for each in answers for one in each.differing)[:MAX_LISTED])
 
 
 async def _known(store: Store, records: Iterable[AnyRecord]) -> dict[str, AnyRecord]:
@@ -328,7 +323,7 @@ def _differences(here: AnyRecord, other: AnyRecord) -> list[str]:
     return [
         name
         for name in type(here).model_fields
-        if name not in USE and getattr(here, name) != getattr(other, name)
+        if name not in USAGE_FIELDS and getattr(here, name) != getattr(other, name)
     ]
 
 

@@ -1,7 +1,7 @@
 """Extracts one fact per paragraph of a document, verbatim.
 
-A fact is known by its document and its words, so that an unchanged paragraph keeps it. A document's facts follow from
-it: no envelope holds them, and planning the document's own plans them anew.
+A fact is known by its document and its words, so that an unchanged paragraph keeps it. A document's facts
+follow from it: no envelope holds them, and planning the document's own plans them anew.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ async def plan_facts(
     new: bool = False,
     facts: Mapping[str, Memory | None] = MappingProxyType({}),
 ) -> tuple[Change, ...]:
-    """Plan what makes the facts of a document right: new ones, those that come back, those whose paragraph is gone.
+    """Plan the facts of a document: new ones, those that come back, those whose paragraph is gone.
 
-    A fact of the scope with the same text is linked to the document instead; with a `group` only if its metadata has
-    the group's values. A `new` document has no facts yet. `facts` are those of the scope that the caller has looked up,
-    by the hash of their text, None for no fact.
+    A fact of the scope with the same text is linked to the document instead; with a `group` only if its
+    metadata has the group's values. A `new` document has no facts yet. `facts` are those of the scope that
+    the caller has looked up, by the hash of their text, None for no fact.
     """
     if document.task_type is None:
         return ()
@@ -76,7 +76,7 @@ async def plan_facts(
 
 
 async def plan_removal(store: Store, ids: Collection[str], at: datetime) -> tuple[Change, ...]:
-    """Plan what follows when these documents are forgotten: facts that no other document holds go with them."""
+    """Plan the facts of forgotten documents: those that no other document holds go with them."""
     rows = {row.id: row for row in await facts_of_documents(store, ids)}
     return tuple(_changes((_unlinked(row, set(ids), DOCUMENT_GONE, at) for row in rows.values()), rows))
 
@@ -118,7 +118,7 @@ async def _same_texts(
     at: datetime,
     looked_up: Mapping[str, Memory | None],
 ) -> dict[str, Memory]:
-    """Return facts of a scope with one of these texts that are not the document's own, by the hash of their text."""
+    """Return facts of a scope with these texts that are not the document's own, by the hash of their text."""
     hashes = {content_hash(text) for text in texts.values()}
     rows = {row.id: row for digest in hashes if (row := looked_up.get(digest)) is not None}
     if missing := hashes - looked_up.keys():
@@ -177,7 +177,7 @@ def _linked(fact: Memory, document_id: str, at: datetime) -> Memory:
 
 
 def _unlinked(fact: Memory, ids: set[str], reason: str, at: datetime) -> Memory:
-    """Return a fact that these documents no longer hold; what was concluded from them stays and goes on citing them."""
+    """Return a fact without its link to these documents; one that was concluded from them keeps it."""
     if ids.intersection(fact.parent_ids) or fact.forgotten_at is not None or not fact.is_latest:
         return fact
     others = tuple(document_id for document_id in fact.document_ids if document_id not in ids)

@@ -36,7 +36,7 @@ Place = tuple[str, int]  # a session, and the number of a turn in it
 
 
 async def plan_add(store: Store, envelope: Envelope, now: datetime) -> Plan[MemoryAdded]:
-    """Plan the addition of a fact: a new memory, a new version of one, a link for a known one, or some importance.
+    """Plan the addition of a fact: a new memory, a new version, a link for a known one, or some importance.
 
     Everything is decided as of the time that the envelope was accepted, so that a replay decides the same.
 
@@ -76,7 +76,8 @@ async def _plan_linked(
     """Add a linked fact: create it, or link the existing fact with the same text (`known`)."""
     if known and known.id in ids and relation != "updates":
         raise InputError(
-            f"{relation} = {known.id!r} says the same as the new fact. Say what is new, or leave {relation} out."
+            f"{relation} = {known.id!r} says the same as the new fact. "
+            f"Say what is new, or leave {relation} out."
         )
     can_link = known is not None and known.relation in (None, relation)
     if known and can_link and len(ids) > 1:
@@ -220,8 +221,8 @@ async def facts_with_text(store: Store, scope: str, hashes: Collection[str]) -> 
 def count_repetition(memory: Memory, session_id: str | None, at: datetime) -> Memory:
     """Return the fact after it was said again; the very same object if that changes nothing.
 
-    importance = min(8, importance as given + 0.5 * occasions). An occasion is a session, or a day (UTC) if no session
-    is named, each counted once; the session and the day in which the fact was added are none.
+    importance = min(8, importance as given + 0.5 * occasions). An occasion is a session, or a day (UTC) if no
+    session is named, each counted once; the session and the day in which the fact was added are none.
     """
     occasion = session_id or f"{at:%Y-%m-%d}"
     counted = (memory.session_id, f"{memory.created_at:%Y-%m-%d}", *memory.occasions)

@@ -1,7 +1,7 @@
 """Cuts a record into passages, the pieces that a search looks through, without vectors.
 
-A passage is known by its record and its words and not by its place, so that one line more leaves all other passages
-of a record their vectors.
+A passage is known by its record and its words and not by its place, so that one line more leaves all other
+passages of a record their vectors.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def speeches(turn: Turn) -> list[tuple[str, str]]:
 
 
 def _turn_passages(turn: Turn) -> tuple[Passage, ...]:
-    """Cut each side of a turn into pieces of at most `TURN_PASSAGE` characters; its summary is one more piece."""
+    """Cut each side of a turn into pieces of `TURN_PASSAGE` characters; its summary is one more."""
     sides = [] if turn.capture == "summary_only" else speeches(turn)
     found = [
         _turn_passage(turn, role, part, text[start:end])
@@ -80,7 +80,7 @@ def _turn_passage(turn: Turn, role: str, part: int, text: str) -> Passage:
 
 
 def _with_ties(turn: Turn, passage: Passage, text: str) -> Passage:
-    """Add to a turn's main passage the files that its text does not name, and what ties the turn to others."""
+    """Add to a passage the files of a turn that its text does not name, and what ties the turn to others."""
     unnamed = [file for file in turn.files if file not in passage.text]
     search_text = f"{passage.search_text}\n{expand(' '.join(unnamed))}" if unnamed else passage.search_text
     tied = tie_words(text or passage.text, files=turn.files, tags=turn.tags, records=turn.alike)
@@ -153,7 +153,7 @@ def _short_path(path: str | None) -> str:
 
 
 def _passage(record: AnyRecord, key: tuple[str, ...], **values: Any) -> Passage:
-    """Make a passage with what it has from its record; `key` tells it apart from the record's other passages."""
+    """Make a passage with the values of its record; `key` tells the record's passages apart."""
     hidden_at = hidden_since(record)
     return Passage(
         id=derived_id("p", record.id, *key),

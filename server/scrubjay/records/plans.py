@@ -15,8 +15,8 @@ A = TypeVar("A", bound=Result, covariant=True)
 class Plan(Generic[A]):
     """What a write will do.
 
-    `change` is None if the write would change nothing. `also` are records that change with it. `purged` are ids
-    whose bytes leave the disk as soon as everything acknowledged is on it.
+    `change` is None if the write would change nothing. `also` are records that change with it. `purged` are
+    ids whose bytes leave the disk as soon as everything acknowledged is on it.
     """
 
     change: Change | None

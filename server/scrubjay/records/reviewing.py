@@ -1,6 +1,4 @@
-"""Review of what was concluded: a fact that somebody derived from others waits for a yes or a no. Knows which facts wait, and what a
-decision does to one; does not know how a fact is concluded.
-"""
+"""Review of derived facts: a fact that was concluded from others waits for a yes or a no."""
 
 from __future__ import annotations
 
@@ -17,16 +15,17 @@ from scrubjay.store import conditions
 from scrubjay.store.changes import Change
 from scrubjay.store.store import Store
 
-MOST = 50  # that one look at the queue shows
+MOST = 50  # facts that the queue shows
 DECLINED = "declined in review"
+_NOT_FORGOTTEN = {"forgotten_at": None, "forget_reason": None}
 
 
 async def plan_review(store: Store, envelope: Envelope, now: datetime) -> Plan[Reviewed]:
-    """What a decision does: an approved fact is as good as one that was said, a declined one is forgotten, and both can be undone.
+    """Plan a decision: an approved fact counts as said, a declined one is forgotten; both can be undone.
 
     Raises:
         NotFound: no fact has the id.
-        InputError: the fact was said, and not concluded; or somebody forgot it for another reason.
+        InputError: the fact was not concluded from others, or somebody forgot it for another reason.
     """
     request = parse(Review, envelope.args)
     fact = await store.find(request.id)
@@ -34,16 +33,20 @@ async def plan_review(store: Store, envelope: Envelope, now: datetime) -> Plan[R
         raise NotFound(f"No memory has the id {request.id[:80]!r}. Take one of those that wait for review.")
     if not is_derived(fact):
         raise InputError(
-            f"{fact.id} was said and not concluded, so there is nothing to review. Update or forget it instead."
+            f"{fact.id} was said and not concluded, so there is nothing to review. "
+            "Update or forget it instead."
         )
     if fact.forgotten_at is not None and fact.forget_reason != DECLINED:
         raise InputError(
-            f"{fact.id} was forgotten on {fact.forgotten_at:%Y-%m-%d}. Bring it back first, with `scrubjay restore`."
+            f"{fact.id} was forgotten on {fact.forgotten_at:%Y-%m-%d}. "
+            "Bring it back first, with `scrubjay restore`."
         )
     declined = request.action == "decline"
     review = {"approve": "approved", "decline": "declined", "undo": None}[request.action]
     gone = (
-        {"forgotten_at": fact.forgotten_at or envelope.at, "forget_reason": DECLINED} if declined else _BACK
+        {"forgotten_at": fact.forgotten_at or envelope.at, "forget_reason": DECLINED}
+        if declined
+        else _NOT_FORGOTTEN
     )
     after = fact.model_copy(update={"review": review, **gone})
     answer = Reviewed(id=fact.id, is_inference=is_inference(after), forgotten=declined, review=after.review)
@@ -53,11 +56,8 @@ async def plan_review(store: Store, envelope: Envelope, now: datetime) -> Plan[R
     return Plan(Change(after, passages_of(after), rewritten=True), answer)
 
 
-_BACK = {"forgotten_at": None, "forget_reason": None}
-
-
 async def review_queue(store: Store, scope: str, now: datetime) -> list[Memory]:
-    """The concluded facts of a scope that nobody decided on, those first that rest on most others.
+    """Return the derived facts of a scope that nobody decided on, those first that rest on most others.
 
     The caller has committed everything (`Store.flush`).
     """
@@ -73,10 +73,10 @@ async def review_queue(store: Store, scope: str, now: datetime) -> list[Memory]:
 
 
 def is_derived(record: AnyRecord) -> bool:
-    """Whether a fact was concluded from others; a summary that the engine made of turns is none."""
+    """Tell whether a record is a fact that was concluded from others; a summary by the engine is none."""
     return isinstance(record, Memory) and record.relation == "derives" and record.source != SUMMARY
 
 
 def is_inference(fact: Memory) -> bool:
-    """Whether a fact was concluded, and nobody has said yet that it is right."""
+    """Tell whether a fact was concluded from others and not approved yet."""
     return is_derived(fact) and fact.review != "approved"

@@ -24,8 +24,8 @@ SOURCE = "conversation"  # of a conversation's document, and of its turns
 async def plan_record(store: Store, envelope: Envelope, now: datetime) -> Plan[TurnRecorded]:
     """Plan the recording of a turn: a new turn, the completion of a known one, or nothing.
 
-    A turn is known by (scope, session, prompt_id), else (scope, session, turn), else by its envelope. One without
-    prompt_id and turn is also known if it repeats the session's last turn word for word.
+    A turn is known by (scope, session, prompt_id), else (scope, session, turn), else by its envelope. One
+    without prompt_id and turn is also known if it repeats the session's last turn word for word.
 
     Raises:
         InputError: another text of the user (or of the same speaker) stands under the same key.

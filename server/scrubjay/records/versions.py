@@ -23,8 +23,8 @@ async def find_parents(store: Store, scope: str, relation: Relation, ids: Sequen
 
     Raises:
         NotFound: no record has the id.
-        InputError: the record belongs to another scope, is forgotten, is no fact where one is needed, or has a newer
-            version.
+        InputError: the record belongs to another scope, is forgotten, is no fact where one is needed, or has
+            a newer version.
     """
     return [await _find_parent(store, scope, relation, parent_id) for parent_id in ids]
 
@@ -54,8 +54,8 @@ async def _find_parent(store: Store, scope: str, relation: Relation, parent_id: 
     if relation == "updates" and isinstance(record, Memory) and not record.is_latest:
         newest = await latest(store, record)
         raise InputError(
-            f"{named} has a newer version: {newest.id} (version {newest.version}, {newest.created_at:%Y-%m-%d}). "
-            f"Read scrubjay://memory/{newest.id}, and update that one."
+            f"{named} has a newer version: {newest.id} (version {newest.version}, "
+            f"{newest.created_at:%Y-%m-%d}). Read scrubjay://memory/{newest.id}, and update that one."
         )
     return record
 
@@ -80,7 +80,7 @@ async def children(store: Store, ids: Iterable[str]) -> list[Memory]:
 async def linked_facts(
     store: Store, column: Literal["parent_ids", "document_ids"], ids: Iterable[str]
 ) -> list[Memory]:
-    """Return the facts with one of these ids in this list, as last written, forgotten and replaced ones too."""
+    """Return the facts with one of these ids in this list, forgotten and replaced ones too."""
     wanted = set(ids)
     if not wanted:
         return []
@@ -89,7 +89,7 @@ async def linked_facts(
 
 
 async def history(store: Store, memory: Memory) -> list[Memory]:
-    """Return the older versions of a fact, nearest first; what it extends or derives from is no version of it."""
+    """Return the older versions of a fact, nearest first, without what it extends or derives from."""
     found: dict[str, Memory] = {}
     wanted = set(memory.parent_ids) if memory.relation == "updates" else set()
     while wanted and len(found) < LONGEST:

@@ -1,1 +1,1 @@
-"""Folders into documents: which files there are, what became of each since the last time, and the writes that follow from it."""
+"""Folders into documents: which files changed since the last time, and the writes that follow from it."""

@@ -1,5 +1,6 @@
-"""Which files a path stands for: the file itself, or what a folder holds and its .gitignore lets through. Knows names, sizes and times of
-files; opens none but .gitignore.
+"""Which files a path stands for: the file itself, or the files of a folder that its .gitignore lets through.
+
+No file but .gitignore is opened.
 """
 
 from __future__ import annotations
@@ -13,16 +14,15 @@ from pathspec import GitIgnoreSpec
 from scrubjay.errors import InputError
 from scrubjay.reading.kinds import refusal
 
-_NEVER = frozenset(
-    {"node_modules", "__pycache__", "site-packages", "bower_components", "venv", "env"}
-)  # made by tools, whoever forgot to say so
+# Folders that tools make, whether or not .gitignore names them.
+_NEVER = frozenset({"node_modules", "__pycache__", "site-packages", "bower_components", "venv", "env"})
 _LINES = 10_000  # of a .gitignore
 _Rule = Callable[[str, bool], bool | None]  # (path, whether it is a folder) -> kept out, let in, or not named
 
 
 @dataclass(frozen=True)
 class FileEntry:
-    """A file as the disk shows it; `mtime` in nanoseconds since 1970. `named` says that the caller named it himself."""
+    """A file on disk; `mtime` is in nanoseconds since 1970. `named`: the caller named the file itself."""
 
     path: str
     size: int
@@ -31,7 +31,7 @@ class FileEntry:
 
 
 def files_at(path: str) -> list[FileEntry]:
-    """The file at an absolute path, or the files below the folder at it, sorted by path.
+    """Return the file at an absolute path, or the files below the folder at it, sorted by path.
 
     Hidden files and folders, symbolic links, what a .gitignore names (of the folder, those below it, and
     those above it up to the repository's), and what is no text by its suffix are passed over; a file named by
@@ -53,8 +53,8 @@ def files_at(path: str) -> list[FileEntry]:
 
 def _below(folder: str, ignored: list[_Rule]) -> Iterator[FileEntry]:
     try:
-        with os.scandir(folder) as listed:
-            entries = list(listed)
+        with os.scandir(folder) as scan:
+            entries = list(scan)
     except OSError:  # a folder that may not be entered, or is gone by now, has nothing for us
         return
     here = [*ignored, rules] if (rules := _rules(folder)) else ignored
@@ -73,8 +73,9 @@ def _below(folder: str, ignored: list[_Rule]) -> Iterator[FileEntry]:
 
 
 def _is_ignored(path: str, is_folder: bool, rules: list[_Rule]) -> bool:
-    """Whether the deepest .gitignore that names a file keeps it out."""
-    return next((said for rule in reversed(rules) if (said := rule(path, is_folder)) is not None), False)
+    """Tell whether the deepest .gitignore that names a file keeps it out."""
+    verdicts = (rule(path, is_folder) for rule in reversed(rules))
+    return next((verdict for verdict in verdicts if verdict is not None), False)
 
 
 def _passed_over(entry: os.DirEntry[str], is_folder: bool) -> bool:
@@ -84,7 +85,7 @@ def _passed_over(entry: os.DirEntry[str], is_folder: bool) -> bool:
 
 
 def _above(folder: str) -> list[_Rule]:
-    """The rules of the folders above, from the repository's root down; of no repository there are none."""
+    """Return the rules of the folders above, from the repository's root down; none outside a repository."""
     found: list[_Rule] = []
     at = folder
     while not os.path.exists(os.path.join(at, ".git")):
@@ -98,7 +99,7 @@ def _above(folder: str) -> list[_Rule]:
 
 
 def _rules(folder: str) -> _Rule | None:
-    """What the .gitignore of one folder, and as a repository's root its info/exclude, keep out; None where there is neither."""
+    """Return the rule of a folder's .gitignore and .git/info/exclude; None if it has neither."""
     lines: list[str] = []
     for name in (os.path.join(".git", "info", "exclude"), ".gitignore"):
         try:
@@ -120,7 +121,7 @@ def _rules(folder: str) -> _Rule | None:
 
 
 def _spec(lines: list[str]) -> GitIgnoreSpec:
-    """The rules of those lines that are rules; git passes over the others too."""
+    """Parse the lines that are rules; git ignores the others too."""
     try:
         return GitIgnoreSpec.from_lines(lines)
     except ValueError:
