@@ -36,9 +36,8 @@ async def contents(
     """Sort facts into buckets (name -> description), best first: each into the one it fits best, or none.
 
     No model judges, so the same facts and descriptions always give the same buckets. `filters` are on
-    metadata.
+    metadata. The caller has committed everything.
     """
-    await store.flush()
     questions = [
         Question(text=f"{name}: {description}", scopes=scopes, srcs=("memory",), now=now, filters=filters)
         for name, description in buckets.items()

@@ -96,7 +96,7 @@ async def _facts_around(
 async def _facts_of_sessions(store: Store, question: Question, facts: Iterable[Memory]) -> list[Memory]:
     """Read the newest versions that name a turn in one of the sessions of these facts, with `_COLUMNS` alone.
 
-    A search commits what is staged before it looks, so that the table has them all.
+    The caller of a search has committed everything, so that the table has them all.
     """
     there = conditions.both(conditions.NOT_FORGOTTEN, conditions.unexpired(question.as_of or question.now))
     where = conditions.both(

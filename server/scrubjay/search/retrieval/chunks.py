@@ -64,8 +64,10 @@ class RankedChunk:
 async def rank_chunks(
     store: Store, question: Question, embed: Embed, *, documents: int = 10
 ) -> list[RankedChunk]:
-    """Rank chunks, best first, enough for so many documents; those that are quoted score at least 0.9."""
-    await store.flush()
+    """Rank chunks, best first, enough for so many documents; those that are quoted score at least 0.9.
+
+    The caller has committed everything.
+    """
     where, pool = question.where(), max(POOL, POOL_PER_DOCUMENT * documents)
     lexical, dense = await asyncio.gather(
         by_words(store, query_terms(question.text), where, pool, extra=("part",)),

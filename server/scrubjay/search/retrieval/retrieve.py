@@ -56,8 +56,7 @@ class Ranking:
 
 
 async def retrieve(store: Store, question: Question, embed: Embed) -> Ranking:
-    """Rank what may answer the question. Staged writes are committed first, so that it sees them."""
-    await store.flush()
+    """Rank what may answer the question. The caller has committed everything."""
     speakers = await store.names.speakers(question.scopes)
     names = speakers | _projects(question.scopes)
     # A name that every turn carries dominates a small model's sentence vector: dense alone 46 -> 67 % on
