@@ -102,7 +102,7 @@ async def serve_cli(engine: Engine, finish: Finish, connection: Connection) -> N
 
 
 class Call(NamedTuple):
-    """One call of the command line: its arguments, the scope that its client works in, and whom to tell how far it is."""
+    """One call of the command line: its arguments, the scope that its client works in, and its progress."""
 
     params: dict[str, Any]
     client_scope: str
@@ -115,6 +115,7 @@ class Call(NamedTuple):
 
     @property
     def path(self) -> str:
+        """The absolute path that the call names."""
         path = self.params.get("path")
         if not isinstance(path, str) or not os.path.isabs(path):
             raise InputError("path must be the absolute path of a file or folder.")
@@ -176,7 +177,7 @@ async def _index(core: Core, call: Call) -> Ingested:
 
 
 async def _export(core: Core, call: Call) -> Result:
-    """Everything recorded into a file: {path, scope?}, the path absolute; without a scope, that of all scopes."""
+    """Export a scope, or without one everything, into a file: {path, scope?}, the path absolute."""
     scope = call.params.get("scope")
     return await core.exchange.export(
         call.path, None if scope in (None, EVERY_SCOPE) else str(scope), call.progress
@@ -241,7 +242,7 @@ class _Left(Exception):
 
 
 async def _while_connected(connection: Connection, work: Awaitable[Any]) -> Any:
-    """Return what the work gives, or cancel it when the client leaves, which is how a person interrupts a command."""
+    """Return what the work gives, or cancel it when the client leaves, as an interrupted command does."""
     task, departure = asyncio.ensure_future(work), asyncio.ensure_future(connection.ended())
     try:
         await asyncio.wait({task, departure}, return_when=asyncio.FIRST_COMPLETED)

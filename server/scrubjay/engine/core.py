@@ -93,6 +93,7 @@ class Core:
         self.conversations = Conversations(store, writer, self.documents, clock, self._settings_now)
 
     def start(self) -> None:
+        """Begin the background work."""
         self._background.begin(
             self.writer.run(self._committed),
             self.indexer.run(),
@@ -102,17 +103,16 @@ class Core:
             self.consolidation.run(),
             self.access.run(),
             self.writer.watch(),
-            *(self.sharing.hold(), self.sharing.run()),
+            self.sharing.hold(),
+            self.sharing.run(),
         )
         self._begin()
 
     def _begin(self) -> None:
-        """Do what an engine finds to do that writes its store, from the start or from now on."""
+        """Do what waits for an engine that begins to write its store."""
         self._committed()
         if not self.store.note.complete and self.store.writes:
             self._background.begin(self.reindex.run())
-
-    # -- verbs -----------------------------------------------------------------------------------------------------
 
     async def write(self, envelope: Envelope, *, similar: bool = True) -> Result:
         """Take one write; it is durable when this returns.
@@ -131,10 +131,8 @@ class Core:
                 return added
             try:
                 return await with_similar(self.store, added, made, await looking)
-            except (
-                OSError,
-                RuntimeError,
-            ) as error:  # the fact is durable, and a look-up that failed must not say otherwise
+            except (OSError, RuntimeError) as error:
+                # The fact is durable, and a look-up that failed must not say otherwise.
                 log.warning("similar facts were not looked for: %s", reason(error))
                 return added
         finally:
@@ -145,8 +143,6 @@ class Core:
         await self.writer.settle()
         self.indexer.wake()
         await self.indexer.found_by_meaning(ids, seconds)
-
-    # -- life ------------------------------------------------------------------------------------------------------
 
     @property
     def busy(self) -> bool:

@@ -38,6 +38,7 @@ _AT_START = (
 
 
 def utc_now() -> datetime:
+    """The time, in UTC."""
     return datetime.now(UTC)
 
 
@@ -83,6 +84,7 @@ class Engine:
 
     @property
     def ready(self) -> bool:
+        """Whether loading is over, well or not."""
         return self._loaded.is_set()
 
     @property
@@ -92,6 +94,7 @@ class Engine:
 
     @property
     def busy(self) -> bool:
+        """Whether there is work that an idle exit would interrupt."""
         return not self.ready or (self._core is not None and self._core.busy)
 
     async def loaded(self) -> None:
@@ -110,6 +113,7 @@ class Engine:
         return self._core
 
     async def close(self) -> None:
+        """Close what was opened."""
         if self._core is not None:
             await self._core.close()
 
@@ -138,10 +142,11 @@ class Engine:
         }
 
     def unforeseen(self, what: str, error: Exception) -> str:
-        """The sentence for a failure that is ours or LanceDB's; the log gets the place and not what was said."""
+        """Return the sentence for a failure of ours or LanceDB's; the log gets its place and no content."""
         log.error("%s failed", what, exc_info=error)
         where = os.path.join(self.home.log, "engine.log")
-        return f"{what} failed inside Scrubjay: {reason(error)}. Trying again is safe; if it fails again, {where} says where."
+        sentence = f"{what} failed inside Scrubjay: {reason(error)}."
+        return f"{sentence} Trying again is safe; if it fails again, {where} says where."
 
     def scope_of(self, hello: Hello) -> str:
         """The scope a client works in: the one it names, else its project's.

@@ -37,6 +37,7 @@ class Handover:
 
     @property
     def waiting(self) -> int:
+        """Envelopes that were handed over and are not written yet."""
         return len(self._sent)
 
     async def send(self, opened: Opened) -> None:
@@ -66,8 +67,8 @@ class Handover:
             waiting = await self._shared.inbox.holds(self._sent)
             if written := self._sent.keys() - waiting:
                 await self.follower.look(at_once=True)
-                ids = {id for name in written for id in self._sent.pop(name)}
-                self._store.unstage(ids - {id for still in self._sent.values() for id in still})
+                ids = {record_id for name in written for record_id in self._sent.pop(name)}
+                self._store.unstage(ids - {record_id for still in self._sent.values() for record_id in still})
 
     async def settled(self) -> None:
         """Wait until what was handed over so far is written, for a while."""

@@ -1,4 +1,4 @@
-"""The write path: plan, journal, stage, acknowledge; then commit in groups, and remove the journal once that is on disk.
+"""The write path: plan, journal, stage, acknowledge; then commit in groups, and empty the journal.
 
 A write is acknowledged when its envelope is fsynced. LanceDB gets writes in groups; an envelope leaves the
 spool only after the files that hold its record were synced, so that a crash at any point replays it, and
@@ -112,19 +112,20 @@ class Writer:
         return await planner(self._store, envelope, self._clock())
 
     async def drain(self) -> int:
-        """Take what hooks and earlier engines left in the spool, in time order; the number of envelopes taken."""
+        """Take what hooks and earlier engines left in the spool, in time order; how many envelopes."""
         async with self._draining:
             known = set(self._open)
             paths = [path for path in spool.pending(self._home) if path not in known]
             for path in paths:
                 async with self._order:
-                    # Since the folder was listed, a write of ours may have been journalled there, or even settled and removed.
+                    # Since the folder was listed, a write of ours may have been journalled there, or even
+                    # settled and removed.
                     if path not in self._open and os.path.exists(path):
                         await self._replay(path)
             return len(paths)
 
     async def caught_up(self) -> None:
-        """Take what the spool holds and commit what is staged, so that the next read sees every acknowledged write."""
+        """Empty the spool and commit what is staged, so that a read sees every acknowledged write."""
         await self.drain()
         await self._store.flush()
 
@@ -176,9 +177,10 @@ class Writer:
         self._wake.set()
 
     async def derive(self, changes: Awaitable[Sequence[Change]]) -> int | None:
-        """Write what follows from stored records: how many records, or None if an envelope came in between and nothing was written.
+        """Write what is derived from stored records; how many records.
 
-        It has no envelope of its own, because it can be derived again, and no write waits for it.
+        None if an envelope came in between and nothing was written. It has no envelope of its own, because it
+        can be derived again, and no write waits for it.
         """
         taken = self._taken
         derived = await changes
@@ -195,11 +197,15 @@ class Writer:
         return len(self._open)
 
     async def settle(self) -> None:
-        """Commit everything staged, put it on disk, and remove its envelopes; or hand them over to the engine that does this."""
+        """Commit everything staged, put it on disk, and remove its envelopes.
+
+        If another engine does this, hand the envelopes over to it.
+        """
         if self._handover is not None and not self._store.writes:
             async with self._order:  # not while this engine is about to be the one that writes
                 if not self._store.writes:
-                    return await self._hand_over(self._handover)
+                    await self._hand_over(self._handover)
+                    return
         paths, doomed, role = list(self._open), set(self._doomed), self._role
         await self._store.commit()
         await self._store.checkpoint()

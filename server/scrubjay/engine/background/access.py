@@ -26,16 +26,16 @@ from scrubjay.store.upserts import AccessCount
 log = logging.getLogger("scrubjay.engine.background.access")
 
 EVERY_SECONDS = 600.0
-MANY = 2_000  # records: with so many waiting nothing is waited for; with 200, a busy client had a commit every fifteenth search
+MANY = 2_000  # records that are written at once; with 200, a busy client had a commit every fifteenth search
 SELDOM = timedelta(hours=1)  # between two writes of one record
 
 R = TypeVar("R", bound=Record)
 
 
 class Access:
-    """Notes what was recalled and writes it down now and then; `flush(everything=True)` at the end.
+    """Counts recalls and writes the counts now and then; call `flush(everything=True)` at the end.
 
-    `written` is told of each commit.
+    `written` is called after each commit.
     """
 
     def __init__(
@@ -49,12 +49,12 @@ class Access:
         self._many = asyncio.Event()
 
     def note(self, ids: Iterable[str]) -> None:
-        """These records were given back by a recall."""
+        """Count these records as given back by a recall."""
         now = self._clock()
-        for id in ids:
-            before = self._waiting.get(id)
-            self._waiting[id] = AccessCount(before.times + 1 if before else 1, now)
-            self._new += before is None and self._is_due(id, now)
+        for record_id in ids:
+            before = self._waiting.get(record_id)
+            self._waiting[record_id] = AccessCount(before.times + 1 if before else 1, now)
+            self._new += before is None and self._is_due(record_id, now)
             self._noted.set()
         if self._new >= MANY:
             self._many.set()
@@ -69,7 +69,7 @@ class Access:
         )
 
     async def run(self) -> None:
-        """Write for ever what was noted, ten minutes after the first of it or when it is many."""
+        """Write the counts for ever, ten minutes after the first of them or when there are many."""
         while True:
             await self._noted.wait()
             await passed(EVERY_SECONDS, self._many)
@@ -83,18 +83,16 @@ class Access:
         Unless it is `everything`, what was written within the hour waits.
         """
         now = self._clock()
-        self._written = {id: at for id, at in self._written.items() if now - at < SELDOM}
-        due = [id for id in self._waiting if everything or self._is_due(id, now)]
-        seen = {id: self._waiting.pop(id) for id in due}
+        self._written = {record_id: at for record_id, at in self._written.items() if now - at < SELDOM}
+        due = [record_id for record_id in self._waiting if everything or self._is_due(record_id, now)]
+        seen = {record_id: self._waiting.pop(record_id) for record_id in due}
         self._new = 0
         if not seen:
             return 0
         try:
             await self._put(seen)
-        except (
-            OSError,
-            RuntimeError,
-        ) as error:  # a full disk, which may pass; these counts are not worth keeping for it
+        except (OSError, RuntimeError) as error:
+            # A full disk, which may pass; these counts are not worth keeping for it.
             log.warning("access counts of %d records are lost: %s", len(seen), reason(error))
         self._written.update(dict.fromkeys(seen, now))
         self._tell()
@@ -106,6 +104,6 @@ class Access:
         else:
             await self._store.shared.inbox.put([access_entry(seen)])
 
-    def _is_due(self, id: str, now: datetime) -> bool:
-        written = self._written.get(id)
+    def _is_due(self, record_id: str, now: datetime) -> bool:
+        written = self._written.get(record_id)
         return written is None or now - written >= SELDOM

@@ -1,4 +1,4 @@
-"""Completes turns from the host's transcript: what a hook could not know yet, and turns that no hook ever reported.
+"""Completes turns from the host's transcript, with what a hook could not know yet or did not report.
 
 The transcript lags behind the Stop hook and its format is the host's own, so it is read later, more than
 once, and never trusted to be there. Everything goes through the same write path, redaction included, and is
@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from scrubjay.engine.writing import Writer
@@ -70,7 +71,7 @@ class Completion:
     async def run(self) -> None:
         """Do what is due, for ever; begins with the requests that hooks left while no engine was there."""
         for path in spool.requests(self._home):
-            self._later(lambda path=path: self._reconcile_file(path), 0.0)
+            self._later(partial(self._reconcile_file, path), 0.0)
         pending: list[_Job] = []
         while True:
             pending.sort(key=lambda job: job.due)
@@ -83,10 +84,8 @@ class Completion:
                 job = pending.pop(0)
             try:
                 await job.run()
-            except (
-                ScrubjayError,
-                OSError,
-            ) as error:  # a transcript is the host's: whatever is wrong with it stays its matter
+            except (ScrubjayError, OSError) as error:
+                # A transcript is the host's: whatever is wrong with it stays its matter.
                 log.info("a transcript was passed over: %s", type(error).__name__)
             finally:
                 self.waiting -= 1
@@ -180,7 +179,7 @@ def _before(started_at: str | None, since: datetime | None) -> bool:
     if since is None:
         return False
     try:
-        return parse_instant(started_at) < since
+        return bool(parse_instant(started_at) < since)
     except ValueError:
         return True  # no time, or none that can be read: then nobody can tell
 

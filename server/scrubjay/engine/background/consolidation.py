@@ -1,11 +1,8 @@
-"""Consolidates what was recorded, in the background: sessions get their summaries, facts and turns that say the same are linked.
+"""Summarises sessions and links facts and turns that repeat each other, in the background.
 
-Knows which records changed and when there is time; does not know what a summary says (`session_summaries`),
-or what is the same (`similar`).
-
-What it writes follows from the records, so it has no place in the write-ahead log. A note beside the tables
-says up to when changes were looked at; after a crash those that came later are looked at again, which changes
-nothing where all is right.
+What it writes is derived from the records, so it has no place in the write-ahead log. A note beside the
+tables says up to when changes were consolidated; after a crash later ones are consolidated again, which
+changes nothing that is right.
 """
 
 from __future__ import annotations
@@ -51,8 +48,8 @@ class Stretch(NamedTuple):
 class Consolidation:
     """Works through the facts and the stretches of sessions that changed, oldest change first.
 
-    `resting` says that nothing else works. It begins only when no passage waits for its vector: a backlog of
-    those takes minutes, with pauses between its commits, and what is linked in them slows it down.
+    `resting` says that nothing else works. It begins only when no passage waits for its vector: a backlog
+    takes minutes, with pauses between its commits, and linking in those pauses would slow it down.
     """
 
     def __init__(
@@ -63,13 +60,8 @@ class Consolidation:
         indexer: Indexer,
         resting: Callable[[], bool],
     ) -> None:
-        self._store, self._writer, self._clock, self._indexer, self._resting = (
-            store,
-            writer,
-            clock,
-            indexer,
-            resting,
-        )
+        self._store, self._writer, self._clock = store, writer, clock
+        self._indexer, self._resting = indexer, resting
         self._changed: dict[Stretch | str, None] = {}  # a fact or turn by its id
         self._wake = asyncio.Event()
         self._working = asyncio.Lock()
@@ -82,9 +74,8 @@ class Consolidation:
 
     def consider(self, record: AnyRecord) -> None:
         """A record was written."""
-        if (
-            isinstance(record, Turn) and record.role is None
-        ):  # what people said to each other is not summarised
+        # What people said to each other is not summarised.
+        if isinstance(record, Turn) and record.role is None:
             self._changed[
                 Stretch(record.scope, record.session_id, record.turn // session_summaries.EVERY)
             ] = None
@@ -111,11 +102,8 @@ class Consolidation:
             else:
                 try:
                     await self.work()
-                except (
-                    ScrubjayError,
-                    OSError,
-                    RuntimeError,
-                ) as error:  # a full disk, or LanceDB's own failure: both may pass
+                except (ScrubjayError, OSError, RuntimeError) as error:
+                    # A full disk, or LanceDB's own failure: both may pass.
                     log.warning("sessions and facts were not consolidated: %s", reason(error))
 
     async def work(self) -> int:
@@ -175,8 +163,8 @@ class Consolidation:
         )
         return [change] if change else []
 
-    async def _linked(self, id: str) -> list[Change]:
-        found = await self._store.find(id)
+    async def _linked(self, record_id: str) -> list[Change]:
+        found = await self._store.find(record_id)
         if isinstance(found, Turn) and found.forgotten_at is None:
             again = found.model_copy(update={"alike": await turns_repeated_by(self._store, found)})
             return [] if again == found else [Change(again, passages_of(again), rewritten=True)]
@@ -197,9 +185,8 @@ class Consolidation:
     async def _catch_up(self) -> None:
         """Remember the facts and stretches that changed since an engine last looked at all of them."""
         through = _through(await self._store.notes.read(_NOTE))
-        if (
-            through is None
-        ):  # a home of an older Scrubjay: the last turn of each stretch stands for all, of a million perhaps
+        # A home of an older Scrubjay: the last turn of each stretch stands for all, of a million perhaps.
+        if through is None:
             turns = conditions.every_nth("turn", session_summaries.EVERY)
             facts = conditions.EVERY_ROW
         else:

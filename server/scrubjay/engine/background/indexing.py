@@ -32,16 +32,21 @@ from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.background.indexing")
 
-BATCH = 128  # passages a commit of vectors, which rewrites their rows: some 8 s of the bundled model, 0.2 s of the store
+# Passages of one commit of vectors, which rewrites their rows: 8 s of the bundled model, 0.2 s of the store.
+BATCH = 128
 NEW = 64  # records just written whose passages go ahead of all others
 MOST_AHEAD = 24  # passages of the newest of them in one commit, for which the next one waits
-AHEAD_SIZE = 4_000  # characters that records share a commit within, a quarter of a second of the bundled model: a burst is found as a whole
+# Characters up to which new records share a commit, so that a burst is found as a whole: a quarter second
+# of the bundled model.
+AHEAD_SIZE = 4_000
 RETRY_SECONDS = 1.0
 LOOK_SECONDS = 0.02  # between two looks for vectors that somebody waits for
 SHORT = 1_000  # characters: a longer text takes longer to embed than a write may
-SOON_SECONDS = 0.015  # for the vector of a text that is being written: twice what one takes; behind bulk work it is done without
-# What has token codes. Chunks are ranked by their vectors alone. A summary repeats what the turn's other passages say: 40 % of all
-# codes for nothing. Of a log of a hundred pieces the first stand for all, so that neither the disk nor a close look pays for the rest.
+# For the vector of a text that is being written: twice what one takes. Behind bulk work there is none.
+SOON_SECONDS = 0.015
+# Which passages get token codes. Chunks are ranked by their vectors alone. A summary repeats what the turn's
+# other passages say: 40 % of all codes for nothing. Of a log of a hundred pieces the first stand for all, so
+# that neither the disk nor a close look pays for the rest.
 _CODED_PARTS = 12  # of each side of a turn: some 10,000 characters
 _WITHOUT_CODES = conditions.both(
     conditions.missing("token_vectors"),
@@ -54,10 +59,9 @@ _WITHOUT_CODES = conditions.both(
 class Indexer:
     """Watches for passages without a vector.
 
-    `trouble` says why meaning cannot be searched, None while it can.
-
-    `embedded` is told after each commit of vectors: it rewrites rows, which then wait for the word index to
-    be folded. `late` says whether tokens are wanted, for late interaction.
+    `trouble` says why meaning cannot be searched, None while it can. `embedded` is called after each commit
+    of vectors, which rewrites rows that the word index must take up again. `late` says whether tokens are
+    wanted, for late interaction.
     """
 
     def __init__(
@@ -94,7 +98,7 @@ class Indexer:
         self._arrived.set()
 
     def expect(self, record: AnyRecord) -> None:
-        """A turn or fact was written: its passages need not wait behind the backlog of a bulk load, and hold up none but that."""
+        """Let the passages of a turn or fact that was just written go ahead of the backlog of a bulk load."""
         if not isinstance(record, Document):
             self._new[record.id] = None
             while len(self._new) > NEW:
@@ -132,12 +136,14 @@ class Indexer:
             await self._store.write_note(note.with_space(space.space_id, canaries))
             self.trouble = None
         elif note.space_id != space.space_id:
-            self.trouble = "The stored vectors were made by another model; words alone are searched. Run `scrubjay reindex` to embed anew."
+            self.trouble = (
+                "The stored vectors were made by another model; words alone are searched. "
+                "Run `scrubjay reindex` to embed anew."
+            )
         elif (moved := drift(np.array(note.canaries, dtype=np.float32), fresh)) > DRIFT_LIMIT:
             self.trouble = (
-                f"The model gives other vectors than when the store was made (drift {moved:.4f}); words "
-                "alone are searched. "
-                "Run `scrubjay reindex` to embed anew."
+                f"The model gives other vectors than when the store was made (drift {moved:.4f}); "
+                "words alone are searched. Run `scrubjay reindex` to embed anew."
             )
         else:
             self.trouble = None
@@ -168,9 +174,10 @@ class Indexer:
         return asked if self._late() else EncodedQuery(asked.vector)
 
     async def embed_soon(self, text: str) -> Vectors | None:
-        """The vector of a text that is compared with stored ones, if it can be had at once: a write does not wait for a model.
+        """Return the vector of a text that is being written, to compare it with stored ones, or None.
 
-        A question's vector, because questions go ahead of what waits to be embedded.
+        A write does not wait for a model. It is a question's vector, because questions go ahead of what waits
+        to be embedded.
         """
         if not self._compared.is_set() or self.trouble or len(text) > SHORT:
             return None
@@ -221,14 +228,17 @@ class Indexer:
                 self._wake.clear()
 
     async def embed_some(self, encoder: Encoder, besides: Iterable[str] = ()) -> int:
-        """Embed one batch of waiting passages but those of some records, and last what lacks only its tokens; how many there were."""
+        """Embed one batch of waiting passages except those of the records `besides`; how many there were.
+
+        Passages that lack only their token codes come last.
+        """
         if not self._store.writes:  # the engine that does embeds it
             return 0
         coded = self._late() and isinstance(encoder, TokenEncoder)
         waiting = await self._store.passages_without_vectors(BATCH, _waiting(besides=besides))
         if not waiting and coded and self._may_lack_codes:
             waiting = await self._store.passages_without_vectors(BATCH, _WITHOUT_CODES)
-            # New passages get their codes with their vector, so the whole column is looked through once, not after every turn.
+            # New passages get their codes with their vector, so the column is read once, not after each turn.
             self._may_lack_codes = bool(waiting)
         elif not coded:
             self._may_lack_codes = True
@@ -243,11 +253,8 @@ class Indexer:
             self._arrived.clear()
             try:
                 await self._embed_new()
-            except (
-                OSError,
-                RuntimeError,
-                EncoderError,
-            ) as error:  # they are among what `run` finds, which tries again
+            except (OSError, RuntimeError, EncoderError) as error:
+                # They are among what `run` finds, which tries again.
                 log.warning("new passages wait for their vectors with all others: %s", reason(error))
                 self._new.clear()
                 self._wake.set()
@@ -257,7 +264,7 @@ class Indexer:
         while (
             not self.trouble
             and self._store.writes
-            and (ids := [id for id in self._new if not self._store.is_staged(id)])
+            and (ids := [record_id for record_id in self._new if not self._store.is_staged(record_id)])
         ):
             newest = ids[-MOST_AHEAD:]
             waiting = _by_record(await self._store.passages_without_vectors(MOST_AHEAD, _waiting(of=newest)))
@@ -265,17 +272,19 @@ class Indexer:
             taken = _within(AHEAD_SIZE, waiting)
             if taken:
                 await self._embed(
-                    await self._worker.ready(), [piece for id in taken for piece in waiting[id]], soon=True
+                    await self._worker.ready(),
+                    [piece for record_id in taken for piece in waiting[record_id]],
+                    soon=True,
                 )
-            # Passages of one date come in any order: where the look was cut off, every record may have more of them.
+            # Passages of one date come in any order: if the look was cut off, every record may have more.
             more = await self._store.records_without_vectors(taken) if cut_off else set()
             done = [
-                id
-                for id in (taken if cut_off else newest)
-                if id not in more and (id in taken or id not in waiting)
+                record_id
+                for record_id in (taken if cut_off else newest)
+                if record_id not in more and (record_id in taken or record_id not in waiting)
             ]
-            for id in done or taken:
-                self._new.pop(id, None)
+            for record_id in done or taken:
+                self._new.pop(record_id, None)
             if taken and not done:
                 self._wake.set()  # the rest of a long record waits with all others
         if self.trouble or not self._store.writes:
@@ -288,14 +297,12 @@ class Indexer:
             vectors, codes = await self._worker.passages(texts, soon=soon)
         else:
             vectors, codes = await self._worker.documents(texts, soon=soon), ()
-        if (
-            self._store.note.space_id == encoder.space.space_id and self._store.writes
-        ):  # else a reindex began meanwhile
+        space_id = encoder.space.space_id
+        if self._store.note.space_id == space_id and self._store.writes:  # else a reindex began meanwhile
             ids = [piece.id for piece in waiting]
-            kept = {
-                piece.id: code for piece, code in zip(waiting, codes, strict=coded) if _told_by_tokens(piece)
-            }
-            await self._store.set_vectors(dict(zip(ids, vectors, strict=True)), encoder.space.space_id, kept)
+            pairs = zip(waiting, codes, strict=coded)
+            kept = {piece.id: code for piece, code in pairs if _gets_codes(piece)}
+            await self._store.set_vectors(dict(zip(ids, vectors, strict=True)), space_id, kept)
             self._embedded()
             await asyncio.to_thread(give_memory_back)
 
@@ -314,16 +321,16 @@ def _by_record(passages: Iterable[Passage]) -> dict[str, list[Passage]]:
 
 
 def _within(size: int, waiting: Mapping[str, Sequence[Passage]]) -> list[str]:
-    """The first record, and those after it as long as all their passages together have at most `size` characters."""
+    """The first record, and those after it as long as all their passages have at most `size` characters."""
     taken: list[str] = []
-    for id, pieces in waiting.items():
+    for record_id, pieces in waiting.items():
         size -= sum(len(piece.text) for piece in pieces)
         if taken and size < 0:
             break
-        taken.append(id)
+        taken.append(record_id)
     return taken
 
 
-def _told_by_tokens(piece: Passage) -> bool:
-    """`_WITHOUT_CODES` in Python."""
+def _gets_codes(piece: Passage) -> bool:
+    """Whether a passage gets token codes; the same rule as in `_WITHOUT_CODES`."""
     return piece.src != "chunk" and piece.part < _CODED_PARTS and piece.role != "summary"

@@ -1,7 +1,4 @@
-"""An engine's part in a store that several engines share: it maintains the store while it holds the lease, and follows it otherwise.
-
-Knows when that changes; does not know what is written.
-"""
+"""Lets several engines share one store: the one that holds the lease maintains it, the others follow it."""
 
 from __future__ import annotations
 
@@ -27,19 +24,22 @@ SWEEP_SECONDS = 3600.0
 
 
 class Sharing:
-    """Of one engine. `began` hears that this engine maintains the store from now on."""
+    """One engine's part in a shared store. `began` is called when this engine begins to maintain it."""
 
     def __init__(self, store: Store, writer: Writer, upkeep: Upkeep, began: Callable[[], None]) -> None:
         self._store, self._writer, self._upkeep, self._began = store, writer, upkeep, began
         self._swept = time.monotonic()
 
     async def run(self) -> None:
-        """Do one's part for ever; returns at once where nobody else uses the store."""
+        """Maintain or follow the store for ever; returns at once if no other engine may use it."""
         if (shared := self._store.shared) is not None:
             await _for_ever(lambda: self._work(shared))
 
     async def hold(self) -> None:
-        """Keep the lease, or wait for it, for ever: apart from `run`, because no amount of work may hold its renewal up."""
+        """Keep the lease, or wait for it, for ever.
+
+        This runs apart from `run`, because no amount of work may hold up the renewal.
+        """
         if (shared := self._store.shared) is not None:
             await _for_ever(shared.lease.keep)
 
@@ -95,16 +95,9 @@ async def _for_ever(step: Callable[[], Awaitable[object]]) -> None:
         try:
             await step()
             troubled = False
-        except (
-            ScrubjayError,
-            OSError,
-            RuntimeError,
-            ValueError,
-        ) as error:  # LanceDB's too: a network that may come back
-            log.log(
-                logging.INFO if troubled else logging.ERROR,
-                "the shared store did not answer: %s",
-                reason(error),
-            )
+        except (ScrubjayError, OSError, RuntimeError, ValueError) as error:
+            # LanceDB's too: a network that may come back.
+            level = logging.INFO if troubled else logging.ERROR
+            log.log(level, "the shared store did not answer: %s", reason(error))
             troubled = True
         await asyncio.sleep(LOOK_SECONDS)

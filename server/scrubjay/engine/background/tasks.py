@@ -1,7 +1,4 @@
-"""Work that goes on beside the calls of an engine.
-
-Knows how it is begun and ended; does not know what it does.
-"""
+"""Runs an engine's background work, and waits for pauses in it."""
 
 from __future__ import annotations
 
@@ -14,12 +11,13 @@ log = logging.getLogger("scrubjay.engine")
 
 
 class Background:
-    """Belongs to one event loop; what is begun here lives until it is done, or until `end`."""
+    """The background tasks of one event loop."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def begin(self, *works: Coroutine[Any, Any, Any]) -> None:
+        """Run these until they are done, or until `end`."""
         for work in works:
             task = asyncio.create_task(work)
             self._tasks.add(task)
@@ -28,9 +26,8 @@ class Background:
     async def end(self) -> None:
         """Cancel everything, and return when it has ended."""
         running = set(self._tasks)
-        while (
-            running
-        ):  # a cancellation that reaches LanceDB's own futures is now and then lost there, so it is repeated
+        # A cancellation that reaches LanceDB's own futures is now and then lost there, so it is repeated.
+        while running:
             for task in running:
                 task.cancel()
             _, running = await asyncio.wait(running, timeout=1.0)
@@ -43,7 +40,7 @@ class Background:
 
 
 async def passed(seconds: float, event: asyncio.Event) -> bool:
-    """Whether that long went by without the event; returns at once where it comes."""
+    """Wait until the event is set, at most so long; whether that time went by without it."""
     try:
         async with asyncio.timeout(seconds):  # Python 3.11's wait_for can swallow a cancellation
             await event.wait()

@@ -1,4 +1,4 @@
-"""Keeps LanceDB's files few and small: compaction, folding of new rows into the indexes, removal of old versions.
+"""Keeps LanceDB's files few and small: compacts, adds new rows to the indexes, removes old versions.
 
 Measured on LanceDB 0.40: every commit adds a fragment and a manifest that lists them all, so that 2,000
 single appends make searches 30 times slower and the folder 8 times larger; every FTS version that was opened
@@ -13,7 +13,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from scrubjay.engine.background.tasks import passed
 from scrubjay.store import conditions
@@ -25,35 +25,43 @@ from scrubjay.store.tables import TABLES, drop_superseded, index_vectors, vector
 log = logging.getLogger("scrubjay.engine.background.upkeep")
 
 IDLE_SECONDS = 3.0  # without a write; a compaction rewrites its table, so it waits for a pause where it can
-VECTORS = 1_000  # passages with one: from there on a vector index pays; meaning takes 5 ms, not 11, at 3,000 and 13, not 46, at 30,000
-LARGE = 50_000  # rows: from there on a compaction or a vector index takes seconds, and a table may come further before either
+# Passages with a vector from which on a vector index pays: meaning takes 5 ms, not 11, at 3,000 and
+# 13, not 46, at 30,000.
+VECTORS = 1_000
+# Rows from which on a compaction or a vector index takes seconds, so a table may exceed its bounds first.
+LARGE = 50_000
 LARGE_TABLE_SLACK = 4  # bounds are multiplied by this
-VECTOR_SEGMENTS = 3  # of the vector index: with so many it is built anew, in 0.3 s for 30,000 passages; fragments of two never merge
+# Segments with which the vector index is built anew, in 0.3 s for 30,000 passages; fragments of two
+# never merge.
+VECTOR_SEGMENTS = 3
 KEEP_VERSIONS = timedelta(minutes=10)  # younger ones may still be read; 0 was measured to bring rows back
-QUIET_SECONDS = (
-    KEEP_VERSIONS.total_seconds() + 30.0
-)  # after so long without a write every superseded version is old enough
+# After so long without a write every superseded version is old enough.
+QUIET_SECONDS = KEEP_VERSIONS.total_seconds() + 30.0
 KEEP_ALL = timedelta(days=7)
 KEEP_READ = timedelta(days=36_500)  # while somebody reads an older one, which may be of any age
-REOPEN_AFTER = (
-    2  # compactions; each leaves 2-4 descriptors and some 15 MB of superseded index pages in the old session
-)
+# Compactions; each leaves 2-4 descriptors and some 15 MB of superseded index pages in the old session.
+REOPEN_AFTER = 2
 ORPHANS_EVERY = timedelta(days=1)
 
 
 class Bounds(NamedTuple):
-    """How far a table of up to `LARGE` rows may come before it is compacted; of 5,000 rows that takes 0.05 s."""
+    """What a table of up to `LARGE` rows may have before it is compacted; of 5,000 rows that takes 0.05 s.
 
-    fragments: int  # each costs 0.45 ms in every one of the five to seven look-ups of a search
-    unindexed: int  # passages outside the word index, searched by reading them: 256 of 900 characters cost 12 ms, 768 cost 25
-    segments: int = VECTOR_SEGMENTS  # with 4, and so 8 fragments, a search of 6,000 passages took 52 ms of processor; with 1, 37
+    A fragment costs 0.45 ms in every one of the five to seven look-ups of a search. Passages outside the word
+    index are searched by reading them: 256 of 900 characters cost 12 ms, 768 cost 25. With 4 segments, and so
+    8 fragments, a search of 6,000 passages took 52 ms of processor; with 1, 37.
+    """
+
+    fragments: int
+    unindexed: int
+    segments: int = VECTOR_SEGMENTS
 
 
 BUSY, IDLE = Bounds(24, 500, 24), Bounds(4, 50)
 
 
 class Upkeep:
-    """`failures` counts compactions that failed in a row; three are worth a warning.
+    """Maintains the tables of one store. `failures` counts compactions that failed in a row.
 
     `resting` says that no passage waits for its vector: between two batches of a long ingest is no pause.
     """
@@ -73,10 +81,11 @@ class Upkeep:
         self.working = False
 
     def wake(self) -> None:
+        """Note that something was written."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Tidy for ever: at once where a table is over its bound, the rest after a quiet while, and later what was superseded."""
+        """Tidy for ever: tables over their bounds at once, the rest in a pause, superseded versions later."""
         while True:
             if await passed(QUIET_SECONDS, self._wake):
                 await self.prune()
@@ -89,19 +98,23 @@ class Upkeep:
     async def tidy(self, bounds: Bounds) -> int:
         """Compact every table that is over its bounds; how many were.
 
-        Where another engine maintains the store, that one does.
+        The engine that maintains a store does so.
         """
         if not self._store.writes:
             return 0
+        compacted = 0
         async with self._at_work():
             due = [name for name in TABLES if await self._due(name, bounds)]
             for name in due:
                 await self._compact(name, bounds)
-            return len(due)
-        return 0
+                compacted += 1
+        return compacted
 
     async def prune(self) -> None:
-        """Remove what was superseded a while ago: a bulk load of 10,000 turns leaves 3 GB of older versions beside 0.1."""
+        """Remove versions that were superseded a while ago.
+
+        A bulk load of 10,000 turns leaves 3 GB of older versions beside 0.1.
+        """
         if self._store.writes:
             async with self._at_work():
                 for name in TABLES:
@@ -125,7 +138,7 @@ class Upkeep:
 
     async def _due(self, name: str, bounds: Bounds) -> bool:
         table = self._store.tables.of(name)
-        stats = await table.stats()
+        stats: Any = await table.stats()
         slack = LARGE_TABLE_SLACK if stats["num_rows"] > LARGE else 1
         segments = await vector_segments(table) if name == "passages" else 0
         if (
@@ -165,7 +178,10 @@ class Upkeep:
         give_memory_back()
 
     async def sweep(self) -> None:
-        """Remove from a shared store what nobody needs: older versions, the passages of earlier generations, done beats and entries."""
+        """Remove from a shared store what nobody needs.
+
+        These are older versions, the passages of earlier generations, and beats and entries that are done.
+        """
         if (shared := self._store.shared) is not None and not self._store.readers:
             async with self._store.lock:
                 for name in TABLES:

@@ -13,6 +13,7 @@ import collections
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 from scrubjay.wire.hello import Hello, line_of
 from scrubjay.wire.lines import LINE_LIMIT, Glance, LineCutter, TooLong, glance, key_of
@@ -95,7 +96,7 @@ class Connection(asyncio.Protocol):
         self._send(data if data.endswith(b"\n") else data + b"\n")
 
     def begin(self, key: tuple[str, object], method: str) -> None:
-        """Count a piece of work as in flight that no line announced; the engine waits for it before it finishes."""
+        """Count work as in flight that no line announced; the engine waits for it before it finishes."""
         self.in_flight[key] = method
 
     def end(self, key: tuple[str, object]) -> None:
@@ -112,7 +113,7 @@ class Connection(asyncio.Protocol):
         return Writer(self)
 
     async def ended(self) -> None:
-        """Wait until the client has said its last word; for a face that works for a client and does not read meanwhile."""
+        """Wait until the client sends no more; for a face that works for it and does not read meanwhile."""
         while not self._ended:
             self._news.clear()
             await self._news.wait()
@@ -130,7 +131,7 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
         self._news.set()
 
-    def say(self, fields: dict) -> None:
+    def say(self, fields: dict[str, Any]) -> None:
         """Send a line that is the engine's own and not the face's."""
         self._send(line_of(fields))
 
@@ -145,11 +146,13 @@ class Connection(asyncio.Protocol):
     # What asyncio calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._opened(self)
 
     def data_received(self, data: bytes) -> None:
+        """Take what the client sent; above the limit it has to wait."""
         for line in self._cutter.feed(data):
             self._queue.append(line)
             self._queued += len(line)
@@ -159,11 +162,13 @@ class Connection(asyncio.Protocol):
             self._news.set()
 
     def eof_received(self) -> bool:
+        """Note that the client will send no more."""
         self._ended = True
         self._news.set()
         return True  # keep our own direction open: answers may still be on their way
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Note that the client is gone."""
         self._ended = True
         self._lost.set()
         self._news.set()
@@ -171,7 +176,7 @@ class Connection(asyncio.Protocol):
     # Its own affairs.
 
     def _next(self) -> bytes | None:
-        """The first waiting line, noted as in flight if it is a request; None for one that was refused here."""
+        """Take the first waiting line and note a request as in flight; None for a line that was refused."""
         line = self._queue.popleft()
         self._queued -= len(line)
         if self._queued <= _INPUT_LIMIT // 2 and not self._ended:

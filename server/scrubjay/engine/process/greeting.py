@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from scrubjay.wire.hello import PROTOCOL, Hello, newer
 
@@ -23,7 +23,7 @@ class Identity(NamedTuple):
     home: list[int]  # see `lock.identity`: an address may be left over from another home
     protocol: int = PROTOCOL
 
-    def fields(self, *, ready: bool) -> dict:
+    def fields(self, *, ready: bool) -> dict[str, Any]:
         """The part of an engine's hello that never depends on the client."""
         return {**self._asdict(), "kind": "engine", "ready": ready}
 
@@ -31,17 +31,17 @@ class Identity(NamedTuple):
 class Greeting(NamedTuple):
     """The answer to one hello, as the fields of a line, and what follows from it."""
 
-    fields: dict
+    fields: dict[str, Any]
     accepted: bool
     make_room: bool = False  # the client asked this engine to finish
 
 
 def greet(hello: Hello, me: Identity, *, ready: bool, token: str | None, env: Mapping[str, str]) -> Greeting:
-    """The answer to `hello`.
-
-    Says version and start in every case, so that a newer client can decide to replace this engine.
+    """Answer a hello, always with our version and start: a newer client may then replace this engine.
 
     Args:
+        hello: what the client said.
+        me: what this engine is.
         ready: whether the engine has finished loading.
         token: what the client must know on a loopback port; None on a Unix socket, where rights decide.
         env: the engine's own SCRUBJAY_* variables, to name those of the client that differ.
@@ -75,23 +75,26 @@ def unheeded(hello: Hello, env: Mapping[str, str]) -> list[str]:
     )
 
 
-def _refused(fields: dict, sentence: str, *, retry: bool = False, make_room: bool = False) -> Greeting:
+def _refused(
+    fields: dict[str, Any], sentence: str, *, retry: bool = False, make_room: bool = False
+) -> Greeting:
     return Greeting({**fields, "error": sentence, "retry": retry}, False, make_room)
 
 
 def _mismatch(hello: Hello, me: Identity) -> str:
     where = hello.project_dir or hello.cwd
     if hello.protocol < me.protocol:
+        client = f"The client {hello.version} registered for {where}"
         return (
-            f"The client {hello.version} registered for {where} is too old for the running engine "
-            f"{me.version}. "
-            f"Upgrade the scrubjay that this client starts."
+            f"{client} is too old for the running engine {me.version}. "
+            "Upgrade the scrubjay that this client starts."
         )
-    return f"The running engine {me.version} (pid {me.pid}) is too old for the client {hello.version} of {where}. Restart it, upgraded."
+    engine = f"The running engine {me.version} (pid {me.pid})"
+    return f"{engine} is too old for the client {hello.version} of {where}. Restart it, upgraded."
 
 
 def _notices(hello: Hello, me: Identity, env: Mapping[str, str]) -> list[str]:
-    """Sentences the client shows its user: settings that have no effect, an engine that will not be replaced."""
+    """What the client shows its user: settings that have no effect, an engine that will not be replaced."""
     notices = []
     odd = unheeded(hello, env)
     if odd:

@@ -211,7 +211,7 @@ class Lifetime:
     # Time.
 
     async def _watch(self) -> None:
-        """Return when something asked the engine to finish: a caller, its own idleness, or the loss of its home."""
+        """Return when the engine is to finish: somebody asked, it was idle too long, or its home is gone."""
         loop = asyncio.get_running_loop()
         tick = min(_TICK_SECONDS, max(self._idle_seconds / 10, 0.02))
         last = loop.time()

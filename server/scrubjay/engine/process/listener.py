@@ -14,7 +14,7 @@ import os
 import secrets
 import socket
 import tempfile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from scrubjay.errors import HomeError
 from scrubjay.home.paths import SOCKET_PATH_LIMIT, Home
@@ -27,7 +27,7 @@ class Listener(NamedTuple):
     """An open socket, the part of `engine.json` that leads to it, and the files to remove when it closes."""
 
     socket: socket.socket
-    facts: dict
+    facts: dict[str, Any]
     token: str | None
     files: tuple[str, ...]
 
@@ -39,7 +39,7 @@ class Listener(NamedTuple):
 
 
 def listen(home: Home, env: dict[str, str], *, loopback: bool = not HAS_UNIX_SOCKETS) -> Listener:
-    """Listen for the clients of `home`: on a Unix socket, or with `loopback` (always on Windows) on a port with a token."""
+    """Listen on a Unix socket, or with `loopback` (always on Windows) on a port with a token."""
     return _on_loopback(home) if loopback else _on_path(home, env)
 
 
@@ -81,7 +81,7 @@ def _remove(*paths: str) -> None:
 
 
 def socket_path(home: Home, env: dict[str, str]) -> str:
-    """Where the Unix socket of a home belongs: in the home, or where the path is too long for a socket, in a runtime folder.
+    """Return where the Unix socket belongs: in the home, or if that path is too long, in a runtime folder.
 
     Raises:
         HomeError: the runtime folder belongs to somebody else or is open to others.
@@ -90,12 +90,10 @@ def socket_path(home: Home, env: dict[str, str]) -> str:
         return home.socket
     name = hashlib.sha256(os.fsencode(home.root)).hexdigest()[:16]
     runtime = env.get("XDG_RUNTIME_DIR", "")
-    # A runtime folder without a user in its name would be shared, so the temporary one carries the user's number.
-    folder = (
-        os.path.join(runtime, "scrubjay")
-        if runtime
-        else os.path.join(tempfile.gettempdir(), f"scrubjay-{os.getuid()}")
-    )
+    if runtime:
+        folder = os.path.join(runtime, "scrubjay")
+    else:  # the temporary folder is shared, so ours carries the user's number
+        folder = os.path.join(tempfile.gettempdir(), f"scrubjay-{os.getuid()}")
     path = os.path.join(folder, f"{name}.sock")
     if len(os.fsencode(path)) > SOCKET_PATH_LIMIT:
         raise HomeError(
@@ -107,7 +105,7 @@ def socket_path(home: Home, env: dict[str, str]) -> str:
 
 
 def _own_folder(folder: str) -> None:
-    """Make a folder that only we can enter, or refuse the one that is there: in a shared place anybody may have made it."""
+    """Make a folder that only we can enter, or refuse an existing one that others may have made."""
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         facts = os.lstat(folder)

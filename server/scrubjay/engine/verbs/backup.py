@@ -1,4 +1,4 @@
-"""Backs up a home: links its files at a moment in which nothing is written, copies them, and checks that the copy opens."""
+"""Backs up a home: links its files while nothing is written, copies them, and checks that the copy opens."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from scrubjay.store.store import Store
 
 
 class BackupSummary(Result):
-    """A finished backup: where it is, what it holds, and its size."""
+    """A finished backup: its folder, how many records it has, and its size."""
 
     folder: str
     turns: int
@@ -42,6 +42,7 @@ class Backup:
 
     @property
     def working(self) -> bool:
+        """Whether a backup is being made."""
         return self._turn.locked()
 
     async def make(self, folder: str, report: backups.Report) -> BackupSummary:

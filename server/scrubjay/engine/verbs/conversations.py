@@ -1,4 +1,4 @@
-"""Keeps the conversations that a chat client sends: each is a document and, if `chat_capture` says so, turns of a session."""
+"""Keeps conversations of chat clients, as documents and, if `chat_capture` says so, as turns of sessions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from scrubjay.text.conversations import Exchange, Message, contains, exchanges, 
 
 
 class ConversationState(NamedTuple):
-    """What became of a conversation: its document, how far that is, and how many turns are new or longer now."""
+    """A conversation after an addition: its document and how far that is, and how many turns changed."""
 
     id: str
     status: Status
@@ -52,8 +52,8 @@ class Conversations:
     ) -> ConversationState:
         """Add what is new in these messages, whose secrets were replaced, to a conversation of a scope.
 
-        The document holds every message, whatever the policy is, and no facts are extracted from it. Searches of
-        chats find the turns; under the policy `off` none are recorded.
+        The document holds every message, whatever the policy is, and no facts are extracted from it. Searches
+        of chats find the turns; under the policy `off` none are recorded.
 
         Raises:
             InputError: the messages say nothing, and there is no such conversation yet.

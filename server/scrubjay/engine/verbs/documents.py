@@ -24,7 +24,9 @@ from scrubjay.store import conditions
 from scrubjay.store.store import Store
 from scrubjay.text.paragraphs import SHORT
 
-REVISED = 0.5  # of the old text's characters that stand in lines of the new one: then it is a later state of the old
+REVISED = (
+    0.5  # share of the old text's characters in lines of the new one that makes it a later state of the old
+)
 Status = Literal["queued", "embedding", "done", "failed"]
 _COLUMNS = ["id", "scope", "custom_id", "updated_at", "forgotten_at"]
 
@@ -53,8 +55,8 @@ class Documents:
     async def add(self, text: DocumentText, *, scope: str, source: str) -> DocumentState:
         """Add a document, or replace or continue the one that has its custom_id; see `continue_text`.
 
-        Fields that the text does not give (metadata, date, ...) stay as they are. With `document_id` that very
-        document gets this text.
+        Fields that the text does not give (metadata, date, ...) stay as they are. With `document_id` that
+        very document gets this text.
 
         Raises:
             InputError: the text has an error, and the known document has none.
@@ -67,7 +69,7 @@ class Documents:
     async def add_all(
         self, texts: Sequence[tuple[DocumentText, str]], *, source: str
     ) -> list[DocumentState | InputError]:
-        """Add documents to their scopes, in this order and with few look-ups; the state of each, or why it was refused."""
+        """Add documents to their scopes, in order and with few look-ups; return each state or refusal."""
         envelopes = [await self._envelope(text, scope, source) for text, scope in texts]
         states: list[DocumentState | InputError] = []
         async with self._order:
@@ -83,7 +85,7 @@ class Documents:
         return states
 
     async def change(self, document: Document, values: Mapping[str, Any], *, source: str) -> DocumentState:
-        """Change some fields of a document, named as in a `DocumentText`; another `content` replaces its text."""
+        """Change fields of a document, named as in a `DocumentText`; another `content` replaces its text."""
         custom_id = str(values.get("custom_id") or "")
         same_name = await self.with_custom_id(custom_id, [document.scope])
         if any(row.id != document.id and row.forgotten_at is None for row in same_name):
@@ -178,7 +180,7 @@ class Documents:
 
 
 class Prefetch:
-    """What one batch has looked up. Nobody else adds documents meanwhile, and it learns of each write of the batch."""
+    """What one batch has looked up, and what it adds; nobody else adds documents meanwhile."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -197,7 +199,7 @@ class Prefetch:
         return self._facts.get(scope, {})
 
     async def load(self, envelopes: Sequence[Envelope]) -> None:
-        """Look up the documents that these envelopes may be for, and the facts that say what their short texts say."""
+        """Look up the documents that these envelopes may be for, and facts that equal their short texts."""
         ids = [_id_of(each) for each in envelopes]
         rows = await self._get(ids)
         self._documents.update((document_id, rows.get(document_id)) for document_id in ids)
@@ -217,7 +219,7 @@ class Prefetch:
         self.add_staged()
 
     async def _get(self, ids: Sequence[str]) -> dict[str, Document]:
-        """Whole rows of those that exist. Most do not, and to look for an id takes 3 ms where every column takes 7."""
+        """Whole rows of those that exist. Most do not: to look for an id takes 3 ms, for every column 7."""
         existing = await self._store.get(Document, ids, columns=["id"])
         return await self._store.get(Document, existing) if existing else {}
 
@@ -232,8 +234,8 @@ class Prefetch:
 def continue_text(old: str, new: str) -> str:
     """Return the text of a document after `new` was sent under its name.
 
-    `new` replaces `old` if it contains all of it, or half of its lines. It changes nothing if `old` ends with it
-    already, as when a call is repeated. Otherwise it is a continuation and follows `old`, so that in doubt
+    `new` replaces `old` if it contains all of it, or half of its lines. It changes nothing if `old` ends with
+    it already, as when a call is repeated. Otherwise it is a continuation and follows `old`, so that in doubt
     nothing is lost.
 
     >>> continue_text("user: hi", "assistant: hello")
@@ -262,7 +264,7 @@ def _kept_fields(known: Document | None) -> dict[str, Any]:
 
 
 def _id_of(sent: Envelope) -> str:
-    """The id of the document that an envelope names, else of the first one of its custom_id, or of its words."""
+    """The id of the document that an envelope names, else of the first of its custom_id, or of its words."""
     if document_id := sent.args.get("document_id"):
         return str(document_id)
     if custom_id := sent.args.get("custom_id"):

@@ -56,6 +56,7 @@ class Exchange:
 
     @property
     def working(self) -> bool:
+        """Whether an export or import runs."""
         return self._running > 0
 
     async def export(self, path: str, scope: str | None, report: Report) -> Exported:

@@ -33,7 +33,7 @@ class Ingest:
     async def run(
         self, paths: Sequence[str], *, scope: str, source: str, report: job.Report, again: bool = False
     ) -> Ingested:
-        """Bring the documents of files and folders up to date; see `job.Ingest.run`.
+        """Bring the documents of files and folders up to date.
 
         What is written when it is cancelled stays.
         """
@@ -45,7 +45,7 @@ class Ingest:
                 self._running = None
 
     async def list_documents(self, scope: str, last: int) -> list[ListedDocument]:
-        """The documents of a scope ("*": everywhere): first those being ingested, then the stored ones, the latest first."""
+        """List the documents of a scope ("*": everywhere): those being ingested, then the latest others."""
         await self._writer.caught_up()
         everywhere = scope == EVERY_SCOPE
         where = conditions.both(

@@ -1,8 +1,9 @@
-"""Builds the passages anew from the records: after a changed model, a changed way of cutting text, or damage."""
+"""Builds the passages anew from the records, after a changed model, changed chunking, or damage."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from scrubjay.engine.background.indexing import Indexer
 from scrubjay.engine.writing import Writer
@@ -15,6 +16,7 @@ from scrubjay.store.store import Store
 
 PAGE = 500  # records a commit
 Progress = Callable[[int, int], None]  # passages done, passages in all
+T = TypeVar("T", Turn, Memory, Document)
 
 
 class Reindex:
@@ -54,10 +56,9 @@ class Reindex:
         await self._writer.settle()
         if store.note.complete:
             await store.next_generation(encoder.space.dim)
-        for kind in (Turn, Memory, Document):
-            ids = [row.id for row in await store.select(kind, conditions.EVERY_ROW, columns=["id"])]
-            for start in range(0, len(ids), PAGE):
-                await store.refill(kind, ids[start : start + PAGE], passages_of)
+        await self._refill(Turn)
+        await self._refill(Memory)
+        await self._refill(Document)
         await store.write_note(store.note.as_complete())
         await indexer.check_space()
         if indexer.trouble:
@@ -67,3 +68,8 @@ class Reindex:
             if progress:
                 progress(total - await store.count_passages(conditions.missing("space_id")), total)
         return total
+
+    async def _refill(self, kind: type[T]) -> None:
+        rows = await self._store.select(kind, conditions.EVERY_ROW, columns=["id"])
+        for start in range(0, len(rows), PAGE):
+            await self._store.refill(kind, [row.id for row in rows[start : start + PAGE]], passages_of)

@@ -1,4 +1,4 @@
-"""Forgets, deletes and restores records: finds out which ones a request means, remembers what a dry run listed, and waits until purged bytes are gone."""
+"""Forgets, deletes for good and restores records; a query forgets what its dry run listed."""
 
 from __future__ import annotations
 
@@ -76,7 +76,10 @@ class Removal:
         return await self._forget(records, request, source) if records else Forgotten(ids=[], forgotten=0)
 
     async def forget_matching(self, request: ForgetMatching, source: str) -> Forgotten:
-        """Forget what a query is about without a dry run before; `candidates` are those facts with their relevance, forgotten or not."""
+        """Forget the facts that a query is about, without a dry run before.
+
+        `candidates` are those facts with their relevance, whether they are forgotten now or not.
+        """
         found = await self._search.facts_about(request)
         if request.dry_run or not found:
             return Forgotten(ids=[], forgotten=0, candidates=found)

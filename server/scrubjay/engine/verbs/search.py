@@ -64,7 +64,7 @@ class Search:
         apart: bool = False,
         least_score: float = 0.0,
     ) -> MemoryHits:
-        """Recall facts and turns, and count them as accessed; options as for `scrubjay.search.recall.search_memories`."""
+        """Recall facts and turns, and count them as accessed; options as for `recall.search_memories`."""
         hits = await self.recall(request, scope, tied=tied, apart=apart, least_score=least_score)
         self._access.note([hit.id for hit in hits.results])
         return hits
@@ -121,7 +121,7 @@ class Search:
         return injection.injection(hits, session_id=event.get("session_id"), max_bytes=injection.room(event))
 
     async def opening(self, event: Mapping[str, Any], scope: str) -> str:
-        """Return what to put at the beginning of a session, "" for nothing; see `scrubjay.search.injection`."""
+        """Return what to put at a session's beginning, "" for nothing; see `scrubjay.search.injection`."""
         if not self._settings().inject:
             return ""
         return injection.opening(await self.profile(scope), max_bytes=injection.room(event))

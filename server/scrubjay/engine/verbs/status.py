@@ -95,8 +95,8 @@ def _shared(store: Store) -> dict[str, Any] | None:
 
 async def _fragments(store: Store) -> int:
     """The fragments of the table that has most of them."""
-    stats = [await store.tables.of(name).stats() for name in TABLES]
-    return max(each["fragment_stats"]["num_fragments"] for each in stats)
+    stats: list[Any] = [await store.tables.of(name).stats() for name in TABLES]
+    return max(int(each["fragment_stats"]["num_fragments"]) for each in stats)
 
 
 async def _unindexed(store: Store) -> int:
