@@ -92,7 +92,7 @@ class DeletedTag(Part):
     deleted_memories_count: int
 
 
-@router.get("/v3/container-tags/list", response_model=list[ListedTag], summary="List container tags")
+@router.get("/v3/container-tags/list", summary="List container tags")
 async def list_tags(context: Context) -> list[ListedTag]:
     """Every tag that the caller reaches, the one with the latest change first."""
     counts, settings = await context.core.counts.by_scope(), context.core.scope_settings.all()
@@ -101,9 +101,7 @@ async def list_tags(context: Context) -> list[ListedTag]:
     return sorted(rows, key=lambda row: row.last_activity_at or "", reverse=True)
 
 
-@router.post(
-    "/v3/container-tags/merge", response_model=Merged, summary="Merge container tags", responses=_UNKNOWN
-)
+@router.post("/v3/container-tags/merge", summary="Merge container tags", responses=_UNKNOWN)
 async def merge(context: Context, body: Merge) -> Merged:
     """Moves everything under some tags to another; a document whose customId both use is kept twice."""
     target = context.permissions.writes_to(body.target_container_tag)
@@ -131,18 +129,14 @@ async def merge_status(context: Context, merge_id: Annotated[str, Path(descripti
     raise NotFound("A merge is done when its call is answered, so there is none to wait for.")
 
 
-@router.get(
-    "/v3/container-tags/{tag}", response_model=TagSettings, summary="Read a container tag", responses=_UNKNOWN
-)
+@router.get("/v3/container-tags/{tag}", summary="Read a container tag", responses=_UNKNOWN)
 async def read(context: Context, tag: TagInPath) -> TagSettings:
     """What is said of a tag."""
     own = str(context.permissions.own(tag))
     return _tag_settings(own, context.core.scope_settings.of(own), await _counts(context, own))
 
 
-@router.patch(
-    "/v3/container-tags/{tag}", response_model=TagSettings, summary="Change what is said of a container tag"
-)
+@router.patch("/v3/container-tags/{tag}", summary="Change what is said of a container tag")
 async def change(context: Context, tag: TagInPath, body: TagChange) -> TagSettings:
     """Names a tag or describes its content; one that is not there yet begins with it."""
     own = context.permissions.writes_to(tag)
@@ -155,12 +149,7 @@ async def change(context: Context, tag: TagInPath, body: TagChange) -> TagSettin
     return _tag_settings(own, settings, (await context.core.counts.by_scope(own)).get(own))
 
 
-@router.delete(
-    "/v3/container-tags/{tag}",
-    response_model=DeletedTag,
-    summary="Delete a container tag",
-    responses=_UNKNOWN,
-)
+@router.delete("/v3/container-tags/{tag}", summary="Delete a container tag", responses=_UNKNOWN)
 async def delete(context: Context, tag: TagInPath) -> DeletedTag:
     """Deletes all under a tag for good: documents, memories, turns, their bytes, and what is said of it."""
     own = context.permissions.writes_to(tag)

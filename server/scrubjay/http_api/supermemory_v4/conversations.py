@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter
 from pydantic import AliasChoices, BeforeValidator, Field
@@ -91,8 +91,8 @@ class Kept(Part):
     status: Literal["queued", "embedding", "done", "failed"]
 
 
-@router.post("/v4/conversations", response_model=Kept, summary="Keep a conversation")
-async def keep(body: Conversation, context: Context) -> Any:
+@router.post("/v4/conversations", summary="Keep a conversation")
+async def keep(body: Conversation, context: Context) -> Kept:
     """Keep a conversation that may grow: sent again, whole or only its end, the new messages are added.
 
     Every message is kept in a document, which is searched like any other. By the setting `chat_capture`

@@ -76,7 +76,7 @@ class Upload(DocumentFields):
     mime_type: Annotated[str | None, Form(description="Without effect, as fileType.")] = None
 
 
-@router.post("/v3/documents/file", response_model=Accepted, summary="Upload a file")
+@router.post("/v3/documents/file", summary="Upload a file")
 async def upload(
     context: Context, body: Annotated[Upload, Form(media_type="multipart/form-data")]
 ) -> Accepted:
@@ -105,12 +105,7 @@ async def file_url(context: Context, name: Name, within: WithinTag = None) -> No
     )
 
 
-@router.post(
-    "/v3/documents/list",
-    response_model=DocumentPage,
-    response_model_exclude_unset=True,
-    summary="List documents",
-)
+@router.post("/v3/documents/list", response_model_exclude_unset=True, summary="List documents")
 async def list_documents(context: Context, body: Annotated[Listing | None, Body()] = None) -> DocumentPage:
     """A page of documents, under `memories`; failed ones are among them, deleted ones are not."""
     listing = body or Listing()
@@ -130,10 +125,7 @@ async def list_documents(context: Context, body: Annotated[Listing | None, Body(
 
 
 @router.post(
-    "/v3/documents/documents",
-    response_model=GraphPage,
-    response_model_exclude_unset=True,
-    summary="List documents with their memories",
+    "/v3/documents/documents", response_model_exclude_unset=True, summary="List documents with their memories"
 )
 async def list_with_memories(context: Context, body: Annotated[Paged | None, Body()] = None) -> GraphPage:
     """A page of documents, each with the memories that were learned from it or cite it."""
@@ -152,12 +144,7 @@ async def list_with_memories(context: Context, body: Annotated[Paged | None, Bod
     return GraphPage(documents=rows, pagination=listing.pagination(page.total))
 
 
-@router.get(
-    "/v3/documents/processing",
-    response_model=Processing,
-    response_model_exclude_unset=True,
-    summary="List documents in hand",
-)
+@router.get("/v3/documents/processing", response_model_exclude_unset=True, summary="List documents in hand")
 async def list_processing(
     context: Context,
     tags: Annotated[
@@ -193,7 +180,6 @@ async def list_processing(
 
 @router.get(
     "/v3/documents/{id:path}/chunks",
-    response_model=Chunks,
     summary="The chunks of a document",
     responses={404: {"description": "No document that the caller reaches has this id or customId."}},
 )
@@ -221,7 +207,7 @@ async def chunks(
     return Chunks(chunks=rows, pagination=Paged(page=page, limit=limit).pagination(row.chunk_count))
 
 
-@router.post("/v3/documents", response_model=Accepted, summary="Add a document")
+@router.post("/v3/documents", summary="Add a document")
 async def add(context: Context, body: AddedDocument) -> Accepted:
     """Takes a text; it is on disk when this answers, and found by words within a moment.
 
@@ -230,12 +216,7 @@ async def add(context: Context, body: AddedDocument) -> Accepted:
     return await _add(context, body, body.text(), context.permissions.writes_to(body.tag()))
 
 
-@router.post(
-    "/v3/documents/batch",
-    response_model=BatchAnswer,
-    response_model_exclude_none=True,
-    summary="Add up to 600 documents",
-)
+@router.post("/v3/documents/batch", response_model_exclude_none=True, summary="Add up to 600 documents")
 async def add_batch(context: Context, body: Batch) -> BatchAnswer:
     """Takes texts or objects, the earliest documentDate first; one that is wrong stops no other."""
     context.permissions.writes_to(body.tag())  # wrong for all of them is wrong once
@@ -270,7 +251,6 @@ async def add_batch(context: Context, body: Batch) -> BatchAnswer:
 
 @router.delete(
     "/v3/documents/bulk",
-    response_model=BulkAnswer,
     response_model_exclude_none=True,
     summary="Delete documents by id, by tag or by path",
     responses={404: {"description": "No document is filed there."}},
@@ -291,11 +271,7 @@ async def delete_bulk(context: Context, body: BulkDelete) -> BulkAnswer:
 
 
 @router.get(
-    "/v3/documents/{id:path}",
-    response_model=WholeDocument,
-    response_model_exclude_unset=True,
-    summary="Get a document",
-    responses=_MISSING,
+    "/v3/documents/{id:path}", response_model_exclude_unset=True, summary="Get a document", responses=_MISSING
 )
 async def get(context: Context, name: Name, within: WithinTag = None) -> WholeDocument:
     """A document with its text, how far it is, and what was learned of it; there once it was added."""
@@ -320,9 +296,7 @@ async def get(context: Context, name: Name, within: WithinTag = None) -> WholeDo
     )
 
 
-@router.patch(
-    "/v3/documents/{id:path}", response_model=Accepted, summary="Change a document", responses=_MISSING
-)
+@router.patch("/v3/documents/{id:path}", summary="Change a document", responses=_MISSING)
 async def change(context: Context, name: Name, body: ChangedDocument) -> Accepted:
     """Another content replaces the text, and what is learned follows; all else changes without new vectors.
 

@@ -47,9 +47,7 @@ _UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "There is no s
 router = APIRouter()
 
 
-@router.get(
-    "/v3/container-tags/{tag}/inferred", response_model=Queue, summary="Memories that wait for review"
-)
+@router.get("/v3/container-tags/{tag}/inferred", summary="Memories that wait for review")
 async def review_queue(context: Context, tag: TagInPath) -> Queue:
     """What was concluded under a tag (`derives`) and nobody decided on."""
     facts = await context.core.lists.inferred(str(context.permissions.own(tag)))
@@ -58,7 +56,6 @@ async def review_queue(context: Context, tag: TagInPath) -> Queue:
 
 @router.post(
     "/v3/container-tags/{tag}/inferred/{id}/review",
-    response_model=Decided,
     summary="Review a memory that was concluded",
     responses={404: {"description": "The tag has no memory of this id."}},
 )
@@ -82,8 +79,8 @@ async def review(
     )
 
 
-@router.post("/v4/memories", response_model=CreatedMemories, status_code=201, summary="Create memories")
-async def create(body: CreateMemories, context: Context) -> Any:
+@router.post("/v4/memories", status_code=201, summary="Create memories")
+async def create(body: CreateMemories, context: Context) -> CreatedMemories:
     """Keep up to 100 facts as they are, searchable at once; known ones add nothing, so calls may repeat."""
     scope = context.permissions.writes_to(body.container_tag)
     facts = await _add(context, scope, [_fact_text(memory) for memory in body.memories])
@@ -94,8 +91,8 @@ async def create(body: CreateMemories, context: Context) -> Any:
     return CreatedMemories(memories=memories)
 
 
-@router.patch("/v4/memories", response_model=Updated, summary="Update a memory", responses=_UNKNOWN)
-async def update(body: UpdateMemory, context: Context) -> Any:
+@router.patch("/v4/memories", summary="Update a memory", responses=_UNKNOWN)
+async def update(body: UpdateMemory, context: Context) -> Updated:
     """Give a memory new content as a new version, if it is new; what is not named is inherited."""
     old = await _fact(context, body)
     values: dict[str, Any] = {"content": body.new_content, "updates": [old.id]}
@@ -123,8 +120,8 @@ async def update(body: UpdateMemory, context: Context) -> Any:
     )
 
 
-@router.post("/v4/memories/list", response_model=MemoryEntries, summary="List memories")
-async def list_memories(body: ListMemories, context: Context) -> Any:
+@router.post("/v4/memories/list", summary="List memories")
+async def list_memories(body: ListMemories, context: Context) -> MemoryEntries:
     """The newest version of every memory that is not forgotten, a page at a time, with its older versions."""
     lists, scopes = context.core.lists, await context.scopes(body.tags)
     page = await lists.memories(scopes, filters=body.filters, summaries=False, **body.window)
@@ -132,19 +129,19 @@ async def list_memories(body: ListMemories, context: Context) -> Any:
     return MemoryEntries(memory_entries=entries, pagination=body.pagination(page.total))
 
 
-@router.get("/v4/memories", response_model=MemoryEntries, summary="List memories, by query parameters")
+@router.get("/v4/memories", summary="List memories, by query parameters")
 async def list_by_query(
     context: Context,
     tag: Annotated[Tag | None, Query(alias="containerTag")] = None,
     page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
     limit: Annotated[int, Query(ge=1, le=MOST_PER_PAGE)] = PER_PAGE,
-) -> Any:
+) -> MemoryEntries:
     """As `POST /v4/memories/list`, of one tag or of all."""
     return await list_memories(ListMemories(container_tag=tag, page=page, limit=limit), context)
 
 
-@router.delete("/v4/memories", response_model=Gone, summary="Forget a memory", responses=_UNKNOWN)
-async def forget(body: ForgetMemory, context: Context) -> Any:
+@router.delete("/v4/memories", summary="Forget a memory", responses=_UNKNOWN)
+async def forget(body: ForgetMemory, context: Context) -> Gone:
     """Hide a memory, a document with its memories, or a turn from every search. Twice is as once."""
     record = await _record(context, body)
     await _forget(context, [record.id], body.reason, record.scope)
@@ -153,11 +150,10 @@ async def forget(body: ForgetMemory, context: Context) -> Any:
 
 @router.post(
     "/v4/memories/forget-matching",
-    response_model=ForgottenMany,
     response_model_exclude_unset=True,
     summary="Forget the memories that a query is about",
 )
-async def forget_matching(body: ForgetMany, context: Context) -> Any:
+async def forget_matching(body: ForgetMany, context: Context) -> ForgottenMany:
     """Forget by a query or by ids, at most `maxForget` at once; `dryRun` true first shows what it would take.
 
     A query takes memories of this one tag that are at least `threshold` similar to it, neither turns nor

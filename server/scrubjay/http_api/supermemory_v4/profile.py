@@ -94,8 +94,8 @@ async def profile(body: AskProfile, context: Context) -> Any:
     return answer
 
 
-@router.post("/v4/profile/buckets", response_model=Buckets, summary="Buckets of a tag's profile")
-async def buckets(body: Tagged, context: Context) -> Any:
+@router.post("/v4/profile/buckets", summary="Buckets of a tag's profile")
+async def buckets(body: Tagged, context: Context) -> Buckets:
     """The names and descriptions of the buckets."""
     descriptions: dict[str, str] = {}
     for scope in await context.scopes(body.tags):

@@ -188,7 +188,6 @@ class MemorySearch(Tagged, AsksForChats):
 
 @router.post(
     "/v3/search",
-    response_model=Found,
     response_model_exclude_unset=True,
     summary="Search documents",
     responses={404: {"description": "No document has the docId."}},
