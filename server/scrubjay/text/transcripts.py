@@ -11,11 +11,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+
+TYPE_CHECKING = False  # as in typing, which hooks do not wait for
+if TYPE_CHECKING:
+    from typing import Any
+
+    Fields = dict[str, Any]
 
 MEMORY_OPEN, MEMORY_CLOSE = "<scrubjay-memory>", "</scrubjay-memory>"
 MAX_LABELS = 200  # tools or files of one turn, and characters of one of them (models.requests.Labels)
-Fields = dict[str, Any]
 
 _INJECTED = r"<(system-reminder|scrubjay-memory)>.*?</\1>"  # notes of the host and recalled memories
 _SYSTEM_TEXTS = (
