@@ -1,9 +1,7 @@
-"""Hands what this engine was given to write over to the one that maintains a shared store.
+"""Hands this engine's envelopes over to the engine that maintains a shared store.
 
-Knows which envelopes that one has not taken yet; does not know what they mean.
-
-An envelope stays in this home's spool until the bucket has it. What it planned stays visible here until it is
-written there.
+An envelope stays in this home's spool until the bucket has it. The records that it changes are visible here
+as planned until that engine has written them.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ Opened = Mapping[str, tuple[str, ...]]  # envelopes by their path, with the ids 
 
 
 class Handover:
-    """Of one engine."""
+    """The envelopes that one engine hands over."""
 
     def __init__(self, home: Home, store: Store, shared: Shared) -> None:
         self._home, self._store, self._shared = home, store, shared

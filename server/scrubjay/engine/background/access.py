@@ -1,6 +1,4 @@
-"""Access: which records a recall gave back, counted.
-
-Knows ids and times; does not know what was asked, or what the records say.
+"""Counts how often each record was recalled.
 
 Counts wait in memory and are written behind everything else, without a place in the write-ahead log: a crash
 loses some, which costs nothing but a little recency. Every write is a version of its table and moves the

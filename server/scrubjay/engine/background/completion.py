@@ -97,10 +97,9 @@ class Completion:
             spool.remove([path])
 
     async def _complete(self, recorded: Envelope, attempt: int) -> None:
-        found = await self._turns(recorded.transcript_path)
-        args = recorded.args
+        turns, args = await self._turns(recorded.transcript_path), recorded.args
         missing = transcripts.completion(
-            found, args.get("prompt_id"), args.get("user"), args.get("assistant")
+            turns, args.get("prompt_id"), args.get("user"), args.get("assistant")
         )
         if missing is None:
             if attempt + 1 < len(DELAYS):
@@ -139,7 +138,7 @@ class Completion:
 
     async def _record(self, args: dict[str, Any], scope: str, host: object, origin: str) -> None:
         request = parse(RecordTurn, {name: value for name, value in args.items() if value})
-        made = envelope(
+        turn = envelope(
             "turn",
             request,
             scope=scope,
@@ -149,7 +148,7 @@ class Completion:
         )
         policy = self._policy()
         chosen = policy.capture if policy.capture in ("salient", "summary_only") else None
-        await self._writer.write(made.model_copy(update={"capture": chosen}))
+        await self._writer.write(turn.model_copy(update={"capture": chosen}))
         log.info("completed from a transcript: %s", origin)
 
     async def _turns(self, path: str | None) -> list[dict[str, Any]]:

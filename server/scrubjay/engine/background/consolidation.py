@@ -141,13 +141,12 @@ class Consolidation:
         for changed in list(self._changed)[:AT_ONCE]:
             if self._writer.pending or not resting():
                 break
-            made = await self._writer.derive(
-                self._linked(changed) if isinstance(changed, str) else self._summaries(changed)
-            )
-            if made is None:  # a write came in between, perhaps to this very one
+            changes = self._links(changed) if isinstance(changed, str) else self._summaries(changed)
+            count = await self._writer.derive(changes)
+            if count is None:  # a write came in between, perhaps to this very one
                 break
             del self._changed[changed]
-            written += made
+            written += count
         if self._changed:
             self._wake.set()
         return written
@@ -163,17 +162,18 @@ class Consolidation:
         )
         return [change] if change else []
 
-    async def _linked(self, record_id: str) -> list[Change]:
-        found = await self._store.find(record_id)
-        if isinstance(found, Turn) and found.forgotten_at is None:
-            again = found.model_copy(update={"alike": await turns_repeated_by(self._store, found)})
-            return [] if again == found else [Change(again, passages_of(again), rewritten=True)]
-        if not isinstance(found, Memory) or not is_current(found, self._clock()):
+    async def _links(self, record_id: str) -> list[Change]:
+        """The change that links a turn or fact with those that it repeats, if there are new ones."""
+        record = await self._store.find(record_id)
+        if isinstance(record, Turn) and record.forgotten_at is None:
+            alike = await turns_repeated_by(self._store, record)
+        elif isinstance(record, Memory) and is_current(record, self._clock()):
+            repeated = await facts_repeated_by(self._store, record, self._vector)
+            alike = tuple(dict.fromkeys((*record.alike, *repeated)))
+        else:
             return []
-        fact = found
-        alike = tuple(dict.fromkeys((*fact.alike, *await facts_repeated_by(self._store, fact, self._vector))))
-        linked = fact.model_copy(update={"alike": alike})
-        return [] if alike == fact.alike else [Change(linked, passages_of(linked), rewritten=True)]
+        linked = record.model_copy(update={"alike": alike})
+        return [] if linked == record else [Change(linked, passages_of(linked), rewritten=True)]
 
     async def _vector(self, text: str) -> Vectors | None:
         try:
@@ -185,8 +185,8 @@ class Consolidation:
     async def _catch_up(self) -> None:
         """Remember the facts and stretches that changed since an engine last looked at all of them."""
         through = _through(await self._store.notes.read(_NOTE))
-        # A home of an older Scrubjay: the last turn of each stretch stands for all, of a million perhaps.
         if through is None:
+            # A home of an older Scrubjay: the last turn of each stretch stands for all, of a million perhaps.
             turns = conditions.every_nth("turn", session_summaries.EVERY)
             facts = conditions.EVERY_ROW
         else:

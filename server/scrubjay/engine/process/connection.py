@@ -1,6 +1,4 @@
-"""One client's connection, as its face sees it.
-
-Knows lines, limits and which requests are unanswered; does not know what they ask.
+"""One client's connection, as its face sees it: lines, limits, and which requests are unanswered.
 
 Two limits keep a client from harming the others: a line of more than 64 MiB is answered with an error, and a
 client that lets 16 MiB of answers pile up loses its connection. Nothing here ever waits for a client to read.

@@ -1,7 +1,4 @@
-"""What an engine answers to a client's hello.
-
-Knows versions, tokens and who may ask whom to leave; does not know connections.
-"""
+"""What an engine answers to a client's hello."""
 
 from __future__ import annotations
 

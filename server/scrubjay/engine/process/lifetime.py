@@ -1,9 +1,6 @@
 """How an engine lives: from its socket being open until the last answer is written.
 
-Knows connections, idleness and endings.
-
-It does not know what the faces do with a connection, nor LanceDB nor models: those are handed in. Whoever
-calls `serve` has taken the engine's lock before, and lets it go by ending.
+The faces are handed in. Whoever calls `serve` has taken the engine's lock before, and releases it by ending.
 """
 
 from __future__ import annotations
@@ -140,8 +137,6 @@ class Lifetime:
                 await work
         return self._reason
 
-    # Clients.
-
     async def _accept(self, listener: Listener, faces: Mapping[str, Face]) -> asyncio.Server:
         def opened(connection: Connection) -> None:
             task = asyncio.ensure_future(self._attend(connection, faces, listener.token))
@@ -207,8 +202,6 @@ class Lifetime:
             if late:
                 log.warning("%d connections did not end within %g seconds", len(late), self._grace_seconds)
                 await asyncio.wait(late, timeout=2 * _CLOSE_SECONDS)
-
-    # Time.
 
     async def _watch(self) -> None:
         """Return when the engine is to finish: somebody asked, it was idle too long, or its home is gone."""

@@ -1,6 +1,4 @@
-"""The socket on which an engine waits for its clients.
-
-Knows how to open it for its owner only; does not know what is said on it.
+"""The socket on which an engine waits for its clients, open to its owner only.
 
 Only the holder of the engine's lock may call `listen`: it removes whatever an earlier engine left at the same
 place.

@@ -1,7 +1,4 @@
-"""The engine's side of export and import: everything recorded goes into one file, and comes back out of one.
-
-Knows files and pages; does not know what a line looks like (`scrubjay.records.exchange`) or when a record is
-new (`scrubjay.records.exchange`).
+"""Exports records into one file and imports them from one, in the format of `scrubjay.records.exchange`.
 
 The engine reads and writes the file itself: a document's line may be larger than any message to it may be.
 """
@@ -75,53 +72,52 @@ class Exchange:
             await self._writer.drain()
             await self._access.flush(everything=True)
             await self._writer.settle()
-            async with snapshot(self._store, scope) as seen:
+            async with snapshot(self._store, scope) as records:
                 with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                    made = await self._write(file, seen, scope, report)
+                    exported = await self._write(file, records, scope, report)
             os.replace(draft, path)
-            return made
+            return exported
         finally:
             self._running -= 1
             with suppress(FileNotFoundError):
                 os.unlink(draft)
 
-    async def _write(self, file: BinaryIO, seen: Snapshot, scope: str | None, report: Report) -> Exported:
-        held = RecordCounts(
-            turns=await seen.count(Turn),
-            memories=await seen.count(Memory),
-            documents=await seen.count(Document),
+    async def _write(self, file: BinaryIO, records: Snapshot, scope: str | None, report: Report) -> Exported:
+        counts = RecordCounts(
+            turns=await records.count(Turn),
+            memories=await records.count(Memory),
+            documents=await records.count(Document),
         )
-        file.write(
-            exchange.first_line(Header(scrubjay=VERSION, exported_at=self._clock(), scope=scope, counts=held))
-        )
+        header = Header(scrubjay=VERSION, exported_at=self._clock(), scope=scope, counts=counts)
+        file.write(exchange.first_line(header))
         done = 0
         try:
             for kind in KINDS.values():
-                async for page in seen.pages(kind):
+                async for page in records.pages(kind):
                     await asyncio.to_thread(_append, file, page)
                     done += len(page)
-                    report(done, held.total, "exporting")
+                    report(done, counts.total, "exporting")
         except RuntimeError as error:
             raise StoreError(
                 f"The records cannot be read: {reason(error)}. Run `scrubjay doctor`; no export was written."
             ) from error
         size = file.tell()
         await asyncio.to_thread(os.fsync, file.fileno())
-        return Exported(turns=held.turns, memories=held.memories, documents=held.documents, bytes=size)
+        return Exported(turns=counts.turns, memories=counts.memories, documents=counts.documents, bytes=size)
 
     async def load(self, path: str, source: str, report: Report) -> Imported:
-        """Take in the records of an export.
+        """Import the records of an export.
 
-        All of it is checked before the first is kept; what is acknowledged survives a kill, and the same call
-        again takes in the rest.
+        All of it is checked before the first is imported; what is acknowledged survives a kill, and the same
+        call again imports the rest.
 
         Raises:
             InputError: a line is damaged or missing; nothing was imported.
             OSError: the file cannot be read.
         """
         self._running += 1
-        answers = [Imported(added=0, same=0, different=0, redacted=0)]
-        kept = "Nothing was imported."
+        answer = Imported(added=0, same=0, different=0, redacted=0)
+        outcome = "Nothing was imported."
         try:
             with open(path, "rb") as file:
                 header = exchange.read_header(file)
@@ -130,28 +126,28 @@ class Exchange:
                     done += len(page)
                     report(done, header.counts.total, "checking")
                 file.seek(start)
-                done, kept = (
-                    0,
-                    "It was changed meanwhile: what stood before that line is imported; repeat it with the "
-                    "whole file.",
+                done = 0
+                outcome = (
+                    "It was changed meanwhile: what stood before that line is imported; "
+                    "repeat it with the whole file."
                 )
                 async for page in _pages(file, header):
-                    answers = [merge_answers([*answers, await self._take_in(page, source)])]
+                    answer = merge_answers([answer, await self._import_page(page, source)])
                     done += len(page)
                     report(done, header.counts.total, "importing")
             await self._writer.settle()
-            return answers[0]
+            return answer
         except InputError as error:
-            raise InputError(f"{path}: {error} {kept}") from error
+            raise InputError(f"{path}: {error} {outcome}") from error
         finally:
             self._running -= 1
 
-    async def _take_in(self, page: list[AnyRecord], source: str) -> Imported:
+    async def _import_page(self, page: list[AnyRecord], source: str) -> Imported:
         pairs = await asyncio.to_thread(lambda: [redact_record(record) for record in page])
         records = ImportRecords(records=[values_of(record) for record, _ in pairs])
-        made = envelope("import", records, scope=USER_SCOPE, source=source, at=self._clock())
-        made = made.model_copy(update={"redacted": sum(found for _, found in pairs)})
-        answer = cast(Imported, await self._writer.write(made))
+        request = envelope("import", records, scope=USER_SCOPE, source=source, at=self._clock())
+        request = request.model_copy(update={"redacted": sum(count for _, count in pairs)})
+        answer = cast(Imported, await self._writer.write(request))
         if self._writer.pending > AHEAD:  # what is staged is in memory
             await self._writer.settle()
         return answer
