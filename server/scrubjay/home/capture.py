@@ -82,7 +82,10 @@ def is_salient(text: str) -> bool:
 
 
 def should_embed(text: str, policy: Policy) -> bool:
-    """Tell whether one side of an exchange is worth recording by itself (shouldEmbed of a proposal for supermemory)."""
+    """Tell whether one side of an exchange is worth recording by itself.
+
+    After `shouldEmbed` of a proposal for supermemory.
+    """
     if policy.paused or policy.capture == "off" or len(text.strip()) < policy.min_length:
         return False
     return policy.capture != "salient" or is_salient(text)
