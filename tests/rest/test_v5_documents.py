@@ -4,9 +4,15 @@ and never seen elsewhere.
 
 from __future__ import annotations
 
+from typing import Any
+
 import httpx2
 import pytest
+from said import fact
 from v5_calls import NS, add, call, document, post, said, search
+
+from scrubjay.engine import core as engine_core
+from scrubjay.engine.engine import Engine
 
 LONG = (
     "# Deploys\n\nDeploys go out on Tuesdays at ten.\n\n"
@@ -214,3 +220,24 @@ async def test_a_form_that_does_not_fit_is_refused(http: httpx2.AsyncClient, for
 
 async def test_a_form_without_a_file_is_refused(http: httpx2.AsyncClient) -> None:
     await call(http, "POST", f"/ns/{NS}/document/file", 400, files={"metadata": (None, "{}")})
+
+
+async def test_adding_over_http_looks_for_no_similar_facts(
+    http: httpx2.AsyncClient, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[str] = []
+    nearest_facts = engine_core.nearest_facts
+
+    async def counted(store: Any, envelope: Any, embed: Any) -> Any:
+        looks.append(envelope.args["content"])
+        return await nearest_facts(store, envelope, embed)
+
+    monkeypatch.setattr(engine_core, "nearest_facts", counted)
+    await fact(await engine.core(), "The harbour opens at six.")
+    assert looks == ["The harbour opens at six."]  # a client that shows what is similar pays for it
+    await add(http, "The harbour opens at seven.")
+    await post(http, "document/batch", documents=[{"content": "The harbour opens at eight."}])
+    memory = {"content": "The harbour opens at nine."}
+    await call(http, "POST", "/v4/memories", 201, json={"memories": [memory], "containerTag": NS})
+    await call(http, "POST", "/api/v1/memories", 201, json=memory)
+    assert len(looks) == 1

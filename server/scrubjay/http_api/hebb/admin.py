@@ -21,7 +21,10 @@ health_router = APIRouter()
 
 
 class Consolidated(Answer):
-    """`processed` facts and parts of sessions were looked at, and got the link or summary that they needed; `waiting` ones were not."""
+    """How many facts and parts of sessions were looked at, and got the link or summary that they needed.
+
+    `waiting` ones were not looked at.
+    """
 
     processed: int
     succeeded: int
@@ -90,7 +93,10 @@ class Status(Answer):
 
 @router.post("/consolidate", response_model=Consolidated, summary="Consolidate what was recorded, now")
 async def consolidate(request: HebbRequest) -> Consolidated:
-    """Sessions get their summaries and facts that say the same are linked. No memory is changed, moved or deleted by it."""
+    """Sessions get their summaries, and facts that say the same are linked.
+
+    No memory is changed, moved or deleted by it.
+    """
     request.writes()
     consolidation = request.core.consolidation
     count = await consolidation.work_off()

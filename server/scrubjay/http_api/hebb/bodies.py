@@ -33,7 +33,7 @@ class Answer(BaseModel):
 
 
 def _join_words(tags: object) -> object:
-    """Replace blanks in tags by dashes: Hebb's clients make a tag of a project's folder, which may have some."""
+    """Replace blanks in tags by dashes: Hebb's clients make tags of folders, whose names may have some."""
     if not isinstance(tags, list):
         return tags
     return [re.sub(r"\s+", "-", tag.strip()) if isinstance(tag, str) else tag for tag in tags]
@@ -71,7 +71,10 @@ Part = Annotated[float, Field(ge=0, le=1)]
 
 
 class MemoryCreate(Body):
-    """One memory to keep. The same words again are the same memory, unless `metadata` names another session and turn."""
+    """One memory to keep.
+
+    The same words again are the same memory, unless `metadata` names another session and turn.
+    """
 
     content: Content
     partition_id: PartitionId = "mem_hippocampus"
@@ -126,7 +129,11 @@ class Page(Answer, Generic[T]):
 
 
 class MemoryQuery(Body):
-    """score = (weight_relevance * relevance + weight_importance * importance / 10 + weight_recency * recency) / the sum of the weights."""
+    """What to recall, and how to weigh it.
+
+    score = (weight_relevance * relevance + weight_importance * importance / 10 + weight_recency * recency)
+    / the sum of the weights.
+    """
 
     query: Query
     top_k: Annotated[int, Field(strict=True, ge=1, le=100)] = 10
@@ -156,7 +163,8 @@ class MemoryQuery(Body):
     def _check_weights(self) -> Self:
         if self.weight_relevance + self.weight_importance + self.weight_recency == 0:
             raise ValueError(
-                "weight_relevance, weight_importance and weight_recency are all 0; make at least one of them positive"
+                "weight_relevance, weight_importance and weight_recency are all 0; "
+                "make at least one of them positive"
             )
         return self
 
@@ -172,14 +180,20 @@ class SearchResult(Answer):
 
 
 class SearchResponse(Answer):
-    """`results` by score, best first; `related`: the window's turns, then memories tied to the first results, none twice."""
+    """Results by score, best first.
+
+    `related` are the window's turns, then memories tied to the first results, none twice.
+    """
 
     results: list[SearchResult]
     related: list[RelatedMemory]
 
 
 class IngestRequest(Body):
-    """A conversation as it was exported. Its turns are recorded as turns, in `mem_episodic`; sent again, nothing is recorded twice."""
+    """A conversation as it was exported.
+
+    Its turns are recorded as turns, in `mem_episodic`; sent again, nothing is recorded twice.
+    """
 
     content: Annotated[Text, Field(max_length=500_000)]
     format_hint: Annotated[

@@ -1,5 +1,7 @@
-"""Conversations as other programs export them, as turns: a user's words and everything answered to them. Knows three formats: Claude Code's
-lines, ChatGPT's `conversations.json`, and plain text with the speaker before each part. Knows no store and no clock.
+"""Reads conversations that other programs exported as turns: a user's words and everything answered to them.
+
+There are three formats: Claude Code's lines, ChatGPT's `conversations.json`, and plain text with the speaker
+before each part.
 """
 
 from __future__ import annotations
@@ -23,7 +25,10 @@ _LONGEST_ID = 200
 
 @dataclass(frozen=True)
 class Exchange:
-    """One turn. `session_id` and `prompt_id` are None where the export names none; `turn` counts the turns of its session from 0."""
+    """One turn; `turn` is its number in its session, from 0.
+
+    `session_id` and `prompt_id` are None if the export names none.
+    """
 
     session_id: str | None
     turn: int
@@ -37,7 +42,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Export:
-    """What was read, and what was not, in sentences."""
+    """The turns of an export, and sentences about what could not be read."""
 
     format: Format
     turns: list[Exchange]
@@ -51,34 +56,28 @@ class _Message(NamedTuple):
     at: datetime | None = None
 
 
-def read(text: str, format: Format | None = None) -> Export:
-    """The turns of an export; without a format, the one that it looks like."""
-    format = format or detect(text)
-    if format == "claude_code":
-        return _claude_code(text)
-    return _chatgpt(text) if format == "chatgpt" else _plain(text)
+def read(text: str, kind: Format | None = None) -> Export:
+    """Read the turns of an export; without a format, in the one that it looks like."""
+    return _READERS[kind or detect(text)](text)
 
 
 def detect(text: str) -> Format:
-    """Which format a text looks like; plain, where it looks like nothing else."""
+    """Return the format that a text looks like; plain, if it looks like no other."""
     stripped = text.strip()
     first = _json(stripped.split("\n", 1)[0])
     if isinstance(first, dict) and ("type" in first or "role" in first):
         return "claude_code"
     whole = _json(stripped) if stripped[:1] in ("{", "[") else None
-    some = whole[0] if isinstance(whole, list) and whole else whole
-    return "chatgpt" if isinstance(some, dict) and "mapping" in some else "plain"
+    conversation = whole[0] if isinstance(whole, list) and whole else whole
+    return "chatgpt" if isinstance(conversation, dict) and "mapping" in conversation else "plain"
 
 
 def _claude_code(text: str) -> Export:
     lines = [line for line in text.splitlines() if line.strip()]
     entries = [entry for line in lines if isinstance(entry := _json(line), dict)]
-    warnings = (
-        [f"{len(lines) - len(entries)} lines are no JSON objects and were passed over."]
-        if len(entries) < len(lines)
-        else []
-    )
-    known = [
+    passed_over = len(lines) - len(entries)
+    warnings = [f"{passed_over} lines are no JSON objects and were passed over."] if passed_over else []
+    turns = [
         Exchange(
             session_id=_id(turn["session_id"]),
             turn=0,
@@ -91,46 +90,41 @@ def _claude_code(text: str) -> Export:
         )
         for turn in transcript_turns(lines)
     ]
-    return Export("claude_code", _numbered(known or _by_role(entries)), warnings)
+    return Export("claude_code", _number(turns or _by_role(entries)), warnings)
 
 
 def _by_role(entries: list[dict[str, Any]]) -> list[Exchange]:
-    """Lines that say only who said what: {"role" or "type", "content", "timestamp", "session_id"}."""
+    """Read lines that say only who said what: {"role" or "type", "content", "timestamp", "session_id"}."""
     sessions: dict[str | None, list[_Message]] = {}
     session: str | None = None
     for entry in entries:
         session = _id(entry.get("session_id") or entry.get("conversation_id")) or session
-        said = _text(entry.get("content"))
+        text = _text(entry.get("content"))
         role = entry.get("role") or entry.get("type")
-        if said and isinstance(role, str):
+        if text and isinstance(role, str):
             at = _instant(entry.get("timestamp") or entry.get("created_at"))
-            sessions.setdefault(session, []).append(_Message(_SIDE.get(role.lower()), said, at=at))
-    return [turn for session, messages in sessions.items() for turn in _paired(session, messages)]
+            sessions.setdefault(session, []).append(_Message(_SIDE.get(role.lower()), text, at=at))
+    return [turn for session, messages in sessions.items() for turn in _pair(session, messages)]
 
 
 def _chatgpt(text: str) -> Export:
     whole = _json(text)
-    conversations = [
-        each for each in (whole if isinstance(whole, list) else [whole]) if isinstance(each, dict)
-    ]
-    found: list[Exchange] = []
+    every = whole if isinstance(whole, list) else [whole]
+    conversations = [each for each in every if isinstance(each, dict)]
+    turns: list[Exchange] = []
     for conversation in conversations:
         mapping = conversation.get("mapping")
         session = _id(conversation.get("id") or conversation.get("conversation_id"))
         if isinstance(mapping, dict):
-            nodes = {id: node for id, node in mapping.items() if isinstance(node, dict)}
-            messages = [
-                made
-                for node in _branch(nodes, conversation.get("current_node"))
-                if (made := _message(node.get("message")))
-            ]
-            found += _paired(session, messages)
+            nodes = {node_id: node for node_id, node in mapping.items() if isinstance(node, dict)}
+            branch = _branch(nodes, conversation.get("current_node"))
+            turns += _pair(session, filter(None, (_message(node.get("message")) for node in branch)))
     warnings = [] if conversations else ["The text is no JSON of conversations, so nothing was read of it."]
-    return Export("chatgpt", _numbered(found), warnings)
+    return Export("chatgpt", _number(turns), warnings)
 
 
 def _branch(nodes: Mapping[str, dict[str, Any]], last: object) -> list[dict[str, Any]]:
-    """The nodes that lead to the last one, in order; all of them by time, where the export does not say which is last."""
+    """Return the nodes that lead to the last one, in order; all by time if the last is not named."""
     way: dict[str, dict[str, Any]] = {}
     while isinstance(last, str) and last in nodes and last not in way:
         way[last] = nodes[last]
@@ -150,18 +144,16 @@ def _message(message: object) -> _Message | None:
     author, content, at = message.get("author"), message.get("content"), message.get("create_time")
     role = author.get("role") if isinstance(author, dict) else None
     parts = content.get("parts") if isinstance(content, dict) else None
-    said = (
-        "\n\n".join(part for part in parts if isinstance(part, str) and part.strip())
-        if isinstance(parts, list)
-        else ""
+    texts = (
+        [part for part in parts if isinstance(part, str) and part.strip()] if isinstance(parts, list) else []
     )
-    if not said or not isinstance(role, str):
+    if not texts or not isinstance(role, str):
         return None
-    return _Message(_SIDE.get(role), said, _id(message.get("id")), _epoch(at))
+    return _Message(_SIDE.get(role), "\n\n".join(texts), _id(message.get("id")), _epoch(at))
 
 
 def _plain(text: str) -> Export:
-    """Text with a speaker before each part; else `> ` before each line of a prompt; else all of it is one prompt."""
+    """Read text with a speaker before each part, or with `> ` before each line of a prompt, or one prompt."""
     lines = text.splitlines()
     messages: list[_Message] = []
     if any(_MARKED.match(line) for line in lines):
@@ -179,11 +171,13 @@ def _plain(text: str) -> Export:
                 _continue(messages, side, line.removeprefix("> "))
     else:
         messages.append(_Message("user", text))
-    found = _numbered(_paired(None, [each._replace(text=each.text.strip()) for each in messages]))
-    alone = len(messages) == 1 and found
-    return Export(
-        "plain", found, ["Nothing says who said what, so all of it was taken as one prompt."] if alone else []
-    )
+    turns = _number(_pair(None, [each._replace(text=each.text.strip()) for each in messages]))
+    alone = len(messages) == 1 and turns
+    warnings = ["Nothing says who said what, so all of it was taken as one prompt."] if alone else []
+    return Export("plain", turns, warnings)
+
+
+_READERS = {"claude_code": _claude_code, "chatgpt": _chatgpt, "plain": _plain}
 
 
 def _continue(messages: list[_Message], side: str, line: str) -> None:
@@ -194,33 +188,33 @@ def _continue(messages: list[_Message], side: str, line: str) -> None:
         messages.append(_Message(side, line))
 
 
-def _paired(session: str | None, messages: Iterable[_Message]) -> list[Exchange]:
-    """Turns out of messages: each prompt with all that was answered to it; prompts that nothing answered go with the next one."""
-    found: list[Exchange] = []
+def _pair(session: str | None, messages: Iterable[_Message]) -> list[Exchange]:
+    """Make turns of messages: each prompt with its answers; a prompt without any goes with the next one."""
+    turns: list[Exchange] = []
     for message in messages:
         if message.side is None or not message.text:
             continue
-        last = found[-1] if found else None
+        last = turns[-1] if turns else None
         if message.side == "user" and (last is None or last.assistant is not None):
-            found.append(Exchange(session, 0, message.id, user=message.text, started_at=message.at))
+            turns.append(Exchange(session, 0, message.id, user=message.text, started_at=message.at))
         elif last is None:
-            found.append(Exchange(session, 0, message.id, assistant=message.text, started_at=message.at))
+            turns.append(Exchange(session, 0, message.id, assistant=message.text, started_at=message.at))
         else:
             before = last.user if message.side == "user" else last.assistant
             text = message.text if before is None else f"{before}\n\n{message.text}"
-            found[-1] = replace(last, user=text) if message.side == "user" else replace(last, assistant=text)
-    return found
+            turns[-1] = replace(last, user=text) if message.side == "user" else replace(last, assistant=text)
+    return turns
 
 
-def _numbered(turns: Iterable[Exchange]) -> list[Exchange]:
-    """The turns with their numbers in their sessions."""
-    found: list[Exchange] = []
+def _number(turns: Iterable[Exchange]) -> list[Exchange]:
+    """Give the turns their numbers in their sessions."""
+    numbered: list[Exchange] = []
     counts: dict[str | None, int] = {}
     for turn in turns:
         number = counts.get(turn.session_id, 0)
         counts[turn.session_id] = number + 1
-        found.append(replace(turn, turn=number))
-    return found
+        numbered.append(replace(turn, turn=number))
+    return numbered
 
 
 def _json(text: str) -> Any:
@@ -231,7 +225,7 @@ def _json(text: str) -> Any:
 
 
 def _text(content: object) -> str:
-    """A message's text; a list of blocks is joined."""
+    """Return a message's text; a list of blocks is joined."""
     if isinstance(content, str):
         return content.strip()
     blocks = content if isinstance(content, list) else []
@@ -240,15 +234,12 @@ def _text(content: object) -> str:
 
 
 def _id(value: object) -> str | None:
-    return (
-        value
-        if isinstance(value, str) and value.strip() and len(value) <= _LONGEST_ID and "\x00" not in value
-        else None
-    )
+    usable = isinstance(value, str) and value.strip() and len(value) <= _LONGEST_ID and "\x00" not in value
+    return str(value) if usable else None
 
 
 def _instant(value: object) -> datetime | None:
-    """A time as it was written, or None where it says none that we read."""
+    """Return a time as it was written, None for anything else."""
     try:
         return parse_instant(value) if isinstance(value, str) else _epoch(value)
     except ValueError:
@@ -256,11 +247,10 @@ def _instant(value: object) -> datetime | None:
 
 
 def _epoch(value: object) -> datetime | None:
+    if not isinstance(value, int | float) or value <= 0:
+        return None
     try:
-        return (
-            parse_instant(datetime.fromtimestamp(value, UTC))
-            if isinstance(value, int | float) and value > 0
-            else None
-        )
+        moment: datetime = parse_instant(datetime.fromtimestamp(value, UTC))
     except (ValueError, OverflowError, OSError):
         return None
+    return moment

@@ -67,12 +67,14 @@ async def tags(
     request: HebbRequest,
     q: Annotated[str | None, Query(max_length=100, description="A part of the tag.")] = None,
 ) -> list[TagNode]:
+    """Each tag with the number of memories that carry it."""
     graph = await graph_of(request)
     return _nodes(graph, [tag for tag in graph.counts if q is None or q.lower() in tag.lower()])
 
 
 @router.get("/tags/{tag}", response_model=TagNode, responses=_MISSING, summary="Read one tag")
 async def tag(request: HebbRequest, tag: TagPath) -> TagNode:
+    """The tag, how many memories carry it, and which."""
     graph = await graph_of(request)
     if tag not in graph.counts:
         raise NotFound(
@@ -85,7 +87,10 @@ async def tag(request: HebbRequest, tag: TagPath) -> TagNode:
 async def neighbors(
     request: HebbRequest, tag: TagPath, depth: Annotated[int, Query(ge=1, le=5)] = 1
 ) -> GraphQuery:
-    """The tag and those at most `depth` steps away, nearest first, with the edges between them; empty for a tag that nothing carries."""
+    """The tag and those at most `depth` steps away, nearest first, with the edges between them.
+
+    Empty for a tag that nothing carries.
+    """
     graph = await graph_of(request)
     found = graph.around(tag, depth)
     return GraphQuery(nodes=_nodes(graph, found), edges=_edges(graph, found))
@@ -139,20 +144,15 @@ def _edges(graph: TagGraph, tags: Iterable[str]) -> list[TagEdge]:
 
 @dataclass(frozen=True)
 class TagGraph:
-    """`carriers` are the records that carry a tag, at most `MOST_IDS`; `counts` are all of them; `edges` count the records of a pair."""
+    """Tags and how many records carry them.
+
+    `carriers` are the ids of at most `MOST_IDS` records with a tag, `counts` the number of all of them, and
+    `edges` the number of records with both tags of a pair.
+    """
 
     counts: Mapping[str, int]
     carriers: Mapping[str, Sequence[str]]
     edges: Mapping[tuple[str, str], int]  # each pair once, in order of the alphabet
-
-    def beside(self, tag: str) -> list[str]:
-        """The neighbours of a tag, the one it shares most records with first."""
-        found = [
-            (count, right if left == tag else left)
-            for (left, right), count in self.edges.items()
-            if tag in (left, right)
-        ]
-        return [other for _, other in sorted(found, key=lambda each: (-each[0], each[1]))]
 
     def around(self, tag: str, depth: int) -> list[str]:
         """A tag and those at most `depth` steps away, nearest first; none for a tag that nobody carries."""
@@ -193,16 +193,16 @@ class TagGraph:
 
 
 def tag_graph(record_tags: Iterable[tuple[str, Sequence[str]]]) -> TagGraph:
-    """The graph of records, given as (id, tags)."""
+    """Make the graph of records, given as (id, tags)."""
     counts: Counter[str] = Counter()
     pairs: Counter[tuple[str, str]] = Counter()
     carriers: dict[str, list[str]] = {}
-    for id, tags in record_tags:
+    for record_id, tags in record_tags:
         counts.update(tags)
         pairs.update(combinations(sorted(set(tags))[:TAGS_PAIRED], 2))
         for tag in tags:
             if len(named := carriers.setdefault(tag, [])) < MOST_IDS:
-                named.append(id)
+                named.append(record_id)
     kept = dict(sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:MOST_TAGS])
     heaviest = sorted(
         ((pair, count) for pair, count in pairs.items() if kept.keys() >= set(pair)),

@@ -31,7 +31,10 @@ router = APIRouter(prefix="/api/v1")
     summary="Record an exported conversation",
 )
 async def ingest(request: HebbRequest, item: IngestRequest) -> IngestResponse:
-    """`memories_created` counts the turns that were not known before. Importance and partition are a turn's own: 5 and mem_episodic."""
+    """`memories_created` counts the turns that were not known before.
+
+    Importance and partition are a turn's own: 5 and mem_episodic.
+    """
     scope = request.writes()
     await require_partition(request, item.partition_id)
     hint: Format | None = next((name for name in FORMATS if name == item.format_hint), None)
@@ -39,7 +42,8 @@ async def ingest(request: HebbRequest, item: IngestRequest) -> IngestResponse:
     warnings = list(export.warnings)
     if item.format_hint and hint is None:
         warnings.append(
-            f"format_hint {item.format_hint!r} is none of {', '.join(FORMATS)}; the text was taken for {export.format}."
+            f"format_hint {item.format_hint!r} is none of {', '.join(FORMATS)}; "
+            f"the text was taken for {export.format}."
         )
     if item.partition_id not in (PARTITION, IngestRequest.model_fields["partition_id"].default):
         warnings.append(f"The turns of a conversation are kept in {PARTITION}, not in {item.partition_id}.")

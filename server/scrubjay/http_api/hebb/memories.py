@@ -54,7 +54,10 @@ async def create(request: HebbRequest, item: MemoryCreate) -> Memory:
 async def create_batch(
     request: HebbRequest, items: Annotated[list[MemoryCreate], Body(max_length=MOST_AT_ONCE)]
 ) -> list[Memory]:
-    """A bare list; the answer has one memory for each, in the same order. An unknown partition refuses all of them."""
+    """A bare list; the answer has one memory for each, in the same order.
+
+    An unknown partition refuses all of them.
+    """
     scope = request.writes()
     for partition_id in {item.partition_id for item in items}:
         await require_partition(request, partition_id)
@@ -94,12 +97,16 @@ async def read(request: HebbRequest, memory_id: MemoryId) -> Memory:
 
 @router.patch("/{memory_id}", response_model=Memory, responses=_MISSING, summary="Change one memory")
 async def update(request: HebbRequest, memory_id: MemoryId, item: MemoryUpdate) -> Memory:
-    """The id stays. What it said before is kept as an older version; a turn keeps what was said and is refused."""
+    """The id stays, and what it said before is kept as an older version.
+
+    A turn keeps what was said and is refused.
+    """
     record = await request.memory(memory_id)
     request.permissions.writes_to(record.scope)
     if isinstance(record, Turn):
         raise InputError(
-            f"{record.id} is a turn of a session, which keeps what was said. Add a memory, or delete this one."
+            f"{record.id} is a turn of a session, which keeps what was said. "
+            "Add a memory, or delete this one."
         )
     if record.source == SUMMARY:
         raise InputError(
@@ -117,7 +124,7 @@ async def delete(request: HebbRequest, memory_id: MemoryId) -> None:
 
 
 async def _keep(request: HebbContext, item: MemoryCreate, scope: str) -> records.Memory:
-    """Add a memory; one with the same words that is known in the scope becomes what the request says of it."""
+    """Add a memory; one with the same words in the scope becomes what the request says of it."""
     values = _values(item.model_dump(exclude={"source"}))
     added = await _add(request, values, scope, item.source or SOURCE)
     fact = await _fact(request, added)
@@ -127,7 +134,7 @@ async def _keep(request: HebbContext, item: MemoryCreate, scope: str) -> records
 
 
 async def _revise(request: HebbContext, fact: records.Memory, given: dict[str, Any]) -> records.Memory:
-    """Give a memory a new version with these values, if there are any; the version before stays as history."""
+    """Give a memory a new version with these values, if any; the version before stays as history."""
     if not given:
         return fact
     # A new version inherits all but its words and its place in a session, so these are given again.

@@ -98,7 +98,8 @@ async def delete(request: HebbRequest, partition_id: PathId) -> None:
     partition = await read(request, partition_id)
     if partition.memory_count and not partition.is_system:
         raise InputError(
-            f"{partition_id!r} holds {partition.memory_count:,} memories. Delete them first, so that none is lost by it."
+            f"{partition_id!r} holds {partition.memory_count:,} memories. "
+            "Delete them first, so that none is lost by it."
         )
     await request.core.partitions.remove(await _owner(request, partition_id), partition_id)
 

@@ -36,10 +36,11 @@ router = APIRouter(prefix="/api/v1")
 
 @router.post("/search", response_model=SearchResponse, summary="Recall memories")
 async def search(request: HebbRequest, query: MemoryQuery) -> SearchResponse:
-    """The `top_k` best, whatever the window. A long turn is shown by its best part; read it by its id for all of it.
+    """The `top_k` best, whatever the window.
 
-    Relevance is calibrated to [0, 1]; importance is importance_score / 10; recency is 0.5 ^ (days / 30) since the last access,
-    for a turn since it was said.
+    A long turn is shown by its best part; read it by its id for all of it. Relevance is calibrated to [0, 1],
+    importance is importance_score / 10, and recency is 0.5 ^ (days / 30) since the last access, for a turn
+    since it was said.
     """
     least = query.min_score if query.min_score is not None else query.filter_score
     question = SearchMemories(

@@ -1,4 +1,4 @@
-"""What the bodies of version 5 share: camel case, times and counts under `system` and `pagination`, no unknown fields."""
+"""What the bodies of version 5 share: times, pages, ids, and that unknown fields are refused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ ShownMetadata = Annotated[
 
 
 class Body(CamelCase):
-    """What a client sends. An unknown field is refused: a misspelt filter would otherwise let everything through."""
+    """What a client sends.
+
+    An unknown field is refused: a misspelt filter would otherwise let everything through.
+    """
 
     model_config = ConfigDict(extra="forbid", populate_by_name=False)
 

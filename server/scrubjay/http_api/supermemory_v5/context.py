@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import Depends, Path
 from pydantic import AfterValidator, WithJsonSchema
 
-from scrubjay.engine.core import Core
 from scrubjay.errors import NotFound
 from scrubjay.home.scopes import is_scope
 from scrubjay.http_api.context import Context, RequestContext
@@ -54,21 +52,10 @@ DocumentId = Annotated[
 
 
 @dataclass(frozen=True)
-class NamespaceContext:
+class NamespaceContext(RequestContext):
     """One request to a namespace that the caller reaches; `name` is the namespace and the scope."""
 
-    context: RequestContext
     name: str
-
-    @property
-    def core(self) -> Core:
-        """The engine."""
-        return self.context.core
-
-    @property
-    def now(self) -> datetime:
-        """When the request came."""
-        return self.context.now
 
     async def memory(self, record_id: str) -> Memory:
         """Return the fact of this namespace with this id, forgotten or not.
@@ -76,7 +63,7 @@ class NamespaceContext:
         Raises:
             NotFound: there is none.
         """
-        record = await self.context.find(record_id, self.name)
+        record = await self.find(record_id, self.name)
         if not isinstance(record, Memory):
             raise NotFound(f"No memory of the namespace {self.name!r} has the id {record_id[:80]!r}.")
         return record
@@ -87,7 +74,7 @@ class NamespaceContext:
         Raises:
             NotFound: there is none, or it was deleted.
         """
-        record = await self.context.find_named(record_id, self.name)
+        record = await self.find_named(record_id, self.name)
         if not isinstance(record, Document):
             raise NotFound(f"No document of the namespace {self.name!r} has the id {record_id[:80]!r}.")
         return record
@@ -95,11 +82,11 @@ class NamespaceContext:
 
 async def _readable(context: Context, namespace: Namespace) -> NamespaceContext:
     context.permissions.own(namespace)
-    return NamespaceContext(context, namespace)
+    return NamespaceContext(**vars(context), name=namespace)
 
 
 async def _writable(context: Context, namespace: Namespace) -> NamespaceContext:
-    return NamespaceContext(context, context.permissions.writes_to(namespace))
+    return NamespaceContext(**vars(context), name=context.permissions.writes_to(namespace))
 
 
 Reading = Annotated[NamespaceContext, Depends(_readable)]

@@ -1,4 +1,4 @@
-"""Documents of version 5: what clients send and get, as JSON and as files, and the routes that add, read, change and delete."""
+"""Documents of version 5: what clients send and get, and the routes to add, read, change and delete them."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ Status = Literal["queued", "embedding", "done", "failed"]
 OwnId = Annotated[
     Annotated[Text, Field(max_length=LONGEST_ID)] | None,
     Field(
-        description="Your own id. Adding under a known one goes on with that document: a text that holds the old one or half of its lines "
-        "replaces it, one that the old text ends with changes nothing, any other is appended."
+        description="Your own id. Adding under a known one goes on with that document: a text that holds the "
+        "old one or half of its lines replaces it, one that the old text ends with changes nothing, any other is "
+        "appended."
     ),
 ]
 Group = Annotated[
@@ -51,7 +52,8 @@ Group = Annotated[
     AfterValidator(flat),
     Field(
         max_length=100,
-        description="Known memories are taken for ones of this document only if their metadata has these values; of a list any one.",
+        description="Known memories are taken for ones of this document only if their metadata has these "
+        "values; of a list any one.",
     ),
 ]
 SupportingContext = Annotated[
@@ -62,7 +64,8 @@ Date = Annotated[Instant | None, Field(description="When the content is from (IS
 TaskType = Annotated[
     Literal["memory", "superrag"] | None,
     Field(
-        description="memory (default): each paragraph of its prose is a memory too, at most 200; superrag: its chunks alone are found."
+        description="memory (default): each paragraph of its prose is a memory too, at most 200; "
+        "superrag: its chunks alone are found."
     ),
 ]
 Dreaming = Annotated[
@@ -266,9 +269,10 @@ class WholeDocument(Answer):
 
 @router.post("/ns/{namespace}/document/file", summary="Upload a file")
 async def upload(ns: Writing, body: Annotated[Upload, Form(media_type="multipart/form-data")]) -> Ref:
-    """Reads a file (text, Markdown, source code, HTML, PDF, Word, PowerPoint, sheets, notebooks, mails; at most 50 MB) and adds its text.
+    """Reads a file of at most 50 MB and adds its text.
 
-    One that cannot be read becomes a document with the status failed. The file itself is not kept.
+    It may be text, Markdown, source code, HTML, PDF, Word, PowerPoint, a sheet, a notebook or a mail. One that
+    cannot be read becomes a document with the status failed. The file itself is not kept.
     """
     await _keep_context(ns, body)
     text = await read_upload(body.file, ns.name, body.fields())
@@ -281,7 +285,7 @@ async def upload(ns: Writing, body: Annotated[Upload, Form(media_type="multipart
 async def replace(
     ns: Writing, record_id: DocumentId, body: Annotated[Upload, Form(media_type="multipart/form-data")]
 ) -> Ref:
-    """A document gets the text of a file, its title, and the metadata that is sent with it, in place of its own; its id stays."""
+    """A document gets the text of a file, its title, and the metadata that is sent with it; its id stays."""
     document = await ns.document(record_id)
     text = await read_upload(body.file, ns.name, body.fields(), may_fail=False)
     return await _change(ns, document, body, {**body.fields(), **_values(text)})
@@ -303,7 +307,10 @@ async def change_file(
 
 @router.post("/ns/{namespace}/document", summary="Add a document")
 async def add(ns: Writing, body: Added) -> Ref:
-    """Takes a text; it is on disk when this answers, found by words within a moment, and repeating the call changes nothing."""
+    """Takes a text; it is on disk when this answers, and words find it within a moment.
+
+    Repeating the call changes nothing.
+    """
     text = await _text(ns, body, body.task_type)
     return _as_ref(await ns.core.documents.add(text, scope=ns.name, source=SOURCE))
 
@@ -312,7 +319,10 @@ async def add(ns: Writing, body: Added) -> Ref:
     "/ns/{namespace}/document/batch", summary="Add up to 600 documents", response_model_exclude_unset=True
 )
 async def add_batch(ns: Writing, body: Batch) -> BatchResult:
-    """Takes documents, those with the earliest date first. One that cannot be added is reported and stops no other."""
+    """Takes documents, those with the earliest date first.
+
+    One that cannot be added is reported and stops no other.
+    """
     ordered = sorted(enumerate(body.documents), key=lambda pair: pair[1].date or _FIRST)
     texts = [(await _text(ns, document, body.task_type), ns.name) for _, document in ordered]
     added: dict[int, BatchItem] = {}
@@ -357,7 +367,10 @@ async def read(
 
 @router.patch("/ns/{namespace}/document/{id:path}", summary="Change a document", responses=_UNKNOWN)
 async def change(ns: Writing, record_id: DocumentId, body: Change) -> Ref:
-    """Another content replaces the text, and what is learned follows it; all else is changed in place, without anything embedded anew."""
+    """Another content replaces the text, and what is learned follows it.
+
+    All else is changed in place, without anything embedded anew.
+    """
     document = await ns.document(record_id)
     content = {"content": body.content} if body.content else {}
     return await _change(ns, document, body, {**body.fields(), **content})
@@ -367,7 +380,8 @@ async def change(ns: Writing, record_id: DocumentId, body: Change) -> Ref:
 async def delete(ns: Writing, body: Doomed) -> DeleteResult:
     """Hides documents and what was learned of them from every search and list; each id stands for itself.
 
-    `scrubjay restore` brings one back, `scrubjay forget --purge` takes its bytes; deleting the namespace takes those of all.
+    `scrubjay restore` brings one back, `scrubjay forget --purge` takes its bytes; deleting the namespace
+    takes those of all.
     """
     ids: dict[str, None] = {}  # in the order of the request
     errors = []
@@ -377,13 +391,13 @@ async def delete(ns: Writing, body: Doomed) -> DeleteResult:
         except NotFound as error:
             errors.append(DeleteError(id=given, error=str(error)))
     if ids:
-        await ns.context.write("forget", ForgetRecords(ids=list(ids), reason=_DELETED), scope=ns.name)
+        await ns.write("forget", ForgetRecords(ids=list(ids), reason=_DELETED), scope=ns.name)
     return DeleteResult(count=len(ids), errors=errors)
 
 
 def as_listed(row: Document, status: Status, content: bool, memories: int | None) -> ListedDocument:
-    """Show a document in a list, with its text if `content`; `memories` is how many it has, None if that was not asked."""
-    text = {"content": row.content or None} if content else {}
+    """Show a document in a list, with its text if `content`, and how many memories it has if known."""
+    text: dict[str, Any] = {"content": row.content or None} if content else {}
     url = url_of(row.content) if content else None
     return ListedDocument(**_about(row), system=_times(row, status, memories), url=url, **text)
 

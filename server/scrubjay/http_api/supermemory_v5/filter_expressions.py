@@ -1,15 +1,15 @@
-"""A caller's filter in the form of supermemory's v5, read into the tree of `models.filters`. Knows that form and what is wrong with one
-that is not of it; does not evaluate anything.
+"""A caller's filter in the form of supermemory v5, as the tree of `models.filters`.
 
-    {"field": "priority", "operator": "gte", "value": 3}
-    {"operator": "and", "operands": [{"field": "source", "operator": "eq", "value": "slack"}, ...]}
+{"field": "priority", "operator": "gte", "value": 3}
+{"operator": "and", "operands": [{"field": "source", "operator": "eq", "value": "slack"}, ...]}
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Annotated, Any, Literal
 
 from pydantic import PlainValidator, WithJsonSchema
@@ -35,49 +35,45 @@ _OPERATORS = (*_MATCH, *_COMPARE)
 
 
 def parse_expression(given: Any) -> Filter:
-    """The tree of a caller's filter. `neq`, `notContains` and `arrayNotContains` also hold of a record without the field.
+    """Parse a caller's filter.
+
+    `neq`, `notContains` and `arrayNotContains` also hold of a record without the field.
 
     Raises:
         ValueError: it is not of the form; says where in the tree.
     """
-    return _Reading().read(given, "", 1)
+    return _parse(given, "", 1, count(1))
 
 
-class _Reading:
-    """Reads one tree, and counts its predicates. Lives for one filter."""
-
-    def __init__(self) -> None:
-        self._predicates = 0
-
-    def read(self, given: Any, place: str, depth: int) -> Filter:
-        if not isinstance(given, Mapping):
-            raise ValueError(
-                f"{place or 'the filter'} must be an object with field, operator and value, or with operator and operands"
-            )
-        if "operands" not in given and given.get("operator") not in ("and", "or"):
-            self._predicates += 1
-            if self._predicates > MOST:
-                raise ValueError(f"has more than {MOST:,} predicates; leave some out")
-            return _predicate(given, f"{place}." if place else "")
-        return self._group(given, f"{place}." if place else "", depth)
-
-    def _group(self, given: Mapping[str, Any], where: str, depth: int) -> Group:
-        _only(given, ("operator", "operands"), where)
-        operator, operands = given.get("operator"), given.get("operands")
-        if operator not in ("and", "or"):
-            raise ValueError(
-                f"{where}operator must be and or or where there are operands, not {str(operator)[:60]!r}"
-            )
-        if depth > DEEPEST:
-            raise ValueError(
-                f"{where}operands is nested more than {DEEPEST} levels deep; make the tree flatter"
-            )
-        if not isinstance(operands, list) or not 1 <= len(operands) <= WIDEST:
-            raise ValueError(f"{where}operands must be a list of 1 to {WIDEST} filters")
-        parts = (
-            self.read(part, f"{where}operands[{number}]", depth + 1) for number, part in enumerate(operands)
+def _parse(given: Any, path: str, depth: int, numbers: Iterator[int]) -> Filter:
+    """Parse the part of a filter at `path`; each predicate of the whole filter takes one of `numbers`."""
+    if not isinstance(given, Mapping):
+        raise ValueError(
+            f"{path or 'the filter'} must be an object with field, operator and value, "
+            "or with operator and operands"
         )
-        return Group(operator == "and", tuple(parts))
+    where = f"{path}." if path else ""
+    if "operands" in given or given.get("operator") in ("and", "or"):
+        return _group(given, where, depth, numbers)
+    if next(numbers) > MOST:
+        raise ValueError(f"has more than {MOST:,} predicates; leave some out")
+    return _predicate(given, where)
+
+
+def _group(given: Mapping[str, Any], where: str, depth: int, numbers: Iterator[int]) -> Group:
+    _only(given, ("operator", "operands"), where)
+    operator, operands = given.get("operator"), given.get("operands")
+    if operator not in ("and", "or"):
+        found = str(operator)[:60]
+        raise ValueError(f"{where}operator must be and or or where there are operands, not {found!r}")
+    if depth > DEEPEST:
+        raise ValueError(f"{where}operands is nested more than {DEEPEST} levels deep; make the tree flatter")
+    if not isinstance(operands, list) or not 1 <= len(operands) <= WIDEST:
+        raise ValueError(f"{where}operands must be a list of 1 to {WIDEST} filters")
+    parts = (
+        _parse(part, f"{where}operands[{number}]", depth + 1, numbers) for number, part in enumerate(operands)
+    )
+    return Group(operator == "and", tuple(parts))
 
 
 def _predicate(given: Mapping[str, Any], where: str) -> Condition | Comparison:
@@ -85,7 +81,8 @@ def _predicate(given: Mapping[str, Any], where: str) -> Condition | Comparison:
     field, operator, value = given.get("field"), given.get("operator"), given.get("value")
     if not isinstance(field, str) or len(field) > LONGEST_FIELD or not _FIELD.fullmatch(field):
         raise ValueError(
-            f"{where}field must be the name of a metadata value: 1 to {LONGEST_FIELD} letters, digits or _ . -"
+            f"{where}field must be the name of a metadata value: 1 to {LONGEST_FIELD} letters, "
+            "digits or _ . -"
         )
     if not isinstance(operator, str) or operator not in _OPERATORS:
         raise ValueError(

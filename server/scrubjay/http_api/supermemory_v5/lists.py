@@ -1,4 +1,4 @@
-"""Pages of what a namespace holds: documents, chunks of documents, memories; and how many memories documents have."""
+"""Pages of the documents, chunks and memories of a namespace, and how many memories documents have."""
 
 from __future__ import annotations
 
@@ -82,7 +82,10 @@ class MemoryCounts(Answer):
 
 @router.post("/ns/{namespace}/list/documents/memory-counts", summary="Count the memories of documents")
 async def memory_counts(ns: Reading, request: Counting) -> MemoryCounts:
-    """How many memories were learned of each of these documents, by their ids; one that is not in the namespace is left out."""
+    """How many memories were learned of each of these documents, by their ids.
+
+    One that is not in the namespace is left out.
+    """
     ids = dict.fromkeys(request.ids)
     rows = await ns.core.lists.cited_documents(ids)
     here = [row for document_id in ids if (row := rows.get(document_id)) and row.scope == ns.name]

@@ -1,4 +1,4 @@
-"""Memories of version 5: a fact by itself, with its other versions and links, with its document, and forgetting facts."""
+"""Memories of version 5: a fact by itself or with its versions, links and document, and forgetting facts."""
 
 from __future__ import annotations
 
@@ -64,7 +64,10 @@ class RelatedMemory(Answer):
 
 
 class Related(Answer):
-    """Older versions of a fact, newer ones, and the facts that it extends, that extend it, or that were concluded one from the other."""
+    """Older versions of a fact, newer ones, and the facts that it is linked to otherwise.
+
+    `siblings` are those that it extends, that extend it, or that were concluded one from the other.
+    """
 
     parents: list[RelatedMemory]
     children: list[RelatedMemory]
@@ -155,7 +158,8 @@ async def read_memory(
     include: Annotated[
         list[str],
         InQuery(
-            description="related: its other versions and what it is linked to; documents: the document it is from."
+            description="related: its other versions and what it is linked to; "
+            "documents: the document it is from."
         ),
     ] = [],  # noqa: B006  FastAPI copies it
     related_limit: Annotated[
@@ -176,13 +180,16 @@ async def read_memory(
 
 @router.delete("/ns/{namespace}/memories", summary="Forget memories")
 async def forget_memories(ns: Writing, request: Exact) -> ForgetResult:
-    """Forget these facts: they leave every search and profile, and stay as history. Each id stands for itself; twice is no error."""
+    """Forget these facts: they leave every search and profile, and stay as history.
+
+    Each id stands for itself; twice is no error.
+    """
     ids = list(dict.fromkeys(request.ids))
     rows = await ns.core.lists.get(Memory, ids)
     facts = [rows[record_id] for record_id in ids if record_id in rows and rows[record_id].scope == ns.name]
     if facts:
         log = parse(ForgetRecords, {"ids": [fact.id for fact in facts]})
-        await ns.context.write("forget", log, scope=ns.name)
+        await ns.write("forget", log, scope=ns.name)
     unknown = f"No memory of the namespace {ns.name!r} has this id."
     missing = [record_id for record_id in ids if record_id not in {fact.id for fact in facts}]
     return ForgetResult(
@@ -222,7 +229,7 @@ def as_source(document: Document) -> SourceDocument:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What comes along with facts: their links, and the latest document that each cites; both by the fact's id."""
+    """What comes along with facts, by their ids: their links, and the latest document that each cites."""
 
     related: Mapping[str, Related]
     documents: Mapping[str, SourceDocument]
@@ -247,8 +254,8 @@ async def surroundings(
 ) -> Surroundings:
     """Read the links of facts and the documents that they are from, for all of them at once.
 
-    What is forgotten or of another namespace is left out. So is a link whose metadata does not fit `filters`: nothing
-    comes along with a fact that a search with these filters could not have found.
+    What is forgotten or of another namespace is left out. So is a link whose metadata does not fit `filters`:
+    nothing comes along with a fact that a search with these filters could not have found.
     """
     contexts = await ns.core.lists.links(facts, ns.name) if related else {}
     links = {

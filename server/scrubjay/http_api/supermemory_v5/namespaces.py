@@ -1,4 +1,4 @@
-"""Namespaces themselves: which there are, what is said of one, moving one into another and deleting it for good."""
+"""Namespaces themselves: listing, describing, moving one into another, and deleting one for good."""
 
 from __future__ import annotations
 
@@ -111,7 +111,10 @@ async def list_namespaces(
         str | None, Query(max_length=100, description="Only those whose name holds this, whatever its case.")
     ] = None,
 ) -> NamespaceList:
-    """Every namespace that the caller reaches, newest first, with the number of documents and memories that can be found in it."""
+    """Every namespace that the caller reaches, newest first.
+
+    Each comes with the number of documents and memories that can be found in it.
+    """
     every = await _all(context)
     names = [name for name in every if q is None or q.casefold() in name.casefold()]
     names.sort(key=lambda name: (every[name].system.created_at, name), reverse=True)
@@ -128,7 +131,7 @@ async def read_namespace(ns: Reading) -> NamespaceDetails:
 @router.patch("/ns/{namespace}", summary="Change a namespace")
 async def change_namespace(ns: Writing, change: NamespaceChange) -> NamespaceDetails:
     """Say what a namespace is about; one that is not there yet begins with it."""
-    await _describe(ns.context, ns.name, change.supporting_context)
+    await _describe(ns, ns.name, change.supporting_context)
     return await _details(ns)
 
 
@@ -148,16 +151,17 @@ async def delete_namespace(
         ),
     ] = None,
 ) -> Deleted | Moved | Response:
-    """Delete everything in a namespace for good, documents, memories and chats, or move all of it into another first."""
+    """Delete everything in a namespace for good, documents, memories and chats, or move all of it elsewhere."""
     await _details(ns)
     if move_to is None:
         had = await ns.core.scopes.delete(ns.name, SOURCE)
         documents, memories = (had.documents, had.memories) if had else (0, 0)
         return Deleted(namespace=ns.name, deleted_documents_count=documents, deleted_memories_count=memories)
-    target = ns.context.permissions.writes_to(move_to)
+    target = ns.permissions.writes_to(move_to)
     if target == ns.name:
         raise InputError(
-            f"moveTo = {move_to!r} is the namespace itself. Name another one, or leave moveTo out to delete it."
+            f"moveTo = {move_to!r} is the namespace itself. "
+            "Name another one, or leave moveTo out to delete it."
         )
     await ns.core.scopes.merge(ns.name, target)
     moved = Moved(operation_id=uuid4().hex, namespace=ns.name, move_to=target)
@@ -194,7 +198,7 @@ async def _organization(context: RequestContext) -> Organization:
 
 
 async def _all(context: RequestContext) -> dict[str, ListedNamespace]:
-    """List the namespaces that the caller reaches: those that hold something, and those of which something is said."""
+    """List the namespaces that the caller reaches and that hold something or have a description."""
     counts = await context.core.counts.by_scope()
     names = dict.fromkeys([*counts, *context.core.scope_settings.all()])
     return {
@@ -231,9 +235,8 @@ async def _details(ns: NamespaceContext) -> NamespaceDetails:
     counts = (await ns.core.counts.by_scope(ns.name)).get(ns.name)
     if counts is None and ns.name not in settings.all():
         raise NotFound(
-            f"There is no namespace {ns.name!r}. It begins with the first document or memory that is added to it."
+            f"There is no namespace {ns.name!r}. "
+            "It begins with the first document or memory that is added to it."
         )
     context = settings.of(ns.name).supporting_context
-    return NamespaceDetails(
-        namespace=ns.name, supporting_context=context, system=_times(ns.context, ns.name, counts)
-    )
+    return NamespaceDetails(namespace=ns.name, supporting_context=context, system=_times(ns, ns.name, counts))

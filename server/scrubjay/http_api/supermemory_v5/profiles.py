@@ -1,4 +1,4 @@
-"""The profile of a namespace: what is known of its subject before anything is asked, as JSON or as Markdown; and its buckets."""
+"""The profile of a namespace as JSON or as Markdown, and its buckets."""
 
 from __future__ import annotations
 
@@ -139,8 +139,10 @@ def _facts(hits: Sequence[Hit]) -> list[Fact]:
 def prefers_markdown(accept: str) -> bool:
     """Tell whether an Accept header names Markdown, and JSON not before it.
 
-    >>> prefers_markdown("text/markdown, */*"), prefers_markdown("application/json, text/markdown;q=0.5"), prefers_markdown("*/*")
-    (True, False, False)
+    >>> prefers_markdown("text/markdown, */*"), prefers_markdown("*/*")
+    (True, False)
+    >>> prefers_markdown("application/json, text/markdown;q=0.5")
+    False
     """
     kinds = [part.partition(";")[0].strip().lower() for part in accept.split(",")]
     return MARKDOWN in kinds and "application/json" not in kinds[: kinds.index(MARKDOWN)]

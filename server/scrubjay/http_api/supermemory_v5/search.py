@@ -80,7 +80,10 @@ class SearchResponse(Answer):
 
 @router.post("/ns/{namespace}/search", summary="Search", response_model_exclude_unset=True)
 async def search(ns: Reading, request: SearchRequest) -> SearchResponse:
-    """Facts and passages of documents that answer, most similar first; a passage that says no more than a fact above it is left out."""
+    """Facts and passages of documents that answer, most similar first.
+
+    A passage that says no more than a fact above it is left out.
+    """
     started = perf_counter()
     include = request.include
     question = MatchQuery(
@@ -92,7 +95,7 @@ async def search(ns: Reading, request: SearchRequest) -> SearchResponse:
         rewrite=request.rewrite_query,
         forgotten=include.forgotten,
     )
-    found = await find_matches(ns.context, question, (ns.name,))
+    found = await find_matches(ns, question, (ns.name,))
     facts = [match.record for match in found if isinstance(match.record, Memory)]
     around = await surroundings(
         ns, facts, related=include.related, documents=include.documents, filters=request.filter
