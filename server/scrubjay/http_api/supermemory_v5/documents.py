@@ -43,8 +43,8 @@ OwnId = Annotated[
     Annotated[Text, Field(max_length=LONGEST_ID)] | None,
     Field(
         description="Your own id. Adding under a known one goes on with that document: a text that holds the "
-        "old one or half of its lines replaces it, one that the old text ends with changes nothing, any other is "
-        "appended."
+        "old one or half of its lines replaces it, one that the old text ends with changes nothing, any other "
+        "is appended."
     ),
 ]
 Group = Annotated[
@@ -271,8 +271,8 @@ class WholeDocument(Answer):
 async def upload(ns: Writing, body: Annotated[Upload, Form(media_type="multipart/form-data")]) -> Ref:
     """Reads a file of at most 50 MB and adds its text.
 
-    It may be text, Markdown, source code, HTML, PDF, Word, PowerPoint, a sheet, a notebook or a mail. One that
-    cannot be read becomes a document with the status failed. The file itself is not kept.
+    It may be text, Markdown, source code, HTML, PDF, Word, PowerPoint, a sheet, a notebook or a mail. One
+    that cannot be read becomes a document with the status failed. The file itself is not kept.
     """
     await _keep_context(ns, body)
     text = await read_upload(body.file, ns.name, body.fields())

@@ -151,7 +151,7 @@ async def delete_namespace(
         ),
     ] = None,
 ) -> Deleted | Moved | Response:
-    """Delete everything in a namespace for good, documents, memories and chats, or move all of it elsewhere."""
+    """Delete a namespace for good, with its documents, memories and chats, or move all of it elsewhere."""
     await _details(ns)
     if move_to is None:
         had = await ns.core.scopes.delete(ns.name, SOURCE)
