@@ -43,8 +43,8 @@ OwnId = Annotated[
     Annotated[Text, Field(max_length=LONGEST_ID)] | None,
     Field(
         description="Your own id. Adding under a known one goes on with that document: a text that holds the "
-        "old one or half of its lines replaces it, one that the old text ends with changes nothing, any other "
-        "is appended."
+        "old one or half of its lines replaces it, one that the old text ends with changes nothing, any "
+        "other is appended."
     ),
 ]
 Group = Annotated[
