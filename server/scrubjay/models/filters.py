@@ -1,6 +1,4 @@
-"""Filters on metadata: a tree of conditions under AND and OR. Knows what each condition means, and when two values are equal; does not
-know how a caller spells a filter, or how records are stored.
-"""
+"""Filters on metadata: trees of conditions under AND and OR, their syntax, and which records match."""
 
 from __future__ import annotations
 
@@ -8,23 +6,48 @@ import json
 import math
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import PlainValidator, WithJsonSchema
 
 Operator = Literal[">", "<", ">=", "<=", "=", "!="]
+Kind = Literal["metadata", "numeric", "array_contains", "string_contains"]
 
+DEEPEST = 8  # groups inside each other
+MOST = 200  # conditions
+LONGEST_KEY, LONGEST_VALUE = 200, 10_000  # characters, as of metadata
+
+_COMPARE = {
+    ">": operator.gt,
+    "<": operator.lt,
+    ">=": operator.ge,
+    "<=": operator.le,
+    "=": operator.eq,
+    "!=": operator.ne,
+}
+_OPPOSITE: dict[Operator, Operator] = {">": "<=", "<": ">=", ">=": "<", "<=": ">", "=": "!=", "!=": "="}
+_FIELDS = {  # as HTTP and as the tools spell them
+    "key": "key",
+    "value": "value",
+    "filterType": "filter_type",
+    "numericOperator": "numeric_operator",
+    "negate": "negate",
+    "ignoreCase": "ignore_case",
+}
+_HTTP_NAMES = {**{name: name for name in _FIELDS}, **{snake: name for name, snake in _FIELDS.items()}}
 _NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What one name of a record's metadata must hold; without that name the condition fails.
+    """What one key of a record's metadata must hold; without that key the condition fails.
 
-    `metadata` compares whole texts, `string_contains` looks for `value` inside, `array_contains` among the items of a list.
-    `negate` takes what the condition alone would not, records without the name included.
+    `metadata` compares whole texts, `string_contains` looks for `value` inside, `array_contains` among the
+    items of a list. `negate` lets through what the condition alone would not, records without the key
+    included.
     """
 
     key: str
@@ -36,7 +59,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What number one name of a record's metadata must hold; what is no number, and does not read as one, fails it."""
+    """What number one key of a record's metadata must hold; what does not read as a number fails."""
 
     key: str
     operator: Operator
@@ -55,7 +78,7 @@ Filter = Condition | Comparison | Group
 
 
 def text_of(value: str | bool | int | float) -> str:
-    """A value as conditions compare it: numbers as JSON writes them, without a fraction that is zero.
+    """Write a value as conditions compare it: numbers as in JSON, without a fraction that is zero.
 
     >>> text_of(5.0), text_of(True), text_of("5.0")
     ('5', 'true', '5.0')
@@ -68,7 +91,7 @@ def text_of(value: str | bool | int | float) -> str:
 
 
 def number_of(value: object) -> float | None:
-    """A number, or a text that is one, as a float; None for all else, booleans included.
+    """Read a number, or a text that is one, as a float; None for all else, booleans included.
 
     >>> number_of(" 2.5e3 "), number_of("2,500"), number_of(True)
     (2500.0, None, None)
@@ -78,127 +101,90 @@ def number_of(value: object) -> float | None:
     if isinstance(value, str) and not _NUMBER.fullmatch(value):
         return None
     try:
-        made = float(value)
+        number = float(value)
     except OverflowError:  # a whole number of more than 308 digits
         return None
-    return made + 0.0 if math.isfinite(made) else None  # + 0.0 makes 0 of -0
+    return number + 0.0 if math.isfinite(number) else None  # + 0.0 makes 0 of -0
 
 
-_COMPARE = {
-    ">": operator.gt,
-    "<": operator.lt,
-    ">=": operator.ge,
-    "<=": operator.le,
-    "=": operator.eq,
-    "!=": operator.ne,
-}
-
-
-def matches(filter: Filter, metadata: Mapping[str, Any]) -> bool:
-    """Whether a record with this metadata is one that the filter lets through.
+def matches(condition: Filter, metadata: Mapping[str, Any]) -> bool:
+    """Whether a filter lets a record with this metadata through.
 
     >>> matches(Condition("lang", "GO", ignore_case=True), {"lang": "go"})
     True
     """
-    if isinstance(filter, Group):
-        return (all if filter.every else any)(matches(part, metadata) for part in filter.parts)
-    stored = metadata.get(filter.key)
-    if isinstance(filter, Comparison):
+    if isinstance(condition, Group):
+        return (all if condition.every else any)(matches(part, metadata) for part in condition.parts)
+    stored = metadata.get(condition.key)
+    if isinstance(condition, Comparison):
         number = number_of(stored)
-        return number is not None and bool(_COMPARE[filter.operator](number, filter.value))
-    return _found(filter, stored) is not filter.negate
+        return number is not None and bool(_COMPARE[condition.operator](number, condition.value))
+    return _matches_value(condition, stored) is not condition.negate
 
 
-def _found(condition: Condition, stored: Any) -> bool:
+def _matches_value(condition: Condition, stored: Any) -> bool:
     fold = str.casefold if condition.ignore_case else str
-    wanted = fold(condition.value)
+    value = fold(condition.value)
     if condition.kind == "array_contains":
-        return isinstance(stored, list) and wanted in map(fold, stored)
+        return isinstance(stored, list) and value in map(fold, stored)
     if stored is None or isinstance(stored, list):
         return False
     text = fold(text_of(stored))
-    return wanted in text if condition.kind == "string_contains" else wanted == text
-
-
-Kind = Literal["metadata", "numeric", "array_contains", "string_contains"]
-
-DEEPEST = 8  # groups inside each other
-MOST = 200  # conditions
-LONGEST_KEY, LONGEST_VALUE = 200, 10_000  # characters, as of metadata
-_OPPOSITE: dict[Operator, Operator] = {">": "<=", "<": ">=", ">=": "<", "<=": ">", "=": "!=", "!=": "="}
-_FIELDS = {  # each as HTTP spells it and as the tools do
-    "key": "key",
-    "value": "value",
-    "filterType": "filter_type",
-    "numericOperator": "numeric_operator",
-    "negate": "negate",
-    "ignoreCase": "ignore_case",
-}
+    return value in text if condition.kind == "string_contains" else value == text
 
 
 def parse_filter(given: Any) -> Filter:
-    """The tree of a caller's filter, which may be JSON text.
+    """Read a caller's filter, which may be JSON text.
 
     Raises:
-        ValueError: it is not of the form; says where in the tree.
+        ValueError: the filter has not that form; the message says where in the tree.
     """
     if isinstance(given, str):
         try:
             given = json.loads(given)
         except (ValueError, RecursionError):
             raise ValueError('must be JSON such as {"AND": [{"key": "status", "value": "open"}]}') from None
-    return _Reading().read(given, "", 1)
+    return _tree(given, "", 1, count(1))
 
 
-class _Reading:
-    """Reads one tree, and counts its conditions. Lives for one filter."""
-
-    def __init__(self) -> None:
-        self._conditions = 0
-
-    def read(self, given: Any, place: str, depth: int) -> Filter:
-        if not isinstance(given, Mapping):
-            raise ValueError(f"{place or 'the filter'} must be an object with AND, OR, or key and value")
-        if "AND" not in given and "OR" not in given:
-            self._conditions += 1
-            if self._conditions > MOST:
-                raise ValueError(f"has more than {MOST} conditions; leave some out")
-            return _leaf(given, place)
-        if len(given) > 1:
-            raise ValueError(
-                f"{place or 'the filter'} must hold AND or OR and nothing beside it; put one group inside the other"
-            )
-        ((name, parts),) = given.items()
-        at = f"{place}.{name}" if place else name
-        if depth > DEEPEST:
-            raise ValueError(f"{at} is nested more than {DEEPEST} levels deep; make the tree flatter")
-        if not isinstance(parts, list | tuple):
-            raise ValueError(f"{at} must be a list of conditions")
-        if name == "OR" and not parts:
-            raise ValueError(f"{at} is empty and would find nothing; give it a condition or leave it out")
-        return Group(
-            name == "AND",
-            tuple(self.read(part, f"{at}[{number}]", depth + 1) for number, part in enumerate(parts)),
-        )
+def _tree(given: Any, place: str, depth: int, numbers: Iterator[int]) -> Filter:
+    """Read one node of a filter at `place`; `numbers` counts the conditions of the whole tree."""
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{place or 'the filter'} must be an object with AND, OR, or key and value")
+    if "AND" not in given and "OR" not in given:
+        if next(numbers) > MOST:
+            raise ValueError(f"has more than {MOST} conditions; leave some out")
+        return _leaf(given, place)
+    if len(given) > 1:
+        where = place or "the filter"
+        raise ValueError(f"{where} must hold AND or OR and nothing beside it; put one group inside the other")
+    ((name, parts),) = given.items()
+    at = f"{place}.{name}" if place else name
+    if depth > DEEPEST:
+        raise ValueError(f"{at} is nested more than {DEEPEST} levels deep; make the tree flatter")
+    if not isinstance(parts, list | tuple):
+        raise ValueError(f"{at} must be a list of conditions")
+    if name == "OR" and not parts:
+        raise ValueError(f"{at} is empty and would find nothing; give it a condition or leave it out")
+    read = (_tree(part, f"{at}[{index}]", depth + 1, numbers) for index, part in enumerate(parts))
+    return Group(name == "AND", tuple(read))
 
 
 def _leaf(given: Mapping[str, Any], place: str) -> Condition | Comparison:
     where = f"{place}." if place else ""
-    known = {**{name: name for name in _FIELDS}, **{snake: name for name, snake in _FIELDS.items()}}
-    if unknown := [name for name in given if name not in known]:
+    if unknown := [str(name) for name in given if name not in _HTTP_NAMES]:
         raise ValueError(
-            f"{where}{str(unknown[0])[:60]!r} is not known here; a condition has {', '.join(_FIELDS)}"
+            f"{where}{unknown[0][:60]!r} is not known here; a condition has {', '.join(_FIELDS)}"
         )
-    fields = {known[name]: value for name, value in given.items() if value is not None}
+    fields = {_HTTP_NAMES[name]: value for name, value in given.items() if value is not None}
     key, value = _key(fields.get("key"), where), _value(fields.get("value"), where)
     kind = fields.get("filterType", "numeric" if "numericOperator" in fields else "metadata")
     if kind not in get_args(Kind):
         raise ValueError(
             f"{where}filterType must be one of {', '.join(get_args(Kind))}, not {str(kind)[:60]!r}"
         )
-    negate, ignore_case = (
-        _flag(fields.get(name, False), f"{where}{name}") for name in ("negate", "ignoreCase")
-    )
+    negate = _flag(fields.get("negate", False), f"{where}negate")
+    ignore_case = _flag(fields.get("ignoreCase", False), f"{where}ignoreCase")
     if kind == "numeric":
         return _comparison(key, value, fields.get("numericOperator", "="), negate, where)
     if "numericOperator" in fields:
@@ -210,14 +196,12 @@ def _leaf(given: Mapping[str, Any], place: str) -> Condition | Comparison:
 
 def _comparison(key: str, value: str | float, operator: Any, negate: bool, where: str) -> Comparison:
     if operator not in get_args(Operator):
-        raise ValueError(
-            f"{where}numericOperator must be one of {' '.join(get_args(Operator))}, not {str(operator)[:60]!r}"
-        )
+        options = " ".join(get_args(Operator))
+        raise ValueError(f"{where}numericOperator must be one of {options}, not {str(operator)[:60]!r}")
     number = number_of(value)
     if number is None:
-        raise ValueError(
-            f"{where}value must be a finite number for a numeric condition, not {str(value)[:60]!r}"
-        )
+        given = str(value)[:60]
+        raise ValueError(f"{where}value must be a finite number for a numeric condition, not {given!r}")
     return Comparison(key, _OPPOSITE[operator] if negate else operator, number)
 
 
