@@ -1,4 +1,4 @@
-"""What can go wrong, as a tree. Knows words only; standard library only, so hooks and the pipe may use it.
+"""What can go wrong, as a tree. Standard library only, so hooks and the pipe may use it.
 
 ScrubjayError           every message is a sentence for the user: what happened, with which value, what to do
 ├── InputError          the caller can fix it; nothing was written

@@ -1,1 +1,1 @@
-"""The nouns: the only place where a field is spelled. Importing a module of this room imports pydantic and nothing heavier."""
+"""Records, requests and results: the only place where a field is spelled. Nothing heavier than pydantic."""

@@ -19,7 +19,11 @@ MAX_TURN_TEXT = 1_000_000  # characters of one side of a turn; hooks cut there a
 
 
 def parse_instant(value: Any) -> Any:
-    """An ISO 8601 string as an aware datetime; without a zone it is UTC. Numbers are refused: nobody agrees on their unit."""
+    """Read an ISO 8601 string as an aware datetime, in UTC unless it has a zone.
+
+    Raises:
+        ValueError: it is something else, such as a number, on whose unit nobody agrees.
+    """
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value.strip())
@@ -61,12 +65,11 @@ def _flat(metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(key: str, value: Any, *, listed: bool) -> None:
-    """Refuse what is no string, number or boolean; of a list, what is no string."""
+    """Refuse all but strings, numbers and booleans; in a list, all but strings."""
     if isinstance(value, str):
         if len(_no_nul(value)) > MAX_METADATA_TEXT:
-            raise ValueError(
-                f"must hold short values; {key[:60]!r} has {len(value):,} characters of at most {MAX_METADATA_TEXT:,}"
-            )
+            length = f"{len(value):,} characters of at most {MAX_METADATA_TEXT:,}"
+            raise ValueError(f"must hold short values; {key[:60]!r} has {length}")
     elif listed or not isinstance(value, int | float):
         raise ValueError(
             f"must be flat, and {key[:60]!r} is not; use a string, number, boolean or list of strings"
@@ -78,7 +81,7 @@ def _plain(key: str, value: Any, *, listed: bool) -> None:
 _LABEL = f"^{SCOPE_NAME}$"
 _SCOPES = rf"^(\*|{SCOPE_NAME})$"
 _PARTITION = r"^mem_[a-z0-9_]{1,60}$"
-PATTERNS = {  # each in words
+PATTERNS = {  # pattern -> its meaning in words
     _LABEL: "1 to 100 letters, digits or . _ : -",
     _SCOPES: "1 to 100 letters, digits or . _ : -, or * for every scope",
     _PARTITION: "mem_ and 1 to 60 lower-case letters, digits or _",

@@ -1,6 +1,4 @@
-"""What is wrong with a request, in sentences: each names the argument, the value and what is allowed. Knows how pydantic reports a
-mistake; does not know any one request.
-"""
+"""What is wrong with a request, in sentences: each names the argument, the value and what is allowed."""
 
 from __future__ import annotations
 
@@ -12,8 +10,8 @@ from pydantic.fields import FieldInfo
 
 from scrubjay.models.fields import PATTERNS
 
-MOST = 5  # sentences; whoever makes more mistakes has to begin somewhere
-SHOWN = 80  # characters of a value
+MOST = 5  # sentences; who makes more mistakes has to begin somewhere
+LONGEST = 80  # characters of a quoted value
 
 # pydantic's type of error -> what holds for a right value, filled in from the error's context
 _RULES = {
@@ -32,11 +30,11 @@ _RULES = {
     "literal_error": "must be {expected}",
     "string_too_short": "is empty; give some text",
 }
-_COUNTED = {"string_too_long": "characters", "too_long": "items"}  # those whose value is too long to be shown
+_LENGTH_UNITS = {"string_too_long": "characters", "too_long": "items"}  # of values too long to be quoted
 
 
 def sentences(known: Mapping[str, FieldInfo], problems: Iterable[Mapping[str, Any]]) -> str:
-    """One sentence a mistake, the first few of them; `problems` are pydantic's, `known` the arguments there are."""
+    """Write one sentence for each of the first mistakes; `problems` are pydantic's, `known` the arguments."""
     return " ".join(_sentence(known, problem) for problem in list(problems)[:MOST])
 
 
@@ -46,38 +44,36 @@ def _sentence(known: Mapping[str, FieldInfo], problem: Mapping[str, Any]) -> str
     if options and len(problem["loc"]) > 1:
         name, *rest = problem["loc"]
         if kind == "extra_forbidden":
-            return f"{name} has no option {shown(rest[0])}; known options: {', '.join(options)}."
+            return f"{name} has no option {_quote(rest[0])}; known options: {', '.join(options)}."
         field = f"{name}.{_argument(tuple(rest))}"
     else:
         field = _argument(problem["loc"])
-    if kind == "extra_forbidden" or (
-        kind == "string_unicode" and not problem["loc"]
-    ):  # the latter is a name that is no text
-        return f"{shown(problem['loc'][0] if problem['loc'] else value)} is not an argument here; known arguments: {', '.join(known)}."
+    # Without a place, a name that is no text is meant.
+    if kind == "extra_forbidden" or (kind == "string_unicode" and not problem["loc"]):
+        name = _quote(problem["loc"][0] if problem["loc"] else value)
+        return f"{name} is not an argument here; known arguments: {', '.join(known)}."
     if kind == "missing":
         return f"{field} is missing; give it."
-    if kind in _COUNTED:
-        what = "characters" if isinstance(value, str) else _COUNTED[kind]
-        return f"{field} has {len(value or ''):,} {what}; at most {context['max_length']:,} are allowed, so shorten or split it."
+    if kind in _LENGTH_UNITS:
+        unit = "characters" if isinstance(value, str) else _LENGTH_UNITS[kind]
+        length, most = len(value or ""), context["max_length"]
+        return f"{field} has {length:,} {unit}; at most {most:,} are allowed, so shorten or split it."
     rule = _rule(kind, context) or problem["msg"].removeprefix("Value error, ").removesuffix(".")
     if not field:  # of the request as a whole
         return f"{rule[:1].upper()}{rule[1:]}."
-    return f"{field} = {shown(value)}: {rule}."
+    return f"{field} = {_quote(value)}: {rule}."
 
 
 def _options(field: FieldInfo | None) -> Iterable[str]:
-    """The names within an argument that is an object of its own; none for any other."""
+    """The options of an argument that is an object of its own; none for any other."""
     kind = field.annotation if field else None
     return kind.model_fields if isinstance(kind, type) and issubclass(kind, BaseModel) else ()
 
 
 def _argument(place: tuple[int | str, ...]) -> str:
-    """`tags[1]` for the second of the tags; what pydantic says of its own unions and constraints is left out."""
-    return "".join(
-        str(part) if not at else f"[{part}]"
-        for at, part in enumerate(place)
-        if not at or isinstance(part, int)
-    )
+    """Write `tags[1]` for the second tag; leave out what pydantic adds for its unions and constraints."""
+    indexes = (f"[{part}]" for part in place[1:] if isinstance(part, int))
+    return "".join([*map(str, place[:1]), *indexes])
 
 
 def _rule(kind: str, context: Mapping[str, Any]) -> str:
@@ -90,7 +86,7 @@ def _rule(kind: str, context: Mapping[str, Any]) -> str:
     return _RULES.get(kind, "").format(**bounds)
 
 
-def shown(value: object) -> str:
-    """A value as one would type it, cut where it gets long."""
-    text = repr(value[: SHOWN + 1] if isinstance(value, str) else value)
-    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+def _quote(value: object) -> str:
+    """Write a value as one would type it, cut where it gets long."""
+    text = repr(value[: LONGEST + 1] if isinstance(value, str) else value)
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

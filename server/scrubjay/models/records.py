@@ -1,6 +1,7 @@
-"""What is stored. Records (turns, memories, documents) are the truth; passages are the index and can be rebuilt from them.
+"""What is stored: records (turns, memories, documents), and passages, an index that can be rebuilt from them.
 
-Arrow schemas are computed from these classes (`scrubjay.store.schema`), so a field is added here and nowhere else.
+Arrow schemas are computed from these classes (`scrubjay.store.schema`), so a field is added here and nowhere
+else.
 """
 
 from __future__ import annotations
@@ -56,10 +57,9 @@ class Turn(Record):
     host: str | None = None
     capture: str | None = None  # summary_only: its summary alone is searchable
     started_at: datetime
-    alike: tuple[str, ...] = ()  # older turns of other sessions in which nearly the same was said
-    purged_at: datetime | None = (
-        None  # its texts are gone for good; what is left keeps its place, and keeps it from being recorded again
-    )
+    alike: tuple[str, ...] = ()  # ids of older turns of other sessions with nearly the same words
+    # Since when its texts are gone for good; the rest holds its place, and prevents a second recording.
+    purged_at: datetime | None = None
 
 
 class Memory(Record):
@@ -77,11 +77,9 @@ class Memory(Record):
     session_id: str | None = None
     turn: int | None = None
     document_ids: tuple[str, ...] = ()
-    occasions: tuple[
-        str, ...
-    ] = ()  # sessions and days on which it was said again, as far as they made it more important
+    occasions: tuple[str, ...] = ()  # sessions and days of repetitions that made it more important
     alike: tuple[str, ...] = ()  # older facts that say the same in other words
-    review: Literal["approved", "declined"] | None = None  # what somebody said of a fact that was concluded
+    review: Literal["approved", "declined"] | None = None  # of an inferred fact
 
 
 class Document(Record):
@@ -102,9 +100,7 @@ class Document(Record):
     file_digest: str | None = None
     folder: str | None = None  # that was indexed; None for a file that was named itself
     filepath: str | None = None  # where a client files it, which is no file of this machine
-    task_type: Literal["memory", "superrag"] | None = (
-        None  # memory: its paragraphs are facts too; None: nobody asked
-    )
+    task_type: Literal["memory", "superrag"] | None = None  # memory: its paragraphs are facts too
     dated_at: datetime | None = None  # when its content is from, if somebody said
 
     @property
@@ -114,9 +110,8 @@ class Document(Record):
 
 
 Src = Literal["memory", "turn", "chunk"]
-PassageSrc = Literal[
-    Src, "summary"
-]  # a session's summary is a memory that a search of turns leaves out: it would say them again
+# A session's summary is a memory that a search of turns leaves out: it would only repeat them.
+PassageSrc = Literal[Src, "summary"]
 SUMMARY = "engine:summary"  # the source of a memory that was made of the turns of a session
 
 
@@ -130,9 +125,8 @@ class Passage(Row):
     role: str | None = None  # user | assistant | summary | a speaker's name; None for facts and chunks
     text: str
     search_text: str
-    embed_text: str | None = (
-        None  # what the vector is made of, if not `text`: a speaker's name before it, headings before a chunk
-    )
+    # What the vector is made of, if not `text`: a speaker's name before it, headings before a chunk.
+    embed_text: str | None = None
     scope: str
     partition_id: str
     tags: tuple[str, ...] = ()
@@ -149,12 +143,11 @@ class Passage(Row):
     line_end: int | None = None
     facets: str | None = None  # the metadata of its record, as `store.facets` spells it for filters
     tied: str | None = (
-        None  # what ties its record to others, as `ties.tied` spells it; on one passage of a turn
+        None  # its record's ties, as `entities.tie_words` writes them; on one passage of a turn
     )
     space_id: str | None = None  # the vector space of `vector` and `token_vectors`; None until embedded
-    token_vectors: bytes | None = (
-        None  # the codes of its tokens; None for chunks, while late interaction is off, or the model gives none
-    )
+    # The codes of its tokens; None for chunks, while late interaction is off, or if the model gives none.
+    token_vectors: bytes | None = None
 
 
 AnyRecord = Turn | Memory | Document
@@ -172,23 +165,21 @@ def is_current(record: AnyRecord, now: datetime) -> bool:
 
 
 def hidden_since(record: AnyRecord) -> datetime | None:
-    """When a record left every search: when it was forgotten or replaced, whichever came first; None while it is to be found."""
+    """Find when a record was forgotten or replaced, whichever came first; None while searches can find it."""
     replaced = record.replaced_at if isinstance(record, Memory) else None
     return min((at for at in (record.forgotten_at, replaced) if at is not None), default=None)
 
 
 def derived_id(prefix: str, *parts: str) -> str:
-    """The id that these parts always give: a prefix and 24 hex digits of a hash (96 bits).
+    """Make the id of some parts, always the same: a prefix and 24 hex digits of a hash (96 bits).
 
     >>> derived_id("turn", "a", "b") == derived_id("turn", "a", "b") != derived_id("turn", "ab")
     True
     """
-    digest = hashlib.sha256(
-        "\x00".join(f"{len(part)}:{part}" for part in parts).encode("utf-8", "surrogatepass")
-    )
-    return f"{prefix}_{digest.hexdigest()[:24]}"
+    key = "\x00".join(f"{len(part)}:{part}" for part in parts)
+    return f"{prefix}_{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
 
 
 def content_hash(text: str) -> str:
-    """What two texts share that differ only in case and white space."""
+    """Hash a text so that differences in case and white space do not count."""
     return hashlib.sha256(" ".join(text.casefold().split()).encode()).hexdigest()[:32]

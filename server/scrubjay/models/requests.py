@@ -1,4 +1,4 @@
-"""What a caller may ask: one class per tool."""
+"""What a caller may ask: one class per tool, then those of the other faces and of the write-ahead log."""
 
 from __future__ import annotations
 
@@ -43,18 +43,20 @@ SideText = Annotated[Text, Field(max_length=MAX_TURN_TEXT)]
 Labels = Annotated[list[Name], Field(max_length=200)]
 Tags = Annotated[list[Tag], Field(max_length=100)]
 Reason = Annotated[Text, Field(max_length=500)]
-Ids = Annotated[
-    list[Name],
-    BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
-    Field(max_length=20),
-]
+Path = Annotated[Text, Field(max_length=4_096)]
+Names = Annotated[list[Name], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
+Ids = Annotated[Names, Field(max_length=20)]
 FILTERS = (
-    'Only records whose metadata fits: {"AND": [{"key": "lang", "value": "go"}, {"key": "year", "value": 2024, "numericOperator": ">="}]}. '
-    "AND and OR nest. filterType: metadata (equal), numeric, string_contains or array_contains; negate and ignoreCase are flags."
+    'Only records whose metadata fits: {"AND": [{"key": "lang", "value": "go"}, '
+    '{"key": "year", "value": 2024, "numericOperator": ">="}]}. '
+    "AND and OR nest. filterType: metadata (equal), numeric, string_contains or array_contains; "
+    "negate and ignoreCase are flags."
 )
 
 
 class Request(BaseModel):
+    """What a tool, a route or the write-ahead log asks for; unknown fields are refused."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
@@ -87,7 +89,8 @@ class SearchMemories(Request):
     max_tokens: Annotated[
         Annotated[Count, Field(ge=50, le=10_000)] | None,
         Field(
-            description="Budget for the returned texts, hits and neighbours together; 1,500 when neither top_k nor a window is given."
+            description="Budget for the returned texts, hits and neighbours together; "
+            "1,500 when neither top_k nor a window is given."
         ),
     ] = None
     search_mode: Annotated[
@@ -128,7 +131,8 @@ class SearchMemories(Request):
     as_of: Annotated[
         Instant | None,
         Field(
-            description="Answer with what was known at this time (ISO 8601): the versions of then, nothing newer."
+            description="Answer with what was known at this time (ISO 8601): "
+            "the versions of then, nothing newer."
         ),
     ] = None
     now: Annotated[
@@ -144,14 +148,13 @@ class SearchMemories(Request):
     @model_validator(mode="after")
     def _weights(self) -> Self:
         if sum(self.weights) == 0:
-            raise ValueError(
-                "weight_relevance, weight_importance and weight_recency are all 0; make at least one of them positive"
-            )
+            weights = "weight_relevance, weight_importance and weight_recency"
+            raise ValueError(f"{weights} are all 0; make at least one of them positive")
         return self
 
 
 class SearchRecords(SearchMemories):
-    """A search that names which passages may answer, instead of a mode; for faces that tell facts and turns apart."""
+    """A search by kinds of passages instead of a mode, for faces that tell facts and turns apart."""
 
     srcs: tuple[PassageSrc, ...]
 
@@ -164,7 +167,8 @@ class SearchDocuments(Request):
     max_tokens: Annotated[
         Annotated[Count, Field(ge=50, le=10_000)] | None,
         Field(
-            description="Budget for the returned texts; left out, 4,000, with include_full_docs 7,000, which is also the most."
+            description="Budget for the returned texts; left out, 4,000, with include_full_docs 7,000, "
+            "which is also the most."
         ),
     ] = None
     chunk_threshold: Annotated[
@@ -173,7 +177,7 @@ class SearchDocuments(Request):
     document_threshold: Annotated[Share, Field(description="Least score of a document.")] = 0.0
     doc_id: Annotated[Name | None, Field(description="Only this document, by id or custom_id.")] = None
     path: Annotated[
-        Annotated[Text, Field(max_length=4_096)] | None,
+        Path | None,
         Field(description="Only this file, or when it ends in /, this folder."),
     ] = None
     filters: Annotated[Filters | None, Field(description=FILTERS)] = None
@@ -197,7 +201,8 @@ class AddMemory(Request):
     partition_id: Annotated[
         PartitionId,
         Field(
-            description="mem_semantic (facts), mem_preference, mem_procedural (how to do), mem_episodic (events), mem_hippocampus (inbox)."
+            description="mem_semantic (facts), mem_preference, mem_procedural (how to do), "
+            "mem_episodic (events), mem_hippocampus (inbox)."
         ),
     ] = "mem_semantic"
     tags: Tags = []
@@ -208,7 +213,8 @@ class AddMemory(Request):
     updates: Annotated[
         Ids,
         Field(
-            description="Ids of facts that this one replaces: they leave every search and stay as its history."
+            description="Ids of facts that this one replaces: "
+            "they leave every search and stay as its history."
         ),
     ] = []
     extends: Annotated[Ids, Field(description="Ids of facts that this one adds to; all stay.")] = []
@@ -222,13 +228,10 @@ class AddMemory(Request):
 
     @property
     def link(self) -> tuple[Relation, tuple[str, ...]] | None:
-        """What this fact is to others, and the ids of those; None for one that stands by itself."""
-        named: tuple[tuple[Relation, list[str]], ...] = (
-            ("updates", self.updates),
-            ("extends", self.extends),
-            ("derives", self.derives),
-        )
-        return next(((relation, tuple(dict.fromkeys(ids))) for relation, ids in named if ids), None)
+        """How this fact relates to others, and their ids; None for a fact that stands by itself."""
+        relations: tuple[Relation, ...] = ("updates", "extends", "derives")
+        ids = {relation: tuple(dict.fromkeys(getattr(self, relation))) for relation in relations}
+        return next(((relation, ids[relation]) for relation in relations if ids[relation]), None)
 
     @model_validator(mode="after")
     def _one_relation(self) -> Self:
@@ -291,9 +294,7 @@ class AddDocument(Request):
     content: Annotated[
         Text | None, Field(description="The text itself (plain or Markdown); or give path.")
     ] = None
-    path: Annotated[
-        Annotated[Text, Field(max_length=4_096)] | None, Field(description="A file under the project.")
-    ] = None
+    path: Annotated[Path | None, Field(description="A file under the project.")] = None
     title: Annotated[
         Annotated[Text, Field(max_length=500)] | None,
         Field(description="Left out: the file's own, else the first heading or the file name."),
@@ -307,10 +308,8 @@ class AddDocument(Request):
     @model_validator(mode="after")
     def _one_source(self) -> Self:
         if (self.content is None) == (self.path is None):
-            raise ValueError(
-                "give either content or path"
-                + ("; neither is given" if self.content is None else ", not both")
-            )
+            problem = "; neither is given" if self.content is None else ", not both"
+            raise ValueError(f"give either content or path{problem}")
         return self
 
 
@@ -325,7 +324,8 @@ class Forget(Request):
     query: Annotated[
         Query | None,
         Field(
-            description="What the facts and turns to forget are about. First with dry_run true, which lists them; then without."
+            description="What the facts and turns to forget are about. "
+            "First with dry_run true, which lists them; then without."
         ),
     ] = None
     scope: Annotated[
@@ -336,7 +336,8 @@ class Forget(Request):
     purge: Annotated[
         Flag,
         Field(
-            description="True: also delete it from the disk, older versions included, so that nothing can bring it back."
+            description="True: also delete it from the disk, older versions included, "
+            "so that nothing can bring it back."
         ),
     ] = False
 
@@ -344,9 +345,8 @@ class Forget(Request):
     def _one_target(self) -> Self:
         given = [name for name in ("id", "content", "query") if getattr(self, name) is not None]
         if len(given) != 1:
-            raise ValueError(
-                f"give one of id, content and query; {' and '.join(given) or 'none of them'} is given"
-            )
+            names = " and ".join(given) or "none of them"
+            raise ValueError(f"give one of id, content and query; {names} is given")
         return self
 
 
@@ -364,40 +364,23 @@ class Review(Request):
     action: Literal["approve", "decline", "undo"]
 
 
-def parse(kind: type[R], arguments: dict[str, Any] | None) -> R:
-    """A request out of a caller's arguments.
-
-    Raises:
-        InputError: one sentence per mistake, each naming the field, the value and what to do.
-    """
-    try:
-        return kind.model_validate(arguments or {})
-    except ValidationError as error:
-        raise InputError(sentences(kind.model_fields, error.errors(include_url=False))) from None
-
-
 class FactText(AddMemory):
-    """Keep one fact, or a new version of one. `forget_reason` is why it expires; it goes with `expires_at`."""
+    """Keep one fact, or a new version of one. `forget_reason` goes with `expires_at`: why it expires."""
 
     forget_reason: Reason | None = None
 
 
 class ForgetRecords(Request):
-    """A Forget whose targets were found: what the write-ahead log keeps, so that a replay chooses nothing anew."""
+    """A Forget with its targets, as the write-ahead log keeps it: a replay chooses nothing anew."""
 
-    ids: Annotated[
-        list[Name],
-        BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
-        Field(min_length=1),
-    ] = Field(
-        validation_alias=AliasChoices("ids", "id")  # what an older Scrubjay left in the log names one `id`
-    )
+    # What an older Scrubjay left in the log names one `id`.
+    ids: Annotated[Names, Field(min_length=1)] = Field(validation_alias=AliasChoices("ids", "id"))
     reason: Reason | None = None
     purge: Flag = False
 
 
 class ForgetMatching(Request):
-    """Forget the facts of one scope that a query is about, best first, in one step; `dry_run` only lists them."""
+    """Forget the facts of a scope that a query is about, best first; `dry_run` only lists them."""
 
     query: Query
     scope: OneScope
@@ -414,7 +397,7 @@ class Restore(Request):
 
 
 class FileState(Request):
-    """A file as it was when it was read: bytes, nanoseconds since 1970, a digest of the bytes, and the indexed folder that it is in."""
+    """A file at the time of reading: bytes, nanoseconds since 1970, a digest, and the indexed folder."""
 
     size: int
     mtime: int
@@ -425,7 +408,8 @@ class FileState(Request):
 class DocumentText(Request):
     """One text and where it is from.
 
-    `document_id` is the document that this replaces, which may have had another path; `error` is why there is no text.
+    `document_id` is the document that this replaces, which may have had another path; `error` is why there is
+    no text.
     """
 
     content: Text | None = None
@@ -437,17 +421,26 @@ class DocumentText(Request):
     title: str | None = None
     custom_id: Annotated[Text, Field(max_length=255)] | None = None
     metadata: Metadata = Field(default_factory=dict)
-    filepath: Annotated[Text, Field(max_length=4_096)] | None = (
-        None  # where a client files it; exact, and folders end in a slash
-    )
-    task_type: Literal["memory", "superrag"] | None = None  # memory: what its paragraphs say is learned too
+    filepath: Path | None = None  # where a client files it; exact, and folders end in a slash
+    task_type: Literal["memory", "superrag"] | None = None  # memory: its paragraphs become facts too
     date: Instant | None = None  # when the content is from
-    group: dict[str, Any] = Field(
-        default_factory=dict
-    )  # metadata that a known fact must have to be taken for one of its own
+    # metadata that a known fact must have to be taken for one of this document
+    group: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _text_or_error(self) -> Self:
         if (self.content is None) == (self.error is None):
             raise ValueError("a document has either content or an error")
         return self
+
+
+def parse(kind: type[R], arguments: dict[str, Any] | None) -> R:
+    """Make a request of a caller's arguments.
+
+    Raises:
+        InputError: one sentence per mistake, each naming the field, the value and what to do.
+    """
+    try:
+        return kind.model_validate(arguments or {})
+    except ValidationError as error:
+        raise InputError(sentences(kind.model_fields, error.errors(include_url=False))) from None

@@ -1,4 +1,7 @@
-"""What is answered: the wire shapes of the six tools. Empty fields are left out when they are sent."""
+"""What the tools answer: the shapes on the wire. Empty fields are left out when they are sent.
+
+Docstrings are sent with every list of tools, as descriptions: a class whose fields say it all has none.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,14 @@ Score = Annotated[float, Field(ge=0, le=1)]
 
 
 class Result(BaseModel):
+    """An answer, or a part of one."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def wire(self) -> dict[str, Any]:
         """As JSON values, without the fields that hold nothing."""
-        return _slim(self.model_dump(mode="json"))
+        values: dict[str, Any] = _slim(self.model_dump(mode="json"))
+        return values
 
 
 def _slim(value: Any) -> Any:
@@ -25,12 +31,12 @@ def _slim(value: Any) -> Any:
         return {
             key: _slim(item)
             for key, item in value.items()
-            if item is not None and item != {} and (item != [] or key in _KEPT_EMPTY)
+            if item is not None and item != {} and (item != [] or key in _SENT_EMPTY)
         }
     return [_slim(item) for item in value] if isinstance(value, list) else value
 
 
-_KEPT_EMPTY = frozenset({"results", "related", "chunks", "ids", "parents", "children", "static", "recent"})
+_SENT_EMPTY = frozenset({"results", "related", "chunks", "ids", "parents", "children", "static", "recent"})
 
 
 class Leg(Result):
@@ -50,7 +56,7 @@ class Explanation(Result):
 
     ranking_sum = the sum of `parts`. relevance = low + (high - low) * odds / (1 + odds), where [low, high] = `bounds` and
     odds = chance / (1 - chance) * e ** -(fall * behind). score = the mean of `score_parts`, each by its weight.
-    """
+    """  # noqa: E501 - a line break would be sent too
 
     dense: Leg | None = None
     lexical: Leg | None = None
@@ -77,7 +83,7 @@ class Linked(Result):
 
 
 class Context(Result):
-    """What a fact grew out of and what grew out of it: seed 003's two lists with all relations, and `related` without versions."""
+    """What a fact grew out of and what grew out of it, with all relations; `related` leaves out versions."""
 
     parents: list[Linked] = []
     children: list[Linked] = []
@@ -127,9 +133,8 @@ class Hit(Result):
     documents: list[Source] | None = None
     # of a related record why it is there; of a similar one what the new fact is to it
     reason: Literal["window", "relation", "tag", "entity", "known", "update", "similar"] | None = None
-    via: str | None = (
-        None  # the tag or entity that a related record shares with a hit, or the id of the hit it is linked to
-    )
+    # the tag or entity that a related record shares with a hit, or the id of the hit it is linked to
+    via: str | None = None
 
 
 class Tokens(Result):
@@ -148,9 +153,8 @@ class MemoryHits(Result):
     tokens: Tokens
     left_out: int | None = None  # hits that the budget had no room for
     degraded: str | None = None  # why meaning was not searched, and what repairs it
-    _records: dict[str, AnyRecord] = PrivateAttr(
-        default_factory=dict
-    )  # no face shows them, but one need not read them again
+    # No face shows these records, but none needs to read them again.
+    _records: dict[str, AnyRecord] = PrivateAttr(default_factory=dict)
 
     def made_of(self, records: dict[str, AnyRecord]) -> MemoryHits:
         """These hits, with what they were made of, by id."""
@@ -182,9 +186,7 @@ class DocumentHit(Result):
     created_at: datetime
     updated_at: datetime
     content: str | None = None
-    truncated: bool | None = (
-        None  # true: `content` is the beginning; the resource scrubjay://document/{id} has it all
-    )
+    truncated: bool | None = None  # true: `content` is the start; scrubjay://document/{id} has it all
     summary: str | None = None
 
 
@@ -267,7 +269,7 @@ class Forgotten(Result):
 
 
 class Profile(Result):
-    """What to know about a scope and its user before anything is asked; `total` counts all facts there are."""
+    """What to know about a scope and its user before any question; `total` counts all facts there are."""
 
     scope: str
     static: list[Hit]
