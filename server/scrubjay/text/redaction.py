@@ -177,9 +177,9 @@ def redact(text: str) -> tuple[str, int]:
     """
     count = 0
     for _ in range(MAX_PASSES):
-        text, found = _once(text)
-        count += found
-        if not found:
+        text, more = _once(text)
+        count += more
+        if not more:
             break
     return text, count
 
@@ -190,32 +190,32 @@ def _once(text: str) -> tuple[str, int]:
         text, count = _without_private(text)
         folded = text.lower()
     if "PRIVATE KEY" in text:
-        text, found = _without_key_blocks(text)
-        count += found
+        text, more = _without_key_blocks(text)
+        count += more
     for rule in _RULES:
         for literal in rule.literals:
             if literal in (folded if literal.islower() else text):
-                text, found = _replace(rule, text)
-                count += found
+                text, more = _replace(rule, text)
+                count += more
                 break
     return text, count
 
 
 def _replace(rule: _Rule, text: str) -> tuple[str, int]:
-    found = 0
+    count = 0
 
     def placeholder(match: re.Match[str]) -> str:
-        nonlocal found
+        nonlocal count
         if not rule.is_genuine(match):
             return match.group()
-        found += 1
+        count += 1
         groups = match.groupdict()
         name = next((name for name, value in groups.items() if name != "key" and value is not None), 0)
         before = match.string[match.start() : match.start(name)]
         after = match.string[match.end(name) : match.end()]
         return f"{before}[redacted:{rule.kind or _kind(groups['key'])}]{after}"
 
-    return _pattern(rule.pattern).sub(placeholder, text), found
+    return _pattern(rule.pattern).sub(placeholder, text), count
 
 
 def _kind(key: str) -> str:

@@ -47,14 +47,14 @@ def chunks(
     starts = line_starts(text)
     limit = size or (CODE_SIZE if language else SIZE)
     pages = [match.end() for match in _PAGE.finditer(text)] if kind == "pdf" else []
-    found = []
+    result = []
     for section in _sections(text, starts, kind, language, limit):
         for low, high in _pieces(text, section, pages, _room(section, limit)):
             repeat = next((part.text for part in section.repeats if part.start < low < part.end), "")
             page = (f"page {bisect_right(pages, low) + 1}",) if kind == "pdf" else ()
             lines = bisect_right(starts, low), bisect_right(starts, high - 1)
-            found.append(Chunk(low, high, (*section.headings, *page), *lines, repeat[:_LONGEST_HEADER]))
-    return found
+            result.append(Chunk(low, high, (*section.headings, *page), *lines, repeat[:_LONGEST_HEADER]))
+    return result
 
 
 def _room(section: Section, size: int) -> int:

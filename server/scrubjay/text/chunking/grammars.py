@@ -64,7 +64,7 @@ def _grammar(language: str) -> Language:
 def _parts(node: Node, large: int, depth: int) -> list[Block]:
     """List a node's parts in whole lines; its first line is the head, and parts that share a line are one."""
     head = node.start_point.row if depth else -1
-    found: list[Block] = []
+    parts: list[Block] = []
     above: Block | None = None  # a comment or decorator that waits for what it belongs to
     for child in _children(node, large, depth):
         inside = partial(_parts, child, large, depth + 1)
@@ -74,21 +74,21 @@ def _parts(node: Node, large: int, depth: int) -> list[Block]:
         if above is not None:
             part = Block(above.first, part.last, part.name, part.inside) if above.last == part.first else part
             if part.first != above.first:
-                _add(found, above)
+                _add(parts, above)
         above = part if _ABOVE.search(child.type) else None
         if above is None:
-            _add(found, part)
+            _add(parts, part)
     if above is not None:
-        _add(found, above)
-    return found
+        _add(parts, above)
+    return parts
 
 
-def _add(found: list[Block], part: Block) -> None:
-    if found and part.first < found[-1].last:
-        earlier = found.pop()
+def _add(parts: list[Block], part: Block) -> None:
+    if parts and part.first < parts[-1].last:
+        earlier = parts.pop()
         main = earlier if earlier.name or not part.name else part
         part = Block(earlier.first, max(earlier.last, part.last), main.name, main.inside)
-    found.append(part)
+    parts.append(part)
 
 
 def _children(node: Node, large: int, depth: int) -> Iterator[Node]:
