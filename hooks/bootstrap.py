@@ -18,9 +18,8 @@ _answering = (
 
 def start(main, deadline_s):
     """Run `main(stdin, stdout, env)` and end the process with exit code 0, whatever happens."""
-    _thread.start_new_thread(
-        _give_up, (deadline_s,)
-    )  # a thread, because a signal does not end a blocked fsync or exist everywhere
+    # a thread, because a signal does not end a blocked fsync or exist everywhere
+    _thread.start_new_thread(_give_up, (deadline_s,))
     output = io.StringIO()
     try:
         _find_package()
@@ -39,9 +38,8 @@ def _find_package():
     hooks = os.path.dirname(os.path.abspath(__file__))
     parent = os.path.dirname(hooks)
     installed = os.path.exists(os.path.join(parent, "errors.py"))
-    sys.path.append(
-        os.path.dirname(parent) if installed else os.path.join(parent, "server")
-    )  # last: nothing there hides the standard library
+    # last: nothing there hides the standard library
+    sys.path.append(os.path.dirname(parent) if installed else os.path.join(parent, "server"))
     import scrubjay
 
     if not installed:

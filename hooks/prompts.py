@@ -162,9 +162,8 @@ def _read(path):
 
 def _joined(saved, prompt_id):
     spoken = [content for _, content in saved if content["text"] is not None]
-    texts = list(
-        dict.fromkeys(content["text"] for content in spoken if content["text"])
-    )  # two copies of the hook save a prompt twice
+    # two copies of the hook save a prompt twice
+    texts = list(dict.fromkeys(content["text"] for content in spoken if content["text"]))
     first = (spoken or [content for _, content in saved])[0]
     return Pair(
         key=prompt_id or saved[-1][1]["prompt_id"],

@@ -32,9 +32,8 @@ def answering(user: User, *options: str) -> Iterator[str]:
             yield _url(engine.stderr)
         finally:
             engine.terminate()
-            drained = threading.Thread(
-                target=engine.stderr.read
-            )  # so that it is never held up by a full pipe
+            # so that it is never held up by a full pipe
+            drained = threading.Thread(target=engine.stderr.read)
             drained.start()
             engine.wait(PATIENCE)
             drained.join()

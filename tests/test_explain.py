@@ -131,9 +131,8 @@ async def test_nothing_is_explained_unless_asked_for_and_no_score_changes(talk: 
 
 async def test_the_structured_answer_holds_it_and_the_text_stays_as_it_was(client: Client, engine: Engine):
     await call(client, "add_memory", content="The boat is in Kiel.")
-    await embedded(
-        await engine.core()
-    )  # a vector that comes between the two questions would change the score
+    # a vector that comes between the two questions would change the score
+    await embedded(await engine.core())
     plain, said = await call(client, "search_memories", query="where is the boat")
     explained, same = await call(client, "search_memories", query="where is the boat", **WHY)
     assert "explain" not in plain["results"][0] and explained["results"][0]["explain"]["lexical"]["rank"] == 1

@@ -217,9 +217,8 @@ async def test_a_purge_that_was_interrupted_is_finished_by_the_next_engine(home:
         args={"ids": [gone.id], "purge": True},
     )
     store = await open_store(home.data, dim=64)
-    await store.tables.memories.delete(
-        f"id = '{gone.id}'"
-    )  # it died after the rows were deleted, before the files were written anew
+    # it died after the rows were deleted, before the files were written anew
+    await store.tables.memories.delete(f"id = '{gone.id}'")
     spool.write(home, made.model_dump(mode="json"))
     assert holding(home.data, SECRET)
     writer = Writer(home, store, clock, lambda *_: None)

@@ -275,9 +275,8 @@ async def test_a_burst_of_turns_of_one_date_gets_all_of_its_vectors(home: Home, 
     """Among passages of one date no order is promised, so that a look at some of them may hold a part of
     every turn.
     """
-    monkeypatch.setattr(
-        consolidation, "QUIET_SECONDS", 3_600.0
-    )  # whose next write would wake the indexer for what it forgot
+    # whose next write would wake the indexer for what it forgot
+    monkeypatch.setattr(consolidation, "QUIET_SECONDS", 3_600.0)
     encoder = Gated()
     core = await opened(home, clock, lambda: encoder)
     unembedded = core.store.passages_without_vectors

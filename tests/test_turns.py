@@ -31,9 +31,8 @@ async def test_turns_without_a_number_take_the_next_one(core: Core):
 
 async def test_a_turn_that_nothing_names_is_known_when_it_repeats_the_last_one(core: Core):
     first = await turn(core, "a", user="hi", assistant="hello")
-    again = await turn(
-        core, "a", user="hi", assistant="hello"
-    )  # its client was cut off before it heard the answer
+    # its client was cut off before it heard the answer
+    again = await turn(core, "a", user="hi", assistant="hello")
     assert (again.id, again.stored, again.updated) == (first.id, False, False)
     await core.writer.settle()
     assert not (await turn(core, "a", user="hi", assistant="hello")).stored

@@ -173,9 +173,8 @@ async def _in_blocks(home: Home, count: int, real: Path) -> Loaded:
         _say(f"{min(turns, first + _BLOCK):,} of {turns:,} turns added")
     took, start = time.perf_counter() - start, time.perf_counter()
     upkeep = Upkeep(store)
-    await upkeep.tidy(
-        Bounds(0, 0)
-    )  # whatever the engine's own bounds: a store that was filled long ago is tidy
+    # whatever the engine's own bounds: a store that was filled long ago is tidy
+    await upkeep.tidy(Bounds(0, 0))
     if upkeep.failures:
         raise RuntimeError("The compaction failed; the log says why.")
     return Loaded(turns, await store.count_passages(), "in blocks", took, time.perf_counter() - start)

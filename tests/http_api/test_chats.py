@@ -1,4 +1,4 @@
-"""Seed 004 over HTTP: conversations sent again as they grow, capture policies, and turns as cited results
+"""Conversations over HTTP, conversations sent again as they grow, capture policies, and turns as cited results
 where they are asked for.
 """
 

@@ -1,5 +1,5 @@
 """The requests of Hebb Mind's page on search, as a shell sends them, against an engine that serves on a port:
-seed 002 at the prompt.
+Hebb Mind at the prompt.
 """
 
 from __future__ import annotations

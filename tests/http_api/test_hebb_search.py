@@ -287,9 +287,8 @@ async def test_a_turn_is_a_memory_of_its_session(http: httpx2.AsyncClient, engin
 
 async def test_recency_halves_in_thirty_days(http: httpx2.AsyncClient, engine: Engine):
     core = await engine.core()
-    await turn(
-        core, "a", user="the zebra stable", ts="2026-02-03T12:00:00Z"
-    )  # thirty days before the clock of the tests
+    # thirty days before the clock of the tests
+    await turn(core, "a", user="the zebra stable", ts="2026-02-03T12:00:00Z")
     (hit,) = (await search(http, "zebra stable"))["results"]
     assert abs(hit["recency_score"] - 0.5) < 0.001
 

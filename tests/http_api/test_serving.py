@@ -43,9 +43,8 @@ def test_connections_that_stay_open_do_not_hold_up_the_end(tmp_path: Path):
                 b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\nContent-Type: "
                 b"application/json\r\n"
             )
-        idle[2].sendall(
-            b"Accept: application/json, text/event-stream\r\n\r\n{"
-        )  # a request of which the rest never comes
+        # a request of which the rest never comes
+        idle[2].sendall(b"Accept: application/json, text/event-stream\r\n\r\n{")
         began = time.monotonic()
         somebody.gets("stop")
         assert time.monotonic() - began < ENDS_SECONDS

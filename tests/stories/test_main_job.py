@@ -51,9 +51,8 @@ def test_turns_captured_without_an_engine_are_there_once_and_in_order(user, open
         user.says(
             f"Question number {number} about the atlas", f"Answer number {number}", session="s", turn=number
         )
-    user.says(
-        "Question number 11 about the atlas", "Answer number 11", session="s", turn=11
-    )  # a hook that the host fires again
+    # a hook that the host fires again
+    user.says("Question number 11 about the atlas", "Answer number 11", session="s", turn=11)
     assert len(spool.pending(user.home)) >= 12 and not engines(user.home.root)
     hits = opens().get("search_memories", query="question about the atlas", session_id="s", top_k=100)[
         "results"

@@ -68,9 +68,8 @@ def test_a_newest_manifest_without_bytes_costs_nothing_that_was_acknowledged(use
     for engine in engines(user.home.root):
         engine.kill()
     until(lambda: not engines(user.home.root), "the power went")
-    shutil.move(
-        kept, left
-    )  # as if it went just before the sync: the log still has the turn, the table's last version is empty
+    # as if it went just before the sync: the log still has the turn, the table's last version is empty
+    shutil.move(kept, left)
     for table in Path(user.home.data).glob("*.lance"):
         newest = min((table / "_versions").glob("*.manifest"))
         newest.write_bytes(b"")

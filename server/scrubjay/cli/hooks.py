@@ -200,9 +200,8 @@ def _dumped(settings: dict[str, Any], like: bytes | None) -> bytes:
     text = "{}\n" if like is None else like.decode("utf-8-sig")
     indent = re.search(r"\n([ \t]+)\S", text)
     compact = like is not None and "\n" not in text.strip() and text.strip() != "{}"
-    escaped = text.isascii() or re.search(
-        r"\\u[dD][89a-fA-F]", text
-    )  # half a surrogate pair can only be escaped
+    # half a surrogate pair can only be escaped
+    escaped = text.isascii() or re.search(r"\\u[dD][89a-fA-F]", text)
     out = json.dumps(
         settings, indent=None if compact else indent[1] if indent else 2, ensure_ascii=bool(escaped)
     )

@@ -11,9 +11,8 @@ from urllib.parse import urlsplit
 from scrubjay.errors import EngineError, InputError
 from scrubjay.http_api.tokens import Token
 
-PER_SECOND = (
-    500.0  # stops a loop that ran away and nobody who works: two cores answer fewer searches a second
-)
+# stops a loop that ran away and nobody who works: two cores answer fewer searches a second
+PER_SECOND = 500.0
 _BACKLOG = 128
 
 

@@ -26,9 +26,8 @@ from scrubjay.home.spool import durable_write
 from scrubjay.http_api.permissions import Permissions
 from scrubjay.wire.lock import FileLock
 
-SHORTEST = (
-    20  # characters of a key that somebody chose: what supermemory's plug-in for Claude Code takes at least
-)
+# characters of a key that somebody chose: what supermemory's plug-in for Claude Code takes at least
+SHORTEST = 20
 _KEY = re.compile(r"[!-~]+")  # printable ASCII without blanks, which is all that a header carries unharmed
 _LOCK_SECONDS = 5.0
 

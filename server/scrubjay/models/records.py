@@ -142,9 +142,8 @@ class Passage(Row):
     line_start: int | None = None  # 1-based, of a chunk
     line_end: int | None = None
     facets: str | None = None  # the metadata of its record, as `store.facets` spells it for filters
-    tied: str | None = (
-        None  # its record's ties, as `entities.tie_words` writes them; on one passage of a turn
-    )
+    # its record's ties, as `entities.tie_words` writes them; on one passage of a turn
+    tied: str | None = None
     space_id: str | None = None  # the vector space of `vector` and `token_vectors`; None until embedded
     # The codes of its tokens; None for chunks, while late interaction is off, or if the model gives none.
     token_vectors: bytes | None = None

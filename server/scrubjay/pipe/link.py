@@ -94,9 +94,8 @@ def knock(home: Home, hello: Hello, seconds: float) -> Link | None:
         line, rest = _first_line(sock)
         answer = fields_of(line)
         if answer.get("home") != identity(home.engine_lock):
-            raise EngineError(
-                "The engine at this address serves another home."
-            )  # engine.json of a copied folder
+            # engine.json of a copied folder
+            raise EngineError("The engine at this address serves another home.")
     except (OSError, EngineError, KeyError, TypeError, ValueError):
         # A leftover address, a dying engine or a stranger on its port: in every case no engine is there.
         if sock is not None:

@@ -49,9 +49,8 @@ class Relay:
         self._session = Session()
         self._outbox: list[Message] = []  # lines that no engine has yet, oldest first
         self._link: Link | None = None
-        self._needed = (
-            True  # an engine is needed; the first at once, so that it is there when the client speaks
-        )
+        # an engine is needed; the first at once, so that it is there when the client speaks
+        self._needed = True
         self._over = False  # the client is gone
         self._changed = threading.Condition()
         self._sending = threading.Lock()

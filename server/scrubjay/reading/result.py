@@ -21,9 +21,8 @@ class FileText:
     title: str | None = None
     language: str | None = None  # of a program or data, where `kind` alone does not say how to cut the text
     encoding: str | None = None  # of a text file
-    metadata: dict[str, str] = field(
-        default_factory=dict
-    )  # author, date, subject, ... as the file states them
+    # author, date, subject, ... as the file states them
+    metadata: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,8 @@ PARTITION = "mem_semantic"
 LARGE = 20_000  # characters of a document; less is read sooner than a thread begins
 # What was forgotten with its paragraph comes back with it; what the user forgot does not.
 _OUR_REASONS = frozenset({NO_LONGER, DOCUMENT_GONE})
-_PROSE = frozenset(
-    {"text", "markdown", "html", "pdf", "docx", "pptx", "email"}
-)  # the rest is found by its chunks
+# the rest is found by its chunks
+_PROSE = frozenset({"text", "markdown", "html", "pdf", "docx", "pptx", "email"})
 
 
 async def plan_facts(

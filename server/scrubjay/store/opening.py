@@ -30,11 +30,8 @@ async def open_at(path: str, *, dim: int | None, lease_seconds: float = LEASE_SE
         if is_shared(path):
             return await _open_shared(path, dim, lease_seconds)
         return await open_store(path, dim=dim)
-    except (
-        OSError,
-        RuntimeError,
-        ValueError,
-    ) as error:  # a full disk, missing rights, no such bucket, damage
+    except (OSError, RuntimeError, ValueError) as error:
+        # a full disk, missing rights, no such bucket, damage
         raise not_opened(path, error) from error
 
 

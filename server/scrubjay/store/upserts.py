@@ -33,9 +33,8 @@ class AccessCount(NamedTuple):
 async def upsert(table: AsyncTable, rows: pa.Table) -> None:
     """Insert rows, or replace those of the same id."""
     merge = table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
-    await merge.execute(
-        rows, on_bad_vectors="null"
-    )  # a missing vector is a bad one to LanceDB, and what we mean
+    # a missing vector is a bad one to LanceDB, and what we mean
+    await merge.execute(rows, on_bad_vectors="null")
 
 
 async def upsert_passages(

@@ -44,9 +44,8 @@ _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _WEEKDAY = rf"(?P<weekday>{'|'.join(_WEEKDAYS)})"
 _COUNT = rf"(?P<count>\d{{1,4}}|an?|{'|'.join(NUMBER_WORDS[1:])}|(?:a )?couple(?: of)?)"
 _FEW = r"(?:a few|few|several|some)"
-_SHORT_UNIT = (
-    r"(?P<unit>day|week|month)s?"  # "a few years ago" is about people's lives, not about when they spoke
-)
+# "a few years ago" is about people's lives, not about when they spoke
+_SHORT_UNIT = r"(?P<unit>day|week|month)s?"
 _UNIT = r"(?P<unit>day|week|month|year)s?"
 _PART = r"(?:(?P<part>early|mid|late)(?: in |-| )|(?P<edge>beginning|start|middle|end) of )"
 _IN = r"(?:in|during|since|until|till|by|before|after|from|of|throughout|around|last|this)"

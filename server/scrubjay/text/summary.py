@@ -23,9 +23,8 @@ LONGEST = 320  # of one sentence; a longer one is clipped at a word
 LONGEST_ROLLING = 160  # of one sentence in a session's summary: twenty turns share the room
 READ = 60_000  # of a document: the middle of a book's first forty pages is near enough to that of the book
 
-_ASKED_SHARE = (
-    0.4  # of a session's summary, at most, for questions; what was decided answers more questions later
-)
+# of a session's summary, at most, for questions; what was decided answers more questions later
+_ASKED_SHARE = 0.4
 _LEAST_ROLLING_WORDS = 2  # content words; "thanks" and "go on" are about nothing
 _LEAST_ABSTRACT_WORDS = 4  # content words; a shorter sentence is a label
 _LEAD = 1.5  # factor for a document's first sentence: authors begin with what it is about

@@ -23,9 +23,8 @@ STOP = frozenset(
     """.split()
 )
 
-NUMBER_WORDS = tuple(
-    "zero one two three four five six seven eight nine ten eleven twelve".split()
-)  # by value
+# by value
+NUMBER_WORDS = tuple("zero one two three four five six seven eight nine ten eleven twelve".split())
 
 # Vowel signs and other marks belong to the word they stand on; to Python they are no letters, to the index
 # mostly.

@@ -72,9 +72,8 @@ class Sharing:
         store = self._store
         if (text := await store.notes.read(INDEX)) is not None:
             store.note = parse_note(text, store.path)
-        store.tables = await open_tables(
-            store.path, store.note.passages, store.note.dim
-        )  # what they lack is added
+        # what they lack is added
+        store.tables = await open_tables(store.path, store.note.passages, store.note.dim)
         store.note = await mark_if_outdated(store.notes, store.note, outdated=store.tables.outdated)
         await self._writer.lead()
         log.info("this engine maintains the store now")

@@ -24,9 +24,8 @@ from scrubjay.store import conditions
 from scrubjay.store.store import Store
 from scrubjay.text.paragraphs import SHORT
 
-REVISED = (
-    0.5  # share of the old text's characters in lines of the new one that makes it a later state of the old
-)
+# share of the old text's characters in lines of the new one that makes it a later state of the old
+REVISED = 0.5
 Status = Literal["queued", "embedding", "done", "failed"]
 _COLUMNS = ["id", "scope", "custom_id", "updated_at", "forgotten_at"]
 

@@ -21,9 +21,8 @@ from scrubjay.records.forgetting import records_to_forget, texts_of, with_histor
 from scrubjay.search.hits import as_hit
 from scrubjay.store.store import Store
 
-LEAST_RELEVANCE = (
-    0.5  # of what a query means to forget; a hit below it is more likely to be about something else
-)
+# of what a query means to forget; a hit below it is more likely to be about something else
+LEAST_RELEVANCE = 0.5
 MOST = 100  # records that one query forgets
 DRY_RUNS = 32  # that are remembered, the last ones
 

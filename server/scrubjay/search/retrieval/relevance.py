@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from scrubjay.search.retrieval.ranking import QUOTED, Floats
 from scrubjay.text.terms import compared_words, hidden_words, may_begin, spelled_words
 
-EVIDENCE_DEPTH = (
-    5  # candidates from the top whose evidence counts; 1 gives AUC .872 instead of .881, 10 no more
-)
+# candidates from the top whose evidence counts; 1 gives AUC .872 instead of .881, 10 no more
+EVIDENCE_DEPTH = 5
 # Cosines with all-MiniLM-L6-v2; 0.1 to 0.2, and spans of 0.5 to 0.7, are a plateau.
 UNRELATED, PARAPHRASE = 0.15, 0.75
 BY_WORDS = 0.8  # weight of coverage: words alone prove less than meaning; 0.7 to 0.9 is a plateau

@@ -29,9 +29,8 @@ from scrubjay.text.terms import mentions, remove_names
 
 # A query's vector and tokens; None while meaning cannot be searched.
 Embed = Callable[[str], Awaitable[EncodedQuery | None]]
-EXAMINED = (
-    30  # candidates for late interaction; any@10 on LoCoMo's dev half is the same with 40 and falls with 20
-)
+# candidates for late interaction; any@10 on LoCoMo's dev half is the same with 40 and falls with 20
+EXAMINED = 30
 
 
 @dataclass(frozen=True)

@@ -91,9 +91,8 @@ class Lease:
         return True
 
 
-VERSION_LIFETIME = timedelta(
-    hours=1
-)  # how long an older version stays: another engine may read it, and nobody can know
+# how long an older version stays: another engine may read it, and nobody can know
+VERSION_LIFETIME = timedelta(hours=1)
 
 
 class Shared:
