@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -29,7 +30,10 @@ from scrubjay.store.store import Store
 # Machines that run this are shared and slow at times, which says nothing about the code; fixtures over a
 # store are meant to be shared.
 settings.register_profile(
-    "here", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    "here",
+    deadline=None,
+    max_examples=100 if os.environ.get("CI") else 30,  # a newcomer waits; CI has the time
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("here")
 

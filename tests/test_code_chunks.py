@@ -265,6 +265,7 @@ def test_an_edit_in_one_function_changes_only_its_chunks() -> None:
     assert len([piece for _, piece in of("\n\n".join(functions)) if piece not in was]) <= 3
 
 
+@pytest.mark.long
 def test_nesting_without_end_is_no_error() -> None:
     for text in ("(" * 50_000, "[\n" * 20_000, "".join(" " * n + "if x:\n" for n in range(1500))):
         for language in ("python", "json", "javascript"):

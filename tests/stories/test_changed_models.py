@@ -14,6 +14,7 @@ from safetensors.numpy import load_file, save_file
 from scrubjay.encoders.bundled import bundled_folder
 
 
+@pytest.mark.long
 def test_a_missing_model_leaves_words_and_is_named_where_people_and_models_look(user, opens):
     gone = user.folder / "gone"
     user.gets("config", "model", str(gone))

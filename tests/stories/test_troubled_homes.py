@@ -55,6 +55,7 @@ def test_a_broken_spool_file_is_set_aside_with_its_reason_and_stops_nothing(user
     ]
 
 
+@pytest.mark.long
 def test_a_newest_manifest_without_bytes_costs_nothing_that_was_acknowledged(user, opens):
     first = opens()
     first.get("record_turn", session_id="s", user="The zebra is called Marty.")
