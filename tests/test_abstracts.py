@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,3 +76,28 @@ def test_an_abstract_is_short_repeatable_and_invents_no_word(
     said = abstract(text, heading=heading, code=code)
     assert len(said) <= ABSTRACT_LIMIT and said == abstract(text, heading=heading, code=code)
     assert set(words(said)) <= set(words(f"{text} {heading or ''}"))
+
+
+def test_an_abstract_does_not_depend_on_the_hash_seed() -> None:
+    pairs = [
+        ("amber", "birch"),
+        ("cedar", "delta"),
+        ("ember", "fjord"),
+        ("grove", "heron"),
+        ("inlet", "jetty"),
+    ]
+    lines = [f"The {a} store keeps every {b} table and each {a} index there." for a, b in pairs]
+    text = "\n\n".join(
+        [*lines, *(f"The {b} index keeps each {a} table and every {b} store here." for a, b in pairs)]
+    )
+    script = "import sys; from scrubjay.text.summary import abstract; print(abstract(sys.argv[1], limit=300))"
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", script, text],
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in range(6)
+    }
+    assert len(found) == 1

@@ -53,6 +53,7 @@ async def test_a_plain_question_to_the_only_fact_clears_the_threshold_that_clien
     assert (await relevance(shipped, "Alex prefers morning meetings"))[1] >= 0.9
 
 
+@pytest.mark.long
 async def test_plain_questions_clear_it_among_a_few_facts_and_among_many(shipped: Core):
     await facts(shipped, PLAIN.values())
     await embedded(shipped)

@@ -126,6 +126,7 @@ WORDS = [  # said, then what may be asked
 ]
 
 
+@pytest.mark.long
 async def test_code_words_are_found_whole_and_in_parts_among_each_other(core: Core):
     for said in (*FILLER, *(f"Yesterday {word} came up again." for word, _ in WORDS)):
         await fact(core, said)

@@ -101,6 +101,7 @@ async def test_secrets_in_a_file_are_not_kept(client: Client, project: Path, eng
     assert secret[:60] not in json.dumps(await found(client, "zebra token", include_full_docs=True))
 
 
+@pytest.mark.long
 async def test_one_line_more_embeds_few_passages(core: Core):
     lines = [
         f"def function_{n}(value):\n    return value * {n} + {n * n}  # {n} times and the square of it\n\n"

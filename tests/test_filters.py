@@ -209,6 +209,7 @@ async def test_search_memories_keeps_facts_and_turns_whose_metadata_fits(core: C
     assert said.texts(hits) == ["The port was 8000."]
 
 
+@pytest.mark.long
 async def test_a_filter_finds_the_one_record_that_fits_among_many_that_answer_better(core: Core) -> None:
     await asyncio.gather(
         *(

@@ -256,6 +256,7 @@ async def test_what_an_older_scrubjay_left_in_the_log_is_still_forgotten(core: C
     assert record.forget_reason == "old"
 
 
+@pytest.mark.long
 async def test_a_purge_also_empties_a_vector_index(core: Core):
     await facts(core, (f"Zebra fact number {n}." for n in range(300)))
     gone = await fact(core, f"The key is {SECRET}.")

@@ -176,6 +176,7 @@ async def test_a_document_waits_for_its_vectors_and_is_done_then(core: Core, tre
     assert {each.status for each in await core.ingest.list_documents(said.SCOPE, 10)} == {"done"}
 
 
+@pytest.mark.long
 async def test_one_edited_line_of_a_large_file_embeds_three_chunks_at_most(core: Core, tree: Path) -> None:
     lines = [
         f"Paragraph {number} tells of harbour {number * 7919 % 1000} and of ship {number}.\n\n"

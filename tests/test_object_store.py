@@ -187,6 +187,7 @@ async def test_a_restarted_engine_hands_over_what_its_spool_still_holds(start: S
     await until(found)
 
 
+@pytest.mark.long
 async def test_what_is_forgotten_or_purged_through_any_engine_is_gone_in_all(start: Start):
     first, second = await start("a"), await start("b")
     kept, purged = (
@@ -264,6 +265,7 @@ async def test_what_only_the_maintainer_can_do_is_refused_elsewhere_with_its_nam
         await second.scopes.merge("old", "new")
 
 
+@pytest.mark.long
 async def test_sweeping_leaves_one_generation_and_every_record(start: Start):
     first = await start("a")
     await fact(first, "The archive stays.")

@@ -6,6 +6,7 @@ import asyncio
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
 from said import embedded, search, turn
 
 from scrubjay.engine.background.upkeep import Bounds, Upkeep
@@ -77,6 +78,7 @@ def _versions(home: Home) -> list[int]:
     return sorted(2**64 - 1 - int(name.stem) for name in names)
 
 
+@pytest.mark.long
 async def test_vectors_call_for_the_word_index_to_be_folded_again(core: Core):
     """The benchmark found it: vectors rewrite rows, and nobody folded those until the next turn was
     recorded.

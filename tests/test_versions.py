@@ -273,6 +273,7 @@ STEP = st.tuples(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=12)
 @given(steps=st.lists(STEP, min_size=3, max_size=14))
 async def test_whatever_is_done_every_chain_has_one_end_and_a_search_sees_just_those(

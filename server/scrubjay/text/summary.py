@@ -240,7 +240,8 @@ def _central(sentences: Sequence[_Sentence], room: int) -> str:
     def worth(at: int) -> float:
         """Sum the uses of the words, half for known ones; long sentences are not better for being long."""
         weights = ((_ONCE + math.log(uses[word])) * (0.5 if word in known else 1.0) for word in words[at])
-        return sum(weights) / math.sqrt(len(words[at]) + 1)
+        # fsum: a plain sum would let the order of a set, and so the hash seed, decide a tie.
+        return math.fsum(weights) / math.sqrt(len(words[at]) + 1)
 
     left = [at for at, each in enumerate(words) if len(each) >= _LEAST_ABSTRACT_WORDS]
     left = left or [at for at, each in enumerate(words) if each]
