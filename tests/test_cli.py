@@ -282,6 +282,7 @@ def test_a_setting_that_needs_another_engine_says_so(user):
     user.gets("config", "idle_minutes", "15")
 
 
+@pytest.mark.long
 def test_the_index_is_built_anew_by_an_engine_that_follows_the_settings(user):
     user.gets("add", "The nightly build uses Clang 19.")
     user.gets("config", "query_prompt", "query: ")  # another vector space, as with another model

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
 from user import make_user, newcomer, user
 
 from scrubjay.cli.status import _records
@@ -39,6 +40,7 @@ def test_a_record_says_how_often_it_was_recalled_at_once(user):
     assert json.loads(user.gets("show", id, "--json"))["record"]["access_count"] == 2
 
 
+@pytest.mark.long
 def test_an_export_is_imported_elsewhere_and_again(user, tmp_path_factory):
     for fact in ("The finch build uses Clang 19.", "The ibis queue is RabbitMQ."):
         user.gets("add", fact)

@@ -84,7 +84,7 @@ def test_the_resources_of_the_readme_are_the_servers(tmp_path: Path):
 
 def test_the_files_the_readme_names_exist():
     for name in re.findall(r"`((?:server|tests|hooks)/[\w./-]+)`", README):
-        assert (ROOT / name).exists() or name in ("server/CONTRIBUTING.md",), name
+        assert (ROOT / name).exists(), name
 
 
 def test_the_lines_for_supermemorys_client_are_those_that_are_run():

@@ -60,6 +60,7 @@ def curl(url: str, body: Any) -> Any:
     )
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("curl") is None, reason="no curl on this machine")
 def test_the_examples_of_the_page_run_at_a_prompt(tmp_path: Path):
     newcomer = make_user(tmp_path)

@@ -93,6 +93,7 @@ async def test_an_answer_has_the_fields_that_the_page_lists(http: httpx2.AsyncCl
 WEIGHTS = st.floats(0, 100, allow_nan=False).map(lambda value: round(value, 3))
 
 
+@pytest.mark.long
 @given(weights=st.tuples(WEIGHTS, WEIGHTS, WEIGHTS).filter(lambda three: sum(three) > 0))
 @settings(max_examples=15)
 async def test_a_score_is_the_weighted_mean_of_its_parts(
