@@ -4,8 +4,8 @@ stop it.
 
 from __future__ import annotations
 
-import json
 import contextlib
+import json
 import os
 import select
 import signal
