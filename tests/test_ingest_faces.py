@@ -105,7 +105,7 @@ def test_a_watched_folder_is_followed_until_ctrl_c(user) -> None:
         (user.project / "watched" / "note9.md").write_text("# Note 9\n\nA late ship.\n")
         assert "1 added" in line_of(watching)
     finally:
-        for _ in range(6):  # an interrupt that falls into a callback is dropped, so a person presses again
+        for _ in range(6):  # the first was not always heard; why is not known
             os.kill(watching.pid, signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 watching.communicate(timeout=PATIENCE / 6)
