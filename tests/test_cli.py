@@ -287,7 +287,7 @@ def test_the_index_is_built_anew_by_an_engine_that_follows_the_settings(user):
     user.gets("add", "The nightly build uses Clang 19.")
     user.gets("config", "query_prompt", "query: ")  # another vector space, as with another model
     before = json.loads(user.gets("status", "--json"))["engine"]
-    assert re.match(r"\d+ passages indexed", user.gets("reindex"))
+    assert user.gets("reindex").startswith("1 passage indexed")
     after = json.loads(user.gets("status", "--json"))["engine"]
     assert (after["pid"] != before["pid"], after["space_id"] != before["space_id"], after["trouble"]) == (
         True,

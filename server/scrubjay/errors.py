@@ -10,8 +10,6 @@ ScrubjayError           every message is a sentence for the user: what happened,
 └── SpoolError          an envelope that cannot be read; set aside, never raised to a host
 """
 
-from __future__ import annotations
-
 
 class ScrubjayError(Exception):
     """Base of everything Scrubjay raises on purpose; `str(error)` may be shown to a user as it is."""

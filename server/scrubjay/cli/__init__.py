@@ -3,8 +3,6 @@
 What a client waits for (the pipe, a hook) imports next to nothing.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 Reads those files and nothing else; a file that is not there registers nothing.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

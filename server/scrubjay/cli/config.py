@@ -3,8 +3,6 @@
 A change reaches hooks and a running engine at once; a setting that needs a new engine is named.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

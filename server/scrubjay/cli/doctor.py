@@ -3,8 +3,6 @@
 Nothing outside the home is written. What is recorded on the way is forgotten again.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

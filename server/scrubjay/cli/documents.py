@@ -1,7 +1,5 @@
 """`scrubjay index` and `scrubjay documents`: make files and folders searchable, and show how far each is."""
 
-from __future__ import annotations
-
 import argparse
 import glob
 import os

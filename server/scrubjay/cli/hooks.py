@@ -1,7 +1,5 @@
 """`scrubjay hooks`: shows, adds and removes the hooks by which Claude Code hands in every turn."""
 
-from __future__ import annotations
-
 import argparse
 import base64
 import hashlib

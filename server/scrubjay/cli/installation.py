@@ -3,8 +3,6 @@
 Knows where its own files lie; reads no configuration.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

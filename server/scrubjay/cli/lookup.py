@@ -1,7 +1,5 @@
 """`scrubjay list` and `scrubjay search`: what was recorded last, and what answers a question."""
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import sys

@@ -3,8 +3,6 @@
 What a command raises becomes a sentence and an exit code. Commands import late what is heavy.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """`scrubjay scopes`: the names of the remembered projects, and the merge of two names of one project."""
 
-from __future__ import annotations
-
 import argparse
 
 from scrubjay.cli.command import Command, Place, call_engine, value

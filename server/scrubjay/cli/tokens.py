@@ -3,8 +3,6 @@
 A running engine follows at once.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """`scrubjay add`, `forget` and `restore`: keep one fact, hide or delete records, bring one back."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from typing import Any

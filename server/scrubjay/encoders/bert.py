@@ -7,8 +7,6 @@ attention knows where one ends, so neither a mask nor sorting by length is neede
 not depend on its neighbours.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import mmap

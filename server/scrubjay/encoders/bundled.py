@@ -4,8 +4,6 @@ Only this module names that package, and none of the package's code runs.
 Its weights are those of sentence-transformers/all-MiniLM-L6-v2 on the Hugging Face hub, bit for bit.
 """
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 

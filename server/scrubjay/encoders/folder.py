@@ -4,8 +4,6 @@ It loads no weights. The identity of the space comes from the files alone, so th
 runtime.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

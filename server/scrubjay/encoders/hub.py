@@ -3,8 +3,6 @@
 Only `pull` opens a connection.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The light runtime: BERT models of sentence-transformers with numpy and tokenizers, and no torch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

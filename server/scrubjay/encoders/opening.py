@@ -1,7 +1,5 @@
 """Opens a model by its name: finds its folder, settles prompts and identity, and picks the runtime."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 

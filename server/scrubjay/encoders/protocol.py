@@ -3,8 +3,6 @@
 Some models give the tokens of a text too. The canaries notice a model that no longer keeps to its space.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ angle over pi (Goemans & Williamson 1995; SimHash, Charikar 2002). The rotation 
 no training data and is the same for every model of a width.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple

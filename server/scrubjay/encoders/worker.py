@@ -3,8 +3,6 @@
 It keeps no text longer than a caller waits for its vector.
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import logging

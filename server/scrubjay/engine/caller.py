@@ -1,7 +1,5 @@
 """Who calls: set once a connection, read by every tool it calls."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass

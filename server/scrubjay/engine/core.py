@@ -3,8 +3,6 @@
 Importing this module imports LanceDB, so it is imported late.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable, Sequence

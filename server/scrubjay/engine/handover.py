@@ -4,8 +4,6 @@ An envelope stays in this home's spool until the bucket has it. The records that
 as planned until that engine has written them.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

@@ -6,8 +6,6 @@ replaying is idempotent. If another engine writes the tables, this one hands its
 does, it takes those of the others.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -5,8 +5,6 @@ is written last: {format, version, scrubjay, schema_version, made_at, counts, fi
 SHA-256]}}.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -5,8 +5,6 @@ Theirs are in `<home>/partitions.json`:
     {"v": 1, "scopes": {scope: {id: {"name", "description", "enabled", "created_at", "updated_at"}}}}
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """A JSON file of a home with one entry for each scope: `{"v": 1, "scopes": {scope: entry}}`."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

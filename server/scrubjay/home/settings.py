@@ -4,8 +4,6 @@ They belong to the engine, never to one client's environment. The pipe and the h
 module; what hooks need of it is derived into `<home>/capture.json`.
 """
 
-from __future__ import annotations
-
 import difflib
 import json
 import os

@@ -1,7 +1,5 @@
 """The application: every router of the HTTP face, MCP, and how both refuse; and the server that runs it."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import socket

@@ -1,7 +1,5 @@
 """What bodies of several families have in common: their spelling, texts of documents, fields of forms."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field

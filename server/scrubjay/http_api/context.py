@@ -3,8 +3,6 @@
 A route takes it as a parameter of type `Context`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime

@@ -3,8 +3,6 @@
 It looks at the headers and the size of a request, and gives the application the permissions of its caller.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import math
 import re

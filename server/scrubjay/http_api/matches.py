@@ -3,8 +3,6 @@
 The most similar comes first, and nothing twice.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Iterable, Sequence

@@ -4,8 +4,6 @@ Every request stands by itself, in both eras of the protocol: the tools ask clie
 would hold nothing, and any of several engines can answer the next request.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The served OpenAPI document: what FastAPI computes from the routes, and what holds for all of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fastapi import FastAPI

@@ -1,7 +1,5 @@
 """What a caller may do over HTTP, and which scopes a tag of its request stands for."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ Hebb Mind: {"detail": ...}.
 409 and 5xx make clients try again three times, so nothing permanent is answered with them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

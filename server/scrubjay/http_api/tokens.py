@@ -6,8 +6,6 @@
 The web framework is not imported here: the command line makes keys while the engine runs.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import hmac

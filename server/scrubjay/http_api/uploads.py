@@ -1,7 +1,5 @@
 """Reads an uploaded file as the text of a document; one that cannot be read becomes a failed document."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Calls a tool: parses the arguments, calls one verb of the engine, and answers as text and as structure."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

@@ -1,7 +1,5 @@
 """The six tools as a client sees them: names, schemas computed from the models, descriptions, annotations."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

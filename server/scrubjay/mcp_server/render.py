@@ -1,7 +1,5 @@
 """Writes results as text for a model; every recalled text is fenced as quoted data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 

@@ -1,7 +1,5 @@
 """The resources: a whole memory, turn or document by its id, and the profile of a scope."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 

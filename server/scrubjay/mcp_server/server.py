@@ -3,8 +3,6 @@
 It is the SDK's low-level server, so that the schemas are exactly ours.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Awaitable, Callable

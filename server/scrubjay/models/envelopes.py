@@ -1,7 +1,5 @@
 """An entry of the write-ahead log. Hooks write a dict of this shape; the engine reads it as this class."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Named types shared by records and requests: what a tag, a partition, an instant or a text may be."""
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, datetime
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """What is wrong with a request, in sentences: each names the argument, the value and what is allowed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ Arrow schemas are computed from these classes (`scrubjay.store.schema`), so a fi
 else.
 """
 
-from __future__ import annotations
-
 import hashlib
 from datetime import datetime
 from typing import Any, Literal

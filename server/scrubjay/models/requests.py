@@ -1,7 +1,5 @@
 """What a caller may ask: one class per tool, then those of the other faces and of the write-ahead log."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (

@@ -1,7 +1,5 @@
 """The client's two streams as bytes, and how to notice that the client is gone."""
 
-from __future__ import annotations
-
 import os
 import select
 import sys

@@ -1,7 +1,5 @@
 """Decodes text files: by byte order mark, as UTF-8, as declared, or by a guess; and tidies plain formats."""
 
-from __future__ import annotations
-
 import codecs
 import json
 import re

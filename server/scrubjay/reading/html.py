@@ -1,7 +1,5 @@
 """Converts HTML to Markdown: the content of a page, with headings, lists, tables and code. Opens no link."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

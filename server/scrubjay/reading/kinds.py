@@ -1,7 +1,5 @@
 """Tells what a file is, by its first bytes and by its name."""
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import dataclass

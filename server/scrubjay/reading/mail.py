@@ -1,7 +1,5 @@
 """Converts e-mail to Markdown: headers, body, and the names of attachments, which are not opened."""
 
-from __future__ import annotations
-
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default

@@ -1,7 +1,5 @@
 """Converts Jupyter notebooks (nbformat 3 and 4) to Markdown: prose as it is, code and output in fences."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Converts PDF to text: page by page, with the headings that its bookmarks name; images are not read."""
 
-from __future__ import annotations
-
 import re
 from threading import Lock
 

@@ -1,7 +1,5 @@
 """Reads a file of any kind: finds out what it is, checks its limits, and calls the converter of its kind."""
 
-from __future__ import annotations
-
 import logging
 from importlib import import_module
 

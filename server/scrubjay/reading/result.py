@@ -1,7 +1,5 @@
 """What reading a file gives, and how a converter says that it cannot read one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from scrubjay.errors import InputError

@@ -1,7 +1,5 @@
 """Documents: how a text is added, recognised as a known document, and replaced. The text was read before."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Mapping, Sequence

@@ -10,8 +10,6 @@ come first, then memories, then documents, each in the order in which they were 
 file from one that was cut off between two lines.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterable, Iterator, Mapping

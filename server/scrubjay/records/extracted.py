@@ -4,8 +4,6 @@ A fact is known by its document and its words, so that an unchanged paragraph ke
 follow from it: no envelope holds them, and planning the document's own plans them anew.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime

@@ -3,8 +3,6 @@
 `store.purging` takes their bytes off the disk. Nothing is ever forgotten by age.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """Memories: single facts. How one is added, recognised as known and given a new version."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Literal

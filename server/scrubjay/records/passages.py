@@ -4,8 +4,6 @@ A passage is known by its record and its words and not by its place, so that one
 passages of a record their vectors.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any

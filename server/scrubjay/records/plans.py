@@ -1,7 +1,5 @@
 """A planned write: what it will do to the store, and what the caller is answered. Planning writes nothing."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 

@@ -1,7 +1,5 @@
 """Review of derived facts: a fact that was concluded from others waits for a yes or a no."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from scrubjay.errors import InputError, NotFound

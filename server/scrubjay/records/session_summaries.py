@@ -3,8 +3,6 @@
 The turns stay as they are; when they change or are forgotten, their summary follows.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Collection, Sequence
 from datetime import datetime

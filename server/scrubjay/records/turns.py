@@ -1,7 +1,5 @@
 """Turns: how one is identified, completed and summarised."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import datetime
 

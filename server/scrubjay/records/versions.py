@@ -3,8 +3,6 @@
 It replaces them (updates), adds to them (extends) or was concluded from them (derives).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Literal

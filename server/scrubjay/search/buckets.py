@@ -1,7 +1,5 @@
 """The buckets of a profile: sorts facts under the descriptions that somebody gave."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from datetime import datetime

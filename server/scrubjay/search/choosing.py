@@ -1,7 +1,5 @@
 """Selects hits in score order until top_k or the token budget is reached; adds windows and ties."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import sys

@@ -1,7 +1,5 @@
 """One record in full, with the records it is linked to and how far it is searchable."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Searches documents: ranked chunks, gathered by document with the chunks around them, or one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Shows a record as a hit: a short one whole, a long one by its best passage or its summary."""
 
-from __future__ import annotations
-
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.models.results import Hit
 from scrubjay.records import memories

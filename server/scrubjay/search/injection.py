@@ -1,7 +1,5 @@
 """Injection: a few remembered lines put beside a prompt, or at the beginning of a session."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

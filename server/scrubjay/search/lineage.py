@@ -1,7 +1,5 @@
 """Lineage: the records that a fact comes from, those that come from it, and the documents it cites."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain

@@ -4,8 +4,6 @@ Each function reads the ids and sort keys of all that match, then the records of
 committed everything (`Writer.caught_up`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The profile of a scope: its lasting facts and its newest ones, in a few hundred tokens."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Recall: what `search_memories` does. Retrieves candidates, scores them, selects hits in a budget."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 

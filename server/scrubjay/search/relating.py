@@ -1,7 +1,5 @@
 """Finds records tied to the first hits: by relation, by a tag, or by an entity that few records name."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence

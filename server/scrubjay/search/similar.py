@@ -4,8 +4,6 @@ What two texts are to each other is decided in `scrubjay.text.likeness`. Nothing
 caller's.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Windows: the turns before and after a record in its session, or the facts that stand for such turns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Gives memory that Arrow and the C library hold in reserve back to the system."""
 
-from __future__ import annotations
-
 import asyncio
 import ctypes
 import sys

@@ -1,7 +1,5 @@
 """What one write does to the tables, and the writes that wait for the next group commit."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 

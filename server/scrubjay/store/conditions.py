@@ -5,8 +5,6 @@ backslashes and newlines included, is plain text there. Column names come from o
 caller.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import datetime
 from typing import NewType

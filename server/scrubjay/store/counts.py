@@ -3,8 +3,6 @@
 The caller has committed everything (`Store.flush`).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

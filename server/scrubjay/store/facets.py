@@ -13,8 +13,6 @@ LanceDB's JSON functions refuse rows whose value is of another type, and a list 
 through costs a search 100 ms; this costs 2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """LanceDB's failures in words: what the disk or the bucket refused, and what to do about it."""
 
-from __future__ import annotations
-
 import re
 
 from scrubjay.errors import StoreError

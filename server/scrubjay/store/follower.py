@@ -1,7 +1,5 @@
 """Keeps this engine's view of a shared store current while another engine writes it."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import time

@@ -1,7 +1,5 @@
 """Opens a store wherever it lies. In a bucket one engine makes the tables, and the others wait for it."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

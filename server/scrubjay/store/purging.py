@@ -7,8 +7,6 @@ fragment, and then everything is merged and every older version removed. Index p
 replaced go with the next one, hence two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any

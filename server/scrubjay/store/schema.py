@@ -4,8 +4,6 @@ Instants are int64 microseconds since 1970 UTC (no SQL timestamp pitfalls), meta
 lists.
 """
 
-from __future__ import annotations
-
 import json
 import types
 import typing

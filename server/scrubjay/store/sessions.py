@@ -4,8 +4,6 @@ It is a bounded cache over the turns table. The engine is the only writer and re
 session stays right.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ LanceDB keeps every version of a table until it is cleaned up. While a snapshot 
 upkeep from that.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ by id and by session see staged writes; a search flushes first. Everything async
 mutations hold one lock.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence

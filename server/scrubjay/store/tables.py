@@ -5,8 +5,6 @@ primary key (else concurrent upserts double rows), open-else-create (a racing `e
 positions off (compaction crashes were reported).
 """
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Mapping

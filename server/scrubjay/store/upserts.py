@@ -4,8 +4,6 @@ An upsert of some columns makes LanceDB 0.40 read the whole table: 300 MB and 14
 passages, against 25 MB and 33 ms when the rows are read first and written whole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 A client may send more of a conversation again: only its new messages are added, and a turn keeps its key.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Iterable

@@ -3,8 +3,6 @@
 Relative dates are read against the `now` that is passed in, in its time zone.
 """
 
-from __future__ import annotations
-
 import re
 from calendar import monthrange
 from collections.abc import Callable, Iterator

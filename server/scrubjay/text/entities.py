@@ -5,8 +5,6 @@ complete: prose names nearly nothing. Two records are tied if they share an enti
 on the other.
 """
 
-from __future__ import annotations
-
 import errno
 import re
 from collections.abc import Iterable, Iterator

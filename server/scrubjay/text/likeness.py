@@ -4,8 +4,6 @@
 here; meaning comes in as a cosine.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher

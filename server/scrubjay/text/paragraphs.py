@@ -1,7 +1,5 @@
 """The paragraphs of a text that say something by themselves, each under its Markdown headings."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

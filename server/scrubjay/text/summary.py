@@ -4,8 +4,6 @@ So a summary can invent nothing. English cues tell decisions and small talk; in 
 alone chooses.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

@@ -5,8 +5,6 @@ The index splits at everything that is not a letter or digit, so `user_profile_i
 alike.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator

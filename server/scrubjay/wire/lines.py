@@ -3,8 +3,6 @@
 Standard library only. A line is never parsed whole: it may have 64 MiB, and a pipe must not hold it twice.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import NamedTuple

@@ -6,8 +6,6 @@ counted rows into a fragment of their own, which every later search pays for unt
 record is written at most once an hour, and all of them together every ten minutes.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping

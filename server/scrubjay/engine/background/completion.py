@@ -5,8 +5,6 @@ once, and never trusted to be there. Everything goes through the same write path
 known by the same keys.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable

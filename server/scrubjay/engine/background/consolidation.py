@@ -5,8 +5,6 @@ tables says up to when changes were consolidated; after a crash later ones are c
 changes nothing that is right.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -3,8 +3,6 @@
 Words find a passage before this; meaning finds it after.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Lets several engines share one store: the one that holds the lease maintains it, the others follow it."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

@@ -1,7 +1,5 @@
 """Runs an engine's background work, and waits for pauses in it."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Coroutine

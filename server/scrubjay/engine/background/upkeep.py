@@ -5,8 +5,6 @@ single appends make searches 30 times slower and the folder 8 times larger; ever
 keeps its files open until the session is dropped.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

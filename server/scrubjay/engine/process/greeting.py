@@ -1,7 +1,5 @@
 """What an engine answers to a client's hello."""
 
-from __future__ import annotations
-
 import hmac
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 The faces are handed in. Whoever calls `serve` has taken the engine's lock before, and releases it by ending.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

@@ -4,8 +4,6 @@ Only the holder of the engine's lock may call `listen`: it removes whatever an e
 place.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Backs up a home: links its files while nothing is written, copies them, and checks that the copy opens."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

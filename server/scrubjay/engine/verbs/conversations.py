@@ -1,7 +1,5 @@
 """Keeps conversations of chat clients, as documents and, if `chat_capture` says so, as turns of sessions."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Counts what a search may find by scope, partition and tag, as of every write that was acknowledged."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime

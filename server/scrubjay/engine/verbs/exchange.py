@@ -3,8 +3,6 @@
 The engine reads and writes the file itself: a document's line may be larger than any message to it may be.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterator

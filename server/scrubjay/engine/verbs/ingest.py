@@ -1,7 +1,5 @@
 """Runs the ingests of one engine, one after another, and lists its documents with how far each is."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime

@@ -4,8 +4,6 @@ Every verb sees all writes that were acknowledged before it was called: a read b
 commit, the others commit first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Literal, TypeVar, cast

@@ -1,7 +1,5 @@
 """Builds the passages anew from the records, after a changed model, changed chunking, or damage."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """Forgets, deletes for good and restores records; a query forgets what its dry run listed."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime

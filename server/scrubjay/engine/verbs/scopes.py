@@ -1,7 +1,5 @@
 """What an engine does with a scope as a whole: moves it into another, deletes it for good."""
 
-from __future__ import annotations
-
 from scrubjay.engine.verbs.counts import Counts, ScopeCounts
 from scrubjay.engine.verbs.removal import Removal
 from scrubjay.engine.writing import Writer

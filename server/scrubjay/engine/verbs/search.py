@@ -3,8 +3,6 @@
 Each sees every write acknowledged before it.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping

@@ -1,7 +1,5 @@
 """What an engine says of itself and of its home. Counts, sizes and reasons; never content."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """Hebb Mind's API, `/api/v1`: facts and turns as memories in partitions, with weights and windows."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter
 
 from scrubjay.http_api.hebb import admin, graph, ingest, memories, partitions, search

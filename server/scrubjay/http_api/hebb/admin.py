@@ -1,7 +1,5 @@
 """`/api/v1/admin`, `/health` and `/status`: consolidation, numbers and settings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from fastapi import APIRouter, Request

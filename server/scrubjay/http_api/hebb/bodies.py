@@ -1,7 +1,5 @@
 """The bodies of Hebb Mind's API: what its clients send, and records as the memories that they parse."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from datetime import datetime

@@ -4,8 +4,6 @@ There are three formats: Claude Code's lines, ChatGPT's `conversations.json`, an
 before each part.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping

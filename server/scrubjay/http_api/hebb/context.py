@@ -1,7 +1,5 @@
 """A request to Hebb Mind's API, whose clients know no scopes: a header or a parameter may name one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

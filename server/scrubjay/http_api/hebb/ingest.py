@@ -1,7 +1,5 @@
 """`POST /api/v1/ingest`: a conversation as another program exported it, recorded turn by turn."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from typing import Any

@@ -1,7 +1,5 @@
 """`/api/v1/memories`: facts and turns one by one, as Hebb Mind's clients read and write them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Annotated, Any
 

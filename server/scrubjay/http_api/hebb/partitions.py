@@ -1,7 +1,5 @@
 """`/api/v1/partitions`: the kinds of memories, as Hebb Mind's clients list and make them."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`POST /api/v1/search`: recall with Hebb Mind's weights and windows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from fastapi import APIRouter

@@ -1,7 +1,5 @@
 """The routes of supermemory before namespaces: `/v3` and `/v4` (Python client 3, npm client 4)."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter
 
 from scrubjay.http_api.refusals import absent

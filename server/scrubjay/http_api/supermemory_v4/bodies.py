@@ -1,7 +1,5 @@
 """Fields that several routes take or give: tags, filters, times, pages."""
 
-from __future__ import annotations
-
 import json
 from datetime import datetime
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """The routes of container tags: list them, read or change what is said of one, merge and delete."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """`POST /v4/conversations`: a conversation as chat clients send it, again and again as it grows."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from fastapi import APIRouter

@@ -1,7 +1,5 @@
 """Documents on the wire of `/v3`: what clients send to add, change or list them, and what they parse."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema

@@ -3,8 +3,6 @@
 A path names a record by its id or by its custom id, within what the caller reaches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal

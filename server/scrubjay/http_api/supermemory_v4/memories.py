@@ -4,8 +4,6 @@ A request names a memory by its id, by its exact words, or by the id of its docu
 names nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Memories on the wire of `/v4/memories` and of the review queue: what clients send and parse."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Any, Literal
 

@@ -3,8 +3,6 @@
 They never tell what is of the user's own scope.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Annotated, Any, Literal
 

@@ -3,8 +3,6 @@
 A key that was not asked for is absent and never null.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, NamedTuple

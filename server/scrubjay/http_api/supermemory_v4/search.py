@@ -1,7 +1,5 @@
 """The routes of search: `/v3/search` finds documents by their chunks, `/v4/search` memories and more."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import time

@@ -1,7 +1,5 @@
 """The routes of supermemory v5 (`/ns/{namespace}/...`, Python client 5.0.1). A namespace is a scope."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter
 
 from scrubjay.http_api.refusals import absent

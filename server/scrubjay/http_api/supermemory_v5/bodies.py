@@ -1,7 +1,5 @@
 """What the bodies of version 5 share: times, pages, ids, and that unknown fields are refused."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Any
 

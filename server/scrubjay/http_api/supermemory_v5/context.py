@@ -1,7 +1,5 @@
 """A namespace that a request names, and its records by id. A namespace is a scope."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

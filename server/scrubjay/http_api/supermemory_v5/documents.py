@@ -1,7 +1,5 @@
 """Documents of version 5: what clients send and get, and the routes to add, read, change and delete them."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal

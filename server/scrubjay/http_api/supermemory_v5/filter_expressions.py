@@ -4,8 +4,6 @@
 {"operator": "and", "operands": [{"field": "source", "operator": "eq", "value": "slack"}, ...]}
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping

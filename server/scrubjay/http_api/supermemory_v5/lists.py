@@ -1,7 +1,5 @@
 """Pages of the documents, chunks and memories of a namespace, and how many memories documents have."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """Memories of version 5: a fact by itself or with its versions, links and document, and forgetting facts."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Namespaces themselves: listing, describing, moving one into another, and deleting one for good."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Annotated, Literal
 from uuid import uuid4

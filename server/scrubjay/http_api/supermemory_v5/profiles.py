@@ -1,7 +1,5 @@
 """The profile of a namespace as JSON or as Markdown, and its buckets."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 

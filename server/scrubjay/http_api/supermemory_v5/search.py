@@ -1,7 +1,5 @@
 """Search in a namespace: facts and passages of documents, most similar first."""
 
-from __future__ import annotations
-
 from time import perf_counter
 from typing import Annotated, Literal
 

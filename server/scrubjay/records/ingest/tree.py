@@ -3,8 +3,6 @@
 No file but .gitignore is opened.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Lays candidates out: what the legs found and the turns around it, session by session, as aligned arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

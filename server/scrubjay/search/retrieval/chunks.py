@@ -5,8 +5,6 @@ for sections by their headings; recall at 10 of the right chunk on the other hal
 73.2, BM25 66.1), Markdown 93.5 (86.9, 88.2).
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Searches passages by words, by meaning and by the entities they name, and gathers them into records."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass

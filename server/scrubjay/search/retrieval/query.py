@@ -1,7 +1,5 @@
 """A question: what to look for, where, and which records may answer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

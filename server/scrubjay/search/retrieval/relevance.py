@@ -5,8 +5,6 @@ store cannot answer (those of another conversation, with the speakers renamed). 
 is the share of such questions whose first ten hits held the answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Retrieval: from a question to ranked candidates, each with its relevance."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The inbox of a shared store: what the other engines want written, until the maintainer has written it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple

@@ -5,8 +5,6 @@ numbers of turns and the order of versions all rest on that. What the others are
 inbox.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import socket

@@ -1,7 +1,5 @@
 """The chunks of a document: its sections, cut to size, with headings and lines."""
 
-from __future__ import annotations
-
 import csv
 import re
 from bisect import bisect_left, bisect_right

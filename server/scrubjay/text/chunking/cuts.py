@@ -1,7 +1,5 @@
 """The best places to cut a long text: between paragraphs, else items, lines, sentences, words."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence

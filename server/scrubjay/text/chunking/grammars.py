@@ -3,8 +3,6 @@
 A grammar is loaded when a file of its language is first cut: each is a library of 0.3 to 5 MB.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, partial

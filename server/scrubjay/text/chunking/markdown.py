@@ -1,7 +1,5 @@
 """The sections of Markdown and plain text: headings, fenced code, tables."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 
