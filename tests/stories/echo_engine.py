@@ -21,9 +21,14 @@ import sys
 from scrubjay.engine.process import lifetime
 from scrubjay.engine.process.connection import Connection
 from scrubjay.home.paths import open_home
+from scrubjay.pipe.offer import Offer
 from scrubjay.pipe.stdio import attach
 from scrubjay.wire import lock
 from scrubjay.wire.hello import Hello
+
+NO_OFFER = {
+    way: {"versions": [], "answers": {}} for way in ("handshake", "modern")
+}  # each answer is an engine's
 
 
 async def answer(method: str, params: dict, version: str) -> dict:
@@ -106,7 +111,7 @@ async def main(root: str, version: str, idle: float, flags: set[str], client: He
 
     async def background() -> None:
         if client is not None:
-            attach(root, client, os.environ, lambda: life.finish("the client left"))
+            attach(root, client, os.environ, lambda: life.finish("the client left"), offer=Offer(NO_OFFER))
 
     await life.serve({"pipe": pipe, "cli": cli}, background)
 

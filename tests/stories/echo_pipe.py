@@ -2,7 +2,8 @@
 
     python echo_pipe.py HOME VERSION IDLE_SECONDS [engine flags...]
 
-The flag `inside` is `--in-process`: the engine, where one is needed, is this process.
+The flag `inside` is `--in-process`: the engine, where one is needed, is this process. With `offers` the pipe
+answers what needs no engine, as the installed one does.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 
 import echo_engine
 
+from scrubjay.pipe.offer import Offer
 from scrubjay.pipe.stdio import MUST_SERVE, main
 from scrubjay.wire.hello import hello_from
 
@@ -22,7 +24,13 @@ if __name__ == "__main__":
     client = hello_from("pipe", dict(os.environ), os.getcwd(), os.getpid(), version=version)
     patience = float(os.environ.get("UNREACHABLE", "5"))
     code = main(
-        root, client, os.environ, in_process="inside" in flags, command=command, unreachable_seconds=patience
+        root,
+        client,
+        os.environ,
+        in_process="inside" in flags,
+        command=command,
+        offer=None if "offers" in flags else Offer(echo_engine.NO_OFFER),
+        unreachable_seconds=patience,
     )
     if code == MUST_SERVE:
         code = asyncio.run(echo_engine.main(root, version, float(idle), {"auto"}, client)) or 0

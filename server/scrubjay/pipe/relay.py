@@ -1,4 +1,4 @@
-"""Carries lines between a client and whatever engine there is.
+"""Carries lines between a client and whatever engine there is; answers by itself what needs no engine.
 
 One thread reads the client, the other finds the engine and reads it. Windows cannot wait for standard input
 and a socket at once, so this shape serves everywhere. A thread that sends to the engine holds `_sending`; one
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from scrubjay.pipe.link import Link
+    from scrubjay.pipe.offer import Offer
     from scrubjay.pipe.terminal import Terminal
 
 UNCERTAIN = (
@@ -35,6 +36,7 @@ FATAL = (
 _DRAIN_SECONDS = 2.0  # for the last answers, after the client has closed its input
 _REPLAY_SECONDS = 10.0  # for a new engine to answer what the old one has answered before
 _ALIVE_SECONDS = 2.0  # between two looks whether the client still exists
+_LINES_AHEAD, _LONGEST_AHEAD = 64, 64 * 1024  # lines and bytes of one that are read before an engine is there
 _GOODBYE = b'{"scrubjay":"goodbye"'
 _SERVER_ERROR = -32000
 _INVALID_REQUEST = -32600
@@ -43,9 +45,10 @@ _INVALID_REQUEST = -32600
 class Relay:
     """Serves one client until it closes its standard input, with one engine after another."""
 
-    def __init__(self, reach: Callable[[], Link], terminal: Terminal) -> None:
+    def __init__(self, reach: Callable[[], Link], terminal: Terminal, offer: Offer) -> None:
         self._reach = reach
         self._terminal = terminal
+        self._offer = offer
         self._session = Session()
         self._outbox: list[Message] = []  # lines that no engine has yet, oldest first
         self._link: Link | None = None
@@ -78,9 +81,10 @@ class Relay:
         rest = cutter.rest()
         if rest and not self._terminal.closed:
             self._forward(rest + b"\n")
+        self._wait(lambda: any(message.is_request and not message.answered for message in self._outbox))
 
     def _forward(self, line: bytes) -> None:
-        """Take one line of the client; return when an engine has it or it is answered without one."""
+        """Take one line of the client, and answer it or put it into the outbox; wait if that is full."""
         if isinstance(line, TooLong):
             sentence = f"A line may have {LINE_LIMIT} bytes, and this one has more. Send it in parts."
             self._terminal.write(_error(glance(line).id, _INVALID_REQUEST, sentence))
@@ -88,14 +92,25 @@ class Relay:
         if line.isspace():
             return
         message = Message(line)
+        answer = self._offer.answer(message)
+        message.answered = answer is not None
+        if answer is not None:
+            self._terminal.write(answer)
+            if not message.opens:
+                return
         with self._changed:
             self._session.note_message(message)
             self._outbox.append(message)
             self._needed = True
             self._changed.notify_all()
         self._flush()
+        too_long = len(line) > _LONGEST_AHEAD
+        self._wait(lambda: message in self._outbox and (too_long or len(self._outbox) > _LINES_AHEAD))
+
+    def _wait(self, full: Callable[[], bool]) -> None:
+        """Read no more of the client while the outbox is full and an engine is on its way."""
         with self._changed:
-            while self._outbox and not self._terminal.closed:
+            while self._needed and full() and not self._terminal.closed:
                 self._changed.wait(_ALIVE_SECONDS)
 
     def _flush(self) -> None:
@@ -157,8 +172,9 @@ class Relay:
                 lines_read: int = json.loads(line)["lines"]
                 return lines_read
             with self._changed:
-                self._session.note_answer(glance(line))
-            self._terminal.write(line)
+                wanted = self._session.note_answer(glance(line))
+            if wanted:
+                self._terminal.write(line)
         return None
 
     def _skip_answer(self, lines: Iterator[bytes], message: Message) -> bool:
@@ -189,7 +205,7 @@ class Relay:
         """Answer everything that waits with the reason why there is no engine."""
         with self._sending, self._changed:
             requests = self._session.give_up()
-            self._outbox.clear()
+            self._outbox = [message for message in self._outbox if message.opens]
             self._needed = False
         for message in requests:
             self._terminal.write(refusal(message, sentence))

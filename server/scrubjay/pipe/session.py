@@ -11,24 +11,35 @@ if TYPE_CHECKING:
 
 WRITING_TOOLS = frozenset({"add_memory", "record_turn", "add_document", "forget"})
 
-_LAST_OF_EACH = {"initialize", "notifications/initialized", "logging/setLevel"}
+_OPENING = {"initialize", "notifications/initialized"}
+_LAST_OF_EACH = {*_OPENING, "logging/setLevel"}
 
 
 class Message:
-    """One line of the client. `number` is its place on the current link, None until it is sent."""
+    """One line of the client.
 
-    __slots__ = ("line", "number", "repeated", "seen")
+    `number` is its place on the current link, None until it is sent; `answered` tells whether the client has
+    its answer already.
+    """
+
+    __slots__ = ("answered", "line", "number", "repeated", "seen")
 
     def __init__(self, line: bytes) -> None:
         self.line = line
         self.seen = glance(line)
         self.number: int | None = None
+        self.answered = False
         self.repeated = False  # it was in flight before, when an engine died
 
     @property
     def is_request(self) -> bool:
         """Whether the client waits for an answer; a notification gets none."""
         return self.seen.method is not None and self.seen.key is not None
+
+    @property
+    def opens(self) -> bool:
+        """Whether each engine has to hear it, though the client waits for no answer."""
+        return self.seen.method in _OPENING and (self.answered or not self.is_request)
 
     @property
     def is_call(self) -> bool:
@@ -54,13 +65,14 @@ class Session:
 
     def __init__(self) -> None:
         self._in_flight: dict[tuple[str, object], Message] = {}
+        self._answered: dict[tuple[str, object], Message] = {}  # an engine will answer these for nobody
         self._setup: dict[tuple[str, str | None], Message] = {}
 
     def note_message(self, message: Message) -> None:
         """Remember a line of the client."""
         seen = message.seen
         if message.is_request and seen.key is not None:
-            self._in_flight[seen.key] = message
+            (self._answered if message.answered else self._in_flight)[seen.key] = message
         elif seen.method == "notifications/cancelled" and seen.request_id is not None:
             self._in_flight.pop(key_of(seen.request_id), None)
         if seen.method in _LAST_OF_EACH:
@@ -70,10 +82,12 @@ class Session:
         elif seen.method == "resources/unsubscribe":
             self._setup.pop(("resources/subscribe", seen.uri), None)
 
-    def note_answer(self, seen: Glance) -> None:
-        """Forget the request that a line of the engine answers."""
-        if seen.is_answer and seen.key is not None:
-            self._in_flight.pop(seen.key, None)
+    def note_answer(self, seen: Glance) -> bool:
+        """Forget the request that a line of the engine answers; tell whether the client wants the line."""
+        if not seen.is_answer or seen.key is None:
+            return True
+        self._in_flight.pop(seen.key, None)
+        return self._answered.pop(seen.key, None) is None
 
     def replay(self) -> list[Message]:
         """Return the answered lines that bring a new engine to the client's state, in order."""
@@ -90,6 +104,7 @@ class Session:
             lines_read: how many lines the engine had read when it said goodbye; None if it died without a
                 word.
         """
+        self._answered = {key: each for key, each in self._answered.items() if each.number is None}
         loss = Loss([], [], [])
         for key, message in list(self._in_flight.items()):
             if message.number is None:

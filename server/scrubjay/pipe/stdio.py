@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrubjay.home.paths import open_home
 from scrubjay.pipe.link import Link, knock
+from scrubjay.pipe.offer import Offer, read_offer
 from scrubjay.pipe.reach import START_SECONDS, UNREACHABLE_SECONDS, reach
 from scrubjay.pipe.relay import Relay
 from scrubjay.pipe.spawn import engine_command
@@ -29,6 +30,7 @@ def main(
     *,
     in_process: bool = False,
     command: list[str] | None = None,
+    offer: Offer | None = None,
     start_seconds: float = START_SECONDS,
     unreachable_seconds: float = UNREACHABLE_SECONDS,
 ) -> int:
@@ -41,6 +43,7 @@ def main(
         in_process: start no process. If no engine runs, return MUST_SERVE before reading anything: the caller
             then serves, and carries the client with `attach`.
         command: what starts an engine, instead of this installation's.
+        offer: the answers that need no engine, instead of this version's.
         start_seconds: for an engine to come up.
         unreachable_seconds: for an engine that holds the lock to answer.
     """
@@ -64,13 +67,20 @@ def main(
         return link
 
     try:
-        Relay(connect, Terminal()).run()
+        Relay(connect, Terminal(), offer or read_offer()).run()
     except KeyboardInterrupt:
         return 130  # what a shell expects of a program its user stopped
     return 0
 
 
-def attach(root: str, hello: Hello, env: Mapping[str, str], on_end: Callable[[], None]) -> threading.Thread:
+def attach(
+    root: str,
+    hello: Hello,
+    env: Mapping[str, str],
+    on_end: Callable[[], None],
+    *,
+    offer: Offer | None = None,
+) -> threading.Thread:
     """Connect this process's client to the engine that listens in it; call `on_end` when the client has left.
 
     The engine must listen already. It serves its own client like any other, over its socket.
@@ -78,7 +88,7 @@ def attach(root: str, hello: Hello, env: Mapping[str, str], on_end: Callable[[],
 
     def carry() -> None:
         try:
-            Relay(lambda: reach(open_home(root), hello, None, env), Terminal()).run()
+            Relay(lambda: reach(open_home(root), hello, None, env), Terminal(), offer or read_offer()).run()
         finally:
             on_end()
 
