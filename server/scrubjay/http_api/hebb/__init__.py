@@ -28,7 +28,6 @@ _ABSENT = {
 }
 
 ROUTERS: tuple[APIRouter, ...] = (
-    *(family.router for family in (search, memories, ingest, partitions, graph, admin)),
-    admin.health_router,
+    *(family.route.router for family in (search, memories, ingest, partitions, graph, admin)),
     absent(_ABSENT),  # last, because its paths also match routes of the others
 )

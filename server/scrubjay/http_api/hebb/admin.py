@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 
 from scrubjay import VERSION
 from scrubjay.engine.core import Core
@@ -11,11 +11,11 @@ from scrubjay.http_api.hebb.bodies import Answer, MemoryQuery
 from scrubjay.http_api.hebb.context import HebbRequest
 from scrubjay.http_api.hebb.graph import graph_of
 from scrubjay.http_api.hebb.partitions import partitions
+from scrubjay.http_api.routes import Routes
 from scrubjay.search.injection import FLOOR
 from scrubjay.search.recall import HALF_LIFE_DAYS
 
-router = APIRouter(prefix="/api/v1/admin")
-health_router = APIRouter()
+route = Routes()
 
 
 class Consolidated(Answer):
@@ -89,7 +89,7 @@ class Status(Answer):
     embedding: Embedding
 
 
-@router.post("/consolidate", response_model=Consolidated, summary="Consolidate what was recorded, now")
+@route("POST /api/v1/admin/consolidate", "Consolidate what was recorded, now")
 async def consolidate(request: HebbRequest) -> Consolidated:
     """Sessions get their summaries, and facts that say the same are linked.
 
@@ -101,7 +101,7 @@ async def consolidate(request: HebbRequest) -> Consolidated:
     return Consolidated(processed=count, succeeded=count, failed=0, errors=[], waiting=consolidation.waiting)
 
 
-@router.get("/stats", response_model=Stats, summary="How much is stored")
+@route("GET /api/v1/admin/stats", "How much is stored")
 async def stats(request: HebbRequest) -> Stats:
     """Memories by partition, tags and pairs of tags."""
     counts = [PartitionCount(**dict(each)) for each in (await partitions(request)).values()]
@@ -114,7 +114,7 @@ async def stats(request: HebbRequest) -> Stats:
     )
 
 
-@router.get("/config", response_model=dict[str, Any], summary="The settings that these clients know")
+@route("GET /api/v1/admin/config", "The settings that these clients know")
 async def config(request: HebbRequest) -> dict[str, Any]:
     """The model, and the defaults of a search."""
     model = _embedding(request.core)
@@ -134,8 +134,8 @@ async def config(request: HebbRequest) -> dict[str, Any]:
     }
 
 
-@health_router.get("/health", response_model=Health, include_in_schema=False)
-@health_router.get("/api/v1/health", response_model=Health, summary="Whether the engine is there")
+@route("GET /health", "Whether the engine is there", include_in_schema=False)
+@route("GET /api/v1/health", "Whether the engine is there")
 async def health(request: Request) -> Health:
     """`starting` while it opens its store, `failed` where it could not; it answers at once."""
     engine = request.app.state.engine
@@ -143,10 +143,8 @@ async def health(request: Request) -> Health:
     return Health(status=state, version=VERSION)
 
 
-@health_router.get("/status", response_model=Status, include_in_schema=False)
-@health_router.get(
-    "/api/v1/status", response_model=Status, summary="Which model embeds, and what works in the background"
-)
+@route("GET /status", "Which model embeds, and what works in the background", include_in_schema=False)
+@route("GET /api/v1/status", "Which model embeds, and what works in the background")
 async def status(context: Context) -> Status:
     """The state of the server, whatever the scope."""
     core = context.core

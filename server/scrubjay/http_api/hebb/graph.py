@@ -9,20 +9,21 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 
 from scrubjay.errors import InputError, NotFound
-from scrubjay.http_api.hebb.bodies import Answer, Responses
+from scrubjay.http_api.hebb.bodies import Answer
 from scrubjay.http_api.hebb.context import HebbContext, HebbRequest
+from scrubjay.http_api.routes import Routes
 
 MOST_RECORDS = 50_000  # that are looked at
 MOST_TAGS = 2_000  # of one graph, the most used ones
 MOST_EDGES = 10_000  # the heaviest ones
 MOST_IDS = 100  # of records, named with a tag
 TAGS_PAIRED = 20  # of one record; all pairs of a hundred tags would be 4,950 edges
-_MISSING: Responses = {404: {"description": "No memory carries this tag."}}
+_MISSING = "No memory carries this tag."
 
-router = APIRouter(prefix="/api/v1/graph")
+route = Routes()
 
 TagPath = Annotated[str, Path(min_length=1, max_length=100)]
 
@@ -62,7 +63,7 @@ class GraphQuery(Answer):
     paths: list[list[str]] | None = None
 
 
-@router.get("/tags", response_model=list[TagNode], summary="List tags, the most used first")
+@route("GET /api/v1/graph/tags", "List tags, the most used first")
 async def tags(
     request: HebbRequest,
     q: Annotated[str | None, Query(max_length=100, description="A part of the tag.")] = None,
@@ -72,7 +73,7 @@ async def tags(
     return _nodes(graph, [tag for tag in graph.counts if q is None or q.lower() in tag.lower()])
 
 
-@router.get("/tags/{tag}", response_model=TagNode, responses=_MISSING, summary="Read one tag")
+@route("GET /api/v1/graph/tags/{tag}", "Read one tag", missing=_MISSING)
 async def tag(request: HebbRequest, tag: TagPath) -> TagNode:
     """The tag, how many memories carry it, and which."""
     graph = await graph_of(request)
@@ -83,7 +84,7 @@ async def tag(request: HebbRequest, tag: TagPath) -> TagNode:
     return _nodes(graph, [tag])[0]
 
 
-@router.get("/neighbors/{tag}", response_model=GraphQuery, summary="The tags around one")
+@route("GET /api/v1/graph/neighbors/{tag}", "The tags around one")
 async def neighbors(
     request: HebbRequest, tag: TagPath, depth: Annotated[int, Query(ge=1, le=5)] = 1
 ) -> GraphQuery:
@@ -96,7 +97,7 @@ async def neighbors(
     return GraphQuery(nodes=_nodes(graph, found), edges=_edges(graph, found))
 
 
-@router.get("/path", response_model=GraphQuery, summary="The shortest way between two tags")
+@route("GET /api/v1/graph/path", "The shortest way between two tags")
 async def path(
     request: HebbRequest,
     start: Annotated[str | None, Query(alias="from", max_length=100)] = None,
@@ -115,7 +116,7 @@ async def path(
     return GraphQuery(nodes=_nodes(graph, way), edges=edges, paths=[way] if way else [])
 
 
-@router.get("/export", response_model=GraphState, summary="The whole graph")
+@route("GET /api/v1/graph/export", "The whole graph")
 async def export(request: HebbRequest) -> GraphState:
     """At most the 2,000 most used tags and the 10,000 heaviest edges."""
     graph = await graph_of(request)

@@ -4,13 +4,12 @@ import asyncio
 import hashlib
 from typing import Any
 
-from fastapi import APIRouter
-
 from scrubjay.errors import InputError
 from scrubjay.http_api.hebb.bodies import IngestRequest, IngestResponse
 from scrubjay.http_api.hebb.chat_exports import FORMATS, Exchange, Format, read
 from scrubjay.http_api.hebb.context import HebbRequest
 from scrubjay.http_api.hebb.partitions import MISSING, require_partition
+from scrubjay.http_api.routes import Routes
 from scrubjay.models.fields import MAX_TURN_TEXT
 from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.models.results import TurnRecorded
@@ -18,16 +17,10 @@ from scrubjay.records.turns import PARTITION
 
 MOST_WARNINGS = 20
 
-router = APIRouter(prefix="/api/v1")
+route = Routes()
 
 
-@router.post(
-    "/ingest",
-    status_code=201,
-    response_model=IngestResponse,
-    responses=MISSING,
-    summary="Record an exported conversation",
-)
+@route("POST /api/v1/ingest", "Record an exported conversation", missing=MISSING, status_code=201)
 async def ingest(request: HebbRequest, item: IngestRequest) -> IngestResponse:
     """`memories_created` counts the turns that were not known before.
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Path, Query
+from fastapi import Body, Path, Query
 
 from scrubjay.errors import InputError
 from scrubjay.http_api.context import SOURCE
@@ -12,19 +12,19 @@ from scrubjay.http_api.hebb.bodies import (
     MemoryCreate,
     MemoryUpdate,
     Page,
-    Responses,
     as_memories,
     as_memory,
 )
 from scrubjay.http_api.hebb.context import HebbContext, HebbRequest
 from scrubjay.http_api.hebb.partitions import require_partition
+from scrubjay.http_api.routes import Routes
 from scrubjay.models import records
 from scrubjay.models.records import SUMMARY, Turn
 from scrubjay.models.requests import AddMemory, Forget
 from scrubjay.models.results import MemoryAdded
 
 MOST_AT_ONCE = 1_000  # memories of one batch
-_MISSING: Responses = {404: {"description": "There is no such memory, or no such partition."}}
+_MISSING = "There is no such memory, or no such partition."
 _FIELDS = {  # of a request -> of a fact
     "content": "content",
     "partition_id": "partition_id",
@@ -33,12 +33,12 @@ _FIELDS = {  # of a request -> of a fact
     "metadata": "metadata",
 }
 
-router = APIRouter(prefix="/api/v1/memories")
+route = Routes()
 
 MemoryId = Annotated[str, Path(min_length=1, max_length=200)]
 
 
-@router.post("", status_code=201, response_model=Memory, responses=_MISSING, summary="Keep one memory")
+@route("POST /api/v1/memories", "Keep one memory", missing=_MISSING, status_code=201)
 async def create(request: HebbRequest, item: MemoryCreate) -> Memory:
     """The same words again are the same memory, which becomes what the request says of it."""
     scope = request.writes()
@@ -46,9 +46,7 @@ async def create(request: HebbRequest, item: MemoryCreate) -> Memory:
     return await as_memory(request.core, await _keep(request, item, scope))
 
 
-@router.post(
-    "/batch", status_code=201, response_model=list[Memory], responses=_MISSING, summary="Keep many memories"
-)
+@route("POST /api/v1/memories/batch", "Keep many memories", missing=_MISSING, status_code=201)
 async def create_batch(
     request: HebbRequest, items: Annotated[list[MemoryCreate], Body(max_length=MOST_AT_ONCE)]
 ) -> list[Memory]:
@@ -64,7 +62,7 @@ async def create_batch(
     return await as_memories(request.core, kept)
 
 
-@router.get("", response_model=Page[Memory], summary="List memories, newest first")
+@route("GET /api/v1/memories", "List memories, newest first")
 async def listed(
     request: HebbRequest,
     partition_id: Annotated[str | None, Query(max_length=100)] = None,
@@ -84,7 +82,7 @@ async def listed(
     return Page(items=items, total=page.total, offset=offset, limit=limit)
 
 
-@router.get("/{memory_id}", response_model=Memory, responses=_MISSING, summary="Read one memory")
+@route("GET /api/v1/memories/{memory_id}", "Read one memory", missing=_MISSING)
 async def read(request: HebbRequest, memory_id: MemoryId) -> Memory:
     """Counts as an access, which the next answer shows."""
     record = await request.memory(memory_id)
@@ -93,7 +91,7 @@ async def read(request: HebbRequest, memory_id: MemoryId) -> Memory:
     return memory
 
 
-@router.patch("/{memory_id}", response_model=Memory, responses=_MISSING, summary="Change one memory")
+@route("PATCH /api/v1/memories/{memory_id}", "Change one memory", missing=_MISSING)
 async def update(request: HebbRequest, memory_id: MemoryId, item: MemoryUpdate) -> Memory:
     """The id stays, and what it said before is kept as an older version.
 
@@ -113,7 +111,7 @@ async def update(request: HebbRequest, memory_id: MemoryId, item: MemoryUpdate) 
     return await as_memory(request.core, await _revise(request, record, item.model_dump(exclude_none=True)))
 
 
-@router.delete("/{memory_id}", status_code=204, responses=_MISSING, summary="Forget one memory")
+@route("DELETE /api/v1/memories/{memory_id}", "Forget one memory", missing=_MISSING, status_code=204)
 async def delete(request: HebbRequest, memory_id: MemoryId) -> None:
     """It leaves every search and list; `scrubjay restore` brings it back."""
     record = await request.memory(memory_id)

@@ -4,19 +4,20 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 from pydantic import Field
 
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home.partitions import Partition
-from scrubjay.http_api.hebb.bodies import Answer, Body, Responses
+from scrubjay.http_api.hebb.bodies import Answer, Body
 from scrubjay.http_api.hebb.context import HebbContext, HebbRequest
 from scrubjay.http_api.permissions import DEFAULT_TAG
+from scrubjay.http_api.routes import Routes
 from scrubjay.models.fields import Flag, PartitionId, Text
 
-MISSING: Responses = {404: {"description": "There is no such partition."}}
+MISSING = "There is no such partition."
 
-router = APIRouter(prefix="/api/v1/partitions")
+route = Routes()
 
 PathId = Annotated[str, Path(min_length=1, max_length=100)]
 Title = Annotated[Text, Field(max_length=128)]
@@ -53,13 +54,13 @@ class PartitionRead(Answer):
     memory_count: int
 
 
-@router.get("", response_model=list[PartitionRead], summary="List partitions")
+@route("GET /api/v1/partitions", "List partitions")
 async def listed(request: HebbRequest) -> list[PartitionRead]:
     """The system's five, those that were made, and those that memories are in."""
     return list((await partitions(request)).values())
 
 
-@router.post("", status_code=201, response_model=PartitionRead, summary="Make a partition")
+@route("POST /api/v1/partitions", "Make a partition", status_code=201)
 async def create(request: HebbRequest, item: PartitionCreate) -> PartitionRead:
     """It belongs to the scope that the request writes to."""
     scope, book, now = request.writes(), request.core.partitions, request.now
@@ -69,7 +70,7 @@ async def create(request: HebbRequest, item: PartitionCreate) -> PartitionRead:
     return (await partitions(request))[item.id]
 
 
-@router.get("/{partition_id}", response_model=PartitionRead, responses=MISSING, summary="Read a partition")
+@route("GET /api/v1/partitions/{partition_id}", "Read a partition", missing=MISSING)
 async def read(request: HebbRequest, partition_id: PathId) -> PartitionRead:
     """One partition and how many memories it holds."""
     if (partition := (await partitions(request)).get(partition_id)) is None:
@@ -77,9 +78,7 @@ async def read(request: HebbRequest, partition_id: PathId) -> PartitionRead:
     return partition
 
 
-@router.patch(
-    "/{partition_id}", response_model=PartitionRead, responses=MISSING, summary="Change a partition"
-)
+@route("PATCH /api/v1/partitions/{partition_id}", "Change a partition", missing=MISSING)
 async def update(request: HebbRequest, partition_id: PathId, item: PartitionUpdate) -> PartitionRead:
     """What is left out stays as it was."""
     await read(request, partition_id)
@@ -90,7 +89,9 @@ async def update(request: HebbRequest, partition_id: PathId, item: PartitionUpda
     return await read(request, partition_id)
 
 
-@router.delete("/{partition_id}", status_code=204, responses=MISSING, summary="Delete an empty partition")
+@route(
+    "DELETE /api/v1/partitions/{partition_id}", "Delete an empty partition", status_code=204, missing=MISSING
+)
 async def delete(request: HebbRequest, partition_id: PathId) -> None:
     """One of the system's five, or one that holds memories, is refused."""
     partition = await read(request, partition_id)

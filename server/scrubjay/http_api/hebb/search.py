@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-from fastapi import APIRouter
-
 from scrubjay.engine.core import Core
 from scrubjay.http_api.hebb.bodies import (
     Memory,
@@ -14,6 +12,7 @@ from scrubjay.http_api.hebb.bodies import (
     as_memories,
 )
 from scrubjay.http_api.hebb.context import HebbRequest
+from scrubjay.http_api.routes import Routes
 from scrubjay.models import records
 from scrubjay.models.requests import SearchMemories
 from scrubjay.models.results import Hit
@@ -29,10 +28,10 @@ _SAME = {  # fields that a query and a search have in common
     "next_turns",
 }
 
-router = APIRouter(prefix="/api/v1")
+route = Routes()
 
 
-@router.post("/search", response_model=SearchResponse, summary="Recall memories")
+@route("POST /api/v1/search", "Recall memories")
 async def search(request: HebbRequest, query: MemoryQuery) -> SearchResponse:
     """The `top_k` best, whatever the window.
 

@@ -41,4 +41,4 @@ _ABSENT = {
 
 # In the order in which paths are tried: those that end in a word come before those of any id.
 _FAMILIES = (documents, search, container_tags, memories, profile, conversations)
-ROUTERS: tuple[APIRouter, ...] = (*(family.router for family in _FAMILIES), absent(_ABSENT))
+ROUTERS: tuple[APIRouter, ...] = (*(family.route.router for family in _FAMILIES), absent(_ABSENT))

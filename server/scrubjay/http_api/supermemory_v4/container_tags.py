@@ -3,22 +3,21 @@
 from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 from pydantic import Field
 
 from scrubjay.engine.verbs.counts import ScopeCounts
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home.scope_settings import LONGEST_CONTEXT, LONGEST_NAME, ScopeSettings
 from scrubjay.http_api.context import SOURCE, Context, RequestContext
+from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v4.bodies import Part, TagList, iso
 from scrubjay.models.fields import Text
 
 TagInPath = Annotated[str, Path(description="The container tag.")]
-_UNKNOWN: dict[int | str, dict[str, Any]] = {
-    404: {"description": "Nothing is kept under this tag, and nothing is said of it."}
-}
+_UNKNOWN = "Nothing is kept under this tag, and nothing is said of it."
 
-router = APIRouter()
+route = Routes()
 
 
 class ListedTag(Part):
@@ -90,7 +89,7 @@ class DeletedTag(Part):
     deleted_memories_count: int
 
 
-@router.get("/v3/container-tags/list", summary="List container tags")
+@route("GET /v3/container-tags/list", "List container tags")
 async def list_tags(context: Context) -> list[ListedTag]:
     """Every tag that the caller reaches, the one with the latest change first."""
     counts, settings = await context.core.counts.by_scope(), context.core.scope_settings.all()
@@ -99,7 +98,7 @@ async def list_tags(context: Context) -> list[ListedTag]:
     return sorted(rows, key=lambda row: row.last_activity_at or "", reverse=True)
 
 
-@router.post("/v3/container-tags/merge", summary="Merge container tags", responses=_UNKNOWN)
+@route("POST /v3/container-tags/merge", "Merge container tags", missing=_UNKNOWN)
 async def merge(context: Context, body: Merge) -> Merged:
     """Moves everything under some tags to another; a document whose customId both use is kept twice."""
     target = context.permissions.writes_to(body.target_container_tag)
@@ -115,26 +114,25 @@ async def merge(context: Context, body: Merge) -> Merged:
     )
 
 
-@router.get(
-    "/v3/container-tags/merge/{merge_id}",
+@route(
+    "GET /v3/container-tags/merge/{merge_id}",
+    "How far a merge is",
+    missing="Always: a merge is done when it is answered.",
     status_code=404,
-    response_model=None,
-    summary="How far a merge is",
-    responses={404: {"description": "Always: a merge is done when it is answered."}},
 )
 async def merge_status(context: Context, merge_id: Annotated[str, Path(description="Of a merge.")]) -> None:
     """No merge is ever waiting."""
     raise NotFound("A merge is done when its call is answered, so there is none to wait for.")
 
 
-@router.get("/v3/container-tags/{tag}", summary="Read a container tag", responses=_UNKNOWN)
+@route("GET /v3/container-tags/{tag}", "Read a container tag", missing=_UNKNOWN)
 async def read(context: Context, tag: TagInPath) -> TagSettings:
     """What is said of a tag."""
     own = str(context.permissions.own(tag))
     return _tag_settings(own, context.core.scope_settings.of(own), await _counts(context, own))
 
 
-@router.patch("/v3/container-tags/{tag}", summary="Change what is said of a container tag")
+@route("PATCH /v3/container-tags/{tag}", "Change what is said of a container tag")
 async def change(context: Context, tag: TagInPath, body: TagChange) -> TagSettings:
     """Names a tag or describes its content; one that is not there yet begins with it."""
     own = context.permissions.writes_to(tag)
@@ -147,7 +145,7 @@ async def change(context: Context, tag: TagInPath, body: TagChange) -> TagSettin
     return _tag_settings(own, settings, (await context.core.counts.by_scope(own)).get(own))
 
 
-@router.delete("/v3/container-tags/{tag}", summary="Delete a container tag", responses=_UNKNOWN)
+@route("DELETE /v3/container-tags/{tag}", "Delete a container tag", missing=_UNKNOWN)
 async def delete(context: Context, tag: TagInPath) -> DeletedTag:
     """Deletes all under a tag for good: documents, memories, turns, their bytes, and what is said of it."""
     own = context.permissions.writes_to(tag)

@@ -2,12 +2,12 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter
 from pydantic import AliasChoices, BeforeValidator, Field
 
 from scrubjay.errors import InputError
 from scrubjay.home.capture import storable
 from scrubjay.http_api.context import Context
+from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v4.bodies import Part, Tagged
 from scrubjay.models.fields import MAX_TURN_TEXT, Instant, Metadata, Name
 from scrubjay.text.conversations import Message
@@ -15,7 +15,7 @@ from scrubjay.text.redaction import redact
 
 MOST_MESSAGES = 10_000
 
-router = APIRouter()
+route = Routes()
 
 
 class Function(Part):
@@ -89,7 +89,7 @@ class Kept(Part):
     status: Literal["queued", "embedding", "done", "failed"]
 
 
-@router.post("/v4/conversations", summary="Keep a conversation")
+@route("POST /v4/conversations", "Keep a conversation")
 async def keep(body: Conversation, context: Context) -> Kept:
     """Keep a conversation that may grow: sent again, whole or only its end, the new messages are added.
 

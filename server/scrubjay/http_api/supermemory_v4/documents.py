@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body, Form, Path, Query, Response, UploadFile
+from fastapi import Body, Form, Path, Query, Response, UploadFile
 from pydantic import ValidationError
 
 from scrubjay.errors import InputError, NotFound
 from scrubjay.http_api.bodies import DeleteError, url_of
 from scrubjay.http_api.context import SOURCE, Context, RequestContext
+from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v4.bodies import MOST_PER_PAGE, PER_PAGE
 from scrubjay.http_api.supermemory_v4.document_bodies import (
     Accepted,
@@ -46,9 +47,7 @@ from scrubjay.models.requests import DocumentText, ForgetRecords
 STUCK = timedelta(hours=4)  # without a change; an unfinished document is then called stuck
 DELETED = "deleted over HTTP"
 _FIRST = datetime(1, 1, 2, tzinfo=UTC)  # before any date of a document
-_MISSING: dict[int | str, dict[str, Any]] = {
-    404: {"description": "Nothing that the caller reaches has this id or customId."}
-}
+_MISSING = "Nothing that the caller reaches has this id or customId."
 
 Name = Annotated[str, Path(alias="id", description="Its id, or its customId.")]
 WithinTag = Annotated[
@@ -61,7 +60,7 @@ WithinTag = Annotated[
 PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
 PageSize = Annotated[int, Query(ge=1, le=MOST_PER_PAGE)]
 
-router = APIRouter()
+route = Routes()
 
 
 class Upload(DocumentFields):
@@ -74,7 +73,7 @@ class Upload(DocumentFields):
     mime_type: Annotated[str | None, Form(description="Without effect, as fileType.")] = None
 
 
-@router.post("/v3/documents/file", summary="Upload a file")
+@route("POST /v3/documents/file", "Upload a file")
 async def upload(
     context: Context, body: Annotated[Upload, Form(media_type="multipart/form-data")]
 ) -> Accepted:
@@ -87,12 +86,11 @@ async def upload(
     return await _add(context, body, await read_upload(body.file, scope, body.values()), scope)
 
 
-@router.get(
-    "/v3/documents/{id:path}/file-url",
+@route(
+    "GET /v3/documents/{id:path}/file-url",
+    "The file of a document, which is not kept",
+    missing="Always: of a file its text is kept, and not the file.",
     status_code=404,
-    response_model=None,
-    summary="The file of a document, which is not kept",
-    responses={404: {"description": "Always: of a file its text is kept, and not the file."}},
 )
 async def file_url(context: Context, name: Name, within: WithinTag = None) -> None:
     """Scrubjay keeps no files, so there is none to point to."""
@@ -103,7 +101,7 @@ async def file_url(context: Context, name: Name, within: WithinTag = None) -> No
     )
 
 
-@router.post("/v3/documents/list", response_model_exclude_unset=True, summary="List documents")
+@route("POST /v3/documents/list", "List documents", sparse=True)
 async def list_documents(context: Context, body: Annotated[Listing | None, Body()] = None) -> DocumentPage:
     """A page of documents, under `memories`; failed ones are among them, deleted ones are not."""
     listing = body or Listing()
@@ -122,9 +120,7 @@ async def list_documents(context: Context, body: Annotated[Listing | None, Body(
     return DocumentPage(memories=rows, pagination=listing.pagination(page.total))
 
 
-@router.post(
-    "/v3/documents/documents", response_model_exclude_unset=True, summary="List documents with their memories"
-)
+@route("POST /v3/documents/documents", "List documents with their memories", sparse=True)
 async def list_with_memories(context: Context, body: Annotated[Paged | None, Body()] = None) -> GraphPage:
     """A page of documents, each with the memories that were learned from it or cite it."""
     listing = body or Paged()
@@ -142,7 +138,7 @@ async def list_with_memories(context: Context, body: Annotated[Paged | None, Bod
     return GraphPage(documents=rows, pagination=listing.pagination(page.total))
 
 
-@router.get("/v3/documents/processing", response_model_exclude_unset=True, summary="List documents in hand")
+@route("GET /v3/documents/processing", "List documents in hand", sparse=True)
 async def list_processing(
     context: Context,
     tags: Annotated[
@@ -176,10 +172,10 @@ async def list_processing(
     return Processing(documents=documents, total_count=total, **more)
 
 
-@router.get(
-    "/v3/documents/{id:path}/chunks",
-    summary="The chunks of a document",
-    responses={404: {"description": "No document that the caller reaches has this id or customId."}},
+@route(
+    "GET /v3/documents/{id:path}/chunks",
+    "The chunks of a document",
+    missing="No document that the caller reaches has this id or customId.",
 )
 async def chunks(
     context: Context,
@@ -205,7 +201,7 @@ async def chunks(
     return Chunks(chunks=rows, pagination=Paged(page=page, limit=limit).pagination(row.chunk_count))
 
 
-@router.post("/v3/documents", summary="Add a document")
+@route("POST /v3/documents", "Add a document")
 async def add(context: Context, body: AddedDocument) -> Accepted:
     """Takes a text; it is on disk when this answers, and found by words within a moment.
 
@@ -214,7 +210,7 @@ async def add(context: Context, body: AddedDocument) -> Accepted:
     return await _add(context, body, body.text(), context.permissions.writes_to(body.tag()))
 
 
-@router.post("/v3/documents/batch", response_model_exclude_none=True, summary="Add up to 600 documents")
+@route("POST /v3/documents/batch", "Add up to 600 documents", response_model_exclude_none=True)
 async def add_batch(context: Context, body: Batch) -> BatchAnswer:
     """Takes texts or objects, the earliest documentDate first; one that is wrong stops no other."""
     context.permissions.writes_to(body.tag())  # wrong for all of them is wrong once
@@ -247,11 +243,11 @@ async def add_batch(context: Context, body: Batch) -> BatchAnswer:
     return BatchAnswer(results=ordered, success=len(ordered) - failed, failed=failed)
 
 
-@router.delete(
-    "/v3/documents/bulk",
+@route(
+    "DELETE /v3/documents/bulk",
+    "Delete documents by id, by tag or by path",
+    missing="No document is filed there.",
     response_model_exclude_none=True,
-    summary="Delete documents by id, by tag or by path",
-    responses={404: {"description": "No document is filed there."}},
 )
 async def delete_bulk(context: Context, body: BulkDelete) -> BulkAnswer:
     """Hides documents and what was learned of them from every search, as deleting one does."""
@@ -268,9 +264,7 @@ async def delete_bulk(context: Context, body: BulkDelete) -> BulkAnswer:
     return BulkAnswer(success=True, deleted_count=len(rows), container_tags=body.container_tags)
 
 
-@router.get(
-    "/v3/documents/{id:path}", response_model_exclude_unset=True, summary="Get a document", responses=_MISSING
-)
+@route("GET /v3/documents/{id:path}", "Get a document", missing=_MISSING, sparse=True)
 async def get(context: Context, name: Name, within: WithinTag = None) -> WholeDocument:
     """A document with its text, how far it is, and what was learned of it; there once it was added."""
     row = await _document(context, name, within)
@@ -294,7 +288,7 @@ async def get(context: Context, name: Name, within: WithinTag = None) -> WholeDo
     )
 
 
-@router.patch("/v3/documents/{id:path}", summary="Change a document", responses=_MISSING)
+@route("PATCH /v3/documents/{id:path}", "Change a document", missing=_MISSING)
 async def change(context: Context, name: Name, body: ChangedDocument) -> Accepted:
     """Another content replaces the text, and what is learned follows; all else changes without new vectors.
 
@@ -308,7 +302,7 @@ async def change(context: Context, name: Name, body: ChangedDocument) -> Accepte
     return Accepted(id=state.id, status=state.status)
 
 
-@router.delete("/v3/documents/{id:path}", status_code=204, summary="Delete a document", responses=_MISSING)
+@route("DELETE /v3/documents/{id:path}", "Delete a document", missing=_MISSING, status_code=204)
 async def delete(context: Context, name: Name, within: WithinTag = None) -> Response:
     """Hides it and what was learned of it from every search. The id of a memory or of a turn is taken too.
 

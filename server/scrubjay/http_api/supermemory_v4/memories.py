@@ -7,10 +7,11 @@ names nothing.
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 
 from scrubjay.errors import InputError, NotFound
 from scrubjay.http_api.context import SOURCE, Context, RequestContext
+from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v4.bodies import MOST_PER_PAGE, PER_PAGE, Tag, parent_of
 from scrubjay.http_api.supermemory_v4.container_tags import TagInPath
 from scrubjay.http_api.supermemory_v4.memory_bodies import (
@@ -40,22 +41,22 @@ from scrubjay.search.hits import as_hit
 
 SOON_SECONDS = 0.5  # for the vectors of new memories: some 8 ms each, while nothing else is embedded
 _TEMPORAL = ("documentDate", "eventDate")  # of metadata
-_UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "There is no such memory under this tag."}}
+_UNKNOWN = "There is no such memory under this tag."
 
-router = APIRouter()
+route = Routes()
 
 
-@router.get("/v3/container-tags/{tag}/inferred", summary="Memories that wait for review")
+@route("GET /v3/container-tags/{tag}/inferred", "Memories that wait for review")
 async def review_queue(context: Context, tag: TagInPath) -> Queue:
     """What was concluded under a tag (`derives`) and nobody decided on."""
     facts = await context.core.lists.inferred(str(context.permissions.own(tag)))
     return Queue(memories=[inferred(fact) for fact in facts], total=len(facts))
 
 
-@router.post(
-    "/v3/container-tags/{tag}/inferred/{id}/review",
-    summary="Review a memory that was concluded",
-    responses={404: {"description": "The tag has no memory of this id."}},
+@route(
+    "POST /v3/container-tags/{tag}/inferred/{id}/review",
+    "Review a memory that was concluded",
+    missing="The tag has no memory of this id.",
 )
 async def review(
     context: Context,
@@ -77,7 +78,7 @@ async def review(
     )
 
 
-@router.post("/v4/memories", status_code=201, summary="Create memories")
+@route("POST /v4/memories", "Create memories", status_code=201)
 async def create(body: CreateMemories, context: Context) -> CreatedMemories:
     """Keep up to 100 facts as they are, searchable at once; known ones add nothing, so calls may repeat."""
     scope = context.permissions.writes_to(body.container_tag)
@@ -89,7 +90,7 @@ async def create(body: CreateMemories, context: Context) -> CreatedMemories:
     return CreatedMemories(memories=memories)
 
 
-@router.patch("/v4/memories", summary="Update a memory", responses=_UNKNOWN)
+@route("PATCH /v4/memories", "Update a memory", missing=_UNKNOWN)
 async def update(body: UpdateMemory, context: Context) -> Updated:
     """Give a memory new content as a new version, if it is new; what is not named is inherited."""
     old = await _fact(context, body)
@@ -118,7 +119,7 @@ async def update(body: UpdateMemory, context: Context) -> Updated:
     )
 
 
-@router.post("/v4/memories/list", summary="List memories")
+@route("POST /v4/memories/list", "List memories")
 async def list_memories(body: ListMemories, context: Context) -> MemoryEntries:
     """The newest version of every memory that is not forgotten, a page at a time, with its older versions."""
     lists, scopes = context.core.lists, await context.scopes(body.tags)
@@ -127,7 +128,7 @@ async def list_memories(body: ListMemories, context: Context) -> MemoryEntries:
     return MemoryEntries(memory_entries=entries, pagination=body.pagination(page.total))
 
 
-@router.get("/v4/memories", summary="List memories, by query parameters")
+@route("GET /v4/memories", "List memories, by query parameters")
 async def list_by_query(
     context: Context,
     tag: Annotated[Tag | None, Query(alias="containerTag")] = None,
@@ -138,7 +139,7 @@ async def list_by_query(
     return await list_memories(ListMemories(container_tag=tag, page=page, limit=limit), context)
 
 
-@router.delete("/v4/memories", summary="Forget a memory", responses=_UNKNOWN)
+@route("DELETE /v4/memories", "Forget a memory", missing=_UNKNOWN)
 async def forget(body: ForgetMemory, context: Context) -> Gone:
     """Hide a memory, a document with its memories, or a turn from every search. Twice is as once."""
     record = await _record(context, body)
@@ -146,11 +147,7 @@ async def forget(body: ForgetMemory, context: Context) -> Gone:
     return Gone(id=record.id, forgotten=True)
 
 
-@router.post(
-    "/v4/memories/forget-matching",
-    response_model_exclude_unset=True,
-    summary="Forget the memories that a query is about",
-)
+@route("POST /v4/memories/forget-matching", "Forget the memories that a query is about", sparse=True)
 async def forget_matching(body: ForgetMany, context: Context) -> ForgottenMany:
     """Forget by a query or by ids, at most `maxForget` at once; `dryRun` true first shows what it would take.
 

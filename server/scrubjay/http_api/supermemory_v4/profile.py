@@ -6,11 +6,11 @@ They never tell what is of the user's own scope.
 import time
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
 from pydantic import Field
 
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.matches import MatchQuery, find_matches
+from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v4.bodies import Filters, Part, Tagged
 from scrubjay.http_api.supermemory_v4.results import Include, Results, Sources, results
 from scrubjay.http_api.supermemory_v4.search import THRESHOLD
@@ -21,7 +21,7 @@ from scrubjay.models.results import Hit
 TOKENS = 1_500  # of static and dynamic together, at most three fifths of them of static
 Section = Literal["static", "dynamic", "buckets"]
 
-router = APIRouter()
+route = Routes()
 
 
 class AskProfile(Tagged):
@@ -76,9 +76,7 @@ class Buckets(Part):
     buckets: list[Bucket]
 
 
-@router.post(
-    "/v4/profile", response_model=ProfileAnswer, response_model_exclude_unset=True, summary="Profile of a tag"
-)
+@route("POST /v4/profile", "Profile of a tag", sparse=True, response_model=ProfileAnswer)
 async def profile(body: AskProfile, context: Context) -> Any:
     """The lasting and the newest facts of a tag, its buckets, and with `q` what answers it."""
     scopes = await context.scopes(body.tags)
@@ -92,7 +90,7 @@ async def profile(body: AskProfile, context: Context) -> Any:
     return answer
 
 
-@router.post("/v4/profile/buckets", summary="Buckets of a tag's profile")
+@route("POST /v4/profile/buckets", "Buckets of a tag's profile")
 async def buckets(body: Tagged, context: Context) -> Buckets:
     """The names and descriptions of the buckets."""
     descriptions: dict[str, str] = {}

@@ -5,12 +5,12 @@ import sys
 import time
 from typing import Annotated, Any
 
-from fastapi import APIRouter
 from pydantic import BeforeValidator, Field
 
 from scrubjay.errors import InputError
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.matches import Match, MatchQuery, Mode, find_matches, rewrites
+from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v4.bodies import (
     Filepath,
     Filters,
@@ -32,7 +32,7 @@ RELEVANT = 0.5  # from which score on a chunk is relevant where nobody says
 THRESHOLD = 0.6  # least similarity of a memory where nobody says
 _Share = Annotated[Real, Field(ge=0, le=1)]
 
-router = APIRouter()
+route = Routes()
 
 
 class Search(AsksForChats):
@@ -184,12 +184,7 @@ class MemorySearch(Tagged, AsksForChats):
     ] = False
 
 
-@router.post(
-    "/v3/search",
-    response_model_exclude_unset=True,
-    summary="Search documents",
-    responses={404: {"description": "No document has the docId."}},
-)
+@route("POST /v3/search", "Search documents", missing="No document has the docId.", sparse=True)
 async def search_documents(context: Context, body: Search) -> Found:
     """Documents by their best chunk, best first, with matching chunks and, unless left out, those around."""
     started = time.perf_counter()
@@ -220,9 +215,7 @@ async def search_documents(context: Context, body: Search) -> Found:
     return Found.model_validate(values)
 
 
-@router.post(
-    "/v4/search", response_model=Results, response_model_exclude_unset=True, summary="Search memories"
-)
+@route("POST /v4/search", "Search memories", sparse=True, response_model=Results)
 async def search_memories(body: MemorySearch, context: Context) -> Any:
     """Memories, most similar first; with `searchMode` hybrid or documents also the chunks of documents.
 

@@ -15,6 +15,6 @@ _ABSENT = {
 
 # In the order in which paths are tried: a document may be called `file/...` by its caller.
 ROUTERS: tuple[APIRouter, ...] = (
-    *(family.router for family in (documents, search, profiles, lists, memories, namespaces)),
+    *(family.route.router for family in (documents, search, profiles, lists, memories, namespaces)),
     absent(_ABSENT),
 )

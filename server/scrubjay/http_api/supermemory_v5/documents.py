@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Form, Query, UploadFile
+from fastapi import Form, Query, UploadFile
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from scrubjay.engine.verbs.documents import DocumentState
@@ -12,13 +12,13 @@ from scrubjay.errors import InputError, NotFound
 from scrubjay.home.scope_settings import LONGEST_CONTEXT
 from scrubjay.http_api.bodies import Content, DeleteError, flat, none_if_empty, url_of
 from scrubjay.http_api.context import SOURCE
+from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v5.bodies import (
     LONGEST_ID,
     Amount,
     Answer,
     Body,
     GivenId,
-    Responses,
     ShownMetadata,
     parse_include,
 )
@@ -31,10 +31,10 @@ from scrubjay.models.requests import DocumentText, ForgetRecords
 
 _DELETED = "deleted over HTTP"
 _FIRST = datetime(1, 1, 2, tzinfo=UTC)  # where a document without a date stands among those of a batch
-_UNKNOWN: Responses = {404: {"description": "No document of this namespace has that id."}}
+_UNKNOWN = "No document of this namespace has that id."
 _OF_FILE = ("content", "type", "title", "metadata")  # fields that a file replaces
 
-router = APIRouter()
+route = Routes()
 
 Status = Literal["queued", "embedding", "done", "failed"]
 OwnId = Annotated[
@@ -265,7 +265,7 @@ class WholeDocument(Answer):
     memories: list[ShownMemory] | None = None
 
 
-@router.post("/ns/{namespace}/document/file", summary="Upload a file")
+@route("POST /ns/{namespace}/document/file", "Upload a file")
 async def upload(ns: Writing, body: Annotated[Upload, Form(media_type="multipart/form-data")]) -> Ref:
     """Reads a file of at most 50 MB and adds its text.
 
@@ -277,9 +277,7 @@ async def upload(ns: Writing, body: Annotated[Upload, Form(media_type="multipart
     return _as_ref(await ns.core.documents.add(text, scope=ns.name, source=SOURCE))
 
 
-@router.post(
-    "/ns/{namespace}/document/file/{id:path}", summary="Replace a document by a file", responses=_UNKNOWN
-)
+@route("POST /ns/{namespace}/document/file/{id:path}", "Replace a document by a file", missing=_UNKNOWN)
 async def replace(
     ns: Writing, record_id: DocumentId, body: Annotated[Upload, Form(media_type="multipart/form-data")]
 ) -> Ref:
@@ -289,9 +287,7 @@ async def replace(
     return await _change(ns, document, body, {**body.fields(), **_values(text)})
 
 
-@router.patch(
-    "/ns/{namespace}/document/file/{id:path}", summary="Change a document that was a file", responses=_UNKNOWN
-)
+@route("PATCH /ns/{namespace}/document/file/{id:path}", "Change a document that was a file", missing=_UNKNOWN)
 async def change_file(
     ns: Writing, record_id: DocumentId, body: Annotated[Reupload, Form(media_type="multipart/form-data")]
 ) -> Ref:
@@ -303,7 +299,7 @@ async def change_file(
     return await _change(ns, document, body, values)
 
 
-@router.post("/ns/{namespace}/document", summary="Add a document")
+@route("POST /ns/{namespace}/document", "Add a document")
 async def add(ns: Writing, body: Added) -> Ref:
     """Takes a text; it is on disk when this answers, and words find it within a moment.
 
@@ -313,9 +309,7 @@ async def add(ns: Writing, body: Added) -> Ref:
     return _as_ref(await ns.core.documents.add(text, scope=ns.name, source=SOURCE))
 
 
-@router.post(
-    "/ns/{namespace}/document/batch", summary="Add up to 600 documents", response_model_exclude_unset=True
-)
+@route("POST /ns/{namespace}/document/batch", "Add up to 600 documents", sparse=True)
 async def add_batch(ns: Writing, body: Batch) -> BatchResult:
     """Takes documents, those with the earliest date first.
 
@@ -336,12 +330,7 @@ async def add_batch(ns: Writing, body: Batch) -> BatchResult:
     return BatchResult(results=results, count=len(added), failed=len(refused))
 
 
-@router.get(
-    "/ns/{namespace}/document/{id:path}",
-    summary="Read a document",
-    response_model_exclude_unset=True,
-    responses=_UNKNOWN,
-)
+@route("GET /ns/{namespace}/document/{id:path}", "Read a document", missing=_UNKNOWN, sparse=True)
 async def read(
     ns: Reading,
     record_id: DocumentId,
@@ -363,7 +352,7 @@ async def read(
     return WholeDocument(**_about(row), content=row.content or None, system=_times(row, status), **more)
 
 
-@router.patch("/ns/{namespace}/document/{id:path}", summary="Change a document", responses=_UNKNOWN)
+@route("PATCH /ns/{namespace}/document/{id:path}", "Change a document", missing=_UNKNOWN)
 async def change(ns: Writing, record_id: DocumentId, body: Change) -> Ref:
     """Another content replaces the text, and what is learned follows it.
 
@@ -374,7 +363,7 @@ async def change(ns: Writing, record_id: DocumentId, body: Change) -> Ref:
     return await _change(ns, document, body, {**body.fields(), **content})
 
 
-@router.delete("/ns/{namespace}/document", summary="Delete documents")
+@route("DELETE /ns/{namespace}/document", "Delete documents")
 async def delete(ns: Writing, body: Doomed) -> DeleteResult:
     """Hides documents and what was learned of them from every search and list; each id stands for itself.
 

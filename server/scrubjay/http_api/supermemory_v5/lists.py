@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from pydantic import Field
 
 from scrubjay.errors import InputError
+from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v5.bodies import (
     Amount,
     Answer,
@@ -25,7 +26,7 @@ from scrubjay.http_api.supermemory_v5.memories import ShownMemory, as_memory
 from scrubjay.models.fields import Flag
 from scrubjay.models.records import Document
 
-router = APIRouter()
+route = Routes()
 
 Kind = Literal["documents", "chunks", "memories"]
 Sort = Literal["createdAt", "updatedAt", "position"]
@@ -78,7 +79,7 @@ class MemoryCounts(Answer):
     counts: list[MemoryCount]
 
 
-@router.post("/ns/{namespace}/list/documents/memory-counts", summary="Count the memories of documents")
+@route("POST /ns/{namespace}/list/documents/memory-counts", "Count the memories of documents")
 async def memory_counts(ns: Reading, request: Counting) -> MemoryCounts:
     """How many memories were learned of each of these documents, by their ids.
 
@@ -91,11 +92,7 @@ async def memory_counts(ns: Reading, request: Counting) -> MemoryCounts:
     return MemoryCounts(counts=[MemoryCount(id=row.id, memory_count=counts[row.id]) for row in here])
 
 
-@router.post(
-    "/ns/{namespace}/list/{type}",
-    summary="List documents, chunks or memories",
-    response_model_exclude_unset=True,
-)
+@route("POST /ns/{namespace}/list/{type}", "List documents, chunks or memories", sparse=True)
 async def list_page(
     ns: Reading,
     kind: Annotated[Kind, Path(alias="type")],

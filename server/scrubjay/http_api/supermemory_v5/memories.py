@@ -5,18 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
 from fastapi import Query as InQuery
 from pydantic import Field
 
 from scrubjay.http_api.context import SOURCE
+from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v5.bodies import (
     Amount,
     Answer,
     Body,
     Changed,
     GivenId,
-    Responses,
     ShownMetadata,
     Times,
     parse_include,
@@ -33,9 +32,9 @@ from scrubjay.records.reviewing import is_derived
 NEAREST = 10  # links of a list, unless the request says how many
 STEPS = 3  # versions that are followed in each direction
 MOST_IDS = 500  # of one request
-_UNKNOWN: Responses = {404: {"description": "No memory of this namespace has that id."}}
+_UNKNOWN = "No memory of this namespace has that id."
 
-router = APIRouter()
+route = Routes()
 
 
 class SourceDocument(Answer):
@@ -134,7 +133,7 @@ class ForgetResult(Answer):
     matches: list[ForgetMatch]
 
 
-@router.delete("/ns/{namespace}/memories/semantic", summary="Forget what is about something")
+@route("DELETE /ns/{namespace}/memories/semantic", "Forget what is about something")
 async def forget_matching(ns: Writing, request: Matching) -> ForgetResult:
     """Forget the facts that a query is about, at most 100; with `dryRun` only list them, best first."""
     values = {"query": request.query, "scope": ns.name, "dry_run": request.dry_run}
@@ -143,13 +142,7 @@ async def forget_matching(ns: Writing, request: Matching) -> ForgetResult:
     return ForgetResult(count=len(found), errors=[], matches=found)
 
 
-@router.get(
-    "/ns/{namespace}/memories/{id}",
-    summary="Read a memory",
-    response_model=MemoryDetails,
-    response_model_exclude_unset=True,
-    responses=_UNKNOWN,
-)
+@route("GET /ns/{namespace}/memories/{id}", "Read a memory", missing=_UNKNOWN, sparse=True)
 async def read_memory(
     ns: Reading,
     record_id: MemoryId,
@@ -176,7 +169,7 @@ async def read_memory(
     return details.model_copy(update={"included": around.of(fact.id)})
 
 
-@router.delete("/ns/{namespace}/memories", summary="Forget memories")
+@route("DELETE /ns/{namespace}/memories", "Forget memories")
 async def forget_memories(ns: Writing, request: Exact) -> ForgetResult:
     """Forget these facts: they leave every search and profile, and stay as history.
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Annotated, Literal
 from uuid import uuid4
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from pydantic import Field
 
 from scrubjay.engine.verbs.counts import ScopeCounts
@@ -13,6 +13,7 @@ from scrubjay.home.scope_settings import LONGEST_CONTEXT
 from scrubjay.home.scopes import EVERY_SCOPE
 from scrubjay.http_api.context import SOURCE, Context, RequestContext
 from scrubjay.http_api.permissions import Forbidden
+from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v5.bodies import (
     Amount,
     Answer,
@@ -20,15 +21,14 @@ from scrubjay.http_api.supermemory_v5.bodies import (
     PageNumber,
     PageSize,
     Pagination,
-    Responses,
     Times,
     pagination,
 )
 from scrubjay.http_api.supermemory_v5.context import NamespaceContext, Reading, Target, Writing
 
-_UNKNOWN: Responses = {404: {"description": "There is no such namespace."}}
+_UNKNOWN = "There is no such namespace."
 
-router = APIRouter()
+route = Routes()
 
 SupportingContext = Annotated[
     Annotated[str, Field(max_length=LONGEST_CONTEXT)] | None,
@@ -99,8 +99,8 @@ class OrganizationChange(Body):
     organizational_context: SupportingContext
 
 
-@router.get("/ns", summary="List namespaces")
-@router.get("/namespaces", summary="List namespaces")
+@route("GET /ns", "List namespaces")
+@route("GET /namespaces", "List namespaces")
 async def list_namespaces(
     context: Context,
     page: PageNumber = 1,
@@ -120,24 +120,25 @@ async def list_namespaces(
     return NamespaceList(namespaces=shown, pagination=pagination(page, limit, len(names)))
 
 
-@router.get("/ns/{namespace}", summary="Read a namespace", responses=_UNKNOWN)
+@route("GET /ns/{namespace}", "Read a namespace", missing=_UNKNOWN)
 async def read_namespace(ns: Reading) -> NamespaceDetails:
     """What is said of a namespace."""
     return await _details(ns)
 
 
-@router.patch("/ns/{namespace}", summary="Change a namespace")
+@route("PATCH /ns/{namespace}", "Change a namespace")
 async def change_namespace(ns: Writing, change: NamespaceChange) -> NamespaceDetails:
     """Say what a namespace is about; one that is not there yet begins with it."""
     await _describe(ns, ns.name, change.supporting_context)
     return await _details(ns)
 
 
-@router.delete(
-    "/ns/{namespace}",
-    summary="Delete a namespace, or move what is in it",
+@route(
+    "DELETE /ns/{namespace}",
+    "Delete a namespace, or move what is in it",
+    missing=_UNKNOWN,
     response_model=Deleted,
-    responses={202: {"model": Moved, "description": "Everything was moved."}, **_UNKNOWN},
+    responses={202: {"model": Moved, "description": "Everything was moved."}},
 )
 async def delete_namespace(
     ns: Writing,
@@ -166,13 +167,13 @@ async def delete_namespace(
     return Response(moved.model_dump_json(by_alias=True), status_code=202, media_type="application/json")
 
 
-@router.get("/organization", summary="Read what is said of all namespaces")
+@route("GET /organization", "Read what is said of all namespaces")
 async def read_organization(context: Context) -> Organization:
     """Background to every namespace, and how many there are."""
     return await _organization(context)
 
 
-@router.patch("/organization", summary="Change what is said of all namespaces")
+@route("PATCH /organization", "Change what is said of all namespaces")
 async def change_organization(context: Context, change: OrganizationChange) -> Organization:
     """Say what every namespace is about. A token of one namespace may not."""
     context.permissions.writes_to(None)

@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from pydantic import Field
 
 from scrubjay.home.scope_settings import LONGEST_BUCKET, LONGEST_DESCRIPTION
+from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v5.bodies import Answer, Body
 from scrubjay.http_api.supermemory_v5.context import NamespaceContext, Reading, Writing
 from scrubjay.http_api.supermemory_v5.filter_expressions import FilterExpression
@@ -16,7 +17,7 @@ MOST = 50  # buckets of one request
 TOKENS = 1_500  # of static and dynamic together, as on /v4/profile
 MARKDOWN = "text/markdown"
 
-router = APIRouter()
+route = Routes()
 
 BucketName = Annotated[str, Field(min_length=1, max_length=LONGEST_BUCKET, pattern="^[a-z0-9][a-z0-9_-]*$")]
 Description = Annotated[str, Field(max_length=LONGEST_DESCRIPTION)]
@@ -71,9 +72,9 @@ class BucketNames(Body):
     buckets: Annotated[list[BucketName], Field(min_length=1, max_length=MOST)]
 
 
-@router.post(
-    "/ns/{namespace}/profile",
-    summary="Read the profile",
+@route(
+    "POST /ns/{namespace}/profile",
+    "Read the profile",
     response_model=ProfileResponse,
     responses={
         200: {
@@ -104,20 +105,20 @@ async def read_profile(
     return ProfileResponse(profile=profile)
 
 
-@router.get("/ns/{namespace}/profile/buckets", summary="Read the buckets of a profile")
+@route("GET /ns/{namespace}/profile/buckets", "Read the buckets of a profile")
 async def read_buckets(ns: Reading) -> Buckets:
     """The sections of the profile beside `static` and `dynamic`."""
     return _buckets(ns)
 
 
-@router.put("/ns/{namespace}/profile/buckets", summary="Add buckets, or describe them anew")
+@route("PUT /ns/{namespace}/profile/buckets", "Add buckets, or describe them anew")
 async def set_buckets(ns: Writing, change: BucketChange) -> Buckets:
     """Buckets that are not named stay as they are."""
     await ns.core.scope_settings.change(ns.name, lambda old: old.with_buckets(change.buckets), ns.now)
     return _buckets(ns)
 
 
-@router.delete("/ns/{namespace}/profile/buckets", summary="Remove buckets")
+@route("DELETE /ns/{namespace}/profile/buckets", "Remove buckets")
 async def delete_buckets(ns: Writing, names: BucketNames) -> Buckets:
     """A name that there is no bucket of changes nothing."""
     settings = ns.core.scope_settings

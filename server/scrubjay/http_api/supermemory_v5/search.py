@@ -3,10 +3,10 @@
 from time import perf_counter
 from typing import Annotated, Literal
 
-from fastapi import APIRouter
 from pydantic import Field
 
 from scrubjay.http_api.matches import Match, MatchQuery, Mode, find_matches
+from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v5.bodies import Answer, Body, Times, times_of
 from scrubjay.http_api.supermemory_v5.context import NamespaceContext, Reading
 from scrubjay.http_api.supermemory_v5.filter_expressions import FilterExpression
@@ -19,7 +19,7 @@ from scrubjay.records.reviewing import is_derived
 THRESHOLD = 0.3  # of version 5, where a request names none
 _MODES: dict[str, Mode] = {"hybrid": "hybrid", "memories": "memories", "chunks": "documents"}
 
-router = APIRouter()
+route = Routes()
 
 
 class SearchInclude(Body):
@@ -76,7 +76,7 @@ class SearchResponse(Answer):
     search_time: Annotated[float, Field(ge=0)]
 
 
-@router.post("/ns/{namespace}/search", summary="Search", response_model_exclude_unset=True)
+@route("POST /ns/{namespace}/search", "Search", sparse=True)
 async def search(ns: Reading, request: SearchRequest) -> SearchResponse:
     """Facts and passages of documents that answer, most similar first.
 
