@@ -90,6 +90,43 @@ async def test_a_passage_is_found_by_words_at_once_and_by_meaning_when_it_has_a_
     assert (await store.by_vector(vector, "true", 5))["_distance"][0].as_py() == pytest.approx(0, abs=1e-6)
 
 
+async def test_vectors_that_come_before_the_commit_go_to_disk_with_it(store: Store, now):
+    await store.write_note(store.note.with_space("space", ()))
+    store.stage(Change(a_turn(now), (a_passage(now), a_passage(now, "p_2"))), fresh=True)
+    await store.set_vectors({"p_1": np.eye(64, dtype=np.float32)[0]}, "space")
+    assert [piece.id for piece in store.staged_without_vectors({"turn_1"})] == ["p_2"]
+    before = await store.tables.passages.version()
+    await store.flush()
+    assert await store.tables.passages.version() == before + 1
+    assert {row.id: row.space_id for row in await store.passages("true")} == {"p_1": "space", "p_2": None}
+
+
+async def test_vectors_of_another_space_than_the_index_do_not_go_to_disk(store: Store, now):
+    store.stage(Change(a_turn(now), (a_passage(now),)))
+    await store.set_vectors({"p_1": np.ones(8, dtype=np.float32)}, "of a model that a reindex replaced")
+    await store.flush()
+    assert [row.space_id for row in await store.passages("true")] == [None]
+
+
+async def test_a_fresh_write_of_a_known_id_replaces_its_rows(store: Store, now):
+    for text in ("hello", "goodbye"):
+        store.stage(Change(a_turn(now, user=text), (a_passage(now, text=text),)), fresh=True)
+        await store.flush()
+    assert [row.user for row in await store.select(Turn, "true")] == ["goodbye"]
+    assert [row.text for row in await store.passages("true")] == ["goodbye"]
+
+
+async def test_what_a_failed_commit_left_half_written_is_written_once(store: Store, now, home: Home):
+    store.stage(Change(a_turn(now), (a_passage(now),)), fresh=True)
+    data = Path(home.data) / "turns.lance"
+    data.rename(data.with_suffix(".away"))
+    with pytest.raises(StoreError):
+        await store.flush()
+    data.with_suffix(".away").rename(data)
+    await store.flush()
+    assert (await store.count(Turn), await store.count_passages()) == (1, 1)
+
+
 async def test_forgotten_passages_are_hidden_and_stay(store: Store, now):
     store.stage(Change(a_turn(now), (a_passage(now),)))
     await store.flush()

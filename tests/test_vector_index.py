@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scrubjay.engine.background.upkeep import BUSY, IDLE, VECTOR_SEGMENTS, VECTORS, Bounds, Upkeep
 from scrubjay.models.records import Passage
 from scrubjay.store.store import Store
-from scrubjay.store.upserts import upsert_passages
+from scrubjay.store.upserts import passage_rows, upsert
 
 EVERYWHERE = "hidden = false"
 
@@ -40,8 +40,8 @@ def vectors(count: int, seed: int) -> NDArray[np.float32]:
 
 
 async def put(store: Store, *numbers: int) -> None:
-    await upsert_passages(
-        store.tables.passages, [passage(number) for number in numbers], store.note.dim, rewritten=False
+    await upsert(
+        store.tables.passages, passage_rows([passage(number) for number in numbers], store.note.dim, {})
     )
 
 

@@ -96,7 +96,7 @@ class Writer:
             plan = await self._plan(planner or _PLANNERS[envelope.kind], envelope)
             if plan.changes or plan.purged:
                 path = await asyncio.to_thread(spool.write, self._home, envelope.model_dump(mode="json"))
-                self._stage(path, plan)
+                self._stage(path, plan, fresh=True)
             return plan.answer
 
     async def _plan(self, planner: Planner, envelope: Envelope) -> Plan[Result]:
@@ -165,9 +165,9 @@ class Writer:
             self._wake.set()
         spool.set_aside(self._home, path, reason)
 
-    def _stage(self, path: str, plan: Plan[Result]) -> None:
+    def _stage(self, path: str, plan: Plan[Result], *, fresh: bool = False) -> None:
         for change in plan.changes:
-            self._store.stage(change)
+            self._store.stage(change, fresh=fresh)
             self._staged(change.record)
         self._taken += 1
         self._doomed.update(plan.purged)

@@ -1,7 +1,9 @@
 """What one write does to the tables, and the writes that wait for the next group commit."""
 
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any, NamedTuple
 
 from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn, hidden_since
 
@@ -18,14 +20,29 @@ class Change:
     hidden: bool = False  # its passages leave every search
 
 
+class Embedding(NamedTuple):
+    """What the model made of a passage; it stays while the passage does. The fields are columns."""
+
+    vector: Any  # (dim,) numbers
+    token_vectors: bytes | None
+    space_id: str | None
+
+
 @dataclass
 class Staged:
-    """Writes by record id, the latest of each; a group commit takes them all at once."""
+    """Writes by record id, the latest of each; a group commit takes them all at once.
+
+    `fresh` says that nothing of them can be on disk. `embeddings` of some of the passages came before the
+    commit.
+    """
 
     changes: dict[str, Change] = field(default_factory=dict)
+    embeddings: dict[str, Embedding] = field(default_factory=dict)
+    fresh: bool = True
 
-    def add(self, change: Change) -> None:
+    def add(self, change: Change, *, fresh: bool = False) -> None:
         """Take a change, joined with an earlier one of the same record."""
+        self.fresh = self.fresh and fresh and change.passages is not None and not change.rewritten
         if earlier := self.changes.get(change.record.id):
             if change.passages is not None:  # new passages say themselves whether they are hidden
                 change = replace(change, rewritten=earlier.rewritten or change.rewritten)
@@ -58,6 +75,22 @@ class Staged:
                 hidden = {"hidden": True, "hidden_at": hidden_since(change.record)} if change.hidden else None
                 passages[passage.id] = passage.model_copy(update=hidden) if hidden else passage
         return list(passages.values())
+
+    def without_vectors(self, record_ids: Container[str]) -> list[Passage]:
+        """Return the passages of these records that have no vector yet, in the order of staging."""
+        return [
+            passage
+            for record_id, change in self.changes.items()
+            if record_id in record_ids
+            for passage in change.passages or ()
+            if passage.id not in self.embeddings
+        ]
+
+    def embed(self, embeddings: Mapping[str, Embedding]) -> dict[str, Embedding]:
+        """Take the embeddings of passages that wait here, and return the others."""
+        waiting = {passage.id for change in self.changes.values() for passage in change.passages or ()}
+        self.embeddings.update((each, embeddings[each]) for each in waiting & embeddings.keys())
+        return {each: embedding for each, embedding in embeddings.items() if each not in waiting}
 
     def hidden(self) -> dict[datetime | None, list[str]]:
         """Return the ids of the records whose passages on disk leave every search, by the time of that."""

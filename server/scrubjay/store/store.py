@@ -9,7 +9,7 @@ mutations hold one lock.
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, TypeVar, cast
@@ -24,14 +24,22 @@ from numpy.typing import NDArray
 from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn
 from scrubjay.store import conditions
 from scrubjay.store.bucket.sharing import Shared
-from scrubjay.store.changes import TABLE_OF, Change, Staged
+from scrubjay.store.changes import TABLE_OF, Change, Embedding, Staged
 from scrubjay.store.conditions import Where
 from scrubjay.store.failures import not_written
 from scrubjay.store.notes import INDEX, FileNotes, IndexNote, Notes, dump_note
 from scrubjay.store.schema import arrow_schema, from_table, micros, to_table
 from scrubjay.store.sessions import COLUMNS, Key, Place, Sessions, places_of
 from scrubjay.store.tables import Tables, drop_table, open_tables
-from scrubjay.store.upserts import AccessCount, put_counts, put_vectors, upsert, upsert_passages
+from scrubjay.store.upserts import (
+    AccessCount,
+    append,
+    passage_rows,
+    put_counts,
+    put_vectors,
+    stored_embeddings,
+    upsert,
+)
 
 # What a search reads of a passage, beside its score.
 LEG_COLUMNS = (
@@ -45,6 +53,7 @@ PROBES = 64
 _NO_VECTOR = conditions.missing("space_id")
 
 T = TypeVar("T", Turn, Memory, Document)
+Put = Callable[[AsyncTable, pa.Table], Awaitable[None]]
 
 
 class Store:
@@ -63,6 +72,7 @@ class Store:
         self.readers = 0  # of versions that are not the newest; while there are any, none is removed
         self.sessions = Sessions(self._places)
         self.names = Names(self)
+        self.bare = 0  # counts what may have left passages without a vector
         self._note_lock = asyncio.Lock()
         self._staged, self._committing = Staged(), Staged()
         self._files = SyncedFiles(path)
@@ -74,10 +84,13 @@ class Store:
 
     # -- writing
 
-    def stage(self, change: Change) -> None:
-        """Take a write for the next commit; reads by id and by session see it at once."""
+    def stage(self, change: Change, *, fresh: bool = False) -> None:
+        """Take a write for the next commit; reads by id and by session see it at once.
+
+        `fresh` says that nothing of it can be on disk, from a commit that a crash cut short.
+        """
         record = change.record
-        self._staged.add(change)
+        self._staged.add(change, fresh=fresh)
         self.names.add(record)
         if isinstance(record, Turn):
             self.sessions.put((record.scope, record.session_id), _place(record))
@@ -92,6 +105,7 @@ class Store:
         """Read anew what is cached of the tables, because somebody else wrote them."""
         self.sessions = Sessions(self._places)
         self.names.clear()
+        self.bare += 1
 
     async def flush(self) -> int:
         """Commit what is staged; return the number of records. A failed commit leaves everything staged.
@@ -118,6 +132,8 @@ class Store:
                 later, self._staged = self._staged, self._committing
                 for change in later.changes.values():
                     self._staged.add(change)
+                self._staged.embeddings |= later.embeddings
+                self._staged.fresh = False
                 raise
             finally:
                 count, self._committing = len(self._committing.changes), Staged()
@@ -128,21 +144,37 @@ class Store:
         try:
             if not self.writes:  # the lease went while this waited for its turn
                 raise OSError(f"another engine maintains the store now ({self.path})")
-            await self._write_passages(staged)
+            put = append if staged.fresh and not await self._any_committed(staged) else upsert
+            await self._write_passages(staged, put)
             for kind, name in TABLE_OF.items():
                 if rows := staged.records(kind):
-                    await upsert(self.tables.of(name), to_table(rows, arrow_schema(kind)))
+                    await put(self.tables.of(name), to_table(rows, arrow_schema(kind)))
         except (RuntimeError, OSError) as error:
             raise not_written(self.path, error) from error
 
-    async def _write_passages(self, staged: Staged) -> None:
+    async def _any_committed(self, staged: Staged) -> bool:
+        """Whether one of the ids is in its table, as after the merging of scopes."""
+        for kind, name in TABLE_OF.items():
+            ids = [row.id for row in staged.records(kind)]
+            if ids and await self.tables.of(name).count_rows(conditions.one_of("id", ids)):
+                return True
+        return False
+
+    async def _write_passages(self, staged: Staged, put: Put) -> None:
         table, passages = self.tables.passages, staged.passages()
         if rewritten := staged.rewritten():
             keep = conditions.one_of("id", (passage.id for passage in passages))
             of_them = conditions.one_of("record_id", rewritten)
             await table.delete(conditions.both(of_them, conditions.negation(keep)))
         if passages:
-            await upsert_passages(table, passages, self.note.dim, rewritten=bool(rewritten))
+            ids = [passage.id for passage in passages]
+            embeddings = await stored_embeddings(table, ids) if rewritten else {}
+            # A reindex may have begun since they were made.
+            embeddings |= {
+                each: made for each, made in staged.embeddings.items() if made.space_id == self.note.space_id
+            }
+            await put(table, passage_rows(passages, self.note.dim, embeddings))
+            self.bare += not embeddings.keys() >= set(ids)
         for since, ids in staged.hidden().items():
             values = {"hidden": True, "hidden_at": None if since is None else micros(since)}
             await table.update(values, where=conditions.one_of("record_id", ids))
@@ -306,6 +338,10 @@ class Store:
         where = conditions.both(conditions.one_of("record_id", record_ids), _NO_VECTOR)
         return {passage.record_id for passage in await self.passages(where, columns=["record_id"])}
 
+    def staged_without_vectors(self, record_ids: Container[str]) -> list[Passage]:
+        """Return the passages of these records that are neither committed nor embedded."""
+        return self._staged.without_vectors(record_ids)
+
     async def passages_without_vectors(self, limit: int, where: Where = _NO_VECTOR) -> list[Passage]:
         """Return passages without a vector, newest first, because the newest are searched for first."""
         query = _scan(self.tables.passages).where(where).order_by(_descending("dated_at"))
@@ -318,9 +354,16 @@ class Store:
         space_id: str,
         codes: Mapping[str, bytes] | None = None,
     ) -> None:
-        """Give passages their vectors and the codes of their tokens, by id; unknown ids are ignored."""
-        async with self.lock:
-            await put_vectors(self.tables.passages, vectors, codes or {}, space_id)
+        """Give passages their vectors and the codes of their tokens, by id; unknown ids are ignored.
+
+        Those that are not committed yet go to disk with them.
+        """
+        codes = codes or {}
+        made = {each: Embedding(vector, codes.get(each), space_id) for each, vector in vectors.items()}
+        if late := self._staged.embed(made):
+            async with self.lock:
+                if late := self._staged.embed(late):  # a commit that failed stages its passages again
+                    await put_vectors(self.tables.passages, late)
 
     async def refill(self, kind: type[T], ids: Iterable[str], cut: Callable[[T], Iterable[Passage]]) -> None:
         """Make the passages of these records anew, without staging; unchanged ones keep their vectors.
@@ -331,7 +374,10 @@ class Store:
         async with self.lock:
             rows = await self.select(kind, conditions.one_of("id", ids))
             if passages := [passage for row in rows for passage in cut(row)]:
-                await upsert_passages(self.tables.passages, passages, self.note.dim, rewritten=True)
+                table = self.tables.passages
+                embeddings = await stored_embeddings(table, (passage.id for passage in passages))
+                await upsert(table, passage_rows(passages, self.note.dim, embeddings))
+                self.bare += 1
 
     # -- generations and connections
 

@@ -5,7 +5,7 @@ Words find a passage before this; meaning finds it after.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -71,6 +71,7 @@ class Indexer:
     ) -> None:
         self._store, self._worker, self._embedded, self._late = store, worker, embedded, late
         self._may_lack_codes = True  # passages embedded by an older Scrubjay, or while the setting was off
+        self._seen_bare = -1  # `Store.bare` when every passage was seen to have its vector
         self._wake = asyncio.Event()
         self._new: dict[str, None] = {}  # ids of records just written, in their order
         self._arrived = asyncio.Event()
@@ -101,6 +102,7 @@ class Indexer:
             self._new[record.id] = None
             while len(self._new) > NEW:
                 del self._new[next(iter(self._new))]
+            self._arrived.set()
 
     async def check_space(self) -> Encoder | None:
         """Compare the model's vector space with the store's; sets `trouble` when they do not agree.
@@ -225,15 +227,20 @@ class Indexer:
                 await self._wake.wait()
                 self._wake.clear()
 
-    async def embed_some(self, encoder: Encoder, besides: Iterable[str] = ()) -> int:
+    async def embed_some(self, encoder: Encoder, besides: Collection[str] = ()) -> int:
         """Embed one batch of waiting passages except those of the records `besides`; how many there were.
 
         Passages that lack only their token codes come last.
         """
         if not self._store.writes:  # the engine that does embeds it
             return 0
+        bare = self._store.bare
         coded = self._late() and isinstance(encoder, TokenEncoder)
-        waiting = await self._store.passages_without_vectors(BATCH, _waiting(besides=besides))
+        waiting: Sequence[Passage] = ()
+        if bare != self._seen_bare:
+            waiting = await self._store.passages_without_vectors(BATCH, _waiting(besides=besides))
+            if not waiting and not besides:
+                self._seen_bare = bare
         if not waiting and coded and self._may_lack_codes:
             waiting = await self._store.passages_without_vectors(BATCH, _WITHOUT_CODES)
             # New passages get their codes with their vector, so the column is read once, not after each turn.
@@ -259,6 +266,7 @@ class Indexer:
 
     async def _embed_new(self) -> None:
         await self._compared.wait()
+        await self._embed_staged()
         while (
             not self.trouble
             and self._store.writes
@@ -288,7 +296,23 @@ class Indexer:
         if self.trouble or not self._store.writes:
             self._new.clear()
 
-    async def _embed(self, encoder: Encoder, waiting: Sequence[Passage], *, soon: bool = False) -> None:
+    async def _embed_staged(self) -> None:
+        """Embed passages that wait for their commit, which then writes them with their vectors."""
+        while (
+            not self.trouble
+            and self._store.writes
+            and (waiting := self._store.staged_without_vectors(self._new)[-MOST_AHEAD:])
+        ):
+            if not await self._embed(await self._worker.ready(), waiting, soon=True):
+                break
+            # Of a long record that was committed meanwhile, the rest waits with all others.
+            left = {piece.record_id for piece in self._store.staged_without_vectors(self._new)}
+            for piece in waiting:
+                if piece.record_id not in left:
+                    self._new.pop(piece.record_id, None)
+
+    async def _embed(self, encoder: Encoder, waiting: Sequence[Passage], *, soon: bool = False) -> bool:
+        """Give these passages their vectors; False if the store takes none of this model by now."""
         coded = self._late() and isinstance(encoder, TokenEncoder)
         texts = [piece.embed_text or piece.text for piece in waiting]
         if coded:
@@ -296,13 +320,16 @@ class Indexer:
         else:
             vectors, codes = await self._worker.documents(texts, soon=soon), ()
         space_id = encoder.space.space_id
-        if self._store.note.space_id == space_id and self._store.writes:  # else a reindex began meanwhile
-            ids = [piece.id for piece in waiting]
-            pairs = zip(waiting, codes, strict=coded)
-            kept = {piece.id: code for piece, code in pairs if _gets_codes(piece)}
-            await self._store.set_vectors(dict(zip(ids, vectors, strict=True)), space_id, kept)
-            self._embedded()
+        if self._store.note.space_id != space_id or not self._store.writes:  # a reindex began meanwhile
+            return False
+        ids = [piece.id for piece in waiting]
+        pairs = zip(waiting, codes, strict=coded)
+        kept = {piece.id: code for piece, code in pairs if _gets_codes(piece)}
+        await self._store.set_vectors(dict(zip(ids, vectors, strict=True)), space_id, kept)
+        self._embedded()
+        if not soon:
             await asyncio.to_thread(give_memory_back)
+        return True
 
 
 def _waiting(*, of: Iterable[str] | None = None, besides: Iterable[str] = ()) -> Where:
