@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from scrubjay.cli.command import Command, Place, call_engine, flag, given, value
+from scrubjay.cli.command import Place, call_engine, command, flag, given, value
 from scrubjay.cli.display import Progress, contents, local, plural, size
 from scrubjay.errors import EngineError, InputError
 from scrubjay.home.paths import Home
@@ -23,33 +23,35 @@ if TYPE_CHECKING:
 MOST_DIFFERENT = 5  # records with other contents that are named
 
 
-def export(place: Place, options: argparse.Namespace) -> int:
-    """Write every record into a file, or to standard output."""
+@command(
+    value("file", "FILE", "where to; - or nothing is standard output", nargs="?", default="-"),
+    value("--scope", "NAME", "only this scope instead of everything (`scrubjay scopes`)"),
+)
+def export(place: Place, options: argparse.Namespace) -> None:
+    """Write everything recorded as lines of JSON, for another machine or another tool."""
+    where, out = "standard output", sys.stderr
+    scope = options.scope or None
     if options.file != "-":
-        path = place.path(options.file)
-        _print_exported(_export(place, path, options.scope), path)
-        return 0
-    with _private_file(place) as path:
-        counts = _export(place, path, options.scope)
-        with open(path, "rb") as file:
-            shutil.copyfileobj(file, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
-    _print_exported(counts, "standard output", file=sys.stderr)
-    return 0
+        where, out = place.path(options.file), sys.stdout
+        counts = _work(place, "export", "exporting", path=where, scope=scope)
+    else:
+        with _private_file(place) as path:
+            counts = _work(place, "export", "exporting", path=path, scope=scope)
+            with open(path, "rb") as file:
+                shutil.copyfileobj(file, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+    print(f"{contents(counts)} written to {where} ({size(counts['bytes'])}).", file=out)
 
 
-def _export(place: Place, path: str, scope: str | None) -> dict[str, Any]:
-    with call_engine(place) as engine, Progress("exporting") as progress:
-        counts: dict[str, Any] = engine.call("export", given(path=path, scope=scope or None), progress.step)
-    return counts
+def _work(place: Place, method: str, label: str, **arguments: Any) -> dict[str, Any]:
+    with call_engine(place) as engine, Progress(label) as progress:
+        answer: dict[str, Any] = engine.call(method, given(**arguments), progress.step)
+    return answer
 
 
-def _print_exported(counts: dict[str, Any], where: str, file: Any = None) -> None:
-    print(f"{contents(counts)} written to {where} ({size(counts['bytes'])}).", file=file or sys.stdout)
-
-
+@command(value("file", "FILE", "what `scrubjay export` wrote; - is standard input"))
 def import_(place: Place, options: argparse.Namespace) -> int:
-    """Take in the records of an export; 1 if some are here already with other contents."""
+    """Take in an export; what is here already stays as it is."""
     if options.file != "-":
         return _print_imported(_import(place, place.path(options.file)))
     with _private_file(place) as path:
@@ -64,9 +66,7 @@ def import_(place: Place, options: argparse.Namespace) -> int:
 def _import(place: Place, path: str) -> dict[str, Any]:
     if not os.path.isfile(path):
         raise InputError(f"{path} is no file. Name an export, or `-` for standard input.")
-    with call_engine(place) as engine, Progress("importing") as progress:
-        counts: dict[str, Any] = engine.call("import", {"path": path}, progress.step)
-    return counts
+    return _work(place, "import", "importing", path=path)
 
 
 def _print_imported(counts: dict[str, Any]) -> int:
@@ -100,18 +100,21 @@ def _private_file(place: Place) -> Iterator[str]:
             os.unlink(path)
 
 
-def backup(place: Place, options: argparse.Namespace) -> int:
-    """Have the engine copy its home into a new folder."""
+@command(value("folder", "FOLDER", "a new folder, best on another disk"))
+def backup(place: Place, options: argparse.Namespace) -> None:
+    """Copy the whole home into a folder, while it is in use."""
     folder = place.path(options.folder)
-    with call_engine(place) as engine, Progress("copying") as progress:
-        counts = engine.call("backup", {"path": folder}, progress.step)
+    counts = _work(place, "backup", "copying", path=folder)
     copy = f"{plural(counts['files'], 'file')}, {size(counts['bytes'])}"
     print(f"{contents(counts)} and their index are in {folder} ({copy}), copied and checked.")
-    return 0
 
 
-def restore(place: Place, options: argparse.Namespace) -> int:
-    """Make a backup the home. No engine may run: this replaces what one works on."""
+@command(
+    value("folder", "FOLDER", "what `scrubjay backup` made"),
+    flag("--replace", "although the home holds something; that is kept beside it"),
+)
+def restore_backup(place: Place, options: argparse.Namespace) -> None:
+    """Make a backup the home again."""
     from scrubjay.home import backups
 
     folder = place.path(options.folder)
@@ -135,7 +138,6 @@ def restore(place: Place, options: argparse.Namespace) -> int:
     print(f"{home.root} is the backup of {when} now: {contents(facts['counts'])}.")
     if full:
         print(f"What was there is in {aside}; delete it when you do not need it.")
-    return 0
 
 
 def _alone(home: Home) -> FileLock:
@@ -153,28 +155,4 @@ def _alone(home: Home) -> FileLock:
         raise EngineError(f"An engine serves {home.root}. {advice}") from error
 
 
-def _export_arguments(parser: argparse.ArgumentParser) -> None:
-    value(parser, "file", "FILE", "where to; - or nothing is standard output", nargs="?", default="-")
-    value(parser, "--scope", "NAME", "only this scope instead of everything (`scrubjay scopes`)")
-
-
-def _import_arguments(parser: argparse.ArgumentParser) -> None:
-    value(parser, "file", "FILE", "what `scrubjay export` wrote; - is standard input")
-
-
-def _backup_arguments(parser: argparse.ArgumentParser) -> None:
-    value(parser, "folder", "FOLDER", "a new folder, best on another disk")
-
-
-def _restore_arguments(parser: argparse.ArgumentParser) -> None:
-    value(parser, "folder", "FOLDER", "what `scrubjay backup` made")
-    flag(parser, "--replace", "although the home holds something; that is kept beside it")
-
-
-_LINES = "Write everything recorded as lines of JSON, for another machine or another tool."
-COMMANDS = (
-    Command("export", _LINES, export, _export_arguments),
-    Command("import", "Take in an export; what is here already stays as it is.", import_, _import_arguments),
-    Command("backup", "Copy the whole home into a folder, while it is in use.", backup, _backup_arguments),
-    Command("restore-backup", "Make a backup the home again.", restore, _restore_arguments),
-)
+COMMANDS = (export, import_, backup, restore_backup)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrubjay.home.paths import Home, open_home
@@ -36,32 +36,55 @@ class Place(NamedTuple):
         return os.path.normpath(os.path.join(self.cwd, os.path.expanduser(named)))
 
 
-def no_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of a command that takes none."""
+class Argument(NamedTuple):
+    """An argument, or an option if its name begins with a dash, as argparse takes it."""
+
+    name: str
+    options: Mapping[str, Any]
+
+
+Arguments = tuple[Argument | tuple[Argument, ...], ...]  # of an inner tuple only one may be given
+Run = Callable[[Place, argparse.Namespace], int | None]  # the exit code, None for 0
 
 
 class Command(NamedTuple):
-    """One command: its name, its sentence in the list, its function (the exit code), and its arguments."""
+    """One command: its name, its sentence in the list, its function, and its arguments."""
 
     name: str
     says: str
-    run: Callable[[Place, argparse.Namespace], int]
-    arguments: Callable[[argparse.ArgumentParser], None] = no_arguments
+    run: Run
+    arguments: Arguments
 
 
-def flag(parser: argparse._ActionsContainer, name: str, says: str, **more: Any) -> None:
+def command(*arguments: Argument | tuple[Argument, ...]) -> Callable[[Run], Command]:
+    """Make a command of the function below; its name and docstring are those of the command."""
+
+    def make(run: Run) -> Command:
+        return Command(run.__name__.rstrip("_").replace("_", "-"), run.__doc__ or "", run, arguments)
+
+    return make
+
+
+def flag(name: str, says: str, **more: Any) -> Argument:
     """An option without a value."""
-    parser.add_argument(name, action="store_true", help=says, **more)
+    return Argument(name, {"action": "store_true", "help": says, **more})
 
 
-def value(parser: argparse._ActionsContainer, name: str, metavar: str, says: str, **more: Any) -> None:
-    """An argument, or an option if its name begins with a dash, with a value."""
-    parser.add_argument(name, metavar=metavar, help=says, **more)
+def value(name: str, metavar: str, says: str, **more: Any) -> Argument:
+    """An argument with a value."""
+    return Argument(name, {"metavar": metavar, "help": says, **more})
 
 
-def json_flag(parser: argparse.ArgumentParser) -> None:
-    """The option that prints the engine's answer as it is."""
-    flag(parser, "--json", "print what the engine answers, as JSON")
+def choice(name: str, choices: Sequence[str], says: str, **more: Any) -> Argument:
+    """An argument with one of a few values."""
+    return Argument(name, {"choices": choices, "help": says, **more})
+
+
+JSON = flag("--json", "print what the engine answers, as JSON")
+SCOPE = (
+    value("--scope", "NAME", "look in this scope instead of this folder's project (`scrubjay scopes`)"),
+    flag("--all", "look in every project"),
+)
 
 
 def given(**values: Any) -> dict[str, Any]:
@@ -110,15 +133,8 @@ def engine_runs(home: Home) -> bool:
     return is_held(home.engine_lock)
 
 
-def scope_arguments(parser: argparse.ArgumentParser) -> None:
-    """The two ways to look elsewhere than in the project of the working directory."""
-    where = parser.add_mutually_exclusive_group()
-    value(where, "--scope", "NAME", "look in this scope instead of this folder's project (`scrubjay scopes`)")
-    flag(where, "--all", "look in every project")
-
-
 def chosen_scope(options: argparse.Namespace) -> str | None:
-    """The scope that `scope_arguments` were given, None for that of the working directory."""
+    """The scope that the arguments SCOPE were given, None for that of the working directory."""
     return "*" if options.all else options.scope
 
 

@@ -11,36 +11,37 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from scrubjay.cli.command import Command, Place, value, visit_engine
+from scrubjay.cli.command import Place, command, value, visit_engine
 from scrubjay.errors import EncoderError, EngineError, InputError
 from scrubjay.home.settings import Settings, change, describe, load, write_capture
 
 
-def config(place: Place, options: argparse.Namespace) -> int:
-    """All settings, one setting, or a change of one."""
+@command(
+    value("key", "KEY", "the setting to show or to change; all are listed without it", nargs="?"),
+    value("value", "VALUE", "its new value", nargs="*"),
+)
+def config(place: Place, options: argparse.Namespace) -> None:
+    """Show or change the settings."""
     if options.key is None:
-        return _show_all(place)
-    if not options.value:
+        _show_all(place.home.config)
+    elif options.value:
+        settings = _change(place, options.key, " ".join(options.value))
+        print(f"{options.key} = {typed(getattr(settings, options.key))}")
+        if options.key == "model":
+            _look_for(place, settings.model)
+    else:
         settings = load(place.home.config)
         if options.key not in [key for key, _, _ in describe()]:
             change(place.home.config, options.key, "")  # refuses, naming the nearest key
         print(typed(getattr(settings, options.key)))
-        return 0
-    settings = _change(place, options.key, " ".join(options.value))
-    print(f"{options.key} = {typed(getattr(settings, options.key))}")
-    if options.key == "model":
-        _look_for(place, settings.model)
-    return 0
 
 
-def _show_all(place: Place) -> int:
-    home = place.home
-    settings = load(home.config)
-    print(f"Settings in {home.config}; `scrubjay config KEY VALUE` changes one.\n")
+def _show_all(path: str) -> None:
+    settings = load(path)
+    print(f"Settings in {path}; `scrubjay config KEY VALUE` changes one.\n")
     for key, default, says in describe():
         value = typed(getattr(settings, key))
         print(f"{key} = {value}{'' if value == default else f'   (default: {default})'}\n    {says}")
-    return 0
 
 
 def typed(value: Any) -> str:
@@ -52,20 +53,20 @@ def typed(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def pause(place: Place, options: argparse.Namespace) -> int:
-    """Let capture rest."""
+@command()
+def pause(place: Place, options: argparse.Namespace) -> None:
+    """Let capture rest: hooks record nothing until `resume`."""
     _change(place, "paused", "true")
     print(
         "Capture is paused: hooks record nothing until `scrubjay resume`. What is remembered can still be "
         "recalled."
     )
-    return 0
 
 
-def resume(place: Place, options: argparse.Namespace) -> int:
-    """End a pause."""
-    settings = _change(place, "paused", "false")
-    if settings.capture == "off":
+@command()
+def resume(place: Place, options: argparse.Namespace) -> None:
+    """Let hooks record again."""
+    if _change(place, "paused", "false").capture == "off":
         print(
             "The pause is over, but hooks record nothing all the same: `scrubjay config capture all` turns "
             "capture on."
@@ -75,56 +76,52 @@ def resume(place: Place, options: argparse.Namespace) -> int:
             "Capture goes on: hooks record every new turn. What was said during the pause is not fetched "
             "afterwards."
         )
-    return 0
 
 
-def exclude(place: Place, options: argparse.Namespace) -> int:
-    """Never capture a folder's sessions."""
-    folder, excluded = _folder(place, options.folder), load(place.home.config).excluded
+FOLDER = value("folder", "FOLDER", "the folder, with all below it (this one)", nargs="?", default=".")
+
+
+@command(FOLDER)
+def exclude(place: Place, options: argparse.Namespace) -> None:
+    """Never capture sessions in a folder."""
+    folder, excluded = place.path(options.folder), load(place.home.config).excluded
     if folder not in excluded:
         _change(place, "excluded", _listed((*excluded, folder)))
     print(
         f"Sessions in {folder} are not captured any more. What was captured before stays; `scrubjay forget` "
         "hides it."
     )
-    return 0
 
 
-def include(place: Place, options: argparse.Namespace) -> int:
-    """Capture an excluded folder's sessions again."""
-    folder, excluded = _folder(place, options.folder), load(place.home.config).excluded
+@command(FOLDER)
+def include(place: Place, options: argparse.Namespace) -> None:
+    """Capture sessions in an excluded folder again."""
+    folder, excluded = place.path(options.folder), load(place.home.config).excluded
     if folder not in excluded:
         above = [one for one in excluded if folder.startswith(one.rstrip(os.sep) + os.sep)]
-        hint = (
-            f"It lies in {above[0]}, which is; include that."
-            if above
-            else f"Excluded are: {typed(excluded)}."
-        )
+        where = f"It lies in {above[0]}, which is; include that." if above else ""
+        hint = where or f"Excluded are: {typed(excluded)}."
         raise InputError(f"{folder} is not excluded by itself. {hint}")
     _change(place, "excluded", _listed(tuple(one for one in excluded if one != folder)))
     print(f"Sessions in {folder} are captured again.")
-    return 0
 
 
 def _change(place: Place, key: str, value: str) -> Settings:
     """Write one setting, tell hooks and a running engine, and say what only a new engine will follow."""
-    home = place.home
-    settings = change(home.config, key, value)
-    write_capture(home, settings, datetime.now(UTC))
+    settings = change(place.home.config, key, value)
+    write_capture(place.home, settings, datetime.now(UTC))
+    warning = ""
     try:
         engine = visit_engine(place)
         if engine is not None:
             with engine:
                 if key in engine.call("reload", {})["restart"]:
-                    print(
-                        f"The running engine keeps the old {key}; `scrubjay stop` ends it, and the next one "
-                        "follows.",
-                        file=sys.stderr,
-                    )
+                    advice = "`scrubjay stop` ends it, and the next one follows."
+                    warning = f"The running engine keeps the old {key}; {advice}"
     except EngineError as error:
-        print(
-            f"scrubjay: the setting is written, but the running engine was not told: {error}", file=sys.stderr
-        )
+        warning = f"scrubjay: the setting is written, but the running engine was not told: {error}"
+    if warning:
+        print(warning, file=sys.stderr)
     return settings
 
 
@@ -143,27 +140,8 @@ def _look_for(place: Place, model: str) -> None:
         )
 
 
-def _folder(place: Place, folder: str) -> str:
-    return os.path.normpath(os.path.join(place.cwd, os.path.expanduser(folder)))
-
-
 def _listed(folders: tuple[str, ...]) -> str:
     return json.dumps(folders, ensure_ascii=False)  # which TOML reads as a list, commas in names and all
 
 
-def _config_arguments(parser: argparse.ArgumentParser) -> None:
-    value(parser, "key", "KEY", "the setting to show or to change; all are listed without it", nargs="?")
-    value(parser, "value", "VALUE", "its new value", nargs="*")
-
-
-def _folder_argument(parser: argparse.ArgumentParser) -> None:
-    value(parser, "folder", "FOLDER", "the folder, with all below it (this one)", nargs="?", default=".")
-
-
-COMMANDS = (
-    Command("pause", "Let capture rest: hooks record nothing until `resume`.", pause),
-    Command("resume", "Let hooks record again.", resume),
-    Command("exclude", "Never capture sessions in a folder.", exclude, _folder_argument),
-    Command("include", "Capture sessions in an excluded folder again.", include, _folder_argument),
-    Command("config", "Show or change the settings.", config, _config_arguments),
-)
+COMMANDS = (pause, resume, exclude, include, config)

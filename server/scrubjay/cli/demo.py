@@ -20,9 +20,9 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from scrubjay.cli.command import Command, Place, flag
+from scrubjay.cli.command import Place, command, flag
 from scrubjay.cli.display import local
-from scrubjay.cli.installation import console_command, hook_command
+from scrubjay.cli.installation import console_command, hook_command, run_hook
 from scrubjay.errors import EngineError, ScrubjayError
 from scrubjay.home import spool
 from scrubjay.home.paths import Home
@@ -31,112 +31,75 @@ WIDTH = 108  # characters of a printed line
 HIT_LINES, NEIGHBOUR_LINES = 4, 2  # of each turn that is printed
 
 
+@command(flag("--keep", "leave the demo's home, to look at it with the other commands"))
 def demo(place: Place, options: argparse.Namespace) -> int:
-    """Record, recall, clean up; 0 if every question brought something back."""
+    """See it work: a recorded session, three questions, their answers. Touches nothing of yours."""
     started = time.perf_counter()
     folder = tempfile.mkdtemp(prefix="scrubjay-demo-")
     home, project = os.path.join(folder, "home"), os.path.join(folder, "gallery")
     os.makedirs(os.path.join(project, ".git"))
     with open(os.path.join(project, ".git", "HEAD"), "w", encoding="ascii") as head:
         head.write("ref: refs/heads/main\n")  # all it takes to be a project: git itself is not needed
-    env = {
-        name: value
-        for name, value in place.env.items()
-        if not name.startswith(("SCRUBJAY_", "CLAUDE_", "CURSOR_"))
-    }
+    others = ("SCRUBJAY_", "CLAUDE_", "CURSOR_")
+    env = {name: text for name, text in place.env.items() if not name.startswith(others)}
     env |= {"SCRUBJAY_HOME": home, "CLAUDE_PROJECT_DIR": project}
     print(f"A home of its own for this demo: {home}\n")
     keep = options.keep
     try:
         _record(env, project)
         print(f"   No engine runs yet: {len(spool.pending(Home(home)))} turns wait on disk, in the spool.\n")
-        found = _recall(env, project)
+        answered = _recall(env, project)
     except ScrubjayError:
         keep = True  # its log is what explains the error
         raise
     finally:
         _end(Place(env, project, home, place.pid), None if keep else folder)
+    took = f"{time.perf_counter() - started:.1f} s"
     if keep:
-        print(
-            f"The engine has ended; the demo's home stays. Look at it: SCRUBJAY_HOME={home} scrubjay list "
-            "--all"
-        )
+        look = f"SCRUBJAY_HOME={home} scrubjay list --all"
+        print(f"The engine has ended; the demo's home stays. Look at it: {look}")
     else:
-        print(
-            "The engine has ended and the demo's home is deleted; all of it took "
-            f"{time.perf_counter() - started:.1f} s."
-        )
-    print(
-        "To have this in your own sessions: `scrubjay hooks add`, then register the server with your client "
-        "(see the README)."
-    )
-    return 0 if found == len(QUESTIONS) else 1
+        print(f"The engine has ended and the demo's home is deleted; all of it took {took}.")
+    register = "then register the server with your client (see the README)"
+    print(f"To have this in your own sessions: `scrubjay hooks add`, {register}.")
+    return 0 if answered == len(QUESTIONS) else 1
 
 
 def _record(env: Mapping[str, str], project: str) -> None:
     """The session, turn by turn, each hook a process of its own that reads its event from standard input."""
     session = str(uuid.uuid4())
-    print(
-        f"1. A session about a gallery is said to the hooks, {len(TURNS)} turns, just as Claude Code does it."
-    )
-    prompts, stops = [], []
+    size = f"{len(TURNS)} turns"
+    print(f"1. A session about a gallery is said to the hooks, {size}, just as Claude Code does it.")
+    seconds: dict[str, list[float]] = {"UserPromptSubmit": [], "Stop": []}
     for user, assistant in TURNS:
-        event = {"session_id": session, "prompt_id": str(uuid.uuid4()), "cwd": project}
-        prompts.append(_hook("UserPromptSubmit", {**event, "prompt": user}, env, project))
-        stops.append(
-            _hook(
-                "Stop",
-                {**event, "last_assistant_message": assistant, "stop_hook_active": False},
-                env,
-                project,
-            )
-        )
-    took = [
-        f"{name} {statistics.median(times) * 1000:.0f} ms"
-        for name, times in (("UserPromptSubmit", prompts), ("Stop", stops))
-    ]
+        ids = {"session_id": session, "prompt_id": str(uuid.uuid4())}
+        answer = {"last_assistant_message": assistant, "stop_hook_active": False}
+        for event, text in (("UserPromptSubmit", {"prompt": user}), ("Stop", answer)):
+            seconds[event].append(run_hook(event, ids | text, env, project, hook_command(event)))
+    took = (f"{event} {statistics.median(times) * 1000:.0f} ms" for event, times in seconds.items())
     print(f"   A whole hook process took, in the middle: {', '.join(took)}.")
-
-
-def _hook(event: str, payload: dict[str, Any], env: Mapping[str, str], cwd: str) -> float:
-    """Run one hook script on an event; seconds from its start to its end."""
-    told = json.dumps({**payload, "hook_event_name": event}).encode()
-    started = time.perf_counter()
-    done = subprocess.run(hook_command(event), input=told, env=env, cwd=cwd, capture_output=True, check=False)
-    took = time.perf_counter() - started
-    if done.returncode or done.stdout.strip() != b"{}":
-        raise EngineError(
-            f"The hook for {event} ended with {done.returncode} and said {done.stdout[:200]!r}. Install "
-            "scrubjay again."
-        )
-    return took
 
 
 def _recall(env: Mapping[str, str], project: str) -> int:
     """The questions, asked by another client; how many brought something back."""
     command = [*console_command(), "stdio"]
     print(f"2. Another client starts `{os.path.basename(command[0])}` and speaks MCP with it over stdio.")
-    found, started = 0, time.perf_counter()
+    answered, started = 0, time.perf_counter()
     with StdioServer(command, env, project) as server:
         server.initialize("scrubjay-demo", "1")
         tools = server.request("tools/list", {})["tools"]
-        print(
-            f"   initialize and tools/list ({len(tools)} tools) were answered after {_ms(started)}; the "
-            "engine had to start.\n"
-        )
+        took = f"were answered after {_ms(started)}; the engine had to start"
+        print(f"   initialize and tools/list ({len(tools)} tools) {took}.\n")
         print("3. It asks three questions, each for the best turn and its two neighbours.\n")
         for question in QUESTIONS:
             asked = time.perf_counter()
-            answer = server.call(
-                "search_memories", {"query": question, "top_k": 1, "prev_turns": 1, "next_turns": 1}
-            )
-            first = (
-                " (the engine was still loading its model and its store)" if question is QUESTIONS[0] else ""
-            )
-            print(f'   "{question}"   {_ms(asked)}{first}')
+            wanted = {"query": question, "top_k": 1, "prev_turns": 1, "next_turns": 1}
+            answer = server.call("search_memories", wanted)
+            loading = " (the engine was still loading its model and its store)"
+            print(f'   "{question}"   {_ms(asked)}{loading if question is QUESTIONS[0] else ""}')
             _show(answer)
-            found += bool(answer["results"])
-    return found
+            answered += bool(answer["results"])
+    return answered
 
 
 def _show(answer: dict[str, Any]) -> None:
@@ -145,19 +108,11 @@ def _show(answer: dict[str, Any]) -> None:
     if turns:
         print(f"   {local(turns[0]['date']):%Y-%m-%d}, session {turns[0]['session_id'][:8]}")
     for turn in turns:
-        mark = f"{'> ' if turn['id'] in hits else '  '}turn {turn['turn']}  "
-        most = HIT_LINES if turn["id"] in hits else NEIGHBOUR_LINES
+        mark, most = ("> ", HIT_LINES) if turn["id"] in hits else ("  ", NEIGHBOUR_LINES)
         text = turn["memory"].replace("\n\nassistant: ", " -- ").removeprefix("user: ")
-        print(
-            textwrap.fill(
-                text,
-                WIDTH,
-                initial_indent=f"   {mark}",
-                subsequent_indent=" " * 13,
-                max_lines=most,
-                placeholder=" ...",
-            )
-        )
+        head = f"   {mark}turn {turn['turn']}  "
+        folded = textwrap.TextWrapper(WIDTH, head, " " * 13, max_lines=most, placeholder=" ...")
+        print(folded.fill(text))
     print()
 
 
@@ -176,45 +131,29 @@ def _ms(since: float) -> str:
     return f"{(time.perf_counter() - since) * 1000:.0f} ms"
 
 
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    flag(parser, "--keep", "leave the demo's home, to look at it with the other commands")
-
-
-DEMO = Command(
-    "demo",
-    "See it work: a recorded session, three questions, their answers. Touches nothing of yours.",
-    demo,
-    _arguments,
-)
-
-
 TURNS: tuple[tuple[str, str], ...] = (
     (
         "Uploads sometimes show up twice in the gallery. Can you find out why?",
         "The client sends a chunked upload again when the connection drops, and `finish_upload()` in "
-        "uploads/finish.py inserts a row each "
-        "time it is called. Nothing ties the two calls together, so a retry after a timeout becomes a "
-        "second picture.",
+        "uploads/finish.py inserts a row each time it is called. Nothing ties the two calls together, so a"
+        " retry after a timeout becomes a second picture.",
     ),
     (
         "Makes sense. Fix it so that a retry can never create a second row.",
-        "Done: the client now sends an Idempotency-Key header, one per file, and the table `uploads` has a "
-        "unique index on it. "
-        "`finish_upload()` returns the existing row when the key is known. Both tests in "
-        "tests/test_finish.py fail without the change.",
+        "Done: the client now sends an Idempotency-Key header, one per file, and the table `uploads` has a"
+        " unique index on it. `finish_upload()` returns the existing row when the key is known. Both tests"
+        " in tests/test_finish.py fail without the change.",
     ),
     (
         "The thumbnails make the request slow. Should they go to a queue? I would take Redis.",
-        "I would not add Redis for this: it is one more server to run, and we lose jobs when it restarts. A "
-        "table `jobs` in Postgres with "
-        "`SELECT ... FOR UPDATE SKIP LOCKED` does 400 jobs a second here, and a job is committed together "
-        "with its upload.",
+        "I would not add Redis for this: it is one more server to run, and we lose jobs when it restarts. "
+        "A table `jobs` in Postgres with `SELECT ... FOR UPDATE SKIP LOCKED` does 400 jobs a second here, "
+        "and a job is committed together with its upload.",
     ),
     (
         "Agreed, let's keep it in Postgres. One worker is enough for now.",
         "Decided then: the job queue is the table `jobs` in Postgres, without Redis, and one worker polls "
-        "it every 500 ms. "
-        "jobs/worker.py has it; `make worker` starts it.",
+        "it every 500 ms. jobs/worker.py has it; `make worker` starts it.",
     ),
     (
         "What happens to uploads that are never finished?",
@@ -224,14 +163,12 @@ TURNS: tuple[tuple[str, str], ...] = (
     (
         "Seven days is too long, support says after two days nobody comes back. Keep them 48 hours.",
         "Changed: `PART_TTL` in uploads/config.py is 48 hours, and the nightly job `sweep_parts` deletes "
-        "what is older. "
-        "I noted the reason from support beside the constant.",
+        "what is older. I noted the reason from support beside the constant.",
     ),
     (
         "Good. Please write the changelog entry for all of this.",
         "CHANGELOG.md, under Unreleased: retries no longer duplicate uploads; thumbnails are made by a "
-        "background worker; "
-        "unfinished uploads are deleted after 48 hours.",
+        "background worker; unfinished uploads are deleted after 48 hours.",
     ),
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, TextIO
 
@@ -83,9 +83,15 @@ def first_line(text: str, width: int) -> str:
     return ""
 
 
-def print_json(answer: Any) -> None:
-    """Print an answer as a program reads it."""
-    print(json.dumps(answer, indent=1, ensure_ascii=False))
+def shown(hit: Mapping[str, Any], width: int) -> str:
+    """The beginning of what a hit shows, as `first_line`."""
+    return first_line(hit.get("title") or hit.get("memory") or hit.get("chunk") or "", width)
+
+
+def print_answer(answer: Any, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print an answer as a person reads it, or as a program does."""
+    for line in [json.dumps(answer, indent=1, ensure_ascii=False)] if as_json else lines:
+        print(line)
 
 
 class Progress:

@@ -4,16 +4,15 @@ Nothing outside the home is written. What is recorded on the way is forgotten ag
 """
 
 import argparse
-import json
 import os
 import secrets
 import shutil
 import stat
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -22,9 +21,9 @@ from urllib.parse import urlsplit
 
 from scrubjay import VERSION
 from scrubjay.cli.clients import CLAUDE_CODE, CLAUDE_DESKTOP, Clients, Hooks, Server, look
-from scrubjay.cli.command import Command, Place, call_engine
+from scrubjay.cli.command import Place, call_engine, command
 from scrubjay.cli.display import contents, plural, size, span
-from scrubjay.cli.installation import SCRIPTS, console_command, hook_command
+from scrubjay.cli.installation import SCRIPTS, console_command, hook_command, run_hook
 from scrubjay.cli.status import inbox
 from scrubjay.errors import EngineError, ScrubjayError
 from scrubjay.home import capture
@@ -38,7 +37,6 @@ ANSWER_S = 5.0  # for the HTTP face to answer
 MANY_FRAGMENTS = 200  # upkeep folds them long before
 PACKAGES = ("lancedb", "mcp", "numpy", "tokenizers", "sentence-transformers")
 SCOPE = "scrubjay-doctor"
-HOOK_SECONDS = 15.0  # the scripts give up after 5 s
 
 
 class Finding(NamedTuple):
@@ -50,11 +48,13 @@ class Finding(NamedTuple):
     advice: str = ""
 
 
+ok, note, problem = partial(Finding, OK), partial(Finding, NOTE), partial(Finding, PROBLEM)
 Findings = Iterator[Finding]
 
 
+@command()
 def doctor(place: Place, options: argparse.Namespace) -> int:
-    """Check everything; 1 if anything is a problem."""
+    """Check everything, from the installation to a turn's whole way, and say what to do."""
     clients = look(place.env, place.cwd)
     findings = []
     for finding in examine(place, clients):
@@ -63,9 +63,8 @@ def doctor(place: Place, options: argparse.Namespace) -> int:
             print(f"{'':<20} {finding.advice}", flush=True)
         findings.append(finding)
     problems = sum(finding.verdict == PROBLEM for finding in findings)
-    print()
     need = f"{problems} of {len(findings)} findings need you; each says what to do."
-    print(need if problems else "Everything works.")
+    print(f"\n{need if problems else 'Everything works.'}")
     return 1 if problems else 0
 
 
@@ -87,7 +86,7 @@ def guarded(what: str, check: Callable[[Place], Findings], place: Place) -> Find
     try:
         yield from check(place)
     except ScrubjayError as error:
-        yield Finding(PROBLEM, what, str(error))
+        yield problem(what, str(error))
 
 
 def _with_engine(place: Place, clients: Clients) -> Findings:
@@ -95,7 +94,7 @@ def _with_engine(place: Place, clients: Clients) -> Findings:
         facts = client.call("status", {"wait": True})
         if facts["failure"]:
             raise EngineError(f"The engine runs, but cannot work: {facts['failure']}")
-        yield Finding(OK, "engine", f"Version {facts['version']} answers (pid {facts['pid']}).")
+        yield ok("engine", f"Version {facts['version']} answers (pid {facts['pid']}).")
         yield from guarded("http", http, place)
         yield from store(facts)
     yield from guarded("round trip", lambda place: round_trip(place, clients), place)
@@ -105,16 +104,16 @@ def installation() -> Findings:
     """The interpreter and the packages."""
     from importlib.metadata import PackageNotFoundError, version
 
-    found, missing = [], []
+    versions, missing = [], []
     for name in PACKAGES:
         try:
-            found.append(f"{name} {version(name)}")
+            versions.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             missing.append(name)
     python = ".".join(map(str, sys.version_info[:3]))
     if missing:
-        yield Finding(PROBLEM, "packages", f"Not installed: {', '.join(missing)}.", "Install scrubjay again.")
-    yield Finding(OK, "versions", f"scrubjay {VERSION}, Python {python}, {', '.join(found)}.")
+        yield problem("packages", f"Not installed: {', '.join(missing)}.", "Install scrubjay again.")
+    yield ok("versions", f"scrubjay {VERSION}, Python {python}, {', '.join(versions)}.")
 
 
 def home(place: Place) -> Findings:
@@ -126,36 +125,24 @@ def home(place: Place) -> Findings:
     mode = stat.S_IMODE(os.stat(root).st_mode)
     free = shutil.disk_usage(root).free
     rights = "closed to others" if os.name == "nt" or mode == 0o700 else f"mode {mode:o}"
-    yield Finding(OK, "home", f"{root} is yours, {rights}, and its filesystem has locks and hard links.")
-    if free < LITTLE_SPACE:
-        verdict = PROBLEM if free < NO_SPACE else NOTE
-        yield Finding(
-            verdict,
-            "space",
-            f"{size(free)} are free there.",
-            "Make room, or move the home with SCRUBJAY_HOME.",
-        )
-    else:
-        yield Finding(OK, "space", f"{size(free)} are free there.")
+    yield ok("home", f"{root} is yours, {rights}, and its filesystem has locks and hard links.")
+    verdict = OK if free >= LITTLE_SPACE else NOTE if free >= NO_SPACE else PROBLEM
+    advice = "" if verdict == OK else "Make room, or move the home with SCRUBJAY_HOME."
+    yield Finding(verdict, "space", f"{size(free)} are free there.", advice)
 
 
 def settings(place: Place) -> Findings:
     """config.toml, and whether it lets anything be captured."""
-    found = load(place.home.config)
-    if found.paused:
-        yield Finding(
-            NOTE, "settings", "Capture is paused: hooks record nothing.", "`scrubjay resume` ends the pause."
-        )
-    elif found.capture == "off":
-        yield Finding(
-            NOTE,
-            "settings",
-            "Capture is off: hooks record nothing.",
-            "`scrubjay config capture all` turns it on.",
-        )
+    now = load(place.home.config)
+    if now.paused:
+        advice = "`scrubjay resume` ends the pause."
+        yield note("settings", "Capture is paused: hooks record nothing.", advice)
+    elif now.capture == "off":
+        advice = "`scrubjay config capture all` turns it on."
+        yield note("settings", "Capture is off: hooks record nothing.", advice)
     else:
-        excluded = f", {plural(len(found.excluded), 'folder')} excluded" if found.excluded else ""
-        yield Finding(OK, "settings", f"capture = {found.capture}{excluded}, model = {found.model}.")
+        excluded = f", {plural(len(now.excluded), 'folder')} excluded" if now.excluded else ""
+        yield ok("settings", f"capture = {now.capture}{excluded}, model = {now.model}.")
 
 
 def model(place: Place) -> Findings:
@@ -168,45 +155,34 @@ def model(place: Place) -> Findings:
         with suppress(FileNotFoundError):
             remembered.unlink()  # a file altered without a trace would pass by the remembered digest
     folder = find(name, remembered)
-    proof = (
-        "its weights are the published ones, bit for bit" if name == BUNDLED else f"it lies in {folder.path}"
-    )
-    yield Finding(OK, "model", f"{folder.reference} is here, and {proof}.")
+    published = "its weights are the published ones, bit for bit"
+    proof = published if name == BUNDLED else f"it lies in {folder.path}"
+    yield ok("model", f"{folder.reference} is here, and {proof}.")
 
 
 def store(facts: dict[str, Any]) -> Findings:
     """The store and its index, from what the engine says of them."""
-    held, upkeep, disk = facts["records"], facts["upkeep"], facts["disk"]
+    records, upkeep, disk = facts["records"], facts["upkeep"], facts["disk"]
     if facts["trouble"]:
-        yield Finding(PROBLEM, "meaning", facts["trouble"])
+        yield problem("meaning", facts["trouble"])
     if upkeep["failures"]:
+        says = f"{plural(upkeep['failures'], 'compaction')} failed since the engine started."
         advice = "The log names the reason; `scrubjay stop` and the next start try again."
-        yield Finding(
-            PROBLEM,
-            "upkeep",
-            f"{plural(upkeep['failures'], 'compaction')} failed since the engine started.",
-            advice,
-        )
+        yield problem("upkeep", says, advice)
     if upkeep["fragments"] > MANY_FRAGMENTS:
-        yield Finding(
-            NOTE,
-            "upkeep",
-            f"A table is in {upkeep['fragments']:,} fragments.",
-            "Upkeep folds them while the engine rests.",
-        )
+        says = f"A table is in {upkeep['fragments']:,} fragments."
+        yield note("upkeep", says, "Upkeep folds them while the engine rests.")
     if disk["bytes"] > disk["limit"]:
         says = f"The home has {size(disk['bytes'])}, more than the {size(disk['limit'])} of disk_limit_gb."
         says += " Nothing is deleted for that."
         advice = "Raise it with `scrubjay config disk_limit_gb N`, or delete with `scrubjay forget --purge`."
-        yield Finding(PROBLEM, "disk", says, advice)
+        yield problem("disk", says, advice)
     for repair in facts["repairs"]:
-        yield Finding(NOTE, "repair", repair)
-    records = contents(held)
-    behind = f"{held['waiting_for_vector']:,} without a vector yet, "
+        yield note("repair", repair)
+    behind = f"{records['waiting_for_vector']:,} without a vector yet, "
     behind += f"{facts['unindexed']:,} not folded into the word index yet"
-    yield Finding(
-        OK, "store", f"{records}; {plural(held['passages'], 'passage')} ({behind}), {size(disk['bytes'])}."
-    )
+    passages = f"{plural(records['passages'], 'passage')} ({behind})"
+    yield ok("store", f"{contents(records)}; {passages}, {size(disk['bytes'])}.")
 
 
 def http(place: Place) -> Findings:
@@ -222,126 +198,88 @@ def http(place: Place) -> Findings:
         connection.request("GET", "/openapi.json")
         status = connection.getresponse().status
     except (OSError, HTTPException) as error:
-        yield Finding(
-            PROBLEM, "http", f"{url} does not answer: {error}.", "Start `scrubjay serve --http` again."
-        )
+        yield problem("http", f"{url} does not answer: {error}.", "Start `scrubjay serve --http` again.")
         return
     finally:
         connection.close()
     keys = {HTTPStatus.OK: "any key opens", HTTPStatus.UNAUTHORIZED: "a key is needed (`scrubjay token`)"}
-    yield Finding(
-        OK,
-        "http",
-        f"{url} answers, and {keys.get(HTTPStatus(status), f'says {status}')}; MCP is at {url}/mcp.",
-    )
+    key = keys.get(HTTPStatus(status), f"says {status}")
+    yield ok("http", f"{url} answers, and {key}; MCP is at {url}/mcp.")
 
 
 def spool(place: Place) -> Findings:
     """The spool: whether it moves, and what was set aside."""
     left = inbox(place.home)
     if left.set_aside:
-        where = place.home.spool_broken
-        advice = (
-            f"Look at {where}: move a file to {place.home.spool_new} to have it tried again, or delete it."
-        )
-        yield Finding(
-            PROBLEM,
-            "spool",
-            f"{plural(left.set_aside, 'write')} set aside, the last: {left.reasons[-1]}",
-            advice,
-        )
+        again = f"move a file to {place.home.spool_new} to have it tried again, or delete it"
+        says = f"{plural(left.set_aside, 'write')} set aside, the last: {left.reasons[-1]}"
+        yield problem("spool", says, f"Look at {place.home.spool_broken}: {again}.")
     if left.oldest_seconds > SLOW_SPOOL_S:
         says = f"{plural(left.waiting, 'write')} waiting, the oldest for {span(left.oldest_seconds)}."
-        yield Finding(PROBLEM, "spool", says, f"No engine takes them; the reason is in {place.home.log}.")
+        yield problem("spool", says, f"No engine takes them; the reason is in {place.home.log}.")
     elif not left.set_aside:
-        yield Finding(OK, "spool", f"{plural(left.waiting, 'write')} waiting, none set aside.")
+        yield ok("spool", f"{plural(left.waiting, 'write')} waiting, none set aside.")
 
 
 def registrations(place: Place, clients: Clients) -> Findings:
     """Which clients know us, and what they lack."""
     for file in clients.unreadable:
-        yield Finding(
-            NOTE, "clients", f"{file} is not JSON that can be read, so what it registers is not known."
-        )
+        yield note("clients", f"{file} is not JSON that can be read, so what it registers is not known.")
     for server in clients.servers:
         yield from _server(place, server, hooked=bool(clients.hooks))
     for hooks in clients.hooks:
         yield from _hooks(hooks)
     if len(clients.hooks) > 1:
         files = " and ".join(hooks.file for hooks in clients.hooks)
-        yield Finding(
-            NOTE, "hooks", f"The hooks are in {files}: every turn is handed in twice and stored once."
-        )
+        yield note("hooks", f"The hooks are in {files}: every turn is handed in twice and stored once.")
     here = " ".join(console_command())
     if clients.hooks and not any(server.client == CLAUDE_CODE for server in clients.servers):
         advice = f"`claude mcp add --scope user scrubjay -- {here}` adds it."
-        yield Finding(
-            NOTE, "clients", "Claude Code hands in its turns, but lacks the server to recall them.", advice
-        )
+        yield note("clients", "Claude Code hands in its turns, but lacks the server to recall them.", advice)
     elif not clients.servers:
-        yield Finding(
-            NOTE,
-            "clients",
-            "No client that is known here has the server.",
-            f"Register the command {here}; the README shows how.",
-        )
+        advice = f"Register the command {here}; the README shows how."
+        yield note("clients", "No client that is known here has the server.", advice)
 
 
 def _server(place: Place, server: Server, *, hooked: bool) -> Findings:
     named = f"{server.client} ({server.file})"
     if not shutil.which(os.path.expanduser(server.command)) and "${" not in server.command:
         advice = f"Put {console_command()[0]} there."
-        yield Finding(PROBLEM, "clients", f"{named} starts {server.command}, which is not there.", advice)
+        yield problem("clients", f"{named} starts {server.command}, which is not there.", advice)
     elif server.home and os.path.realpath(os.path.expanduser(server.home)) != os.path.realpath(place.root):
-        yield Finding(NOTE, "clients", f"{named} has the server with another home, {server.home}.")
+        yield note("clients", f"{named} has the server with another home, {server.home}.")
     elif server.client == CLAUDE_DESKTOP and not os.path.isabs(server.command):
         advice = f"Put {console_command()[0]} there: Claude Desktop searches few folders."
-        yield Finding(NOTE, "clients", f"{named} starts {server.command} without its folder.", advice)
+        yield note("clients", f"{named} starts {server.command} without its folder.", advice)
     elif server.client != CLAUDE_CODE:
-        yield Finding(
-            OK,
-            "clients",
-            f"{named} has the server. Scrubjay has no hooks for it: it recalls, and records what it is told "
-            "to.",
-        )
+        says = "Scrubjay has no hooks for it: it recalls, and records what it is told to."
+        yield ok("clients", f"{named} has the server. {says}")
     elif not hooked:
-        advice = "`scrubjay hooks add` lets it."
-        yield Finding(
-            NOTE,
-            "clients",
-            f"{named} has the server, but lacks the hooks: its turns are not captured.",
-            advice,
-        )
+        says = f"{named} has the server, but lacks the hooks: its turns are not captured."
+        yield note("clients", says, "`scrubjay hooks add` lets it.")
     else:
-        yield Finding(OK, "clients", f"{named} has the server and the hooks.")
+        yield ok("clients", f"{named} has the server and the hooks.")
 
 
 def _hooks(hooks: Hooks) -> Findings:
-    advice = "`scrubjay hooks add` puts them right" + (
-        "." if hooks.file.endswith("settings.json") else f" (--settings {hooks.file})."
-    )
-    words = [
-        [handler["command"], *handler.get("args", [])]
-        for handlers in hooks.handlers.values()
-        for handler in handlers
-    ]
-    gone = [word for line in words for word in line if os.path.isabs(word) and not os.path.exists(word)]
+    where = "" if hooks.file.endswith("settings.json") else f" (--settings {hooks.file})"
+    advice = f"`scrubjay hooks add` puts them right{where}."
+    lines = [_line(handler) for handlers in hooks.handlers.values() for handler in handlers]
+    gone = [word for line in lines for word in line if os.path.isabs(word) and not os.path.exists(word)]
     lacking = [event for event in SCRIPTS if event not in hooks.handlers]
     if hooks.disabled:
-        yield Finding(
-            PROBLEM,
-            "hooks",
-            f"disableAllHooks in {hooks.file} keeps every hook from running.",
-            "Take it out of that file.",
-        )
+        says = f"disableAllHooks in {hooks.file} keeps every hook from running."
+        yield problem("hooks", says, "Take it out of that file.")
     elif gone:
-        yield Finding(
-            PROBLEM, "hooks", f"The hooks in {hooks.file} call {gone[0]}, which is not there.", advice
-        )
+        yield problem("hooks", f"The hooks in {hooks.file} call {gone[0]}, which is not there.", advice)
     elif lacking:
-        yield Finding(PROBLEM, "hooks", f"{hooks.file} lacks the hook for {', '.join(lacking)}.", advice)
+        yield problem("hooks", f"{hooks.file} lacks the hook for {', '.join(lacking)}.", advice)
     else:
-        yield Finding(OK, "hooks", f"{hooks.file} hands in every prompt and every answer.")
+        yield ok("hooks", f"{hooks.file} hands in every prompt and every answer.")
+
+
+def _line(handler: dict[str, Any]) -> list[str]:
+    return [handler["command"], *handler.get("args", [])]
 
 
 def round_trip(place: Place, clients: Clients) -> Findings:
@@ -352,11 +290,11 @@ def round_trip(place: Place, clients: Clients) -> Findings:
     """
     policy = capture.policy(capture_view(load(place.home.config)))
     if policy.paused or policy.capture == "off":
-        yield Finding(NOTE, "round trip", "Not made, because capture is switched off.")
+        yield note("round trip", "Not made, because capture is switched off.")
         return
     if any(capture.is_excluded(policy, os.path.realpath(folder)) for folder in (place.cwd, place.root)):
         says = "Not made here, because this folder is excluded."
-        yield Finding(NOTE, "round trip", says, "Run the doctor in another folder.")
+        yield note("round trip", says, "Run the doctor in another folder.")
         return
     session = f"doctor-{secrets.token_hex(6)}"
     question = f"Which port did we choose for the health check of {session}?"
@@ -381,53 +319,25 @@ def _recall(place: Place, session: str, question: str, took: list[float]) -> Fin
     if not hits:
         advice = f"The reason may be in {os.path.join(place.home.log, 'hooks.log')}."
         says = "A turn was handed to the hooks, and the engine does not recall it."
-        return Finding(PROBLEM, "round trip", says, advice)
+        return problem("round trip", says, advice)
     hooks = " and ".join(f"{seconds * 1000:.0f}" for seconds in took)
     way = f"A turn went through both hooks ({hooks} ms) and was recalled ({waited * 1000:.0f} ms)"
-    return Finding(OK, "round trip", f"{way}; it is forgotten again.")
+    return ok("round trip", f"{way}; it is forgotten again.")
 
 
 def _hook(place: Place, clients: Clients, event: str, payload: dict[str, Any]) -> float:
-    """Run a hook on an event; the seconds it took."""
     command = _registered(clients, event) or hook_command(event)
     projects = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR")
     env = {name: value for name, value in place.env.items() if name not in projects}
     env |= {"SCRUBJAY_HOME": place.root, "SCRUBJAY_SCOPE": SCOPE}
-    event_json = json.dumps({**payload, "hook_event_name": event, "cwd": place.cwd}).encode()
-    started = time.perf_counter()
-    try:
-        done = subprocess.run(
-            command,
-            input=event_json,
-            env=env,
-            cwd=place.cwd,
-            capture_output=True,
-            timeout=HOOK_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        reason = error.strerror if isinstance(error, OSError) else f"no answer within {HOOK_SECONDS:g} s"
-        raise EngineError(
-            f"The hook for {event} cannot be run: {' '.join(command)}: {reason}. `scrubjay hooks add` "
-            "renews it."
-        ) from error
-    if done.returncode != 0 or not done.stdout.strip().startswith(b"{"):
-        said = (done.stderr or done.stdout).decode(errors="replace").strip()[-200:]
-        raise EngineError(
-            f"The hook for {event} ended with {done.returncode} and said {said!r}. Install scrubjay again."
-        )
-    return time.perf_counter() - started
+    return run_hook(event, payload, env, place.cwd, command)
 
 
 def _registered(clients: Clients, event: str) -> list[str] | None:
     """The command that the host runs for an event, if it can be run outside the host; None otherwise."""
     for hooks in clients.hooks:
         for handler in hooks.handlers.get(event, ()):
-            command = [handler["command"], *handler.get("args", [])]
+            command = _line(handler)
             if not any("${" in word for word in command):
                 return command
     return None
-
-
-_DOCTOR = "Check everything, from the installation to a turn's whole way, and say what to do."
-DOCTOR = Command("doctor", _DOCTOR, doctor)

@@ -7,31 +7,30 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from scrubjay.cli.command import (
-    Command,
-    Place,
-    call_engine,
-    chosen_scope,
-    flag,
-    given,
-    json_flag,
-    scope_arguments,
-    value,
-)
-from scrubjay.cli.display import Progress, first_line, local, plural, print_json
+from scrubjay.cli.command import JSON, SCOPE, Place, call_engine, chosen_scope, command, flag, given, value
+from scrubjay.cli.display import Progress, first_line, local, plural, print_answer
 from scrubjay.errors import InputError
 from scrubjay.models.fields import MAX_FILE_DOCUMENT
 from scrubjay.pipe.client import EngineClient
 
+PATHS = "a file, a folder, a pattern such as 'docs/**/*.md', or - for standard input"
 MOST_FAILED = 10  # files that could not be read and are named
 LISTENS_MS = 500  # after which the first word comes, and how long Ctrl-C waits at most
 QUIET_MS = 400  # after a burst's last change: editors write a file in steps, git hundreds at once
 
 
+@command(
+    value("paths", "PATH", PATHS, nargs="+"),
+    flag("--watch", "go on, and follow every change until Ctrl-C"),
+    flag("--again", "read every file anew, also those that did not change"),
+    value("--title", "TITLE", "the title of what comes from standard input; the same title replaces it"),
+    value("--scope", "NAME", "add to this scope instead of this folder's project"),
+)
 def index(place: Place, options: argparse.Namespace) -> int:
-    """Bring the documents of files and folders up to date; 1 if a named file could not be read."""
+    """Make files, folders or standard input searchable, and keep them up to date."""
     if options.paths == ["-"]:
-        return _add_standard_input(place, options)
+        _add_standard_input(place, options)
+        return 0
     paths = _absolute(place, options.paths)
     with call_engine(place, scope=options.scope) as engine:
         done = _index(engine, paths, options.again)
@@ -65,7 +64,7 @@ def _print_counts(done: dict[str, Any], *, quiet: bool = False) -> None:
         print(f"{more}; `scrubjay documents --failed` lists them.", file=sys.stderr)
 
 
-def _add_standard_input(place: Place, options: argparse.Namespace) -> int:
+def _add_standard_input(place: Place, options: argparse.Namespace) -> None:
     if options.watch:
         raise InputError("Standard input cannot be watched; give the path of a file or a folder.")
     data = sys.stdin.buffer.read(MAX_FILE_DOCUMENT + 1)
@@ -73,16 +72,16 @@ def _add_standard_input(place: Place, options: argparse.Namespace) -> int:
         raise InputError(f"Standard input has more than {MAX_FILE_DOCUMENT:,} bytes; split it.")
     from scrubjay.reading import read
 
-    found = read(data, options.title or "standard input")
-    title = options.title or found.title
-    custom_id = f"stdin:{options.title}"[:200] if options.title else None  # the same title replaces it
-    document = given(
-        content=found.text, type=found.kind, title=title, metadata=found.metadata, custom_id=custom_id
-    )
+    text = read(data, options.title or "standard input")
+    document = given(content=text.text, type=text.kind, title=text.title, metadata=text.metadata)
+    if options.title:
+        document |= {
+            "title": options.title,
+            "custom_id": f"stdin:{options.title}"[:200],
+        }  # the same replaces it
     with call_engine(place, scope=options.scope) as engine:
         added = engine.call("add_document", document)
     print(f"Document {added['id']}: {plural(added['chunks'], 'chunk')}.")
-    return 0
 
 
 def _absolute(place: Place, names: Sequence[str]) -> list[str]:
@@ -91,7 +90,7 @@ def _absolute(place: Place, names: Sequence[str]) -> list[str]:
     Raises:
         InputError: a pattern matches nothing, or `-` stands beside other paths.
     """
-    found: list[str] = []
+    paths: list[str] = []
     for name in names:
         if name == "-":
             raise InputError("`-` (standard input) cannot be mixed with paths; index it by itself.")
@@ -100,73 +99,47 @@ def _absolute(place: Place, names: Sequence[str]) -> list[str]:
         matches = sorted(glob.glob(path, recursive=True)) if is_pattern else [path]
         if not matches:
             raise InputError(f"{name!r} matches no file.")
-        found += matches
-    return list(dict.fromkeys(map(os.path.realpath, found)))
+        paths += matches
+    return list(dict.fromkeys(map(os.path.realpath, paths)))
 
 
 def changes(paths: Sequence[str]) -> Iterator[None]:
     """Yield when listening begins, then after every burst of changes below these paths, until interrupted."""
-    from watchfiles import DefaultFilter, watch  # native code that only --watch needs
+    from watchfiles import watch  # native code that only --watch needs
 
     folders = {path if os.path.isdir(path) else os.path.dirname(path) for path in paths}
     listens = False
-    bursts = watch(
-        *folders,
-        watch_filter=DefaultFilter(),
-        step=QUIET_MS,
-        debounce=10 * QUIET_MS,
-        rust_timeout=LISTENS_MS,
-        yield_on_timeout=True,
-    )
-    for burst in bursts:
+    longest = 10 * QUIET_MS
+    for burst in watch(
+        *folders, step=QUIET_MS, debounce=longest, rust_timeout=LISTENS_MS, yield_on_timeout=True
+    ):
         if burst or not listens:
             listens = True
             yield
 
 
-def documents(place: Place, options: argparse.Namespace) -> int:
-    """One line per document, the latest first."""
+@command(
+    value("--last", "N", "how many (20)", type=int, default=20),
+    flag("--failed", "only those that could not be read, with the reason"),
+    SCOPE,
+    JSON,
+)
+def documents(place: Place, options: argparse.Namespace) -> None:
+    """List documents and how far each is."""
     with call_engine(place) as engine:
         scope = chosen_scope(options) or engine.call("status", {})["scope"]
         last = 100_000 if options.failed else options.last
         rows = engine.call("documents", {"last": last, "scope": scope})
     if options.failed:
         rows = [row for row in rows if row["status"] == "failed"]
-    if options.json:
-        print_json(rows)
-        return 0
-    if not rows:
-        none = "There are no documents here yet. `scrubjay index PATH` adds some."
-        print("No document failed." if options.failed else none)
-    for row in rows:
-        when = f"{local(row['updated_at']):%Y-%m-%d %H:%M}" if "updated_at" in row else " " * 16
-        name = first_line(row.get("path") or row.get("title") or "", 100)
-        why = f"  {first_line(row['error'], 120)}" if row.get("error") else ""
-        chunks = plural(row.get("chunks", 0), "chunk")
-        print(f"{row['status']:<10}  {when}  {chunks:<12}  {name}  {row.get('id', '')}{why}".rstrip())
-    return 0
+    none = "There are no documents here yet. `scrubjay index PATH` adds some."
+    nothing = "No document failed." if options.failed else none
+    print_answer(rows, map(_row, rows) if rows else [nothing], as_json=options.json)
 
 
-def _index_arguments(parser: argparse.ArgumentParser) -> None:
-    paths = "a file, a folder, a pattern such as 'docs/**/*.md', or - for standard input"
-    value(parser, "paths", "PATH", paths, nargs="+")
-    flag(parser, "--watch", "go on, and follow every change until Ctrl-C")
-    flag(parser, "--again", "read every file anew, also those that did not change")
-    value(
-        parser, "--title", "TITLE", "the title of what comes from standard input; the same title replaces it"
-    )
-    value(parser, "--scope", "NAME", "add to this scope instead of this folder's project")
-
-
-def _documents_arguments(parser: argparse.ArgumentParser) -> None:
-    value(parser, "--last", "N", "how many (20)", type=int, default=20)
-    flag(parser, "--failed", "only those that could not be read, with the reason")
-    scope_arguments(parser)
-    json_flag(parser)
-
-
-_INDEX = "Make files, folders or standard input searchable, and keep them up to date."
-COMMANDS = (
-    Command("index", _INDEX, index, _index_arguments),
-    Command("documents", "List documents and how far each is.", documents, _documents_arguments),
-)
+def _row(row: dict[str, Any]) -> str:
+    when = f"{local(row['updated_at']):%Y-%m-%d %H:%M}" if "updated_at" in row else " " * 16
+    name = first_line(row.get("path") or row.get("title") or "", 100)
+    why = f"  {first_line(row['error'], 120)}" if row.get("error") else ""
+    chunks = plural(row.get("chunks", 0), "chunk")
+    return f"{row['status']:<10}  {when}  {chunks:<12}  {name}  {row.get('id', '')}{why}".rstrip()

@@ -10,42 +10,39 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from scrubjay.cli.command import Command, Place, value
+from scrubjay.cli.command import Place, choice, command, value
 from scrubjay.cli.installation import hook_entries, is_our_hook
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home.paths import Home
 
 
-def hooks(place: Place, options: argparse.Namespace) -> int:
-    """Show the snippet, or change a settings file."""
+@command(
+    choice(
+        "action",
+        ["show", "add", "remove"],
+        "show: print the JSON for doing it by hand; add, remove: change the file",
+    ),
+    value("--settings", "FILE", "another file than settings.json in ~/.claude (or CLAUDE_CONFIG_DIR)"),
+)
+def hooks(place: Place, options: argparse.Namespace) -> None:
+    """Let Claude Code hand in every turn: add its hooks, show them, or remove them."""
     if options.action == "show":
         print(json.dumps({"hooks": {event: [entry] for event, entry in hook_entries().items()}}, indent=2))
-        return 0
-    path = os.path.abspath(
-        os.path.join(place.cwd, os.path.expanduser(options.settings or settings_file(place.env)))
-    )
+        return
+    path = place.path(options.settings or settings_file(place.env))
     if options.action == "remove":
-        done = remove(place.home, path)
-        print(
-            f"The hooks are out of {path}."
-            if done
-            else f"There are no hooks of Scrubjay in {path}; it was not touched."
-        )
-        return 0
-    if not add(place.home, path):
+        nothing = f"There are no hooks of Scrubjay in {path}; it was not touched."
+        print(f"The hooks are out of {path}." if remove(place.home, path) else nothing)
+    elif not add(place.home, path):
         print(f"The hooks are in {path} already.")
-        return 0
-    print(
-        f"The hooks are in {path}. Claude Code captures every turn from its next session on; `scrubjay "
-        "hooks remove` undoes this."
-    )
-    if place.env.get("SCRUBJAY_HOME"):
-        print(
-            'SCRUBJAY_HOME is set here. Let the host know it too, or its hooks write elsewhere: "env": '
-            '{"SCRUBJAY_HOME": '
-            f"{json.dumps(place.home.root)}}} in the same file."
-        )
-    return 0
+    else:
+        undo = "`scrubjay hooks remove` undoes this"
+        print(f"The hooks are in {path}. Claude Code captures every turn from its next session on; {undo}.")
+        if place.env.get("SCRUBJAY_HOME"):
+            line = f'"env": {{"SCRUBJAY_HOME": {json.dumps(place.home.root)}}} in the same file'
+            print(
+                f"SCRUBJAY_HOME is set here. Let the host know it too, or its hooks write elsewhere: {line}."
+            )
 
 
 def config_folder(env: Mapping[str, str]) -> str:
@@ -56,26 +53,6 @@ def config_folder(env: Mapping[str, str]) -> str:
 def settings_file(env: Mapping[str, str]) -> str:
     """The settings file of the user, which every project follows."""
     return os.path.join(config_folder(env), "settings.json")
-
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    actions = ["show", "add", "remove"]
-    parser.add_argument(
-        "action",
-        choices=actions,
-        help="show: print the JSON for doing it by hand; add, remove: change the file",
-    )
-    value(parser, "--settings", "FILE", "another file than settings.json in ~/.claude (or CLAUDE_CONFIG_DIR)")
-
-
-COMMANDS = (
-    Command(
-        "hooks",
-        "Let Claude Code hand in every turn: add its hooks, show them, or remove them.",
-        hooks,
-        _arguments,
-    ),
-)
 
 
 def add(home: Home, path: str) -> bool:
@@ -99,11 +76,8 @@ def add(home: Home, path: str) -> bool:
         events.setdefault(event, []).append(entry)
     after = _dumped(settings, like=before)
     # The note first: should we die between the two, a digest that fits nothing only costs the byte identity.
-    _note(
-        home,
-        path,
-        {"before": None if before is None else base64.b64encode(before).decode(), "after": _digest(after)},
-    )
+    encoded = None if before is None else base64.b64encode(before).decode()
+    _note(home, path, {"before": encoded, "after": _digest(after)})
     _replace(path, after, expected=now)
     return True
 
@@ -125,14 +99,14 @@ def remove(home: Home, path: str) -> bool:
 def ours(settings: Any) -> dict[str, list[dict[str, Any]]]:
     """Our handlers in a settings file's object, by event."""
     events = settings.get("hooks") if isinstance(settings, dict) else None
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_event: dict[str, list[dict[str, Any]]] = {}
     for event, entries in events.items() if isinstance(events, dict) else ():
         for entry in entries if isinstance(entries, list) else ():
             handlers = entry.get("hooks") if isinstance(entry, dict) else None
             for handler in handlers if isinstance(handlers, list) else ():
                 if is_our_hook(handler):
-                    found.setdefault(event, []).append(handler)
-    return found
+                    by_event.setdefault(event, []).append(handler)
+    return by_event
 
 
 def _without_ours(home: Home, path: str, now: bytes | None) -> bytes | None:
@@ -146,12 +120,11 @@ def _without_ours(home: Home, path: str, now: bytes | None) -> bytes | None:
     if not ours(settings):
         return now
     events = settings["hooks"]
-    for event in list(events):
-        entries = [_stripped(entry) for entry in events[event]]
-        if any(kept is None or kept is not entry for kept, entry in zip(entries, events[event], strict=True)):
-            events[event] = [kept for kept in entries if kept is not None]
-            if not events[event]:
-                del events[event]
+    for event, entries in list(events.items()):
+        stripped = [other for entry in entries if (other := _stripped(entry)) is not None]
+        events[event] = stripped
+        if entries and not stripped:
+            del events[event]
     if not events:
         del settings["hooks"]
     return _dumped(settings, like=now)
@@ -160,10 +133,10 @@ def _without_ours(home: Home, path: str, now: bytes | None) -> bytes | None:
 def _stripped(entry: dict[str, Any]) -> dict[str, Any] | None:
     """An entry without our handlers; itself if it has none, None if it has nothing else."""
     handlers = entry.get("hooks")
-    kept = [one for one in handlers if not is_our_hook(one)] if isinstance(handlers, list) else handlers
-    if kept == handlers:
+    others = [one for one in handlers if not is_our_hook(one)] if isinstance(handlers, list) else handlers
+    if others == handlers:
         return entry
-    return {**entry, "hooks": kept} if kept else None
+    return {**entry, "hooks": others} if others else None
 
 
 def _parse(raw: bytes | None, path: str) -> dict[str, Any]:
@@ -186,11 +159,11 @@ def _parse(raw: bytes | None, path: str) -> dict[str, Any]:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object whose keys are each there once: of two, writing the file anew would lose one."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    unique = dict(pairs)
+    if len(unique) < len(pairs):
         names = [name for name, _ in pairs]
         raise ValueError(f"{max(names, key=names.count)!r} is there twice in one object")
-    return found
+    return unique
 
 
 def _dumped(settings: dict[str, Any], like: bytes | None) -> bytes:
@@ -200,9 +173,8 @@ def _dumped(settings: dict[str, Any], like: bytes | None) -> bytes:
     compact = like is not None and "\n" not in text.strip() and text.strip() != "{}"
     # half a surrogate pair can only be escaped
     escaped = text.isascii() or re.search(r"\\u[dD][89a-fA-F]", text)
-    out = json.dumps(
-        settings, indent=None if compact else indent[1] if indent else 2, ensure_ascii=bool(escaped)
-    )
+    step = None if compact else indent[1] if indent else 2
+    out = json.dumps(settings, indent=step, ensure_ascii=bool(escaped))
     out = out.replace("\n", "\r\n" if "\r\n" in text else "\n") + text[len(text.rstrip()) :]
     return (b"\xef\xbb\xbf" if like and like.startswith(b"\xef\xbb\xbf") else b"") + out.encode()
 
@@ -214,9 +186,8 @@ def _read(path: str) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise HomeError(
-            f"{path} cannot be read: {error.strerror}. Name another file with --settings."
-        ) from error
+        advice = "Name another file with --settings."
+        raise HomeError(f"{path} cannot be read: {error.strerror}. {advice}") from error
 
 
 def _replace(path: str, content: bytes | None, *, expected: bytes | None) -> None:
@@ -241,10 +212,8 @@ def _replace(path: str, content: bytes | None, *, expected: bytes | None) -> Non
             if os.path.exists(draft):
                 os.unlink(draft)
     except OSError as error:
-        raise HomeError(
-            f"{path} cannot be written: {error.strerror}. It was not touched; name another file with "
-            "--settings."
-        ) from error
+        advice = "It was not touched; name another file with --settings."
+        raise HomeError(f"{path} cannot be written: {error.strerror}. {advice}") from error
 
 
 def _notes(home: Home) -> dict[str, Any]:
@@ -257,7 +226,7 @@ def _notes(home: Home) -> dict[str, Any]:
 
 
 def _note(home: Home, path: str, fact: dict[str, Any] | None) -> None:
-    notes = {name: known for name, known in _notes(home).items() if name != path}
+    notes = {name: other for name, other in _notes(home).items() if name != path}
     if fact is not None:
         notes[path] = fact
     notebook = _notebook(home)

@@ -23,16 +23,16 @@ from scrubjay.cli import (
     tokens,
     write,
 )
-from scrubjay.cli.command import Command, Place
+from scrubjay.cli.command import Argument, Command, Place
 from scrubjay.errors import ScrubjayError
 from scrubjay.home.paths import default_root
 
 GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
-    ("Begin", (demo.DEMO, *hooks.COMMANDS, doctor.DOCTOR)),
-    ("Look", (status.STATUS, *lookup.COMMANDS)),
-    ("Write", (*write.COMMANDS, *documents.COMMANDS)),
-    ("Keep in hand", (*config.COMMANDS, scopes.SCOPES, *archive.COMMANDS)),
-    ("Run", (*engine.COMMANDS, tokens.TOKEN)),
+    ("Begin", (demo.demo, hooks.hooks, doctor.doctor)),
+    ("Look", (status.status, lookup.search, lookup.list_, lookup.show, lookup.profile)),
+    ("Write", (write.add, write.forget, write.restore, documents.index, documents.documents)),
+    ("Keep in hand", (*config.COMMANDS, scopes.scopes, *archive.COMMANDS)),
+    ("Run", (engine.serve, engine.stop, engine.reindex, engine.pull, tokens.token)),
 )
 
 ABOUT = """\
@@ -47,9 +47,8 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
     """Run one command; exit code 0 done, 1 refused or with problems, 2 not understood, 130 interrupted."""
     options = build_parser().parse_args(arguments)
     try:
-        code: int = options.command.run(
-            Place(env, _working_dir(), default_root(dict(env)), os.getpid()), options
-        )
+        place = Place(env, _working_dir(), default_root(dict(env)), os.getpid())
+        code: int = options.command.run(place, options) or 0
         sys.stdout.flush()
         return code
     except ScrubjayError as error:
@@ -71,7 +70,13 @@ def build_parser() -> argparse.ArgumentParser:
     for _, commands in GROUPS:
         for command in commands:
             sub = listed.add_parser(command.name, description=command.says, help=command.says)
-            command.arguments(sub)
+            for argument in command.arguments:
+                if isinstance(argument, Argument):
+                    sub.add_argument(argument.name, **argument.options)
+                    continue
+                group = sub.add_mutually_exclusive_group()
+                for one in argument:
+                    group.add_argument(one.name, **one.options)
             sub.set_defaults(command=command)
     return parser
 

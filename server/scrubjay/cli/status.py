@@ -12,8 +12,8 @@ import time
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from scrubjay.cli.command import Command, Place, call_engine, flag, visit_engine
-from scrubjay.cli.display import contents, local, plural, size, span
+from scrubjay.cli.command import Place, call_engine, command, flag, visit_engine
+from scrubjay.cli.display import contents, local, plural, print_answer, size, span
 from scrubjay.errors import EngineError, InputError, ScrubjayError
 from scrubjay.home import spool
 from scrubjay.home.paths import Home
@@ -25,10 +25,14 @@ REASONS = 5  # of the envelopes set aside last that are shown
 Line = tuple[str, str]  # what, and what there is to say of it
 
 
-def status(place: Place, options: argparse.Namespace) -> int:
-    """Say how things are; 0 even if they are bad, which is the doctor's business."""
+@command(
+    flag("--start", "start the engine if none runs, to count what is stored"),
+    flag("--json", "print the raw facts as JSON"),
+)
+def status(place: Place, options: argparse.Namespace) -> None:
+    """Show what was captured, and how the engine and its home are."""
     home = place.home
-    engine, trouble = None, None
+    engine = trouble = settings = unreadable = None
     try:
         client = call_engine(place) if options.start else visit_engine(place)
         if client is not None:
@@ -39,37 +43,28 @@ def status(place: Place, options: argparse.Namespace) -> int:
     http = None if engine is None else engine_facts(home).get("http")
     left = inbox(home)  # after the engine was asked, so that a turn on its way is not missed by both
     try:
-        settings, unreadable = load(home.config), None
+        settings = load(home.config)
     except InputError as error:
-        settings, unreadable = None, str(error)
-    if options.json:
-        facts = {
-            "home": home.root,
-            "http": http,
-            "captured": _captured(engine),
-            "received": received(engine, left),
-            "inbox": left._asdict(),
-        }
-        print(
-            json.dumps(
-                {**facts, "engine": engine, "trouble": trouble or unreadable}, indent=1, ensure_ascii=False
-            )
-        )
-        return 0
-    for line in headline(engine, trouble, left):
-        print(line)
-    print()
+        unreadable = str(error)
+    facts = {
+        "home": home.root,
+        "http": http,
+        "captured": _captured(engine),
+        "received": received(engine, left),
+        "inbox": left._asdict(),
+        "engine": engine,
+        "trouble": trouble or unreadable,
+    }
     lines = [
         *_engine(engine, trouble),
-        *_http(http),
+        *([("http", f"{http}, MCP at {http}/mcp")] if http else []),
         *_records(engine),
         *_spool(left),
         *_capture(settings, unreadable),
         ("home", home.root),
     ]
-    for name, text in lines:
-        print(f"{name:<9} {text}")
-    return 0
+    table = (f"{name:<9} {text}" for name, text in lines)
+    print_answer(facts, [*headline(engine, trouble, left), "", *table], as_json=options.json)
 
 
 def _captured(engine: dict[str, Any] | None) -> int | None:
@@ -86,10 +81,8 @@ def headline(engine: dict[str, Any] | None, trouble: str | None, left: Inbox) ->
     """The answer to the first question, and what keeps it from being complete."""
     total = received(engine, left)
     if total is None and (engine or trouble):
-        lines = [
-            f"The engine {'runs but cannot work' if engine else 'does not answer'}, so turns cannot be "
-            "counted; the reason is below."
-        ]
+        state = "runs but cannot work" if engine else "does not answer"
+        lines = [f"The engine {state}, so turns cannot be counted; the reason is below."]
     elif total is None:
         lines = ["No engine runs, so turns cannot be counted now (`scrubjay status --start` does)."]
         if not (left.waiting or left.set_aside):
@@ -102,9 +95,8 @@ def headline(engine: dict[str, Any] | None, trouble: str | None, left: Inbox) ->
     if left.turns_set_aside:
         lines.append(f"  {plural(left.turns_set_aside, 'turn')} set aside as unreadable; the reason is below")
     if left.unanswered:
-        lines.append(
-            f"  {plural(left.unanswered, 'prompt')} without an answer yet: being answered now, or interrupted"
-        )
+        prompts = plural(left.unanswered, "prompt")
+        lines.append(f"  {prompts} without an answer yet: being answered now, or interrupted")
     return lines
 
 
@@ -115,17 +107,11 @@ def _engine(engine: dict[str, Any] | None, trouble: str | None) -> list[Line]:
         return [("engine", "none runs; any client starts one")]
     since = local(engine["started_at"])
     age = span((datetime.now(UTC) - since).total_seconds())
-    doing = {"loading": "loading", "failed": "cannot work"}.get(engine["state"]) or (
-        "working" if engine["busy"] else "idle"
-    )
+    work = "working" if engine["busy"] else "idle"
+    doing = {"loading": "loading", "failed": "cannot work"}.get(engine["state"], work)
     how = "" if engine["auto"] else ", started by hand"
-    lines = [
-        (
-            "engine",
-            f"pid {engine['pid']}, version {engine['version']}, since {since:%Y-%m-%d %H:%M} ({age}){how}, "
-            f"{doing}",
-        )
-    ]
+    head = f"pid {engine['pid']}, version {engine['version']}, since {since:%Y-%m-%d %H:%M}"
+    lines = [("engine", f"{head} ({age}){how}, {doing}")]
     if engine["failure"]:
         lines.append(("", engine["failure"]))
     if "trouble" in engine:
@@ -133,36 +119,23 @@ def _engine(engine: dict[str, Any] | None, trouble: str | None) -> list[Line]:
     return lines
 
 
-def _http(url: str | None) -> list[Line]:
-    return [] if url is None else [("http", f"{url}, MCP at {url}/mcp")]
-
-
 def _records(engine: dict[str, Any] | None) -> list[Line]:
     if engine is None or "records" not in engine:
         return []
-    held, disk = engine["records"], engine["disk"]
-    waiting = (
-        f", {held['waiting_for_vector']:,} of them not embedded yet" if held["waiting_for_vector"] else ""
-    )
+    records, disk = engine["records"], engine["disk"]
+    count = records["waiting_for_vector"]
+    waiting = f", {count:,} of them not embedded yet" if count else ""
     lines = [
-        (
-            "stored",
-            contents(held),
-        ),
-        ("index", f"{plural(held['passages'], 'passage')}{waiting}"),
+        ("stored", contents(records)),
+        ("index", f"{plural(records['passages'], 'passage')}{waiting}"),
         ("disk", f"{size(disk['bytes'])} of at most {size(disk['limit'])}"),
     ]
     if shared := engine.get("shared"):
         who = "this engine" if shared["here"] else shared["maintainer"] or "nobody at the moment"
         lines.insert(0, ("store", f"{shared['at']}, maintained by {who}"))
     if disk["bytes"] > disk["limit"]:
-        lines.append(
-            (
-                "",
-                "TOO MUCH: `scrubjay config disk_limit_gb N` raises the limit, `scrubjay forget --purge` "
-                "deletes for good",
-            )
-        )
+        purge = "`scrubjay forget --purge` deletes for good"
+        lines.append(("", f"TOO MUCH: `scrubjay config disk_limit_gb N` raises the limit, {purge}"))
     if engine["peak_rss"]:
         lines.append(("memory", f"{size(engine['peak_rss'])} at most so far"))
     lines += [("repaired", repair) for repair in engine["repairs"]]
@@ -200,18 +173,15 @@ class Inbox(NamedTuple):
 def inbox(home: Home) -> Inbox:
     """Look at the spool of a home; nothing is changed."""
     waiting, aside = spool.pending(home), spool.set_aside_paths(home)
+    sessions = [each.path for each in os.scandir(home.prompts) if each.is_dir(follow_symlinks=False)]
     return Inbox(
         waiting=len(waiting),
         turns_waiting=sum(map(_from_hook, waiting)),
-        oldest_seconds=max((_age(path) for path in waiting), default=0.0),
+        oldest_seconds=max(map(_age, waiting), default=0.0),
         set_aside=len(aside),
         turns_set_aside=sum(map(_from_hook, aside)),
         reasons=[_reason(path) for path in aside[-REASONS:]],
-        unanswered=sum(
-            _unanswered(session.path)
-            for session in os.scandir(home.prompts)
-            if session.is_dir(follow_symlinks=False)
-        ),
+        unanswered=sum(map(_unanswered, sessions)),
     )
 
 
@@ -256,11 +226,3 @@ def _unanswered(folder: str) -> int:
             except (OSError, ValueError, AttributeError):
                 continue
     return count
-
-
-def _arguments(parser: argparse.ArgumentParser) -> None:
-    flag(parser, "--start", "start the engine if none runs, to count what is stored")
-    flag(parser, "--json", "print the raw facts as JSON")
-
-
-STATUS = Command("status", "Show what was captured, and how the engine and its home are.", status, _arguments)
