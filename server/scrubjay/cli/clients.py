@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from scrubjay.cli.hooks import config_folder, ours, settings_file
+from scrubjay.cli.hooks import ours, settings_file
 from scrubjay.cli.installation import is_our_server
 
 CLAUDE_CODE, CLAUDE_DESKTOP, CURSOR = "Claude Code", "Claude Desktop", "Cursor"
@@ -42,32 +42,26 @@ class Clients(NamedTuple):
 
 def look(env: Mapping[str, str], cwd: str) -> Clients:
     """What the known configuration files of this user and of the project in `cwd` say."""
-    found = Clients([], [], [])
+    clients = Clients([], [], [])
     for client, file in _server_files(env, cwd):
-        settings = _object(file, found.unreadable)
-        for name, entry in _entries(settings):
+        for name, entry in _entries(_object(file, clients.unreadable)):
             if is_our_server(entry) or (name == "scrubjay" and isinstance(entry.get("command"), str)):
                 variables = entry.get("env")
                 home = variables.get("SCRUBJAY_HOME") if isinstance(variables, dict) else None
-                found.servers.append(
-                    Server(client, file, entry["command"], home if isinstance(home, str) else None)
-                )
-    for file in (
-        settings_file(env),
-        *(os.path.join(cwd, ".claude", name) for name in ("settings.json", "settings.local.json")),
-    ):
-        settings = _object(file, found.unreadable)
+                home = home if isinstance(home, str) else None
+                clients.servers.append(Server(client, file, entry["command"], home))
+    project = os.path.join(cwd, ".claude")
+    local_files = (os.path.join(project, name) for name in ("settings.json", "settings.local.json"))
+    for file in (settings_file(env), *local_files):
+        settings = _object(file, clients.unreadable)
         if handlers := ours(settings):
-            found.hooks.append(Hooks(file, handlers, settings.get("disableAllHooks") is True))
-    return found
+            clients.hooks.append(Hooks(file, handlers, settings.get("disableAllHooks") is True))
+    return clients
 
 
 def _server_files(env: Mapping[str, str], cwd: str) -> Iterator[tuple[str, str]]:
     user = os.path.expanduser("~")
-    yield (
-        CLAUDE_CODE,
-        os.path.join(config_folder(env) if env.get("CLAUDE_CONFIG_DIR") else user, ".claude.json"),
-    )
+    yield CLAUDE_CODE, os.path.join(env.get("CLAUDE_CONFIG_DIR") or user, ".claude.json")
     yield CLAUDE_CODE, os.path.join(cwd, ".mcp.json")
     yield CLAUDE_DESKTOP, os.path.join(_desktop_folder(env, user), "claude_desktop_config.json")
     yield CURSOR, os.path.join(user, ".cursor", "mcp.json")

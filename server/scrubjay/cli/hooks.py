@@ -45,14 +45,10 @@ def hooks(place: Place, options: argparse.Namespace) -> None:
             )
 
 
-def config_folder(env: Mapping[str, str]) -> str:
-    """Claude Code's folder: CLAUDE_CONFIG_DIR, else ~/.claude."""
-    return env.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
-
-
 def settings_file(env: Mapping[str, str]) -> str:
-    """The settings file of the user, which every project follows."""
-    return os.path.join(config_folder(env), "settings.json")
+    """The settings file of the user, which every project follows: in CLAUDE_CONFIG_DIR, else in ~/.claude."""
+    folder = env.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
+    return os.path.join(folder, "settings.json")
 
 
 def add(home: Home, path: str) -> bool:

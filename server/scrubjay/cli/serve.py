@@ -45,9 +45,9 @@ ARENAS = 2
 _M_ARENA_MAX = -8  # malloc.h
 
 
-Carry = Callable[
-    [Callable[[], None]], object
-]  # starts to carry a client's lines, and calls its argument when that client left
+# starts to carry a client's lines, and calls its argument when that client left
+Carry = Callable[[Callable[[], None]], object]
+Listening = socket.socket | None
 
 
 def serve(root: str, *, auto: bool, client: Carry | None = None, http: Options | None = None) -> int:
@@ -62,8 +62,10 @@ def serve(root: str, *, auto: bool, client: Carry | None = None, http: Options |
         InputError: other machines could come in without a token.
     """
     home = open_home(root)
-    if http is not None:
-        _guarded(home, http)
+    if http is not None:  # an open door is refused before an engine that runs is asked to make room
+        from scrubjay.http_api.tokens import load
+
+        http.check(len(load(home)) + (http.token is not None))
     by_hand = not auto and client is None
     lock = _take_over(home) if by_hand else take(home.engine_lock)
     listening = None
@@ -71,11 +73,8 @@ def serve(root: str, *, auto: bool, client: Carry | None = None, http: Options |
         if http is not None:
             http, listening = http.bind()
         if by_hand:
-            print(
-                f"Scrubjay serves {home.root}; Ctrl-C ends it. It logs to "
-                f"{os.path.join(home.log, 'engine.log')}.",
-                file=sys.stderr,
-            )
+            log = os.path.join(home.log, "engine.log")
+            print(f"Scrubjay serves {home.root}; Ctrl-C ends it. It logs to {log}.", file=sys.stderr)
         os.chdir(home.root)
         os.umask(0o077)
         stay_small()
@@ -112,12 +111,7 @@ def _take_over(home: Home) -> FileLock:
 
 
 async def _serve(
-    home: Home,
-    lock: FileLock,
-    auto: bool,
-    client: Carry | None,
-    http: Options | None,
-    listening: socket.socket | None,
+    home: Home, lock: FileLock, auto: bool, client: Carry | None, http: Options | None, listening: Listening
 ) -> None:
     from scrubjay.engine import control
     from scrubjay.engine.engine import Engine
@@ -156,15 +150,8 @@ async def _serve(
         await engine.close()
 
 
-def _guarded(home: Home, http: Options) -> None:
-    """Refuse an open door before an engine that runs is asked to make room."""
-    from scrubjay.http_api.tokens import load
-
-    http.check(len(load(home)) + (http.token is not None))
-
-
 def _http(
-    engine: Engine, mcp_server: Server[Any], listening: socket.socket | None, http: Options | None
+    engine: Engine, mcp_server: Server[Any], listening: Listening, http: Options | None
 ) -> AbstractAsyncContextManager[None]:
     """The HTTP face for as long as the engine lives; its libraries are imported only where it is wanted."""
     if listening is None or http is None:

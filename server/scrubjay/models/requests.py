@@ -61,81 +61,60 @@ class Request(BaseModel):
 R = TypeVar("R", bound=Request)
 
 
+def about(description: str, default: Any = None) -> Any:
+    """Describe a field that may be left out."""
+    return Field(default=default, description=description)
+
+
 class Include(Request):
     """What each hit brings beside itself."""
 
-    explain: Annotated[Flag, Field(description="Ranks, values, bonuses and weights behind each score.")] = (
-        False
+    explain: Flag = about("Ranks, values, bonuses and weights behind each score.", False)
+    related_memories: Flag = about(
+        "Older and newer versions of a fact, and what it extends or derives from.", False
     )
-    related_memories: Annotated[
-        Flag, Field(description="Older and newer versions of a fact, and what it extends or derives from.")
-    ] = False
-    documents: Annotated[Flag, Field(description="The documents that a fact cites.")] = False
-    forgotten: Annotated[Flag, Field(description="Also what was forgotten or has expired.")] = False
+    documents: Flag = about("The documents that a fact cites.", False)
+    forgotten: Flag = about("Also what was forgotten or has expired.", False)
 
 
 class SearchMemories(Request):
     """Recall facts and turns saved in earlier sessions."""
 
-    query: Annotated[
-        Query, Field(description="What to recall, in plain words; names of files, functions and errors help.")
-    ]
-    top_k: Annotated[
-        Annotated[Count, Field(ge=1, le=100)] | None,
-        Field(description="Number of hits. Left out, a token budget is filled."),
-    ] = None
-    max_tokens: Annotated[
-        Annotated[Count, Field(ge=50, le=10_000)] | None,
-        Field(
-            description="Budget for the returned texts, hits and neighbours together; "
-            "1,500 when neither top_k nor a window is given."
-        ),
-    ] = None
-    search_mode: Annotated[
-        Literal["memories", "hybrid", "documents"],
-        Field(description="memories: facts and turns; documents: passages of documents; hybrid: all."),
-    ] = "memories"
-    include_turns: Annotated[
-        Flag, Field(description="False: only facts, and in place of turns the summaries of their sessions.")
-    ] = True
-    partition_ids: Annotated[
-        list[PartitionId] | None, Field(description="Only these partitions, e.g. mem_preference.")
-    ] = None
-    tags: Annotated[Tags | None, Field(description="Only records that carry all of these tags.")] = None
-    scope: Annotated[
-        Scope | None,
-        Field(
-            description="Left out: this project and what is true of the user everywhere. '*': every project."
-        ),
-    ] = None
-    session_id: Annotated[Name | None, Field(description="Only this session.")] = None
-    filters: Annotated[Filters | None, Field(description=FILTERS)] = None
-    threshold: Annotated[Share, Field(description="Least relevance_score of a hit, 0 to 1.")] = 0.0
+    query: Query = Field(
+        description="What to recall, in plain words; names of files, functions and errors help."
+    )
+    top_k: Annotated[Count, Field(ge=1, le=100)] | None = about(
+        "Number of hits. Left out, a token budget is filled."
+    )
+    max_tokens: Annotated[Count, Field(ge=50, le=10_000)] | None = about(
+        "Budget for the returned texts, hits and neighbours together; "
+        "1,500 when neither top_k nor a window is given."
+    )
+    search_mode: Literal["memories", "hybrid", "documents"] = about(
+        "memories: facts and turns; documents: passages of documents; hybrid: all.", "memories"
+    )
+    include_turns: Flag = about(
+        "False: only facts, and in place of turns the summaries of their sessions.", True
+    )
+    partition_ids: list[PartitionId] | None = about("Only these partitions, e.g. mem_preference.")
+    tags: Tags | None = about("Only records that carry all of these tags.")
+    scope: Scope | None = about(
+        "Left out: this project and what is true of the user everywhere. '*': every project."
+    )
+    session_id: Name | None = about("Only this session.")
+    filters: Filters | None = about(FILTERS)
+    threshold: Share = about("Least relevance_score of a hit, 0 to 1.", 0.0)
     weight_relevance: Weight = 1.0
     weight_importance: Weight = 0.1
     weight_recency: Weight = 0.1
-    prev_turns: Annotated[
-        Neighbours, Field(description="Turns before each hit to bring along, from its session.")
-    ] = 0
-    next_turns: Annotated[
-        Neighbours, Field(description="Turns after each hit to bring along, from its session.")
-    ] = 0
-    since: Annotated[
-        Instant | None, Field(description="Only what is dated at or after this time (ISO 8601).")
-    ] = None
-    until: Annotated[Instant | None, Field(description="Only what is dated before this time (ISO 8601).")] = (
-        None
+    prev_turns: Neighbours = about("Turns before each hit to bring along, from its session.", 0)
+    next_turns: Neighbours = about("Turns after each hit to bring along, from its session.", 0)
+    since: Instant | None = about("Only what is dated at or after this time (ISO 8601).")
+    until: Instant | None = about("Only what is dated before this time (ISO 8601).")
+    as_of: Instant | None = about(
+        "Answer with what was known at this time (ISO 8601): the versions of then, nothing newer."
     )
-    as_of: Annotated[
-        Instant | None,
-        Field(
-            description="Answer with what was known at this time (ISO 8601): "
-            "the versions of then, nothing newer."
-        ),
-    ] = None
-    now: Annotated[
-        Instant | None, Field(description="The time to count ages from; left out, the present.")
-    ] = None
+    now: Instant | None = about("The time to count ages from; left out, the present.")
     include: Include = Include()
 
     @property
@@ -160,69 +139,47 @@ class SearchRecords(SearchMemories):
 class SearchDocuments(Request):
     """Find passages of the documents that were added."""
 
-    query: Annotated[Query, Field(description="What to find.")]
-    limit: Annotated[Count, Field(ge=1, le=100, description="Number of documents.")] = 10
-    max_tokens: Annotated[
-        Annotated[Count, Field(ge=50, le=10_000)] | None,
-        Field(
-            description="Budget for the returned texts; left out, 4,000, with include_full_docs 7,000, "
-            "which is also the most."
-        ),
-    ] = None
-    chunk_threshold: Annotated[
-        Share, Field(description="A chunk is relevant from this score on; left out, 0.5.")
-    ] = 0.5
-    document_threshold: Annotated[Share, Field(description="Least score of a document.")] = 0.0
-    doc_id: Annotated[Name | None, Field(description="Only this document, by id or custom_id.")] = None
-    path: Annotated[
-        Path | None,
-        Field(description="Only this file, or when it ends in /, this folder."),
-    ] = None
-    filters: Annotated[Filters | None, Field(description=FILTERS)] = None
-    include_full_docs: Annotated[Flag, Field(description="Return each document's whole text.")] = False
-    include_summary: Annotated[Flag, Field(description="Return each document's summary.")] = False
-    only_matching_chunks: Annotated[
-        Flag, Field(description="Leave out context chunks, and documents without a relevant chunk.")
-    ] = False
-    scope: Annotated[
-        Scope | None, Field(description="Left out: this project and the user's own. '*': every project.")
-    ] = None
+    query: Query = Field(description="What to find.")
+    limit: Annotated[Count, Field(ge=1, le=100)] = about("Number of documents.", 10)
+    max_tokens: Annotated[Count, Field(ge=50, le=10_000)] | None = about(
+        "Budget for the returned texts; left out, 4,000, with include_full_docs 7,000, "
+        "which is also the most."
+    )
+    chunk_threshold: Share = about("A chunk is relevant from this score on; left out, 0.5.", 0.5)
+    document_threshold: Share = about("Least score of a document.", 0.0)
+    doc_id: Name | None = about("Only this document, by id or custom_id.")
+    path: Path | None = about("Only this file, or when it ends in /, this folder.")
+    filters: Filters | None = about(FILTERS)
+    include_full_docs: Flag = about("Return each document's whole text.", False)
+    include_summary: Flag = about("Return each document's summary.", False)
+    only_matching_chunks: Flag = about(
+        "Leave out context chunks, and documents without a relevant chunk.", False
+    )
+    scope: Scope | None = about("Left out: this project and the user's own. '*': every project.")
 
 
 class AddMemory(Request):
     """Keep one fact."""
 
-    content: Annotated[
-        Annotated[Text, Field(max_length=MAX_MEMORY)],
-        Field(description="One fact in one or a few sentences, understandable on its own."),
-    ]
-    partition_id: Annotated[
-        PartitionId,
-        Field(
-            description="mem_semantic (facts), mem_preference, mem_procedural (how to do), "
-            "mem_episodic (events), mem_hippocampus (inbox)."
-        ),
-    ] = "mem_semantic"
+    content: Annotated[Text, Field(max_length=MAX_MEMORY)] = Field(
+        description="One fact in one or a few sentences, understandable on its own."
+    )
+    partition_id: PartitionId = about(
+        "mem_semantic (facts), mem_preference, mem_procedural (how to do), "
+        "mem_episodic (events), mem_hippocampus (inbox).",
+        "mem_semantic",
+    )
     tags: Tags = []
-    importance: Annotated[Importance, Field(description="0 to 10.")] = 5.0
+    importance: Importance = about("0 to 10.", 5.0)
     metadata: Metadata = {}
-    expires_at: Annotated[Instant | None, Field(description="Hidden from then on.")] = None
-    is_static: Annotated[Flag, Field(description="A lasting trait rather than a passing state.")] = False
-    updates: Annotated[
-        Ids,
-        Field(
-            description="Ids of facts that this one replaces: "
-            "they leave every search and stay as its history."
-        ),
-    ] = []
-    extends: Annotated[Ids, Field(description="Ids of facts that this one adds to; all stay.")] = []
-    derives: Annotated[
-        Ids, Field(description="Ids of the facts, turns or documents that this one was concluded from.")
-    ] = []
-    scope: Annotated[
-        OneScope | None,
-        Field(description="Left out: this project. 'user': true of the user in every project."),
-    ] = None
+    expires_at: Instant | None = about("Hidden from then on.")
+    is_static: Flag = about("A lasting trait rather than a passing state.", False)
+    updates: Ids = about(
+        "Ids of facts that this one replaces: they leave every search and stay as its history.", []
+    )
+    extends: Ids = about("Ids of facts that this one adds to; all stay.", [])
+    derives: Ids = about("Ids of the facts, turns or documents that this one was concluded from.", [])
+    scope: OneScope | None = about("Left out: this project. 'user': true of the user in every project.")
 
     @property
     def link(self) -> tuple[Relation, tuple[str, ...]] | None:
@@ -243,32 +200,24 @@ class AddMemory(Request):
 class RecordTurn(Request):
     """Record one turn of a session."""
 
-    session_id: Annotated[Name, Field(description="The session the turn belongs to.")]
-    user: Annotated[SideText | None, Field(description="What the user asked.")] = None
-    assistant: Annotated[SideText | None, Field(description="What the assistant answered.")] = None
-    text: Annotated[SideText | None, Field(description="What somebody else said; needs role.")] = None
-    role: Annotated[
-        Annotated[Text, Field(max_length=100)] | None,
-        Field(description="Who said `text`; 'user' and 'assistant' fill those fields."),
-    ] = None
-    turn: Annotated[
-        Annotated[Count, Field(ge=0, le=10_000_000)] | None,
-        Field(description="0-based number in the session; left out, the next one."),
-    ] = None
-    prompt_id: Annotated[
-        Name | None, Field(description="The host's id of the prompt: the same id is the same turn.")
-    ] = None
-    summary: Annotated[
-        Annotated[Text, Field(max_length=1_200)] | None, Field(description="Left out, one is made.")
-    ] = None
+    session_id: Name = Field(description="The session the turn belongs to.")
+    user: SideText | None = about("What the user asked.")
+    assistant: SideText | None = about("What the assistant answered.")
+    text: SideText | None = about("What somebody else said; needs role.")
+    role: Annotated[Text, Field(max_length=100)] | None = about(
+        "Who said `text`; 'user' and 'assistant' fill those fields."
+    )
+    turn: Annotated[Count, Field(ge=0, le=10_000_000)] | None = about(
+        "0-based number in the session; left out, the next one."
+    )
+    prompt_id: Name | None = about("The host's id of the prompt: the same id is the same turn.")
+    summary: Annotated[Text, Field(max_length=1_200)] | None = about("Left out, one is made.")
     tools: Labels = []
     files: Labels = []
     tags: Tags = []
-    ts: Annotated[
-        Instant | None, Field(description="When the turn started (ISO 8601, UTC if no zone); left out, now.")
-    ] = None
+    ts: Instant | None = about("When the turn started (ISO 8601, UTC if no zone); left out, now.")
     metadata: Metadata = {}
-    scope: Annotated[OneScope | None, Field(description="Left out: this project.")] = None
+    scope: OneScope | None = about("Left out: this project.")
 
     @model_validator(mode="after")
     def _something_said(self) -> Self:
@@ -289,19 +238,14 @@ class RecordTurn(Request):
 class AddDocument(Request):
     """Add one document, or replace it."""
 
-    content: Annotated[
-        Text | None, Field(description="The text itself (plain or Markdown); or give path.")
-    ] = None
-    path: Annotated[Path | None, Field(description="A file under the project.")] = None
-    title: Annotated[
-        Annotated[Text, Field(max_length=500)] | None,
-        Field(description="Left out: the file's own, else the first heading or the file name."),
-    ] = None
-    custom_id: Annotated[
-        Name | None, Field(description="Your own id: adding it again replaces the document.")
-    ] = None
+    content: Text | None = about("The text itself (plain or Markdown); or give path.")
+    path: Path | None = about("A file under the project.")
+    title: Annotated[Text, Field(max_length=500)] | None = about(
+        "Left out: the file's own, else the first heading or the file name."
+    )
+    custom_id: Name | None = about("Your own id: adding it again replaces the document.")
     metadata: Metadata = {}
-    scope: Annotated[OneScope | None, Field(description="Left out: this project.")] = None
+    scope: OneScope | None = about("Left out: this project.")
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -314,30 +258,21 @@ class AddDocument(Request):
 class Forget(Request):
     """Hide records from every search."""
 
-    id: Annotated[Name | None, Field(description="The id of a memory, turn or document.")] = None
-    content: Annotated[
-        Annotated[Text, Field(max_length=MAX_MEMORY)] | None,
-        Field(description="The exact words of a fact, instead of its id."),
-    ] = None
-    query: Annotated[
-        Query | None,
-        Field(
-            description="What the facts and turns to forget are about. "
-            "First with dry_run true, which lists them; then without."
-        ),
-    ] = None
-    scope: Annotated[
-        OneScope | None, Field(description="Where content and query look; left out, this project.")
-    ] = None
-    dry_run: Annotated[Flag, Field(description="True: only say what would be forgotten.")] = False
-    reason: Annotated[Reason | None, Field(description="Why; kept beside it.")] = None
-    purge: Annotated[
-        Flag,
-        Field(
-            description="True: also delete it from the disk, older versions included, "
-            "so that nothing can bring it back."
-        ),
-    ] = False
+    id: Name | None = about("The id of a memory, turn or document.")
+    content: Annotated[Text, Field(max_length=MAX_MEMORY)] | None = about(
+        "The exact words of a fact, instead of its id."
+    )
+    query: Query | None = about(
+        "What the facts and turns to forget are about. "
+        "First with dry_run true, which lists them; then without."
+    )
+    scope: OneScope | None = about("Where content and query look; left out, this project.")
+    dry_run: Flag = about("True: only say what would be forgotten.", False)
+    reason: Reason | None = about("Why; kept beside it.")
+    purge: Flag = about(
+        "True: also delete it from the disk, older versions included, so that nothing can bring it back.",
+        False,
+    )
 
     @model_validator(mode="after")
     def _one_target(self) -> Self:
@@ -351,8 +286,8 @@ class Forget(Request):
 class AskProfile(Request):
     """What to know about a scope before anything is asked."""
 
-    scope: Annotated[OneScope | None, Field(description="Left out: this project.")] = None
-    max_tokens: Annotated[Count, Field(ge=50, le=4_000, description="For all facts together.")] = 400
+    scope: OneScope | None = about("Left out: this project.")
+    max_tokens: Annotated[Count, Field(ge=50, le=4_000)] = about("For all facts together.", 400)
 
 
 class Review(Request):
@@ -391,7 +326,7 @@ class ForgetMatching(Request):
 class Restore(Request):
     """Bring back one forgotten record."""
 
-    id: Annotated[Name, Field(description="The id of a forgotten memory, turn or document.")]
+    id: Name = Field(description="The id of a forgotten memory, turn or document.")
 
 
 class FileState(Request):
