@@ -6,9 +6,11 @@ Starts no engine to find out.
 from __future__ import annotations
 
 import argparse
+import glob
 import json
 import os
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -180,7 +182,7 @@ def inbox(home: Home) -> Inbox:
         oldest_seconds=max(map(_age, waiting), default=0.0),
         set_aside=len(aside),
         turns_set_aside=sum(map(_from_hook, aside)),
-        reasons=[_reason(path) for path in aside[-REASONS:]],
+        reasons=spool.reasons(aside[-REASONS:]),
         unanswered=sum(map(_unanswered, sessions)),
     )
 
@@ -203,26 +205,11 @@ def _age(path: str) -> float:
         return 0.0
 
 
-def _reason(path: str) -> str:
-    try:
-        with open(f"{path}.reason", encoding="utf-8", errors="replace") as file:
-            return f"{os.path.basename(path)}: {file.read(300).strip()}"
-    except FileNotFoundError:
-        return f"{os.path.basename(path)}: no reason was noted"
-
-
 def _unanswered(folder: str) -> int:
     """How many prompts of a session wait; the file of an answered one has three parts in its name."""
     count = 0
-    try:
-        names = os.listdir(folder)
-    except FileNotFoundError:  # a session that starts now has swept it
-        return 0
-    for name in names:
-        if name.count(".") == 2 and name.endswith(".json"):
-            try:
-                with open(os.path.join(folder, name), "rb") as file:
-                    count += json.loads(file.read()).get("text") is not None  # None: no person wrote it
-            except (OSError, ValueError, AttributeError):
-                continue
+    for path in glob.glob(os.path.join(glob.escape(folder), "*.json")):
+        with suppress(OSError, ValueError, AttributeError), open(path, "rb") as file:
+            if os.path.basename(path).count(".") == 2:
+                count += json.loads(file.read()).get("text") is not None  # None: no person wrote it
     return count

@@ -55,11 +55,9 @@ async def serve_hook(engine: Engine, connection: Connection) -> None:
             case "session_start":
                 await core.writer.drain()
                 core.completion.reconcile(event)
-            case "profile":
-                text = await core.search.opening(event, engine.scope_of(connection.hello))
-                await connection.write_line(json.dumps({"text": text}))
-            case "inject":
-                text = await core.search.injection(event, engine.scope_of(connection.hello))
+            case "profile" | "inject" as name:
+                write = core.search.opening if name == "profile" else core.search.injection
+                text = await write(event, engine.scope_of(connection.hello))
                 await connection.write_line(json.dumps({"text": text}))
 
 
@@ -81,11 +79,14 @@ async def serve_cli(engine: Engine, finish: Finish, connection: Connection) -> N
             if name == "finish":
                 finish("asked by the command line")
                 answer = {"result": {}}
-            elif name in METHODS or name in _CORELESS:
+            elif name == "status":
+                answer = {"result": await _status(engine, call)}
+            elif name == "reload":  # config.toml; which of its settings need another engine to take effect
+                answer = {"result": {"restart": engine.reload()}}
+            elif name in METHODS:
                 work = _result(engine, name, call)
-                answer = {
-                    "result": await (_while_connected(connection, work) if name in _INTERRUPTIBLE else work)
-                }
+                interruptible = name in _INTERRUPTIBLE
+                answer = {"result": await (_while_connected(connection, work) if interruptible else work)}
             else:
                 sentence = f"This engine knows no method {name!r}. It may be older than your command line."
                 answer = {"error": {"message": sentence}}
@@ -143,11 +144,6 @@ async def _status(engine: Engine, call: Call) -> dict[str, Any]:
     return {**facts, **await (await engine.core()).status.report()}
 
 
-async def _reload(engine: Engine, call: Call) -> dict[str, Any]:
-    """Read config.toml again; says which settings need another engine to take effect."""
-    return {"restart": engine.reload()}
-
-
 async def _add(core: Core, call: Call) -> Result:
     request = call.request(AddMemory)
     scope = request.scope or call.client_scope
@@ -179,9 +175,8 @@ async def _index(core: Core, call: Call) -> Ingested:
 async def _export(core: Core, call: Call) -> Result:
     """Export a scope, or without one everything, into a file: {path, scope?}, the path absolute."""
     scope = call.params.get("scope")
-    return await core.exchange.export(
-        call.path, None if scope in (None, EVERY_SCOPE) else str(scope), call.progress
-    )
+    scope = None if scope in (None, EVERY_SCOPE) else str(scope)
+    return await core.exchange.export(call.path, scope, call.progress)
 
 
 async def _backup(core: Core, call: Call) -> Result:
@@ -206,7 +201,6 @@ async def _merge_scopes(core: Core, call: Call) -> dict[str, int]:
     return {"moved": await core.scopes.merge(str(call.params.get("old")), str(call.params.get("new")))}
 
 
-_CORELESS: dict[str, Callable[[Engine, Call], Awaitable[Any]]] = {"status": _status, "reload": _reload}
 METHODS: dict[str, Callable[[Core, Call], Awaitable[Any]]] = {
     "show": lambda core, call: core.lists.detail(str(call.params.get("id"))),
     "export": _export,
@@ -229,8 +223,6 @@ METHODS: dict[str, Callable[[Core, Call], Awaitable[Any]]] = {
 
 async def _result(engine: Engine, name: str, call: Call) -> Any:
     """Do what a method does; its result as JSON values."""
-    if name in _CORELESS:
-        return await _CORELESS[name](engine, call)
     result = await METHODS[name](await engine.core(), call)
     if isinstance(result, list):
         return [each.wire() for each in result]

@@ -6,7 +6,7 @@ Importing this module imports LanceDB, so it is imported late.
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -30,7 +30,7 @@ from scrubjay.engine.verbs.removal import Removal
 from scrubjay.engine.verbs.scopes import Scopes
 from scrubjay.engine.verbs.search import Search
 from scrubjay.engine.verbs.status import Status
-from scrubjay.engine.writing import Writer
+from scrubjay.engine.writing import Clock, Writer
 from scrubjay.errors import EncoderError, InputError
 from scrubjay.home import backups, capture
 from scrubjay.home.partitions import PartitionBook
@@ -59,7 +59,7 @@ class Core:
         store: Store,
         worker: EmbeddingWorker,
         settings: Settings,
-        clock: Callable[[], datetime],
+        clock: Clock,
     ) -> None:
         self.home, self.store, self.clock, self.settings, self._worker = home, store, clock, settings, worker
         self.scope_settings = ScopeBook(home)
@@ -173,14 +173,11 @@ class Core:
             InputError: a reindex, export, import or backup runs.
         """
         if self.reindex.working:
-            raise InputError(
-                "The index is being built anew, which would keep what is deleted. Purge when `scrubjay "
-                "reindex` is done."
-            )
+            why = "The index is being built anew, which would keep what is deleted."
+            raise InputError(f"{why} Purge when `scrubjay reindex` is done.")
         if self.backup.working or self.exchange.working:
-            raise InputError(
-                "An export, import or backup runs, which would keep what is deleted. Purge when it is done."
-            )
+            why = "An export, import or backup runs, which would keep what is deleted."
+            raise InputError(f"{why} Purge when it is done.")
 
     def _settings_now(self) -> Settings:
         return self.settings
@@ -209,7 +206,7 @@ class Core:
 
 
 async def open_core(
-    home: Home, settings: Settings, clock: Callable[[], datetime], open_model: OpenModel = open_encoder
+    home: Home, settings: Settings, clock: Clock, open_model: OpenModel = open_encoder
 ) -> Core:
     """Open the store of a home and start the engine's background work.
 
@@ -217,15 +214,8 @@ async def open_core(
         StoreError: the store cannot be opened.
     """
 
-    def model() -> Encoder:
-        verdicts = Path(home.models)
-        return open_model(
-            settings.model,
-            query_prompt=settings.query_prompt,
-            document_prompt=settings.document_prompt,
-            verdicts=verdicts,
-        )
-
+    prompts = {"query_prompt": settings.query_prompt, "document_prompt": settings.document_prompt}
+    model = partial(open_model, settings.model, verdicts=Path(home.models), **prompts)
     await asyncio.to_thread(backups.clear, home)
     worker = EmbeddingWorker(model)
     worker.start()

@@ -39,6 +39,7 @@ log = logging.getLogger("scrubjay.engine.writing")
 
 GROUP_SECONDS = 0.15  # how long a commit waits for company
 DRAIN_SECONDS = 2.0  # how often the spool is looked at without being asked; hooks ask
+Clock = Callable[[], datetime]
 Planner = Callable[[Store, Envelope, datetime], Awaitable[Plan[Result]]]
 _PLANNERS: dict[str, Planner] = {
     "turn": plan_record,
@@ -62,7 +63,7 @@ class Writer:
         self,
         home: Home,
         store: Store,
-        clock: Callable[[], datetime],
+        clock: Clock,
         recorded: Callable[[Envelope, Result], None],
         staged: Callable[[AnyRecord], None] = lambda record: None,
     ) -> None:

@@ -89,6 +89,19 @@ def set_aside(home: Home, path: str, reason: str) -> str:
     return aside
 
 
+def reasons(paths: Sequence[str]) -> list[str]:
+    """Tell why these files were set aside, each after its name."""
+    lines = []
+    for path in paths:
+        try:
+            with open(f"{path}.reason", encoding="utf-8", errors="replace") as file:
+                reason = file.read(300).strip()
+        except FileNotFoundError:
+            reason = "no reason was noted"
+        lines.append(f"{os.path.basename(path)}: {reason}")
+    return lines
+
+
 def remove(paths: Sequence[str]) -> None:
     """Delete the files of what the store has; one that is gone already is no error."""
     for path in paths:

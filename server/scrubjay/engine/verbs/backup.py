@@ -3,13 +3,11 @@
 import asyncio
 import os
 import shutil
-from collections.abc import Callable
-from datetime import datetime
 from uuid import uuid4
 
 from scrubjay import VERSION
 from scrubjay.engine.background.access import Access
-from scrubjay.engine.writing import Writer
+from scrubjay.engine.writing import Clock, Writer
 from scrubjay.errors import InputError, StoreError
 from scrubjay.home import backups
 from scrubjay.home.paths import SCHEMA_VERSION, Home
@@ -32,9 +30,7 @@ class BackupSummary(Result):
 class Backup:
     """Makes backups of one home, one at a time."""
 
-    def __init__(
-        self, home: Home, store: Store, writer: Writer, access: Access, clock: Callable[[], datetime]
-    ) -> None:
+    def __init__(self, home: Home, store: Store, writer: Writer, access: Access, clock: Clock) -> None:
         self._home, self._store, self._writer, self._access, self._clock = home, store, writer, access, clock
         self._turn = asyncio.Lock()
 
@@ -55,11 +51,10 @@ class Backup:
             OSError: it cannot be written.
         """
         if self._store.shared is not None:
-            raise InputError(
-                f"A store in {self._store.path} is not copied as a folder. Use the bucket's own versions or "
-                "copies, "
-                "or `scrubjay export`, which reads it at one moment."
+            advice = (
+                "Use the bucket's own versions or copies, or `scrubjay export`, which reads it at one moment."
             )
+            raise InputError(f"A store in {self._store.path} is not copied as a folder. {advice}")
         _refuse(folder, self._home)
         async with self._turn:
             draft = f"{folder}.{uuid4().hex[:8]}.part"
@@ -67,12 +62,8 @@ class Backup:
                 counts = await self._hold_still()
                 files = await asyncio.to_thread(backups.copy_home, self._home, draft, report)
                 await _check(os.path.join(draft, "data"), counts)
-                facts = {
-                    "scrubjay": VERSION,
-                    "schema_version": SCHEMA_VERSION,
-                    "made_at": self._clock().isoformat(),
-                    "counts": counts,
-                }
+                facts = {"scrubjay": VERSION, "schema_version": SCHEMA_VERSION, "counts": counts}
+                facts["made_at"] = self._clock().isoformat()
                 await asyncio.to_thread(backups.write_manifest, draft, facts, files)
                 if os.path.isdir(folder):
                     os.rmdir(folder)  # an empty one; only POSIX would rename onto it
@@ -81,9 +72,8 @@ class Backup:
                 await asyncio.to_thread(backups.clear, self._home)
                 await asyncio.to_thread(shutil.rmtree, draft, ignore_errors=True)
         totals = {name: counts[name] for name in ("turns", "memories", "documents")}
-        return BackupSummary(
-            folder=folder, files=len(files), bytes=sum(size for size, _ in files.values()), **totals
-        )
+        size = sum(size for size, _ in files.values())
+        return BackupSummary(folder=folder, files=len(files), bytes=size, **totals)
 
     async def _hold_still(self) -> dict[str, int]:
         """Link the store's files between two commits; how many rows each table has then."""
@@ -92,10 +82,8 @@ class Backup:
         await self._writer.settle()
         store = self._store
         async with store.lock:
-            counts = {
-                name: await table.count_rows()
-                for name, table in store.tables.by_name(store.note.passages).items()
-            }
+            tables = store.tables.by_name(store.note.passages)
+            counts = {name: await table.count_rows() for name, table in tables.items()}
             await asyncio.to_thread(backups.link_store, self._home)
         return counts
 
@@ -103,25 +91,20 @@ class Backup:
 async def _check(path: str, counts: dict[str, int]) -> None:
     """Open the copy as an engine would, and count."""
     try:
-        found = await count_rows_at(path, counts)
+        copied = await count_rows_at(path, counts)
     except (RuntimeError, ValueError, OSError) as error:
-        raise StoreError(
-            f"The copy cannot be opened ({type(error).__name__}), so no backup was made. Run `scrubjay "
-            "doctor`."
-        ) from error
-    if found != counts:
-        raise StoreError(
-            "The copy holds other rows than the store, so no backup was made. Try again, and run `scrubjay "
-            "doctor`."
-        )
+        what = f"The copy cannot be opened ({type(error).__name__}), so no backup was made."
+        raise StoreError(f"{what} Run `scrubjay doctor`.") from error
+    if copied != counts:
+        what = "The copy holds other rows than the store, so no backup was made."
+        raise StoreError(f"{what} Try again, and run `scrubjay doctor`.")
 
 
 def _refuse(folder: str, home: Home) -> None:
     real = os.path.realpath(folder)
     if real == os.path.realpath(home.root) or real.startswith(os.path.realpath(home.root) + os.sep):
-        raise InputError(
-            f"{folder} lies within the home {home.root}. Name a folder outside of it, best on another disk."
-        )
+        advice = "Name a folder outside of it, best on another disk."
+        raise InputError(f"{folder} lies within the home {home.root}. {advice}")
     if os.path.lexists(folder) and not (os.path.isdir(folder) and not os.listdir(folder)):
         raise InputError(f"{folder} is there already and is not empty. Name a new folder.")
     if not os.path.isdir(os.path.dirname(real)):

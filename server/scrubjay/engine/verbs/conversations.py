@@ -3,11 +3,10 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from scrubjay.engine.verbs.documents import Documents, DocumentState, Status
-from scrubjay.engine.writing import Writer
+from scrubjay.engine.writing import Clock, Writer
 from scrubjay.errors import InputError
 from scrubjay.home.capture import Policy, cut, should_record
 from scrubjay.home.settings import Settings
@@ -38,7 +37,7 @@ class Conversations:
         store: Store,
         writer: Writer,
         documents: Documents,
-        clock: Callable[[], datetime],
+        clock: Clock,
         settings: Callable[[], Settings],
     ) -> None:
         self._store, self._writer, self._documents = store, writer, documents
@@ -71,12 +70,7 @@ class Conversations:
         content = transcript(next((row.content for row in known.values()), ""), messages)
         if not content:
             raise InputError("messages say nothing: each is empty. Give at least one with content.")
-        fields: dict[str, Any] = {
-            "content": content,
-            "custom_id": name,
-            "type": "text",
-            "task_type": "superrag",
-        }
+        fields: dict[str, Any] = dict(content=content, custom_id=name, type="text", task_type="superrag")
         if not known:
             fields["title"] = f"Conversation {name}"
         if metadata is not None:

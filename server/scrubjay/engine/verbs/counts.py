@@ -1,10 +1,9 @@
 """Counts what a search may find by scope, partition and tag, as of every write that was acknowledged."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Sequence
 
-from scrubjay.engine.writing import Writer
+from scrubjay.engine.writing import Clock, Writer
 from scrubjay.models.filters import Condition, Filter, Group
 from scrubjay.store import conditions, facets
 from scrubjay.store.counts import ScopeCounts, count_by_partition, count_by_scope, record_tags
@@ -19,7 +18,7 @@ _NAMES = ("turns", "memories", "documents")
 class Counts:
     """Counts records; `clock` says which of them have expired."""
 
-    def __init__(self, store: Store, writer: Writer, clock: Callable[[], datetime]) -> None:
+    def __init__(self, store: Store, writer: Writer, clock: Clock) -> None:
         self._store, self._writer, self._clock = store, writer, clock
 
     async def scopes(self) -> frozenset[str]:

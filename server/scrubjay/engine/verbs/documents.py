@@ -8,11 +8,10 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
 from functools import partial
 from typing import Any, Literal, NamedTuple, cast
 
-from scrubjay.engine.writing import Writer
+from scrubjay.engine.writing import Clock, Writer
 from scrubjay.errors import InputError
 from scrubjay.models.envelopes import Envelope, envelope
 from scrubjay.models.records import Document, Memory, content_hash, derived_id
@@ -45,9 +44,7 @@ class Documents:
     `searchable` says whether vectors can be made.
     """
 
-    def __init__(
-        self, store: Store, writer: Writer, clock: Callable[[], datetime], searchable: Callable[[], bool]
-    ) -> None:
+    def __init__(self, store: Store, writer: Writer, clock: Clock, searchable: Callable[[], bool]) -> None:
         self._store, self._writer, self._clock, self._searchable = store, writer, clock, searchable
         self._order = asyncio.Lock()
 
@@ -88,10 +85,8 @@ class Documents:
         custom_id = str(values.get("custom_id") or "")
         same_name = await self.with_custom_id(custom_id, [document.scope])
         if any(row.id != document.id and row.forgotten_at is None for row in same_name):
-            raise InputError(
-                f"custom_id = {custom_id[:80]!r} is another document's. Give this one another, or change "
-                "that one."
-            )
+            advice = "Give this one another, or change that one."
+            raise InputError(f"custom_id = {custom_id[:80]!r} is another document's. {advice}")
         fields: dict[str, Any] = {"document_id": document.id, "error": document.error}
         if document.status == "done":
             fields["content"] = document.content
@@ -151,10 +146,9 @@ class Documents:
         planner = partial(plan_add, lookup=Lookup(known, document_id, prefetch.facts_of(sent.scope)))
         answer = await self._writer.write(sent.model_copy(update={"args": args}), planner)
         added = cast(DocumentAdded, answer)
+        status: Status = "failed" if added.status == "failed" else "queued"
         if same is not None:
             status = (await self.statuses([same]))[document_id]
-        else:
-            status = "failed" if added.status == "failed" else "queued"
         return DocumentState(document_id, status, same is None, added.redacted)
 
     async def _target(

@@ -7,31 +7,18 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
-from datetime import datetime
 from typing import BinaryIO, cast
 from uuid import uuid4
 
 from scrubjay import VERSION
 from scrubjay.engine.background.access import Access
-from scrubjay.engine.writing import Writer
+from scrubjay.engine.writing import Clock, Writer
 from scrubjay.errors import InputError, StoreError
 from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.records import exchange
-from scrubjay.records.exchange import (
-    FORMAT,
-    KINDS,
-    Exported,
-    Header,
-    Imported,
-    ImportRecords,
-    Numbered,
-    RecordCounts,
-    merge_answers,
-    redact_record,
-    values_of,
-)
+from scrubjay.records.exchange import Exported, Header, Imported, ImportRecords, Numbered, RecordCounts
 from scrubjay.store.failures import reason
 from scrubjay.store.snapshot import Snapshot, snapshot
 from scrubjay.store.store import Store
@@ -39,13 +26,15 @@ from scrubjay.store.store import Store
 PAGE_RECORDS, PAGE_BYTES = 200, 2_000_000  # of one envelope; a larger record has one of its own
 AHEAD = 4  # envelopes that wait for their commit before the next page is planned
 
+CHANGED = "It was changed meanwhile: what stood before that line is imported; repeat it with the whole file."
+
 Report = Callable[[int, int, str], None]  # done, total, what is done
 
 
 class Exchange:
     """Exports and imports of one engine."""
 
-    def __init__(self, store: Store, writer: Writer, access: Access, clock: Callable[[], datetime]) -> None:
+    def __init__(self, store: Store, writer: Writer, access: Access, clock: Clock) -> None:
         self._store, self._writer, self._access, self._clock = store, writer, access, clock
         self._running = 0
 
@@ -90,18 +79,16 @@ class Exchange:
         file.write(exchange.first_line(header))
         done = 0
         try:
-            for kind in KINDS.values():
+            for kind in exchange.KINDS.values():
                 async for page in records.pages(kind):
                     await asyncio.to_thread(_append, file, page)
                     done += len(page)
                     report(done, counts.total, "exporting")
         except RuntimeError as error:
-            raise StoreError(
-                f"The records cannot be read: {reason(error)}. Run `scrubjay doctor`; no export was written."
-            ) from error
-        size = file.tell()
+            advice = "Run `scrubjay doctor`; no export was written."
+            raise StoreError(f"The records cannot be read: {reason(error)}. {advice}") from error
         await asyncio.to_thread(os.fsync, file.fileno())
-        return Exported(turns=counts.turns, memories=counts.memories, documents=counts.documents, bytes=size)
+        return Exported(**counts.model_dump(), bytes=file.tell())
 
     async def load(self, path: str, source: str, report: Report) -> Imported:
         """Import the records of an export.
@@ -124,13 +111,9 @@ class Exchange:
                     done += len(page)
                     report(done, header.counts.total, "checking")
                 file.seek(start)
-                done = 0
-                outcome = (
-                    "It was changed meanwhile: what stood before that line is imported; "
-                    "repeat it with the whole file."
-                )
+                done, outcome = 0, CHANGED
                 async for page in _pages(file, header):
-                    answer = merge_answers([answer, await self._import_page(page, source)])
+                    answer = exchange.merge_answers([answer, await self._import_page(page, source)])
                     done += len(page)
                     report(done, header.counts.total, "importing")
             await self._writer.settle()
@@ -141,8 +124,8 @@ class Exchange:
             self._running -= 1
 
     async def _import_page(self, page: list[AnyRecord], source: str) -> Imported:
-        pairs = await asyncio.to_thread(lambda: [redact_record(record) for record in page])
-        records = ImportRecords(records=[values_of(record) for record, _ in pairs])
+        pairs = await asyncio.to_thread(lambda: [exchange.redact_record(record) for record in page])
+        records = ImportRecords(records=[exchange.values_of(record) for record, _ in pairs])
         request = envelope("import", records, scope=USER_SCOPE, source=source, at=self._clock())
         request = request.model_copy(update={"redacted": sum(count for _, count in pairs)})
         answer = cast(Imported, await self._writer.write(request))
@@ -177,15 +160,13 @@ def _refuse_to_overwrite(path: str) -> None:
     try:
         if not os.path.isfile(path):
             if os.path.lexists(path):
-                raise InputError(
-                    f"{path} is not a plain file. Name another one, or use `-` for standard output."
-                )
+                advice = "Name another one, or use `-` for standard output."
+                raise InputError(f"{path} is not a plain file. {advice}")
             return
         with open(path, "rb") as file:
             head = file.read(100)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}. Name another file.") from error
-    if head and FORMAT.encode() not in head:
-        raise InputError(
-            f"{path} is there already and is no export of Scrubjay. Name another file, or remove it."
-        )
+    if head and exchange.FORMAT.encode() not in head:
+        advice = "Name another file, or remove it."
+        raise InputError(f"{path} is there already and is no export of Scrubjay. {advice}")

@@ -1,10 +1,9 @@
 """Runs the ingests of one engine, one after another, and lists its documents with how far each is."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 
-from scrubjay.engine.writing import Writer
+from scrubjay.engine.writing import Clock, Writer
 from scrubjay.home.scopes import EVERY_SCOPE
 from scrubjay.models.records import Document
 from scrubjay.models.results import Ingested, ListedDocument
@@ -18,7 +17,7 @@ _COLUMNS = ["id", "title", "type", "path", "scope", "status", "error", "chunk_co
 class Ingest:
     """Runs one ingest at a time."""
 
-    def __init__(self, store: Store, writer: Writer, clock: Callable[[], datetime]) -> None:
+    def __init__(self, store: Store, writer: Writer, clock: Clock) -> None:
         self._store, self._writer, self._clock = store, writer, clock
         self._turn = asyncio.Lock()  # two ingests of one tree at once would write every file twice
         self._running: job.Ingest | None = None
@@ -45,20 +44,15 @@ class Ingest:
     async def list_documents(self, scope: str, last: int) -> list[ListedDocument]:
         """List the documents of a scope ("*": everywhere): those being ingested, then the latest others."""
         await self._writer.caught_up()
-        everywhere = scope == EVERY_SCOPE
-        where = conditions.both(
-            conditions.NOT_FORGOTTEN, None if everywhere else conditions.equal("scope", scope)
-        )
+        here = None if scope == EVERY_SCOPE else conditions.equal("scope", scope)
+        where = conditions.both(conditions.NOT_FORGOTTEN, here)
         rows = await self._store.select(Document, where, columns=_COLUMNS)
         rows = sorted(rows, key=lambda row: row.updated_at, reverse=True)[:last]
         waiting = await self._store.records_without_vectors([row.id for row in rows]) if rows else set()
         running: list[ListedDocument] = []
-        if self._running is not None and (everywhere or scope == self._running.scope):
-            running = [
-                ListedDocument(path=path, scope=self._running.scope, status=state)
-                for path, state in self._running.states.items()
-            ]
-            running.sort(key=lambda each: each.status == "queued")
+        if (now := self._running) is not None and scope in (EVERY_SCOPE, now.scope):
+            states = sorted(now.states.items(), key=lambda item: item[1] == "queued")
+            running = [ListedDocument(path=path, scope=now.scope, status=state) for path, state in states]
         return [*running[:last], *(_listed(row, row.id in waiting) for row in rows)]
 
 

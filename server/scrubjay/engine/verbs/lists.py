@@ -4,12 +4,11 @@ Every verb sees all writes that were acknowledged before it was called: a read b
 commit, the others commit first.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from datetime import datetime
+from collections.abc import Collection, Iterable, Sequence
 from typing import Literal, TypeVar, cast
 
 from scrubjay.engine.background.access import Access
-from scrubjay.engine.writing import Writer
+from scrubjay.engine.writing import Clock, Writer
 from scrubjay.home.scopes import EVERY_SCOPE
 from scrubjay.models.filters import Filter
 from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn, is_current
@@ -37,7 +36,7 @@ _PASSAGE_COLUMNS = ["id", "record_id", "part", "text", "line_start", "line_end"]
 class Lists:
     """Reads records; `clock` says which of them are current."""
 
-    def __init__(self, store: Store, writer: Writer, access: Access, clock: Callable[[], datetime]) -> None:
+    def __init__(self, store: Store, writer: Writer, access: Access, clock: Clock) -> None:
         self._store, self._writer, self._access, self._clock = store, writer, access, clock
 
     async def find(self, record_id: str) -> AnyRecord | None:

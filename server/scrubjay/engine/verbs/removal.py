@@ -2,11 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from typing import Literal, cast
 
 from scrubjay.engine.verbs.search import Search
-from scrubjay.engine.writing import Writer
+from scrubjay.engine.writing import Clock, Writer
 from scrubjay.errors import InputError
 from scrubjay.home import spool
 from scrubjay.home.paths import Home
@@ -37,7 +36,7 @@ class Removal:
         store: Store,
         writer: Writer,
         search: Search,
-        clock: Callable[[], datetime],
+        clock: Clock,
         refuse_purge: Callable[[], None],
     ) -> None:
         self._home, self._store, self._writer, self._search, self._clock = home, store, writer, search, clock
@@ -77,12 +76,12 @@ class Removal:
 
         `candidates` are those facts with their relevance, whether they are forgotten now or not.
         """
-        found = await self._search.facts_about(request)
-        if request.dry_run or not found:
-            return Forgotten(ids=[], forgotten=0, candidates=found)
-        log = ForgetRecords.model_validate({"ids": [hit.id for hit in found], "reason": request.reason})
+        facts = await self._search.facts_about(request)
+        if request.dry_run or not facts:
+            return Forgotten(ids=[], forgotten=0, candidates=facts)
+        log = ForgetRecords.model_validate({"ids": [hit.id for hit in facts], "reason": request.reason})
         answer = cast(Forgotten, await self._write("forget", log, request.scope, source))
-        return answer.model_copy(update={"candidates": found})
+        return answer.model_copy(update={"candidates": facts})
 
     async def purge(self, records: Sequence[AnyRecord], source: str) -> Forgotten:
         """Delete these records, at least one, for good; their bytes are off the disk when this returns."""
@@ -98,19 +97,16 @@ class Removal:
         if listed is None:
             raise InputError(
                 "query forgets nothing without a dry run. Call forget with the same query and dry_run true, "
-                "read what it lists, "
-                "then repeat the call without dry_run, or forget one of them by its id."
+                "read what it lists, then repeat the call without dry_run, or forget one of them by its id."
             )
-        records = [await self._store.find(record_id) for record_id in listed]
-        return [record for record in records if record is not None]
+        return [record for each in listed if (record := await self._store.find(each)) is not None]
 
     async def _forget(self, records: Sequence[AnyRecord], request: Forget, source: str) -> Forgotten:
         if request.purge:
             texts = [text for record in records for text in texts_of(record)]
             await asyncio.to_thread(spool.erase, self._home, texts)
-        log = ForgetRecords.model_validate(
-            {"ids": [record.id for record in records], "reason": request.reason, "purge": request.purge}
-        )
+        fields = {"ids": [record.id for record in records], "reason": request.reason, "purge": request.purge}
+        log = ForgetRecords.model_validate(fields)
         answer = cast(Forgotten, await self._write("forget", log, records[0].scope, source))
         if request.purge:
             await self._writer.settle()  # the bytes go with it

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from scrubjay.engine.background.access import Access
 from scrubjay.engine.background.indexing import Indexer
-from scrubjay.engine.writing import Writer
+from scrubjay.engine.writing import Clock, Writer
 from scrubjay.home.scope_settings import ScopeBook
 from scrubjay.home.settings import Settings
 from scrubjay.models.filters import Filter
@@ -39,7 +39,7 @@ class Search:
         writer: Writer,
         indexer: Indexer,
         access: Access,
-        clock: Callable[[], datetime],
+        clock: Clock,
         settings: Callable[[], Settings],
         scope_settings: ScopeBook,
     ) -> None:

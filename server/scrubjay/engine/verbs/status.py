@@ -1,9 +1,9 @@
 """What an engine says of itself and of its home. Counts, sizes and reasons; never content."""
 
 import asyncio
-import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from scrubjay.engine.background.indexing import Indexer
@@ -48,7 +48,7 @@ class Status:
         """Return the state as of everything acknowledged; see the keys. Sizes are bytes."""
         home, store = self._home, self._store
         # Status answers also when the disk does not; the backlog in the spool tells of it.
-        with contextlib.suppress(ScrubjayError, OSError, RuntimeError):
+        with suppress(ScrubjayError, OSError, RuntimeError):
             await self._writer.drain()
             await self._writer.settle()
         visible = conditions.NOT_FORGOTTEN
@@ -80,7 +80,7 @@ class Status:
             "repairs": list(store.repairs),
             "peak_rss": _peak_rss(),
             "errors": await asyncio.to_thread(_last_errors, home.log),
-            "set_aside": await asyncio.to_thread(_reasons, set_aside[-ERRORS_SHOWN:]),
+            "set_aside": await asyncio.to_thread(spool.reasons, set_aside[-ERRORS_SHOWN:]),
         }
 
 
@@ -106,10 +106,8 @@ def _size(root: str) -> int:
     total = 0
     for folder, _, names in os.walk(root):
         for name in names:
-            try:
+            with suppress(FileNotFoundError):  # compaction removes files at any time
                 total += os.lstat(os.path.join(folder, name)).st_size
-            except FileNotFoundError:
-                continue  # compaction removes files at any time
     return total
 
 
@@ -125,28 +123,11 @@ def _peak_rss() -> int | None:
 
 def _last_errors(folder: str) -> list[str]:
     """The last lines of the logs that report an error; they hold ids and reasons, never content."""
-    found = []
+    errors = []
     for name in ("engine.log", "hooks.log"):
-        try:
-            with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
-                file.seek(max(0, os.path.getsize(file.name) - 64_000))
-                found += [
-                    f"{name}: {line.strip()}"[:300]
-                    for line in file
-                    if " ERROR " in line or name == "hooks.log"
-                ]
-        except FileNotFoundError:
-            continue
-    return found[-ERRORS_SHOWN:]
-
-
-def _reasons(paths: Sequence[str]) -> list[str]:
-    """Why these envelopes were set aside."""
-    reasons = []
-    for path in paths:
-        try:
-            with open(f"{path}.reason", encoding="utf-8") as file:
-                reasons.append(f"{os.path.basename(path)}: {file.read(300).strip()}")
-        except FileNotFoundError:
-            continue
-    return reasons
+        path = os.path.join(folder, name)
+        with suppress(FileNotFoundError), open(path, encoding="utf-8", errors="replace") as file:
+            file.seek(max(0, os.path.getsize(path) - 64_000))
+            lines = [line.strip() for line in file if " ERROR " in line or name == "hooks.log"]
+            errors += [f"{name}: {line}"[:300] for line in lines]
+    return errors[-ERRORS_SHOWN:]
