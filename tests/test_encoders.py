@@ -8,13 +8,14 @@ import os
 import random
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 from berts import bundled_model, save_bert, small_bert, verdicts
 
-from scrubjay.encoders import canary_vectors, drift, open_encoder
+from scrubjay.encoders import drift, open_encoder
 from scrubjay.encoders.folder import read_folder
 from scrubjay.encoders.light import LightEncoder, why_not_light
 from scrubjay.encoders.sentence_transformer import SentenceTransformerEncoder
@@ -65,6 +66,7 @@ def _run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 def test_the_default_encoder_imports_neither_torch_nor_the_package_of_its_weights(verdicts: Path) -> None:
     done = _run(f"""
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from scrubjay.encoders import open_encoder
 encoder = open_encoder(verdicts=Path({str(verdicts)!r}))
@@ -75,17 +77,38 @@ print(sorted(heavy & set(sys.modules)))
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
 
 
-@pytest.mark.long
-def test_the_default_vectors_are_those_of_sentence_transformers(verdicts: Path, bundled_model: Path) -> None:
-    light = open_encoder(verdicts=verdicts)
-    reference = SentenceTransformerEncoder(read_folder(bundled_model, "bundled"), light.space)
-    texts = _texts()
-    assert len(texts) == 60
-    vectors = light.embed_documents(texts)
+def test_the_default_vectors_have_length_one_and_put_like_meanings_together(verdicts: Path) -> None:
+    encoder = open_encoder(verdicts=verdicts)
+    facts = [
+        "The database listens on port 5433.",
+        "Alex is allergic to peanuts.",
+        "We release every Tuesday.",
+    ]
+    asked = ["How do I reach postgres?", "Who cannot eat nuts?", "On which weekday do we ship?"]
+    vectors = encoder.embed_documents(facts)
     assert vectors.dtype == np.float32
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
-    assert _greatest_distance(vectors, reference.embed_documents(texts)) < 1e-6
-    assert drift(canary_vectors(light), canary_vectors(reference)) < 1e-6
+    assert [int(np.argmax(vectors @ encoder.embed_query(text))) for text in asked] == [0, 1, 2]
+
+
+def test_many_threads_get_the_vectors_that_one_gets(verdicts: Path) -> None:
+    encoder, texts = open_encoder(verdicts=verdicts), _texts()[::4]
+    assert encoder.parallel
+    with ThreadPoolExecutor(4) as threads:
+        vectors = np.vstack(list(threads.map(lambda text: encoder.embed_documents([text]), texts)))
+    assert np.array_equal(vectors, encoder.embed_documents(texts))
+
+
+@pytest.mark.long
+def test_the_default_vectors_keep_the_neighbours_of_the_published_model(
+    verdicts: Path, bundled_model: Path
+) -> None:
+    encoder = open_encoder(verdicts=verdicts)
+    folder = read_folder(bundled_model, "published")
+    published = SentenceTransformerEncoder(folder, encoder.space.model_copy(update={"precision": "fp32"}))
+    texts = _texts()
+    assert len(texts) == 60
+    assert _greatest_distance(encoder.embed_documents(texts), published.embed_documents(texts)) < 0.03
 
 
 @pytest.mark.long
@@ -108,7 +131,7 @@ def test_a_vector_does_not_depend_on_the_texts_beside_it(verdicts: Path) -> None
     encoder = open_encoder(verdicts=verdicts)
     texts = _texts()[:8]
     alone = np.vstack([encoder.embed_documents([text]) for text in texts])
-    assert drift(alone, encoder.embed_documents(texts)) < 1e-6
+    assert np.array_equal(alone, encoder.embed_documents(texts))
 
 
 def test_no_text_gives_no_vector(verdicts: Path, small_bert: Path) -> None:

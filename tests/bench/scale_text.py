@@ -13,14 +13,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from operator import itemgetter
-from pathlib import Path
 from random import Random
-from tempfile import gettempdir
 from typing import NamedTuple
 
 import numpy as np
 
-from scrubjay.encoders.bundled import bundled_folder
+from scrubjay.encoders.bundled import FOLDER, TOKENIZER
 from scrubjay.text.terms import STOP
 
 SESSION = 20  # turns
@@ -89,11 +87,7 @@ def _words() -> tuple[str, ...]:
     """English by frequency, as the bundled model's tokenizer lists it (so that vectors mean something), then
     invented words.
     """
-    known = json.loads(
-        (bundled_folder(Path(gettempdir()) / "scrubjay-bench-verdicts.json") / "tokenizer.json").read_text(
-            "utf-8"
-        )
-    )
+    known = json.loads((FOLDER / TOKENIZER).read_text("utf-8"))
     listed = sorted(known["model"]["vocab"].items(), key=itemgetter(1))
     made = dict.fromkeys(
         word for word, _ in listed if word.isascii() and word.isalpha() and len(word) > 2 and word not in STOP

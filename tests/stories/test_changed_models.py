@@ -8,10 +8,8 @@ import json
 
 import pytest
 from assistant import engines, until
-from berts import cut_bert
+from berts import bundled_folder, cut_bert
 from safetensors.numpy import load_file, save_file
-
-from scrubjay.encoders.bundled import bundled_folder
 
 
 @pytest.mark.long
@@ -46,7 +44,7 @@ def test_another_model_is_noticed_words_answer_and_reindex_embeds_anew(user, ope
     user.gets(
         "config",
         "model",
-        str(cut_bert(user.folder / "small", bundled_folder(user.folder / "verdicts.json"), layers=1)),
+        str(cut_bert(user.folder / "small", bundled_folder(), layers=1)),
     )
     client.leave()
     until(lambda: not engines(user.home.root), "the engine with the old model ended")

@@ -35,7 +35,7 @@ LITTLE_SPACE, NO_SPACE = 1e9, 2e8  # bytes free: compaction needs room for what 
 SLOW_SPOOL_S = 30.0  # an engine that runs takes the spool every 2 s
 ANSWER_S = 5.0  # for the HTTP face to answer
 MANY_FRAGMENTS = 200  # upkeep folds them long before
-PACKAGES = ("lancedb", "mcp", "numpy", "tokenizers", "sentence-transformers")
+PACKAGES = ("lancedb", "mcp", "numpy", "tokenizers", "onnxruntime")
 SCOPE = "scrubjay-doctor"
 
 
@@ -146,18 +146,20 @@ def settings(place: Place) -> Findings:
 
 
 def model(place: Place) -> Findings:
-    """The model's files; those of the bundled one are read whole and compared with the published digests."""
-    from scrubjay.encoders.bundled import BUNDLED
+    """The model's files; those of the bundled one are read whole and compared with their digests."""
+    from scrubjay.encoders.bundled import BUNDLED, check_files
     from scrubjay.encoders.opening import find
 
-    name, remembered = load(place.home.config).model, Path(place.home.root) / "models.json"
+    name = load(place.home.config).model
     if name == BUNDLED:
+        remembered = Path(place.home.models)
         with suppress(FileNotFoundError):
             remembered.unlink()  # a file altered without a trace would pass by the remembered digest
-    folder = find(name, remembered)
-    published = "its weights are the published ones, bit for bit"
-    proof = published if name == BUNDLED else f"it lies in {folder.path}"
-    yield ok("model", f"{folder.reference} is here, and {proof}.")
+        check_files(remembered)
+        yield ok("model", f"{name} is here, and its files are those of the release, bit for bit.")
+    else:
+        folder = find(name)
+        yield ok("model", f"{folder.reference} is here, and it lies in {folder.path}.")
 
 
 def store(facts: dict[str, Any]) -> Findings:

@@ -6,18 +6,15 @@ runtime.
 
 import hashlib
 import json
-import logging
-import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scrubjay.encoders.digests import sha256
 from scrubjay.encoders.protocol import Space
 from scrubjay.errors import EncoderError
-
-log = logging.getLogger("scrubjay.encoders")
 
 _LEGACY_POOLING = {
     "pooling_mode_cls_token": "cls",
@@ -198,24 +195,6 @@ def effective_prompts(reference: str, own: Prompts, query: str | None, document:
     )
 
 
-def sha256(file: Path, verdicts: Path) -> str:
-    """Return the SHA-256 of `file` in hex; the cache at `verdicts` serves while size and mtime_ns stay.
-
-    Raises:
-        OSError: `file` is missing or cannot be read.
-    """
-    path, stat = str(file.resolve()), file.stat()
-    cache = _read_cache(verdicts)
-    state = {"size": stat.st_size, "mtime_ns": stat.st_mtime_ns}
-    entry = cache.get(path)
-    if isinstance(entry, dict) and entry.items() >= state.items():
-        return str(entry["sha256"])
-    with file.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    _write_cache(verdicts, {**cache, path: {**state, "sha256": digest}})
-    return digest
-
-
 def _digest(folder: ModelFolder, files: Iterable[Path], verdicts: Path) -> str:
     """Return one SHA-256 over the digests of files, independent of their order."""
     try:
@@ -262,22 +241,3 @@ def _json(file: Path, missing: Any = None) -> Any:
     if not isinstance(content, type(missing)):
         raise EncoderError(_UNREADABLE.format(file, f"it holds a {type(content).__name__}"))
     return content
-
-
-def _read_cache(verdicts: Path) -> dict[str, Any]:
-    """Read the cache; empty if it is missing or damaged, for then the files are read again."""
-    try:
-        cache = json.loads(verdicts.read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return cache if isinstance(cache, dict) else {}
-
-
-def _write_cache(verdicts: Path, cache: dict[str, Any]) -> None:
-    draft = verdicts.with_name(f"{verdicts.name}.{os.getpid()}.tmp")
-    try:
-        draft.write_text(json.dumps(cache, indent=1), "utf-8")
-        draft.replace(verdicts)
-    except OSError as error:
-        # The digest is known all the same; only the next start will have to read the file again.
-        log.warning("The digests of model files could not be kept in %s: %s", verdicts, error)

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
-from tokenizers import Encoding, Tokenizer
+from tokenizers import Tokenizer
 
 from scrubjay.encoders.bert import Bert, why_not
+from scrubjay.encoders.bundled import UNKNOWN, UNREAD, _telling
 from scrubjay.encoders.folder import ModelFolder
 from scrubjay.encoders.protocol import Space
-from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts, says_something, signs
+from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts, signs
 from scrubjay.errors import EncoderError
 
 TOKENS_PER_FORWARD = 1024
@@ -18,14 +19,6 @@ TOKENS_PER_FORWARD = 1024
 
 Bulk speed in tokens/s by this size, all-MiniLM-L6-v2, one core: 128: 3125, 256: 3313, 512: 3493, 1024: 3595,
 2048: 3526; beyond it the activations leave the cache and memory grows.
-"""
-
-UNKNOWN = "[UNK]"  # BERT's token for a word that it cannot spell
-UNREAD = 0.3
-"""Share of unknown letters above which a question has no meaning to the model: the rest of it is noise.
-
-Of 30 Chinese questions to 30 facts 26 found theirs first with the vector of all-MiniLM-L6-v2 and 30 without
-it.
 """
 
 _PLAIN_SETTINGS = {
@@ -152,15 +145,6 @@ class LightEncoder:
         for batch in _batches(texts):
             states = self._bert.hidden_states(batch)
             yield from np.split(states, np.cumsum([len(ids) for ids in batch])[:-1], axis=1)
-
-
-def _telling(encoding: Encoding, start: int) -> NDArray[np.bool_]:
-    """Tell which tokens say something; none that is special, or of a prompt that ends before `start`."""
-    tokens = zip(encoding.tokens, encoding.special_tokens_mask, encoding.offsets, strict=True)
-    return np.array(
-        [not special and begin >= start and says_something(token) for token, special, (begin, _) in tokens],
-        dtype=bool,
-    )
 
 
 def _batches(texts: Sequence[Sequence[int]]) -> Iterator[list[Sequence[int]]]:

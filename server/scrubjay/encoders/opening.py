@@ -4,7 +4,7 @@ import logging
 from pathlib import Path
 
 from scrubjay.encoders import hub
-from scrubjay.encoders.bundled import BUNDLED, bundled_folder
+from scrubjay.encoders.bundled import BUNDLED, BundledEncoder, check_files
 from scrubjay.encoders.folder import ModelFolder, effective_prompts, read_folder, space_of
 from scrubjay.encoders.protocol import Encoder
 from scrubjay.errors import EncoderError
@@ -31,7 +31,10 @@ def open_encoder(
     Raises:
         EncoderError: the model is missing, altered, damaged, or of a kind that cannot be loaded.
     """
-    folder = find(model, verdicts)
+    if model == BUNDLED:
+        check_files(verdicts)
+        return BundledEncoder(query_prompt or "", document_prompt or "")
+    folder = find(model)
     prompts = effective_prompts(folder.reference, folder.prompts, query_prompt, document_prompt)
 
     from scrubjay.encoders.light import LightEncoder, why_not_light
@@ -49,14 +52,12 @@ def open_encoder(
     return SentenceTransformerEncoder(folder, space_of(folder, prompts, dim, verdicts))
 
 
-def find(model: str, verdicts: Path) -> ModelFolder:
-    """Find the folder of a model by its name, as in `open_encoder`.
+def find(model: str) -> ModelFolder:
+    """Find the folder of a model by its name, as in `open_encoder`; the bundled one has none to find.
 
     Raises:
         EncoderError: it is not on this disk, or this is no name of a model.
     """
-    if model == BUNDLED:
-        return read_folder(bundled_folder(verdicts), BUNDLED)
     path = Path(model).expanduser()
     if path.is_absolute():
         if not path.is_dir():
