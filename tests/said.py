@@ -60,5 +60,5 @@ async def embedded(core: Core) -> None:
     """Wait until no passage waits for its vector."""
     await core.writer.settle()
     encoder = await core.indexer.load()
-    while await core.indexer.embed_some(encoder):
-        pass
+    while await core.indexer.embed_some(encoder) or not core.indexer.finished:
+        await asyncio.sleep(0.005)

@@ -11,9 +11,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 import numpy as np
 import pytest
 from hashing_encoder import HashingEncoder
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scrubjay.encoders import EmbeddingWorker, Encoder
 from scrubjay.errors import EncoderError
+from scrubjay.wire.cores import Cores
 
 PATIENCE = 10  # seconds; far beyond anything that happens here
 
@@ -142,8 +145,9 @@ async def test_a_question_waits_for_nothing_where_the_encoder_bears_two_threads(
     worker = make(lambda: encoder)
     documents = asyncio.create_task(worker.documents(["doc 0 "]))
     await encoder.reached()
+    busy = set(encoder.threads)
     await asyncio.wait_for(worker.query("first?"), PATIENCE)
-    assert encoder.seen == ["ready", "first?"] and len(encoder.threads) == 2
+    assert encoder.seen == ["ready", "first?"] and len(encoder.threads - busy) == 1
     encoder.gate.release()
     assert (await asyncio.wait_for(documents, PATIENCE)).shape == (1, 64)
 
@@ -242,3 +246,82 @@ async def test_closing_while_the_model_loads_does_not_wait_for_it(make) -> None:
     with pytest.raises(EncoderError, match="closing"):
         await asyncio.wait_for(waiting, PATIENCE)
     gate.set()
+
+
+def sharing(encoder: Encoder) -> Encoder:
+    """The same encoder, for as many threads as like to call it."""
+    encoder.parallel = True
+    return encoder
+
+
+@given(lengths=st.lists(st.integers(1, 3_000), max_size=60), soon=st.booleans())
+async def test_every_text_gets_its_own_vector_whichever_thread_ends_first(lengths, soon) -> None:
+    encoder = sharing(HashingEncoder())
+    texts = [f"text{number} " * (length // 6 + 1) for number, length in enumerate(lengths)]
+    worker = EmbeddingWorker(lambda: encoder)
+    try:
+        embedded = await worker.passages(texts, soon=soon)
+    finally:
+        worker.close()
+    assert np.array_equal(embedded.vectors, encoder.embed_documents(texts))
+    assert embedded.codes == encoder.embed_passages(texts).codes
+
+
+async def test_documents_step_back_while_somebody_waits_for_an_answer(make) -> None:
+    encoder = sharing(GatedEncoder())
+    encoder.gate.release(9)
+    worker = make(lambda: encoder)
+    await worker.ready()
+    with worker.aside():
+        documents = asyncio.create_task(worker.documents(["doc 0 "]))
+        await worker.query("first?")
+        assert encoder.seen == ["ready", "first?"]
+    assert (await asyncio.wait_for(documents, PATIENCE)).shape == (1, 64)
+
+
+async def test_endless_searches_do_not_stop_documents(make) -> None:
+    encoder = sharing(GatedEncoder())
+    encoder.gate.release(9)
+    worker = make(lambda: encoder)
+    with worker.aside():
+        assert (await asyncio.wait_for(worker.documents(["doc 0 "]), PATIENCE)).shape == (1, 64)
+
+
+async def test_two_engines_share_the_cores_of_one_machine(make, tmp_path) -> None:
+    encoder = sharing(GatedEncoder())
+    one, other = (
+        EmbeddingWorker(lambda: encoder, Cores(str(tmp_path), 1)),
+        EmbeddingWorker(lambda: encoder, Cores(str(tmp_path), 1)),
+    )
+    long = "x" * 1_000
+    tasks = [
+        asyncio.create_task(worker.documents([f"{name} {number} {long}" for number in range(3)]))
+        for name, worker in (("one", one), ("two", other))
+    ]
+    try:
+        for _ in range(6):
+            await encoder.reached()
+            assert not encoder.at_gate.acquire(blocking=False), "two pieces at once on one core"
+            encoder.gate.release()
+        await asyncio.wait_for(asyncio.gather(*tasks), PATIENCE)
+    finally:
+        one.close()
+        other.close()
+    assert sorted(text[:3] for text in encoder.seen[2:]) == ["one"] * 3 + ["two"] * 3
+
+
+async def test_a_text_that_breaks_the_encoder_takes_its_callers_other_texts_out_of_the_queue(make) -> None:
+    class Breaking(GatedEncoder):
+        def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
+            rows = super().embed_documents(texts)
+            if texts[0].startswith("breaks"):
+                raise ZeroDivisionError
+            return rows
+
+    encoder = Breaking()
+    encoder.gate.release(9)
+    worker = make(lambda: encoder)
+    with pytest.raises(EncoderError):
+        await worker.documents(["breaks", *(f"after {number} " + "x" * 2_000 for number in range(3))])
+    await worker.documents(["next"])
+    assert encoder.seen.count("next") == 1 and len(encoder.seen) <= 4

@@ -13,8 +13,7 @@ from hashing_encoder import HashingEncoder
 from said import document, embedded, fact, search, texts, turn
 
 from scrubjay.encoders.token_codes import EncodedTexts
-from scrubjay.engine.background import consolidation
-from scrubjay.engine.background.indexing import MOST_AHEAD
+from scrubjay.engine.background.indexing import NEW_OF_ONE
 from scrubjay.engine.core import Core, open_core
 from scrubjay.errors import EncoderError
 from scrubjay.home.paths import Home
@@ -259,7 +258,7 @@ async def test_the_end_of_a_long_record_is_embedded_too(home: Home, clock):
     core = await opened(home, clock, HashingEncoder)
     said = " ".join(
         f"Line {number} of the long answer says something about pelicans."
-        for number in range(MOST_AHEAD * 30)
+        for number in range(NEW_OF_ONE * 30)
     )
     long = await turn(core, "a", user="Tell me all of it.", assistant=said)
     await core.writer.settle()
@@ -267,41 +266,5 @@ async def test_the_end_of_a_long_record_is_embedded_too(home: Home, clock):
     async with asyncio.timeout(30):
         while not core.indexer.idle or await core.store.records_without_vectors([long.id]):
             await asyncio.sleep(0.01)
-    assert await core.store.count_passages() > 2 * MOST_AHEAD
-    await core.close()
-
-
-async def test_a_burst_of_turns_of_one_date_gets_all_of_its_vectors(home: Home, clock, monkeypatch):
-    """Among passages of one date no order is promised, so that a look at some of them may hold a part of
-    every turn.
-    """
-    # whose next write would wake the indexer for what it forgot
-    monkeypatch.setattr(consolidation, "QUIET_SECONDS", 3_600.0)
-    encoder = Gated()
-    core = await opened(home, clock, lambda: encoder)
-    unembedded = core.store.passages_without_vectors
-
-    async def by_role(limit, *rest):
-        return sorted(await unembedded(1_000, *rest), key=lambda piece: piece.role or "")[:limit]
-
-    monkeypatch.setattr(core.store, "passages_without_vectors", by_role)
-    for number in range(2 * MOST_AHEAD):
-        await turn(
-            core,
-            "s",
-            user=f"Why is backlog {number} slow?",
-            assistant=f"The backlog {number} waits.",
-            ts="2026-03-05T00:00:00Z",
-        )
-    await core.writer.settle()
-    await asyncio.to_thread(encoder.reached.wait, 30)
-    async with asyncio.timeout(20):
-        while (
-            not core.indexer._idle
-        ):  # what works off a backlog has seen that all of them are new, and sleeps
-            await asyncio.sleep(0.01)
-    encoder.gate.set()
-    async with asyncio.timeout(20):
-        while not core.indexer.idle or await core.store.passages_without_vectors(1):
-            await asyncio.sleep(0.01)
+    assert await core.store.count_passages() > 2 * NEW_OF_ONE
     await core.close()

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 
 from scrubjay.errors import EngineError, HomeError
+from scrubjay.wire.cores import Cores
 from scrubjay.wire.lock import FileLock, check_filesystem, is_held, take
 
 
@@ -54,3 +56,31 @@ def test_the_probe_of_a_filesystem_leaves_nothing_behind(home):
 def test_a_filesystem_that_takes_no_files_is_refused():
     with pytest.raises(HomeError, match="cannot be opened"):
         check_filesystem("/proc/self")
+
+
+def test_a_core_is_held_by_one_thread_at_a_time(tmp_path):
+    cores, order = Cores(str(tmp_path), 1), []
+
+    def work(name: str) -> None:
+        with cores.one():
+            order.append((name, FileLock(str(tmp_path / "core-0.lock")).acquire()))
+
+    with cores.one():
+        waiting = [threading.Thread(target=work, args=(name,)) for name in "ab"]
+        for thread in waiting:
+            thread.start()
+        assert order == []
+    for thread in waiting:
+        thread.join(10)
+    assert sorted(order) == [("a", False), ("b", False)]
+
+
+def test_an_engine_that_was_stopped_with_a_core_does_not_stop_the_others(tmp_path, monkeypatch):
+    monkeypatch.setattr("scrubjay.wire.cores.PATIENCE", 0.05)
+    with Cores(str(tmp_path), 1).one(), Cores(str(tmp_path), 1).one():
+        pass
+
+
+def test_engines_that_cannot_lock_work_without_a_core(tmp_path):
+    with Cores(str(tmp_path / "removed"), 1).one():
+        pass

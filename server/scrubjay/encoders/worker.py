@@ -1,6 +1,7 @@
-"""Runs one encoder in a thread for an event loop: questions go first, documents wait in small pieces.
+"""Runs one encoder in threads for an event loop: questions go first, documents wait in small pieces.
 
-It keeps no text longer than a caller waits for its vector.
+An encoder that bears it gets a thread a core for documents, which step back while somebody waits for an
+answer, and one for questions. No text is kept longer than a caller waits for its vector.
 """
 
 import asyncio
@@ -9,7 +10,8 @@ import logging
 import queue
 import threading
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 from scrubjay.encoders.protocol import Encoder, TokenEncoder
 from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts
 from scrubjay.errors import EncoderError
+from scrubjay.wire.cores import Cores, core_count
 
 log = logging.getLogger("scrubjay.encoders")
 
@@ -27,12 +30,11 @@ Vectors = NDArray[np.float32]
 T = TypeVar("T")
 
 _MAX_QUESTIONS = 256
-# Where there is one thread, a question waits for one piece at most. 1,024 characters are 250 to 350 tokens,
-# some 0.09 s of the bundled model on one core; pieces of twice that size gain 5 % of bulk speed, of four
-# times 8 %.
+# Between two pieces a question goes ahead, and documents step back: 1,024 characters are 250 to 350 tokens.
 _PIECE_CHARACTERS = 1_024
 _PIECE_TEXTS = 32
-_LEAVE, _QUESTION, _DOCUMENTS = range(3)  # in this order a thread takes work
+_STEP_BACK = 0.25  # seconds that a piece waits at most, so that even endless searches let documents through
+_LEAVE, _QUESTION, _SOON, _DOCUMENTS = range(4)  # in this order a thread takes work
 
 
 @dataclass(frozen=True)
@@ -46,19 +48,23 @@ class _Jobs(queue.PriorityQueue[tuple[int, int, _Job[Any] | None]]):
 
 
 class EmbeddingWorker:
-    """Owns the encoder that `open_model` returns, and its thread; a parallel one has another for questions.
+    """Owns the encoder that `open_model` returns, and its threads: one, or of a parallel encoder several.
 
-    All methods belong to one event loop. A failed load is kept as a reason and raised to whoever asks;
-    `start` tries again. A caller that is cancelled leaves nothing behind: work that has not begun is dropped.
+    `cores` are those that engines share; a piece of documents takes one. All methods belong to one event
+    loop. A failed load is kept as a reason and raised to whoever asks; `start` tries again. A caller that is
+    cancelled leaves nothing behind: work that has not begun is dropped.
     """
 
-    def __init__(self, open_model: Callable[[], Encoder]) -> None:
-        self._open = open_model
+    def __init__(self, open_model: Callable[[], Encoder], cores: Cores | None = None) -> None:
+        self._open, self._cores = open_model, cores
         self._state: State = "cold"
         self._reason: str | None = None
         self._encoder: Encoder | None = None
         self._settled = asyncio.Event()
         self._jobs, self._question_jobs = _Jobs(), _Jobs()  # the second serves a parallel encoder
+        self._answering = 0  # questions and searches that somebody waits for
+        self._nobody_waits = threading.Event()
+        self._nobody_waits.set()
         self._numbers = itertools.count()
         self._waiting: set[asyncio.Future[Any]] = set()
         self._questions: OrderedDict[str, EncodedQuery] = OrderedDict()
@@ -81,9 +87,7 @@ class EmbeddingWorker:
         self._state, self._reason = "loading", None
         self._settled.clear()
         # A daemon, so that a process that ends does not wait for a model of gigabytes to finish loading.
-        threading.Thread(
-            target=self._live, args=(asyncio.get_running_loop(),), name="scrubjay-encoder", daemon=True
-        ).start()
+        _thread("scrubjay-encoder", self._live, asyncio.get_running_loop())
 
     async def ready(self) -> Encoder:
         """Return the encoder once it has made its first vector; start it if nobody has.
@@ -113,7 +117,9 @@ class EmbeddingWorker:
         """Embed as `query` does, with the question's tokens if the encoder gives them."""
         known = self._questions.get(text)
         if known is None:
-            known = await self._ask(_QUESTION, lambda encoder: _question(encoder, text))
+            with self.aside():
+                encoder = await self.ready()
+                known = await self._put(encoder, _QUESTION, lambda encoder: _question(encoder, text))
             for array in known:
                 if array is not None:
                     array.setflags(write=False)
@@ -123,6 +129,18 @@ class EmbeddingWorker:
             self._questions.popitem(last=False)
         return known
 
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Let documents step back meanwhile, because somebody waits for an answer."""
+        self._answering += 1
+        self._nobody_waits.clear()
+        try:
+            yield
+        finally:
+            self._answering -= 1
+            if not self._answering:
+                self._nobody_waits.set()
+
     async def documents(self, texts: Sequence[str], *, soon: bool = False) -> Vectors:
         """Embed stored texts in order, shape (len(texts), dim); `soon` puts them ahead of the others.
 
@@ -130,7 +148,7 @@ class EmbeddingWorker:
             EncoderError: as `ready`, or the encoder failed on one of the texts.
         """
         vectors = np.empty((len(texts), (await self.ready()).space.dim), np.float32)
-        async for piece, rows in self._embed(_vectors, texts, soon):
+        for piece, rows in await self._embed(_vectors, texts, soon):
             vectors[piece] = rows
         return vectors
 
@@ -138,7 +156,7 @@ class EmbeddingWorker:
         """Embed as `documents` does, with the codes of the tokens; the encoder must be a `TokenEncoder`."""
         vectors = np.empty((len(texts), (await self.ready()).space.dim), np.float32)
         codes = [b""] * len(texts)
-        async for piece, embedded in self._embed(_embedded, texts, soon):
+        for piece, embedded in await self._embed(_embedded, texts, soon):
             vectors[piece] = embedded.vectors
             for place, code in zip(piece, embedded.codes, strict=True):
                 codes[place] = code
@@ -146,41 +164,37 @@ class EmbeddingWorker:
 
     async def _embed(
         self, embed: Callable[[Any, Sequence[str]], T], texts: Sequence[str], soon: bool
-    ) -> AsyncIterator[tuple[list[int], T]]:
-        """Yield the result of each piece of the texts, with the places of these.
-
-        It queues one piece after another; with `soon`, all at once, because other work would slip in between.
-        """
-        answers = (
-            (piece, self._ask(_DOCUMENTS, _on([texts[place] for place in piece], embed)))
-            for piece in _pieces(texts)
-        )
-        if soon:
-            pieces, waiting = zip(*answers, strict=True) if texts else ((), ())
-            for piece, result in zip(pieces, await asyncio.gather(*waiting), strict=True):
-                yield piece, result
-        else:
-            for piece, answer in answers:
-                yield piece, await answer
+    ) -> list[tuple[list[int], T]]:
+        """Return the result of each piece of the texts, with the places of these."""
+        encoder, urgency = await self.ready(), _SOON if soon else _DOCUMENTS
+        pieces = list(_pieces(texts))
+        answers = [
+            self._put(encoder, urgency, _on([texts[place] for place in piece], embed)) for piece in pieces
+        ]
+        try:
+            return list(zip(pieces, await asyncio.gather(*answers), strict=True))
+        finally:
+            for answer in answers:
+                answer.cancel()  # what waits behind a piece that failed, or for a caller that left
 
     def close(self) -> None:
-        """Let the thread end after its present piece; callers that still wait get an EncoderError."""
+        """Let the threads end after their present pieces; callers that still wait get an EncoderError."""
         self._closed = True
         self._settled.set()
         for answer in list(self._waiting):
             _fail(answer, "The engine is closing: this text was not embedded. Repeat the call.")
         self._waiting.clear()
+        self._nobody_waits.set()
         for jobs in (self._jobs, self._question_jobs):
             jobs.put((_LEAVE, next(self._numbers), None))
 
-    async def _ask(self, urgency: int, run: Callable[[Any], T]) -> T:
-        encoder = await self.ready()
+    def _put(self, encoder: Encoder, urgency: int, run: Callable[[Any], T]) -> asyncio.Future[T]:
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._waiting.add(answer)
         answer.add_done_callback(self._waiting.discard)
         jobs = self._question_jobs if urgency == _QUESTION and encoder.parallel else self._jobs
         jobs.put((urgency, next(self._numbers), _Job(run, answer)))
-        return await answer
+        return answer
 
     # What follows runs in the threads, except for the callbacks that it sends to the loop.
 
@@ -200,22 +214,38 @@ class EmbeddingWorker:
         except RuntimeError:
             log.debug("The event loop ended before the model was loaded.")
             return
-        if parallel:
-            threading.Thread(
-                target=self._work,
-                args=(encoder, self._question_jobs, loop),
-                name="scrubjay-questions",
-                daemon=True,
-            ).start()
-        self._work(encoder, self._jobs, loop)
+        if not parallel:
+            self._work(encoder, self._jobs, loop, nullcontext)
+            return
+        _thread("scrubjay-questions", self._work, encoder, self._question_jobs, loop, nullcontext)
+        for number in range(1, core_count()):
+            name = f"scrubjay-encoder-{number}"
+            _thread(name, self._work, encoder, self._jobs, loop, self._spare_core)
+        self._work(encoder, self._jobs, loop, self._spare_core)
 
-    def _work(self, encoder: Encoder, jobs: _Jobs, loop: asyncio.AbstractEventLoop) -> None:
+    def _work(
+        self,
+        encoder: Encoder,
+        jobs: _Jobs,
+        loop: asyncio.AbstractEventLoop,
+        place: Callable[[], AbstractContextManager[None]],
+    ) -> None:
         try:
             while (job := jobs.get()[2]) is not None:
-                self._serve(encoder, job, loop)
+                if not job.answer.done():
+                    with place():
+                        self._serve(encoder, job, loop)
         except RuntimeError:
             # The loop was closed under us, which ends its callers too.
             log.debug("The event loop ended before an encoder's thread.")
+        jobs.put((_LEAVE, next(self._numbers), None))  # for the next thread of these jobs
+
+    @contextmanager
+    def _spare_core(self) -> Iterator[None]:
+        """Wait until nobody waits for an answer, and for a core that no other engine uses for documents."""
+        self._nobody_waits.wait(_STEP_BACK)
+        with self._cores.one() if self._cores else nullcontext():
+            yield
 
     def _serve(self, encoder: Encoder, job: _Job[Any], loop: asyncio.AbstractEventLoop) -> None:
         if job.answer.done():
@@ -231,6 +261,10 @@ class EmbeddingWorker:
         self._encoder, self._reason = encoder, reason
         self._state = "failed" if encoder is None else "ready"
         self._settled.set()
+
+
+def _thread(name: str, run: Callable[..., None], *arguments: object) -> None:
+    threading.Thread(target=run, args=arguments, name=name, daemon=True).start()
 
 
 def _on(batch: Sequence[str], embed: Callable[[Any, Sequence[str]], T]) -> Callable[[Any], T]:

@@ -5,6 +5,7 @@ Importing this module imports LanceDB, so it is imported late.
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -31,19 +32,21 @@ from scrubjay.engine.verbs.scopes import Scopes
 from scrubjay.engine.verbs.search import Search
 from scrubjay.engine.verbs.status import Status
 from scrubjay.engine.writing import Clock, Writer
-from scrubjay.errors import EncoderError, InputError
+from scrubjay.errors import EncoderError, HomeError, InputError
 from scrubjay.home import backups, capture
 from scrubjay.home.partitions import PartitionBook
 from scrubjay.home.paths import Home
 from scrubjay.home.scope_settings import ScopeBook
 from scrubjay.home.settings import Settings, capture_view
 from scrubjay.models.envelopes import Envelope
-from scrubjay.models.records import AnyRecord
 from scrubjay.models.results import MemoryAdded, Result
 from scrubjay.search.similar import nearest_facts, with_similar
+from scrubjay.store.changes import Change
 from scrubjay.store.failures import reason
 from scrubjay.store.opening import open_at
 from scrubjay.store.store import Store
+from scrubjay.wire.cores import Cores, core_count
+from scrubjay.wire.runtime import own_folder, runtime_folder
 
 log = logging.getLogger("scrubjay.engine")
 
@@ -189,9 +192,9 @@ class Core:
         """Whether nobody waits for the machine: no work of ours, and no search for a while."""
         return not self.reindex.working and self.search.idle_seconds > QUIET_SECONDS
 
-    def _staged(self, record: AnyRecord) -> None:
-        self.indexer.expect(record)
-        self.consolidation.consider(record)
+    def _staged(self, change: Change) -> None:
+        self.indexer.expect(change)
+        self.consolidation.consider(change.record)
 
     def _committed(self) -> None:
         self.indexer.wake()
@@ -217,7 +220,7 @@ async def open_core(
     prompts = {"query_prompt": settings.query_prompt, "document_prompt": settings.document_prompt}
     model = partial(open_model, settings.model, verdicts=Path(home.models), **prompts)
     await asyncio.to_thread(backups.clear, home)
-    worker = EmbeddingWorker(model)
+    worker = EmbeddingWorker(model, _cores())
     worker.start()
     try:
         dim = (await worker.ready()).space.dim
@@ -227,3 +230,14 @@ async def open_core(
     core = Core(home, store, worker, settings, clock)
     core.start()
     return core
+
+
+def _cores() -> Cores | None:
+    """Return the cores that this user's engines share; None where there is no place for their locks."""
+    folder = runtime_folder(os.environ)
+    try:
+        own_folder(folder)
+    except HomeError as error:
+        log.warning("engines cannot share the cores of this machine: %s", error)
+        return None
+    return Cores(folder, core_count())

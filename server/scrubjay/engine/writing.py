@@ -20,7 +20,6 @@ from scrubjay.errors import HomeError, InputError, NotFound, SpoolError, StoreEr
 from scrubjay.home import spool
 from scrubjay.home.paths import Home
 from scrubjay.models.envelopes import Envelope
-from scrubjay.models.records import AnyRecord
 from scrubjay.models.results import Result
 from scrubjay.records.documents import plan_add as plan_document
 from scrubjay.records.exchange import plan_import
@@ -55,8 +54,8 @@ _PLANNERS: dict[str, Planner] = {
 class Writer:
     """Owns the order of writes to one store.
 
-    `recorded` is called with every envelope that a hook left, after it was taken; `staged` with every record
-    that an envelope changed.
+    `recorded` is called with every envelope that a hook left, after it was taken; `staged` with every change
+    that an envelope made.
     """
 
     def __init__(
@@ -65,7 +64,7 @@ class Writer:
         store: Store,
         clock: Clock,
         recorded: Callable[[Envelope, Result], None],
-        staged: Callable[[AnyRecord], None] = lambda record: None,
+        staged: Callable[[Change], None] = lambda change: None,
     ) -> None:
         self._home, self._store, self._clock = home, store, clock
         self._recorded, self._staged = recorded, staged
@@ -169,7 +168,7 @@ class Writer:
     def _stage(self, path: str, plan: Plan[Result], *, fresh: bool = False) -> None:
         for change in plan.changes:
             self._store.stage(change, fresh=fresh)
-            self._staged(change.record)
+            self._staged(change)
         self._taken += 1
         self._doomed.update(plan.purged)
         self._open[path] = tuple(change.record.id for change in plan.changes)

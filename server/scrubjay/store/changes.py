@@ -1,6 +1,6 @@
 """What one write does to the tables, and the writes that wait for the next group commit."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -75,16 +75,6 @@ class Staged:
                 hidden = {"hidden": True, "hidden_at": hidden_since(change.record)} if change.hidden else None
                 passages[passage.id] = passage.model_copy(update=hidden) if hidden else passage
         return list(passages.values())
-
-    def without_vectors(self, record_ids: Container[str]) -> list[Passage]:
-        """Return the passages of these records that have no vector yet, in the order of staging."""
-        return [
-            passage
-            for record_id, change in self.changes.items()
-            if record_id in record_ids
-            for passage in change.passages or ()
-            if passage.id not in self.embeddings
-        ]
 
     def embed(self, embeddings: Mapping[str, Embedding]) -> dict[str, Embedding]:
         """Take the embeddings of passages that wait here, and return the others."""

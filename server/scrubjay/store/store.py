@@ -9,7 +9,7 @@ mutations hold one lock.
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, TypeVar, cast
@@ -338,10 +338,6 @@ class Store:
         where = conditions.both(conditions.one_of("record_id", record_ids), _NO_VECTOR)
         return {passage.record_id for passage in await self.passages(where, columns=["record_id"])}
 
-    def staged_without_vectors(self, record_ids: Container[str]) -> list[Passage]:
-        """Return the passages of these records that are neither committed nor embedded."""
-        return self._staged.without_vectors(record_ids)
-
     async def passages_without_vectors(self, limit: int, where: Where = _NO_VECTOR) -> list[Passage]:
         """Return passages without a vector, newest first, because the newest are searched for first."""
         query = _scan(self.tables.passages).where(where).order_by(_descending("dated_at"))
@@ -353,10 +349,11 @@ class Store:
         vectors: Mapping[str, NDArray[np.float32]],
         space_id: str,
         codes: Mapping[str, bytes] | None = None,
-    ) -> None:
+    ) -> bool:
         """Give passages their vectors and the codes of their tokens, by id; unknown ids are ignored.
 
-        Those that are not committed yet go to disk with them.
+        Those that are not committed yet go to disk with them. Tell whether there were others, whose rows were
+        written again.
         """
         codes = codes or {}
         made = {each: Embedding(vector, codes.get(each), space_id) for each, vector in vectors.items()}
@@ -364,6 +361,7 @@ class Store:
             async with self.lock:
                 if late := self._staged.embed(late):  # a commit that failed stages its passages again
                     await put_vectors(self.tables.passages, late)
+        return bool(late)
 
     async def refill(self, kind: type[T], ids: Iterable[str], cut: Callable[[T], Iterable[Passage]]) -> None:
         """Make the passages of these records anew, without staging; unchanged ones keep their vectors.

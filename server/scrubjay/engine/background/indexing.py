@@ -1,11 +1,13 @@
 """Gives passages their vectors in the background.
 
-Words find a passage before this; meaning finds it after.
+Words find a passage before this; meaning finds it after. What was just written is embedded while it waits for
+its commit, so that most rows are written once; a backlog is read from the store, in batches.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 
 import numpy as np
 
@@ -20,22 +22,21 @@ from scrubjay.encoders.protocol import (
 from scrubjay.encoders.token_codes import EncodedQuery
 from scrubjay.encoders.worker import EmbeddingWorker, Vectors
 from scrubjay.errors import EncoderError
-from scrubjay.models.records import AnyRecord, Document, Passage
+from scrubjay.models.records import Document, Passage
 from scrubjay.store import conditions
 from scrubjay.store.allocator import give_memory_back
-from scrubjay.store.conditions import Where
+from scrubjay.store.changes import Change
 from scrubjay.store.failures import reason
 from scrubjay.store.notes import IndexNote
 from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.background.indexing")
 
-# Passages of one commit of vectors, which rewrites their rows: 8 s of the bundled model, 0.2 s of the store.
-BATCH = 128
-NEW = 64  # records just written whose passages go ahead of all others
-MOST_AHEAD = 24  # passages of the newest of them in one commit, for which the next one waits
-# Characters up to which new records share a commit, so that a burst is found as a whole: a quarter second
-# of the bundled model.
+# Passages of one commit of vectors, which rewrites their rows and wakes a compaction.
+BATCH = 1_024
+NEW = 256  # passages just written that go ahead of all others
+NEW_OF_ONE = 24  # of one record; the rest of a long one waits with all others
+# Characters of new passages that are embedded together: a burst is found as a whole, and the next one soon.
 AHEAD_SIZE = 4_000
 RETRY_SECONDS = 1.0
 LOOK_SECONDS = 0.02  # between two looks for vectors that somebody waits for
@@ -70,10 +71,11 @@ class Indexer:
         late: Callable[[], bool] = lambda: True,
     ) -> None:
         self._store, self._worker, self._embedded, self._late = store, worker, embedded, late
+        self._new: dict[str, Passage] = {}  # just written, by id, the newest last
+        self._ahead: dict[str, Passage] = {}  # being embedded ahead of the others
+        self._seen_bare = -1  # `Store.bare` when nothing else was seen to wait for its vector
         self._may_lack_codes = True  # passages embedded by an older Scrubjay, or while the setting was off
-        self._seen_bare = -1  # `Store.bare` when every passage was seen to have its vector
         self._wake = asyncio.Event()
-        self._new: dict[str, None] = {}  # ids of records just written, in their order
         self._arrived = asyncio.Event()
         self._compared = asyncio.Event()  # from then on `trouble` can be believed
         self.trouble: str | None = None
@@ -83,7 +85,7 @@ class Indexer:
     @property
     def idle(self) -> bool:
         """Whether nothing waits for its vector, as far as was seen."""
-        return self._idle and not self._new
+        return self._idle and not self._new and not self._ahead
 
     @property
     def finished(self) -> bool:
@@ -91,17 +93,22 @@ class Indexer:
         return self.idle or bool(self.trouble)
 
     def wake(self) -> None:
-        """Passages were committed."""
-        self._idle = False
-        self._wake.set()
-        self._arrived.set()
+        """Look for passages without a vector, if any may have been committed."""
+        if self._store.bare != self._seen_bare:
+            self._idle = False
+            self._wake.set()
 
-    def expect(self, record: AnyRecord) -> None:
+    def aside(self) -> AbstractContextManager[None]:
+        """Let background work step back meanwhile, because somebody waits for an answer."""
+        return self._worker.aside()
+
+    def expect(self, change: Change) -> None:
         """Let the passages of a turn or fact that was just written go ahead of the backlog of a bulk load."""
-        if not isinstance(record, Document):
-            self._new[record.id] = None
+        if change.passages and not isinstance(change.record, Document):
+            self._new.update((each.id, each) for each in change.passages[:NEW_OF_ONE])
             while len(self._new) > NEW:
                 del self._new[next(iter(self._new))]
+                self._seen_bare = -1  # it may be committed by now
             self._arrived.set()
 
     async def check_space(self) -> Encoder | None:
@@ -211,7 +218,7 @@ class Indexer:
                 more = (
                     encoder is not None
                     and self.trouble is None
-                    and await self.embed_some(encoder, besides=self._new) > 0
+                    and await self.embed_some(encoder, besides=(*self._new, *self._ahead)) > 0
                 )
             except (OSError, RuntimeError) as error:  # a full disk, or LanceDB's own failure: both may pass
                 log.error("vectors cannot be stored (%s); next try in %.0f s", reason(error), pause)
@@ -227,19 +234,20 @@ class Indexer:
                 await self._wake.wait()
                 self._wake.clear()
 
-    async def embed_some(self, encoder: Encoder, besides: Collection[str] = ()) -> int:
-        """Embed one batch of waiting passages except those of the records `besides`; how many there were.
+    async def embed_some(self, encoder: Encoder, besides: Iterable[str] = ()) -> int:
+        """Embed one batch of waiting passages except those of the ids `besides`; how many there were.
 
         Passages that lack only their token codes come last.
         """
         if not self._store.writes:  # the engine that does embeds it
             return 0
-        bare = self._store.bare
         coded = self._late() and isinstance(encoder, TokenEncoder)
         waiting: Sequence[Passage] = ()
-        if bare != self._seen_bare:
-            waiting = await self._store.passages_without_vectors(BATCH, _waiting(besides=besides))
-            if not waiting and not besides:
+        if (bare := self._store.bare) != self._seen_bare:
+            others = conditions.negation(conditions.one_of("id", besides))
+            where = conditions.both(conditions.missing("space_id"), others)
+            waiting = await self._store.passages_without_vectors(BATCH, where)
+            if not waiting:
                 self._seen_bare = bare
         if not waiting and coded and self._may_lack_codes:
             waiting = await self._store.passages_without_vectors(BATCH, _WITHOUT_CODES)
@@ -252,67 +260,34 @@ class Indexer:
         return len(waiting)
 
     async def run_ahead(self) -> None:
-        """Embed for ever the passages of records just written, while `run` works off what else waits."""
+        """Embed for ever the passages just written, while `run` works off what else waits."""
         while True:
             await self._arrived.wait()
             self._arrived.clear()
+            await self._compared.wait()
             try:
-                await self._embed_new()
+                while self._new and not self.trouble and self._store.writes:
+                    await self._embed_new()
             except (OSError, RuntimeError, EncoderError) as error:
                 # They are among what `run` finds, which tries again.
                 log.warning("new passages wait for their vectors with all others: %s", reason(error))
+            if self._new or self._ahead:
                 self._new.clear()
-                self._wake.set()
+                self._ahead.clear()
+                self._seen_bare = -1
+                self.wake()
 
     async def _embed_new(self) -> None:
-        await self._compared.wait()
-        await self._embed_staged()
-        while (
-            not self.trouble
-            and self._store.writes
-            and (ids := [record_id for record_id in self._new if not self._store.is_staged(record_id)])
-        ):
-            newest = ids[-MOST_AHEAD:]
-            waiting = _by_record(await self._store.passages_without_vectors(MOST_AHEAD, _waiting(of=newest)))
-            cut_off = sum(map(len, waiting.values())) == MOST_AHEAD
-            taken = _within(AHEAD_SIZE, waiting)
-            if taken:
-                await self._embed(
-                    await self._worker.ready(),
-                    [piece for record_id in taken for piece in waiting[record_id]],
-                    soon=True,
-                )
-            # Passages of one date come in any order: if the look was cut off, every record may have more.
-            more = await self._store.records_without_vectors(taken) if cut_off else set()
-            done = [
-                record_id
-                for record_id in (taken if cut_off else newest)
-                if record_id not in more and (record_id in taken or record_id not in waiting)
-            ]
-            for record_id in done or taken:
-                self._new.pop(record_id, None)
-            if taken and not done:
-                self._wake.set()  # the rest of a long record waits with all others
-        if self.trouble or not self._store.writes:
-            self._new.clear()
+        """Embed the newest passages, at least one."""
+        size = 0
+        while self._new and size < AHEAD_SIZE:
+            passage_id, passage = self._new.popitem()
+            self._ahead[passage_id] = passage
+            size += len(passage.text)
+        await self._embed(await self._worker.ready(), list(self._ahead.values()), soon=True)
+        self._ahead.clear()
 
-    async def _embed_staged(self) -> None:
-        """Embed passages that wait for their commit, which then writes them with their vectors."""
-        while (
-            not self.trouble
-            and self._store.writes
-            and (waiting := self._store.staged_without_vectors(self._new)[-MOST_AHEAD:])
-        ):
-            if not await self._embed(await self._worker.ready(), waiting, soon=True):
-                break
-            # Of a long record that was committed meanwhile, the rest waits with all others.
-            left = {piece.record_id for piece in self._store.staged_without_vectors(self._new)}
-            for piece in waiting:
-                if piece.record_id not in left:
-                    self._new.pop(piece.record_id, None)
-
-    async def _embed(self, encoder: Encoder, waiting: Sequence[Passage], *, soon: bool = False) -> bool:
-        """Give these passages their vectors; False if the store takes none of this model by now."""
+    async def _embed(self, encoder: Encoder, waiting: Sequence[Passage], *, soon: bool = False) -> None:
         coded = self._late() and isinstance(encoder, TokenEncoder)
         texts = [piece.embed_text or piece.text for piece in waiting]
         if coded:
@@ -320,40 +295,14 @@ class Indexer:
         else:
             vectors, codes = await self._worker.documents(texts, soon=soon), ()
         space_id = encoder.space.space_id
-        if self._store.note.space_id != space_id or not self._store.writes:  # a reindex began meanwhile
-            return False
-        ids = [piece.id for piece in waiting]
-        pairs = zip(waiting, codes, strict=coded)
-        kept = {piece.id: code for piece, code in pairs if _gets_codes(piece)}
-        await self._store.set_vectors(dict(zip(ids, vectors, strict=True)), space_id, kept)
-        self._embedded()
-        if not soon:
-            await asyncio.to_thread(give_memory_back)
-        return True
-
-
-def _waiting(*, of: Iterable[str] | None = None, besides: Iterable[str] = ()) -> Where:
-    """Passages without a vector: those of some records, or of all but some."""
-    ids = conditions.one_of("record_id", besides if of is None else of)
-    return conditions.both(conditions.missing("space_id"), conditions.negation(ids) if of is None else ids)
-
-
-def _by_record(passages: Iterable[Passage]) -> dict[str, list[Passage]]:
-    found: dict[str, list[Passage]] = {}
-    for piece in passages:
-        found.setdefault(piece.record_id, []).append(piece)
-    return found
-
-
-def _within(size: int, waiting: Mapping[str, Sequence[Passage]]) -> list[str]:
-    """The first record, and those after it as long as all their passages have at most `size` characters."""
-    taken: list[str] = []
-    for record_id, pieces in waiting.items():
-        size -= sum(len(piece.text) for piece in pieces)
-        if taken and size < 0:
-            break
-        taken.append(record_id)
-    return taken
+        if self._store.note.space_id == space_id and self._store.writes:  # else a reindex began meanwhile
+            ids = [piece.id for piece in waiting]
+            pairs = zip(waiting, codes, strict=coded)
+            kept = {piece.id: code for piece, code in pairs if _gets_codes(piece)}
+            if await self._store.set_vectors(dict(zip(ids, vectors, strict=True)), space_id, kept):
+                self._embedded()
+            if not soon:
+                await asyncio.to_thread(give_memory_back)
 
 
 def _gets_codes(piece: Passage) -> bool:

@@ -9,12 +9,12 @@ import hashlib
 import os
 import secrets
 import socket
-import tempfile
 from typing import Any, NamedTuple
 
 from scrubjay.errors import HomeError
 from scrubjay.home.paths import SOCKET_PATH_LIMIT, Home
 from scrubjay.wire.address import HAS_UNIX_SOCKETS, token_path
+from scrubjay.wire.runtime import own_folder, runtime_folder
 
 _BACKLOG = 128  # clients that may knock at once; a machine that wakes up with 20 editors open sends 20
 
@@ -85,33 +85,12 @@ def socket_path(home: Home, env: dict[str, str]) -> str:
     if len(os.fsencode(home.socket)) <= SOCKET_PATH_LIMIT:
         return home.socket
     name = hashlib.sha256(os.fsencode(home.root)).hexdigest()[:16]
-    runtime = env.get("XDG_RUNTIME_DIR", "")
-    if runtime:
-        folder = os.path.join(runtime, "scrubjay")
-    else:  # the temporary folder is shared, so ours carries the user's number
-        folder = os.path.join(tempfile.gettempdir(), f"scrubjay-{os.getuid()}")
+    folder = runtime_folder(env)
     path = os.path.join(folder, f"{name}.sock")
     if len(os.fsencode(path)) > SOCKET_PATH_LIMIT:
         raise HomeError(
             f"No room for a socket: both {home.socket} and {path} are over {SOCKET_PATH_LIMIT} bytes. "
             "Shorten SCRUBJAY_HOME."
         )
-    _own_folder(folder)
+    own_folder(folder)
     return path
-
-
-def _own_folder(folder: str) -> None:
-    """Make a folder that only we can enter, or refuse an existing one that others may have made."""
-    try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        facts = os.lstat(folder)
-    except OSError as error:
-        raise HomeError(
-            f"The runtime folder {folder} cannot be made: {error.strerror}. Set XDG_RUNTIME_DIR or shorten "
-            "SCRUBJAY_HOME."
-        ) from error
-    if facts.st_uid != os.getuid() or facts.st_mode & 0o170077 != 0o040000:
-        raise HomeError(
-            f"The runtime folder {folder} is not yours alone. Remove it, or set XDG_RUNTIME_DIR to a folder "
-            "of your own."
-        )
