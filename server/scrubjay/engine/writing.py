@@ -36,7 +36,9 @@ from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.writing")
 
-GROUP_SECONDS = 0.15  # how long a commit waits for company
+# How long a commit waits for company. Nobody waits for it: reads by id see what is staged, searches commit.
+GROUP_SECONDS = 0.5
+SHARED_GROUP_SECONDS = 0.15  # in a shared store, where a search of another engine does wait for it
 DRAIN_SECONDS = 2.0  # how often the spool is looked at without being asked; hooks ask
 Clock = Callable[[], datetime]
 Planner = Callable[[Store, Envelope, datetime], Awaitable[Plan[Result]]]
@@ -285,7 +287,7 @@ class Writer:
 
         A failed commit is tried again, nothing is dropped.
         """
-        pause = GROUP_SECONDS
+        group = pause = GROUP_SECONDS if self._handover is None else SHARED_GROUP_SECONDS
         while True:
             await self._wake.wait()
             await asyncio.sleep(pause)
@@ -298,7 +300,7 @@ class Writer:
                 log.error(failed, self.pending, pause, error)
                 self._wake.set()
                 continue
-            pause = GROUP_SECONDS
+            pause = group
             committed()
 
     async def watch(self) -> None:

@@ -32,7 +32,11 @@ LARGE_TABLE_SLACK = 4  # bounds are multiplied by this
 # Segments with which the vector index is built anew, in 0.3 s for 30,000 passages; fragments of two
 # never merge.
 VECTOR_SEGMENTS = 3
-KEEP_VERSIONS = timedelta(minutes=10)  # younger ones may still be read; 0 was measured to bring rows back
+# Younger versions may still be read, by a query of this process alone. Where other processes write, 5 s was
+# measured to be enough and 0 to bring rows back.
+KEEP_VERSIONS = timedelta(seconds=30)
+READ_SECONDS = 1.0  # after which no query reads what a compaction replaced
+LOOK_EVERY = 4  # commits; a look at four tables costs 4 ms of processor, a commit 10
 # After so long without a write every superseded version is old enough.
 QUIET_SECONDS = KEEP_VERSIONS.total_seconds() + 30.0
 KEEP_ALL = timedelta(days=7)
@@ -73,6 +77,7 @@ class Upkeep:
         self._store, self._resting, self._clock = store, resting, clock
         self._wake = asyncio.Event()
         self._since_reopened = 0
+        self._commits = 0  # since the last look
         self._orphans_removed: float | None = None
         self.failures = 0
         self.compactions = 0
@@ -80,6 +85,7 @@ class Upkeep:
 
     def wake(self) -> None:
         """Note that something was written."""
+        self._commits += 1
         self._wake.set()
 
     async def run(self) -> None:
@@ -89,7 +95,8 @@ class Upkeep:
                 await self.prune()
                 await self._wake.wait()
             self._wake.clear()
-            await self.tidy(BUSY)
+            if self._commits >= LOOK_EVERY:
+                await self.tidy(BUSY)
             if await passed(IDLE_SECONDS, self._wake) and self._resting():
                 await self.tidy(IDLE)
 
@@ -100,7 +107,7 @@ class Upkeep:
         """
         if not self._store.writes:
             return 0
-        compacted = 0
+        compacted = self._commits = 0
         async with self._at_work():
             due = [name for name in TABLES if await self._due(name, bounds)]
             for name in due:
@@ -116,7 +123,7 @@ class Upkeep:
         if self._store.writes:
             async with self._at_work():
                 for name in TABLES:
-                    await self._compact(name, IDLE)
+                    await self._compact(name, IDLE, pause=READ_SECONDS)
 
     @asynccontextmanager
     async def _at_work(self) -> AsyncIterator[None]:
@@ -149,8 +156,11 @@ class Upkeep:
         index = await table.index_stats("search_text_idx")
         return index is not None and index.num_unindexed_rows > bounds.unindexed
 
-    async def _compact(self, name: str, bounds: Bounds) -> None:
-        """Compact, put the result on disk, and only then remove the versions it replaces."""
+    async def _compact(self, name: str, bounds: Bounds, *, pause: float = 0.0) -> None:
+        """Compact, put the result on disk, and only then remove the versions it replaces.
+
+        `pause` spares the version that a query of this moment reads, where it is older than `KEEP_VERSIONS`.
+        """
         async with self._store.lock:
             if (
                 name == "passages"
@@ -163,6 +173,7 @@ class Upkeep:
                 )
             await self._store.tables.of(name).optimize(cleanup_older_than=self._kept(KEEP_ALL))
         await self._store.checkpoint()
+        await asyncio.sleep(pause)
         async with self._store.lock:
             await self._store.tables.of(name).optimize(
                 cleanup_older_than=self._kept(KEEP_VERSIONS), delete_unverified=self._orphans_due()
