@@ -9,11 +9,10 @@ import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from scrubjay.cli.command import Place, command, value, visit_engine
 from scrubjay.errors import EncoderError, EngineError, InputError
-from scrubjay.home.settings import Settings, change, describe, load, write_capture
+from scrubjay.home.settings import Settings, change, describe, load, typed, write_capture
 
 
 @command(
@@ -42,15 +41,6 @@ def _show_all(path: str) -> None:
     for key, default, says in describe():
         value = typed(getattr(settings, key))
         print(f"{key} = {value}{'' if value == default else f'   (default: {default})'}\n    {says}")
-
-
-def typed(value: Any) -> str:
-    """A setting's value as one would type it."""
-    if value is None or value == ():
-        return "none"
-    if isinstance(value, tuple):
-        return ", ".join(value)
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @command()

@@ -213,7 +213,7 @@ def _replace(path: str, content: bytes | None, *, expected: bytes | None) -> Non
 
 
 def _notes(home: Home) -> dict[str, Any]:
-    raw = _read(_notebook(home))
+    raw = _read(home.hooks)
     try:
         notes = json.loads(raw or b"{}")
     except ValueError:
@@ -225,14 +225,9 @@ def _note(home: Home, path: str, fact: dict[str, Any] | None) -> None:
     notes = {name: other for name, other in _notes(home).items() if name != path}
     if fact is not None:
         notes[path] = fact
-    notebook = _notebook(home)
-    before = _read(notebook)
+    before = _read(home.hooks)
     if notes or before is not None:
-        _replace(notebook, (json.dumps(notes, indent=1) + "\n").encode(), expected=before)
-
-
-def _notebook(home: Home) -> str:
-    return os.path.join(home.root, "hooks.json")
+        _replace(home.hooks, (json.dumps(notes, indent=1) + "\n").encode(), expected=before)
 
 
 def _digest(content: bytes) -> str:

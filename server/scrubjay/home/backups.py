@@ -5,6 +5,7 @@ is written last: {format, version, scrubjay, schema_version, made_at, counts, fi
 SHA-256]}}.
 """
 
+import glob
 import hashlib
 import json
 import os
@@ -110,10 +111,8 @@ def read_manifest(folder: str) -> dict[str, Any]:
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         sound = False
     if not sound:
-        raise InputError(
-            f"{folder} is no backup of Scrubjay, or one that was not finished: "
-            f"it lacks a {MANIFEST} that can be read."
-        )
+        why = f"it lacks a {MANIFEST} that can be read"
+        raise InputError(f"{folder} is no backup of Scrubjay, or one that was not finished: {why}.")
     if facts.get("version", 0) > FORMAT_VERSION or facts.get("schema_version", 0) > SCHEMA_VERSION:
         sentence = f"{folder} was made by a newer Scrubjay ({facts.get('scrubjay')})."
         raise InputError(f"{sentence} Upgrade Scrubjay; nothing was changed.")
@@ -188,28 +187,23 @@ def _sources(home: Home) -> Iterator[tuple[str, str]]:
 
 def _files_in(home: Home, folders: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     for folder in folders:
-        try:
-            names = sorted(os.listdir(os.path.join(home.root, folder)))
-        except FileNotFoundError:
-            continue
-        for name in names:
-            path = os.path.join(home.root, folder, name)
+        for path in sorted(glob.glob(os.path.join(glob.escape(home.root), folder, "*"))):
             if os.path.isfile(path):
-                yield f"{folder}/{name}", path
+                yield f"{folder}/{os.path.basename(path)}", path
 
 
 def _copy(source: str, target: str) -> tuple[int, str]:
     """Copy a file and sync it to the disk; return its size, and the digest of what was read."""
-    digest, size = hashlib.sha256(), 0
+    digest = hashlib.sha256()
     with open(source, "rb") as old:
         os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
         with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as new:
             while block := old.read(_BLOCK):
                 digest.update(block)
-                size += new.write(block)
+                new.write(block)
             new.flush()
             os.fsync(new.fileno())
-    return size, digest.hexdigest()
+            return new.tell(), digest.hexdigest()
 
 
 def _sync_folders(root: str) -> None:

@@ -37,18 +37,14 @@ class Partition:
         return self.id in SYSTEM
 
 
-SYSTEM: Mapping[str, Partition] = {
-    each.id: each
-    for each in (
-        Partition(INBOX, "Hippocampus", "The inbox: what was kept without saying what kind of memory it is."),
-        Partition("mem_semantic", "Semantic", "Facts and decisions: what is the case."),
-        Partition(
-            "mem_episodic", "Episodic", "What happened: the turns of sessions, word for word, and events."
-        ),
-        Partition("mem_preference", "Preference", "What the user likes, dislikes and insists on."),
-        Partition("mem_procedural", "Procedural", "How things are done: steps, commands, habits."),
-    )
-}
+_SYSTEM = (
+    Partition(INBOX, "Hippocampus", "The inbox: what was kept without saying what kind of memory it is."),
+    Partition("mem_semantic", "Semantic", "Facts and decisions: what is the case."),
+    Partition("mem_episodic", "Episodic", "What happened: the turns of sessions, word for word, and events."),
+    Partition("mem_preference", "Preference", "What the user likes, dislikes and insists on."),
+    Partition("mem_procedural", "Procedural", "How things are done: steps, commands, habits."),
+)
+SYSTEM: Mapping[str, Partition] = {each.id: each for each in _SYSTEM}
 
 
 class PartitionBook:
@@ -83,9 +79,8 @@ class PartitionBook:
                 sentence = f"A partition {partition.id!r} is there already."
                 raise InputError(f"{sentence} Change that one, or choose another id.")
             if len(own) >= MAX_PARTITIONS:
-                raise InputError(
-                    f"There are {MAX_PARTITIONS:,} partitions, which is the most. Delete one first."
-                )
+                sentence = f"There are {MAX_PARTITIONS:,} partitions, which is the most."
+                raise InputError(f"{sentence} Delete one first.")
             own[partition.id] = partition
 
         await asyncio.to_thread(self._edit, scope, add)

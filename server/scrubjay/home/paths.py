@@ -1,22 +1,6 @@
 """Where the files of one home lie.
 
 Standard library only and Python 3.9 syntax, because hook scripts import it with `python -I -S`.
-
-    <home>/                 0700
-        config.toml         the settings (truth) capture.json        what hooks need of them (derived,
-        rewritten by the engine and by `scrubjay config`) scopes.json         which project is which scope
-        scope_settings.json name, context and profile buckets that people gave a scope partitions.json
-        partitions that people made, by scope scopes.lock         held while scopes.json is changed
-        tokens.json         digests of the keys that open the HTTP face, and what each may do tokens.lock
-        held while tokens.json is changed models.json         digests of checked model files hooks.json
-        what `scrubjay hooks add` found in a host's settings, to put it back engine.lock         held by the
-        engine for its whole life starting.lock       held by the one pipe that is starting the engine
-        engine.json         where the engine listens, its version and pid (a hint, never a lock) engine.sock
-        the Unix socket (moved elsewhere when the path is too long) data/               LanceDB spool/new/
-        envelopes: the write-ahead log spool/tmp/          envelopes being written spool/broken/
-        envelopes set aside, each with a .reason file spool/prompts/      prompts waiting for their answer
-        spool/reconcile/    sessions to be compared with their transcript log/                engine.log,
-        hooks.log
 """
 
 from __future__ import annotations
@@ -40,25 +24,27 @@ class Home:
 
     def __init__(self, root: str) -> None:
         self.root = os.path.abspath(root)
-        self.config = self._path("config.toml")
-        self.capture = self._path("capture.json")
-        self.scopes = self._path("scopes.json")
-        self.scope_settings = self._path("scope_settings.json")
-        self.partitions = self._path("partitions.json")
-        self.tokens = self._path("tokens.json")
-        self.tokens_lock = self._path("tokens.lock")
-        self.models = self._path("models.json")
-        self.engine_lock = self._path("engine.lock")
-        self.starting_lock = self._path("starting.lock")
-        self.engine_json = self._path("engine.json")
-        self.socket = self._path("engine.sock")
-        self.data = self._path("data")
+        self.config = self._path("config.toml")  # the settings: the truth
+        self.capture = self._path("capture.json")  # what hooks need of them, derived
+        self.scopes = self._path("scopes.json")  # which project is which scope
+        self.scope_settings = self._path("scope_settings.json")  # names, contexts, profile buckets
+        self.partitions = self._path("partitions.json")  # that people made, by scope
+        self.tokens = self._path("tokens.json")  # digests of the keys that open HTTP, and what each may do
+        self.tokens_lock = self._path("tokens.lock")  # held while tokens.json is changed
+        self.models = self._path("models.json")  # digests of checked model files
+        self.hooks = self._path("hooks.json")  # what `scrubjay hooks add` found in a host's settings
+        self.engine_lock = self._path("engine.lock")  # held by the engine for its whole life
+        self.starting_lock = self._path("starting.lock")  # held by the one pipe that is starting the engine
+        self.engine_json = self._path("engine.json")  # address, version and pid: a hint, never a lock
+        self.socket = self._path("engine.sock")  # elsewhere when the path is too long
+        self.data = self._path("data")  # LanceDB
         self.spool = self._path("spool")
-        self.spool_new = self._path("spool", "new")
-        self.spool_tmp = self._path("spool", "tmp")
-        self.spool_broken = self._path("spool", "broken")
-        self.prompts = self._path("spool", "prompts")
-        self.log = self._path("log")
+        self.spool_new = self._path("spool", "new")  # envelopes: the write-ahead log
+        self.spool_tmp = self._path("spool", "tmp")  # envelopes being written
+        self.spool_broken = self._path("spool", "broken")  # envelopes set aside, each with a .reason file
+        self.prompts = self._path("spool", "prompts")  # prompts waiting for their answer
+        self.reconcile = self._path("spool", "reconcile")  # sessions to be compared with their transcript
+        self.log = self._path("log")  # engine.log, hooks.log
 
     def __repr__(self) -> str:
         return f"Home({self.root!r})"
@@ -93,10 +79,8 @@ def open_home(root: str) -> Home:
         for name in _FOLDERS:
             os.makedirs(getattr(home, name), mode=0o700, exist_ok=True)
     except OSError as error:
-        raise HomeError(
-            f"The home folder {home.root} cannot be used: {error.strerror or error}. "
-            "Set SCRUBJAY_HOME to a folder that you own on a local disk."
-        ) from error
+        why = f"The home folder {home.root} cannot be used: {error.strerror or error}."
+        raise HomeError(f"{why} Set SCRUBJAY_HOME to a folder that you own on a local disk.") from error
     if not os.access(home.spool_tmp, os.W_OK):
         sentence = f"The home folder {home.root} cannot be written."
         raise HomeError(f"{sentence} Give yourself write permission, or set SCRUBJAY_HOME.")

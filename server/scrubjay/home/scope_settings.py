@@ -45,10 +45,8 @@ class ScopeSettings:
         _check_text("name", self.name, LONGEST_NAME)
         _check_text("supportingContext", self.supporting_context, LONGEST_CONTEXT)
         if len(self.buckets) > MOST_BUCKETS:
-            sentence = (
-                f"buckets: {len(self.buckets):,} are more than the {MOST_BUCKETS} that a profile may have."
-            )
-            raise InputError(f"{sentence} Leave some out.")
+            count = f"{len(self.buckets):,} are more than the {MOST_BUCKETS} that a profile may have"
+            raise InputError(f"buckets: {count}. Leave some out.")
         for bucket, description in self.buckets.items():
             if not bucket.strip():
                 raise InputError("buckets: one has an empty name. Name it.")
@@ -62,10 +60,8 @@ class ScopeSettings:
 
     def without_buckets(self, names: Iterable[str]) -> ScopeSettings:
         """Return these settings without the buckets of these names; unknown names change nothing."""
-        removed = set(names)
-        return replace(
-            self, buckets={name: text for name, text in self.buckets.items() if name not in removed}
-        )
+        others = self.buckets.keys() - set(names)
+        return replace(self, buckets={name: text for name, text in self.buckets.items() if name in others})
 
 
 class ScopeBook:
@@ -155,9 +151,6 @@ def _encode(settings: ScopeSettings) -> dict[str, Any]:
 
 
 def _decode(entry: Mapping[str, Any]) -> ScopeSettings:
-    times = {name: _instant(entry[name]) for name in ("created_at", "updated_at")}
-    return ScopeSettings(entry["name"], entry["supporting_context"], entry["buckets"], **times)
-
-
-def _instant(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
+    instants = (entry["created_at"], entry["updated_at"])
+    created, updated = (None if text is None else datetime.fromisoformat(text) for text in instants)
+    return ScopeSettings(entry["name"], entry["supporting_context"], entry["buckets"], created, updated)

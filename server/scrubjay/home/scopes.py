@@ -68,14 +68,10 @@ def scope_of(home: Home, folder: str, user_home: str | None = None) -> str:
 def list_scopes(home: Home) -> list[dict[str, Any]]:
     """List the scopes seen so far: {scope, paths, origins, merged_into}; the last is often None."""
     book = _read(home) or _empty()
+    merged = book["merged"]
     return [
-        {
-            "scope": name,
-            "paths": sorted(entry["paths"]),
-            "origins": list(entry["origins"]),
-            "merged_into": book["merged"].get(name),
-        }
-        for name, entry in sorted(book["scopes"].items())
+        dict(scope=name, paths=sorted(each["paths"]), origins=each["origins"], merged_into=merged.get(name))
+        for name, each in sorted(book["scopes"].items())
     ]
 
 
@@ -99,10 +95,8 @@ def merge(home: Home, old: str, new: str) -> None:
     try:
         _change(home, edit)
     except OSError as error:
-        why = error.strerror or error
-        raise HomeError(
-            f"{home.scopes} cannot be written: {why}. Try again, or look at its rights."
-        ) from error
+        sentence = f"{home.scopes} cannot be written: {error.strerror or error}."
+        raise HomeError(f"{sentence} Try again, or look at its rights.") from error
 
 
 def _empty() -> dict[str, Any]:

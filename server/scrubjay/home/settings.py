@@ -31,6 +31,10 @@ class Kind:
     accepts: Callable[[Any], bool]  # whether a TOML value is allowed
     parse: Callable[[str], Any]  # turns the text of a command line into a value
 
+    def setting(self, default: Any, says: str) -> Any:
+        """A field of `Settings` of this kind, with its sentence for the user."""
+        return field(default=default, metadata={"kind": self, "says": says})
+
 
 def _number(least: float, most: float, unit: str, *, whole: bool = False) -> Kind:
     def accepts(value: Any) -> bool:
@@ -96,11 +100,9 @@ _SWITCH = Kind(
 _CHOICE = Kind(
     f"one of {', '.join(CAPTURES)}", lambda value: value in CAPTURES, lambda text: text.strip().lower()
 )
+_MINUTES, _GIGABYTES = _number(0.01, 10_080, "minutes"), _number(0.1, 100_000, "gigabytes")
+_LENGTH = _number(0, 10_000, "characters", whole=True)
 _FOLDERS = Kind("a list of absolute folders, separated by commas", _is_folders, _parse_folders)
-
-
-def _setting(default: Any, kind: Kind, says: str) -> Any:
-    return field(default=default, metadata={"kind": kind, "says": says})
 
 
 @dataclass(frozen=True)
@@ -108,60 +110,48 @@ class Settings:
     """All settings, each with its default and one sentence for the user."""
 
     # the bundled model starts in 0.2 s and needs no download
-    model: str = _setting(
-        "bundled", _TEXT, "The embedding model: bundled, a folder, or the id of a model on this disk."
+    model: str = _TEXT.setting(
+        "bundled", "The embedding model: bundled, a folder, or the id of a model on this disk."
     )
-    query_prompt: str | None = _setting(
-        None, _PROMPT, "What goes before a query for the model; none: the model's own prompt."
+    query_prompt: str | None = _PROMPT.setting(
+        None, "What goes before a query for the model; none: the model's own prompt."
     )
-    document_prompt: str | None = _setting(
-        None, _PROMPT, "What goes before a stored text for the model; none: its own."
+    document_prompt: str | None = _PROMPT.setting(
+        None, "What goes before a stored text for the model; none: its own."
     )
     # two points of recall for half of a vector's bytes again
-    late_interaction: bool = _setting(
-        True, _SWITCH, "Whether texts are also compared token by token, which finds more and takes some disk."
+    late_interaction: bool = _SWITCH.setting(
+        True, "Whether texts are also compared token by token, which finds more and takes some disk."
     )
     # long enough for a pause between two sessions, short enough that a closed laptop holds no model in memory
-    idle_minutes: float = _setting(
-        15,
-        _number(0.01, 10_080, "minutes"),
-        "The engine that a client started ends after so long without one.",
+    idle_minutes: float = _MINUTES.setting(
+        15, "The engine that a client started ends after so long without one."
     )
-    capture: str = _setting(
-        "all", _CHOICE, "Which turns hooks record: all, salient ones, summaries only, or none (off)."
+    capture: str = _CHOICE.setting(
+        "all", "Which turns hooks record: all, salient ones, summaries only, or none (off)."
     )
     # "yes", "ok" and "go on" answer nothing later
-    min_length: int = _setting(
-        10,
-        _number(0, 10_000, "characters", whole=True),
-        "Shorter prompts and chat messages are not captured.",
-    )
+    min_length: int = _LENGTH.setting(10, "Shorter prompts and chat messages are not captured.")
     # answers over HTTP stay as they are for whoever does not want turns in them
-    chat_capture: str = _setting(
-        "off", _CHOICE, "Which turns of conversations over HTTP are found: all, salient, summary_only, off."
+    chat_capture: str = _CHOICE.setting(
+        "off", "Which turns of conversations over HTTP are found: all, salient, summary_only, off."
     )
     # an answer nobody asked for costs tokens in every prompt, so it is the user's choice
-    inject: bool = _setting(
-        False,
-        _SWITCH,
-        "Whether prompts get the memories relevant to them, and sessions their project's facts.",
+    inject: bool = _SWITCH.setting(
+        False, "Whether prompts get the memories relevant to them, and sessions their project's facts."
     )
-    paused: bool = _setting(False, _SWITCH, "Whether capture rests for now.")
-    excluded: tuple[str, ...] = _setting(
-        (), _FOLDERS, "Folders whose sessions are never captured, with all that is below them."
+    paused: bool = _SWITCH.setting(False, "Whether capture rests for now.")
+    excluded: tuple[str, ...] = _FOLDERS.setting(
+        (), "Folders whose sessions are never captured, with all that is below them."
     )
-    roots: tuple[str, ...] = _setting(
-        (), _FOLDERS, "Folders that add_document may read besides the client's project."
+    roots: tuple[str, ...] = _FOLDERS.setting(
+        (), "Folders that add_document may read besides the client's project."
     )
     # a heavy year of turns with their vectors is under 1 GB
-    disk_limit_gb: float = _setting(
-        10, _number(0.1, 100_000, "gigabytes"), "Above this, `scrubjay status` and `doctor` warn you."
-    )
+    disk_limit_gb: float = _GIGABYTES.setting(10, "Above this, `scrubjay status` and `doctor` warn you.")
     # a folder of this machine needs no network, and no other engine can be in its way
-    store: str | None = _setting(
-        None,
-        _STORE,
-        "Where records and passages lie: a bucket that several engines share; none: in the home.",
+    store: str | None = _STORE.setting(
+        None, "Where records and passages lie: a bucket that several engines share; none: in the home."
     )
 
 
@@ -222,7 +212,16 @@ def change(path: str, key: str, text_value: str) -> Settings:
 
 def describe() -> list[tuple[str, str, str]]:
     """List (key, default as one would type it, one sentence) of every setting, in order."""
-    return [(name, _typed(one.default), one.metadata["says"]) for name, one in _FIELDS.items()]
+    return [(name, typed(one.default), one.metadata["says"]) for name, one in _FIELDS.items()]
+
+
+def typed(value: Any) -> str:
+    """Write a setting's value as one would type it."""
+    if value is None or value == ():
+        return "none"
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def capture_view(settings: Settings) -> dict[str, Any]:
@@ -238,10 +237,9 @@ def write_capture(home: Home, settings: Settings, now: datetime) -> None:
     from transcripts afterwards (`captured_since`).
     """
     before, view = _read_capture(home), capture_view(settings)
-    unchanged = all(before.get(key) == value for key, value in view.items())
-    since = before.get("since") if unchanged else now.isoformat()
-    if not before:
-        since = None  # a new home: nothing was ever forbidden
+    since = before.get("since")  # None in a new home, where nothing was ever forbidden
+    if before and any(before.get(key) != value for key, value in view.items()):
+        since = now.isoformat()
     _replace(home.capture, json.dumps({**view, "since": since}, ensure_ascii=False, indent=1) + "\n")
 
 
@@ -268,10 +266,7 @@ def _settings(table: dict[str, Any], path: str) -> Settings:
         kind = _kind(key, f" in {path}")
         if not kind.accepts(value):
             raise InputError(f"{key} = {_excerpt(value)} in {path} is not possible; give {kind.allowed}.")
-    values: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in table.items()
-    }
-    return Settings(**values)
+    return Settings(**{key: tuple(v) if isinstance(v, list) else v for key, v in table.items()})
 
 
 def _kind(key: str, where: str = "") -> Kind:
@@ -290,10 +285,8 @@ def _read(path: str) -> str:
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path} is not UTF-8 text (byte {error.start}); "
-            "save it as UTF-8, or delete it to get the defaults."
-        ) from None
+        remedy = "save it as UTF-8, or delete it to get the defaults"
+        raise InputError(f"{path} is not UTF-8 text (byte {error.start}); {remedy}.") from None
     except OSError as error:
         sentence = f"The settings {path} cannot be read: {error.strerror}. Give yourself read permission."
         raise HomeError(sentence) from error
@@ -305,12 +298,6 @@ def _table(text: str, path: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         remedy = "Put that line right, or delete the file to get the defaults."
         raise InputError(f"{path} is not valid TOML: {error}. {remedy}") from None
-
-
-def _typed(value: Any) -> str:
-    if value is None or value == ():
-        return "none"
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _excerpt(value: Any) -> str:

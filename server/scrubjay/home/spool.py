@@ -37,7 +37,7 @@ def write(home: Home, envelope: Mapping[str, Any], time_ns: int | None = None) -
 
 def write_request(home: Home, request: Mapping[str, Any], request_id: str, time_ns: int | None = None) -> str:
     """Leave a request to reconcile a session for the engine's next start. Raises as `write` does."""
-    return _place(home, reconcile_folder(home), request_id, request, time_ns)
+    return _place(home, home.reconcile, request_id, request, time_ns)
 
 
 def pending(home: Home) -> list[str]:
@@ -47,7 +47,7 @@ def pending(home: Home) -> list[str]:
 
 def requests(home: Home) -> list[str]:
     """List the paths of the requests to reconcile that wait, in the order of writing."""
-    return _json_files(reconcile_folder(home))
+    return _json_files(home.reconcile)
 
 
 def set_aside_paths(home: Home) -> list[str]:
@@ -70,13 +70,12 @@ def read(path: str) -> dict[str, Any]:
         sentence = f"The spool file {path} cannot be read: {error.strerror or error}."
         raise HomeError(f"{sentence} Look at the rights and health of the disk.") from error
     except (ValueError, RecursionError) as error:
-        raise SpoolError(
-            f"The spool file {name} is not JSON ({type(error).__name__}); it is set aside in spool/broken."
-        ) from None
-    if not isinstance(envelope, dict):
-        sentence = f"The spool file {name} holds a {type(envelope).__name__} and not an object;"
-        raise SpoolError(f"{sentence} it is set aside in spool/broken.")
-    return envelope
+        problem = f"is not JSON ({type(error).__name__})"
+    else:
+        if isinstance(envelope, dict):
+            return envelope
+        problem = f"holds a {type(envelope).__name__} and not an object"
+    raise SpoolError(f"The spool file {name} {problem}; it is set aside in spool/broken.")
 
 
 def set_aside(home: Home, path: str, reason: str) -> str:
@@ -125,11 +124,7 @@ def erase(home: Home, texts: Sequence[str]) -> int:
                     stored = _texts(json.loads(file.read())) if name.endswith(".json") else []
             except (OSError, ValueError, RecursionError):
                 continue
-            if any(
-                one == other or _within(one, other) or _within(other, one)
-                for one in texts
-                for other in stored
-            ):
+            if any(_repeats(one, other) for one in texts for other in stored):
                 remove([path, path + ".reason"])
                 erased += 1
     return erased
@@ -174,11 +169,6 @@ def durable_write(home: Home, path: str, content: bytes) -> None:
             os.close(folder)
 
 
-def reconcile_folder(home: Home) -> str:
-    """Return the folder where requests to reconcile wait."""
-    return os.path.join(home.spool, "reconcile")
-
-
 def _place(home: Home, folder: str, name: str, content: Mapping[str, Any], time_ns: int | None) -> str:
     path = os.path.join(folder, f"{time.time_ns() if time_ns is None else time_ns:020d}-{name}.json")
     try:
@@ -199,8 +189,9 @@ def _texts(content: Any) -> list[str]:
     return [text for text in texts if isinstance(text, str)]
 
 
-def _within(one: str, other: str) -> bool:
-    return len(one) >= 20 and one in other
+def _repeats(one: str, other: str) -> bool:
+    shorter, longer = sorted((one, other), key=len)
+    return one == other or (len(shorter) >= 20 and shorter in longer)
 
 
 def _json_files(folder: str) -> list[str]:
