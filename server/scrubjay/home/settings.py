@@ -266,7 +266,8 @@ def _settings(table: dict[str, Any], path: str) -> Settings:
         kind = _kind(key, f" in {path}")
         if not kind.accepts(value):
             raise InputError(f"{key} = {_excerpt(value)} in {path} is not possible; give {kind.allowed}.")
-    return Settings(**{key: tuple(v) if isinstance(v, list) else v for key, v in table.items()})
+    lists: dict[str, Any] = {key: tuple(value) for key, value in table.items() if isinstance(value, list)}
+    return Settings(**{**table, **lists})
 
 
 def _kind(key: str, where: str = "") -> Kind:

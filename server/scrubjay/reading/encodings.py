@@ -24,14 +24,8 @@ _CONTROL = re.compile("[\x00-\x07\x0e-\x1a]")
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b\x08"))
 _FRONT = re.compile(r"---[ \t]*\r?\n(.*?)\r?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _FIELD = re.compile(r"([A-Za-z_-]{1,40})[ \t]*:[ \t]+(\S.*)")
-_FRONT_FIELDS = {  # a name in front matter -> the name in metadata
-    "title": "title",
-    "author": "author",
-    "date": "date",
-    "description": "subject",
-    "subject": "subject",
-    "keywords": "keywords",
-}
+_FRONT_FIELDS = {name: name for name in ("title", "author", "date", "subject", "keywords")}
+_FRONT_FIELDS["description"] = "subject"
 _LONGEST_LINE = 2000  # characters; JSON with a longer one was written for machines
 
 
@@ -53,9 +47,8 @@ def _decode(data: bytes) -> tuple[str, str]:
             try:
                 return data.decode(encoding), encoding.removesuffix("-sig")
             except UnicodeDecodeError:
-                raise Unreadable(
-                    f"begins as {encoding} text and then is none; it is damaged, or binary"
-                ) from None
+                why = f"begins as {encoding} text and then is none; it is damaged, or binary"
+                raise Unreadable(why) from None
     if b"\x00" in data[:_SAMPLE]:
         return _without_mark(data)
     try:
@@ -112,8 +105,8 @@ def convert_markdown(text: str) -> Conversion:
     front = _FRONT.match(text)
     fields = {}
     for line in front[1].splitlines()[:100] if front else ():
-        if (found := _FIELD.match(line)) and (name := _FRONT_FIELDS.get(found[1].lower())):
-            fields[name] = found[2].strip().strip("\"'")
+        if (field := _FIELD.match(line)) and (name := _FRONT_FIELDS.get(field[1].lower())):
+            fields[name] = field[2].strip().strip("\"'")
     title = fields.pop("title", None)
     return Conversion(text, title=title, metadata=tidy_values(**fields))
 

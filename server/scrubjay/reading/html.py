@@ -34,20 +34,16 @@ class _Converter(MarkdownConverter):
     def convert_td(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         return str(super().convert_td(el, text.replace("|", "\\|"), parent_tags))  # type: ignore[misc]
 
-    def convert_th(self, el: Tag, text: str, parent_tags: set[str]) -> str:
-        return str(super().convert_th(el, text.replace("|", "\\|"), parent_tags))  # type: ignore[misc]
+    convert_th = convert_td  # both write the text and a bar
 
 
 def convert_html(html: str, *, whole: bool = False) -> Conversion:
     """Convert a page without its navigation, or its `<main>` alone if it has one; all of it if `whole`."""
     soup = BeautifulSoup(_DECLARATION.sub("", html, count=1), "lxml")  # with it bs4 warns of XHTML
-    metas = {
-        str(tag.get("name") or tag.get("property")).lower(): str(tag.get("content") or "")
-        for tag in soup.find_all("meta")
-    }
-    metadata = {
-        name: next((metas[key] for key in keys if metas.get(key)), None) for name, keys in _METAS.items()
-    }
+    metas = {}
+    for tag in soup.find_all("meta"):
+        metas[str(tag.get("name") or tag.get("property")).lower()] = str(tag.get("content") or "")
+    metadata = {name: next(filter(None, map(metas.get, keys)), None) for name, keys in _METAS.items()}
     title = soup.title.get_text() if soup.title else metas.get("og:title")
     for comment in soup.find_all(string=lambda text: isinstance(text, Comment)):
         comment.extract()
@@ -56,9 +52,8 @@ def convert_html(html: str, *, whole: bool = False) -> Conversion:
     for tag in soup.find_all(hidden=True):
         tag.decompose()
     content = soup if whole else _content(soup)
-    return Conversion(
-        _markdown(content), title=" ".join((title or "").split()) or None, metadata=tidy_values(**metadata)
-    )
+    title = " ".join((title or "").split()) or None
+    return Conversion(_markdown(content), title=title, metadata=tidy_values(**metadata))
 
 
 def _content(soup: BeautifulSoup) -> Tag:
@@ -69,12 +64,10 @@ def _content(soup: BeautifulSoup) -> Tag:
 
 
 def _markdown(content: Tag) -> str:
-    options: dict[str, Any] = dict(
-        heading_style="ATX", bullets="-", table_infer_header=True, code_language_callback=_language
-    )
-    options |= dict(escape_asterisks=False, escape_underscores=False, escape_misc=False)
+    options: dict[str, Any] = dict(escape_asterisks=False, escape_underscores=False, escape_misc=False)
+    options |= dict(heading_style="ATX", bullets="-", table_infer_header=True)
     try:
-        text = _Converter(**options).convert_soup(content)
+        text = _Converter(**options, code_language_callback=_language).convert_soup(content)
     except RecursionError:  # tags nested hundreds deep: take the words without structure
         text = content.get_text("\n")
     lines = [line.rstrip() for line in text.replace("\xa0", " ").split("\n")]
@@ -86,6 +79,5 @@ def _language(block: Tag) -> str:
     """Find the language that `<pre>` or the `<code>` in it names in its class."""
     inner = block.find("code")
     classes = [*(block.get("class") or ()), *((inner.get("class") or ()) if isinstance(inner, Tag) else ())]
-    return next(
-        (str(name).partition("-")[2] for name in classes if str(name).startswith(("language-", "lang-"))), ""
-    )
+    named = (name for name in map(str, classes) if name.startswith(("language-", "lang-")))
+    return next(named, "").partition("-")[2]

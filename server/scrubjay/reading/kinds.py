@@ -115,9 +115,8 @@ def _by_suffix(table: dict[str, str]) -> dict[str, str]:
 
 _TYPE_OF, _LANGUAGE_OF, _REFUSAL_OF = _by_suffix(_TYPES), _by_suffix(_LANGUAGES), _by_suffix(_REFUSED)
 _INTERPRETER = re.compile(rb"#!\s*(?:\S*/)?(?:env\s+(?:-S\s+)?)?([a-z]+)")
-_LANGUAGE_OF_INTERPRETER = {"sh": "bash", "zsh": "bash", "node": "javascript"} | {
-    name: name for name in ("python", "bash", "ruby", "php", "perl")
-}
+_LANGUAGE_OF_INTERPRETER = {name: name for name in ("python", "bash", "ruby", "php", "perl")}
+_LANGUAGE_OF_INTERPRETER |= {"sh": "bash", "zsh": "bash", "node": "javascript"}
 _MARKUP = re.compile(rb"\s*(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html[\s>])", re.IGNORECASE | re.DOTALL)
 
 

@@ -24,19 +24,13 @@ def convert_mail(data: bytes) -> Conversion:
     headers = {name: " ".join(str(message.get(name) or "").split()) for name in (*_HEADERS, "Subject")}
     attachments = list(message.iter_attachments()) if message.is_multipart() else []
     names = ", ".join(part.get_filename() or part.get_content_type() for part in attachments)
-    head = [
-        *(f"{name}: {headers[name]}" for name in _HEADERS if headers[name]),
-        *([f"Attachments: {names}"] if names else []),
-    ]
-    subject = f"# {headers['Subject']}" if headers["Subject"] else ""
-    text = "\n\n".join(filter(None, (subject, "\n".join(head), _body(message))))
-    return Conversion(
-        text,
-        title=headers["Subject"] or None,
-        metadata=tidy_values(
-            author=headers["From"], to=headers["To"], date=_date(headers["Date"]), subject=headers["Subject"]
-        ),
-    )
+    head = [f"{name}: {headers[name]}" for name in _HEADERS if headers[name]]
+    head += [f"Attachments: {names}"] if names else []
+    subject, date = headers["Subject"], _date(headers["Date"])
+    heading = f"# {subject}" if subject else ""
+    text = "\n\n".join(filter(None, (heading, "\n".join(head), _body(message))))
+    metadata = tidy_values(author=headers["From"], to=headers["To"], date=date, subject=subject)
+    return Conversion(text, title=subject or None, metadata=metadata)
 
 
 def _body(message: EmailMessage) -> str:

@@ -17,18 +17,11 @@ def convert_notebook(text: str) -> Conversion:
     """
     try:
         book = json.loads(text)
-        cells = (
-            book["cells"]
-            if "cells" in book
-            else [cell for sheet in book["worksheets"] for cell in sheet["cells"]]
-        )
+        sheets = [book] if "cells" in book else book["worksheets"]
         about = book.get("metadata", {})
-        language = str(
-            about.get("language_info", {}).get("name")
-            or about.get("kernelspec", {}).get("language")
-            or "python"
-        )
-        blocks = [block for cell in cells for block in _cell(cell, language)]
+        kernel = about.get("kernelspec", {}).get("language")
+        language = str(about.get("language_info", {}).get("name") or kernel or "python")
+        blocks = [block for sheet in sheets for cell in sheet["cells"] for block in _cell(cell, language)]
         authors = ", ".join(str(author.get("name", "")) for author in about.get("authors", []))
         return Conversion("\n\n".join(blocks), title=about.get("title"), metadata=tidy_values(author=authors))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -46,11 +39,10 @@ def _cell(cell: dict[str, Any], language: str) -> Iterator[str]:
     yield _fence(source, language)
     for output in cell.get("outputs", ()):
         data = output.get("data", output)
-        printed = _text(data.get("text/plain", data.get("text", ""))) or "\n".join(
-            filter(None, (output.get("ename"), output.get("evalue")))
-        )
-        if printed.strip():
-            yield _fence(printed.strip("\n")[:_MOST_OUTPUT], "text")
+        error = "\n".join(filter(None, (output.get("ename"), output.get("evalue"))))
+        text = _text(data.get("text/plain", data.get("text", ""))) or error
+        if text.strip():
+            yield _fence(text.strip("\n")[:_MOST_OUTPUT], "text")
 
 
 def _text(lines: str | list[str]) -> str:

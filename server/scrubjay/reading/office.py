@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from python_calamine import CalamineWorkbook
 
 ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-LARGEST = (
-    256 * 1024 * 1024
-)  # bytes of all members, unpacked; most of a file of 50 MB are pictures, which do not shrink
+# bytes of all members, unpacked; most of a file of 50 MB are pictures, which do not shrink
+LARGEST = 256 * 1024 * 1024
 _MOST_MEMBERS = 10_000
 _STEP = 1 << 20  # bytes
 _DEEPEST = 20  # groups of shapes in groups
@@ -131,11 +130,9 @@ def convert_slides(data: bytes, budget: Budget) -> Conversion:
     from pptx import Presentation
 
     title, metadata = core_properties(data)
-    slides = [
-        budget.take(_slide(number, slide))
-        for number, slide in enumerate(Presentation(io.BytesIO(data)).slides, 1)
-    ]
-    return Conversion("\n\n".join(slides), title=title, metadata=metadata)
+    slides = enumerate(Presentation(io.BytesIO(data)).slides, 1)
+    texts = [budget.take(_slide(number, slide)) for number, slide in slides]
+    return Conversion("\n\n".join(texts), title=title, metadata=metadata)
 
 
 def _slide(number: int, slide: Any) -> str:
@@ -146,9 +143,8 @@ def _slide(number: int, slide: Any) -> str:
         if title is not None and shape.shape_id == title.shape_id:
             continue
         if getattr(shape, "has_table", False):
-            blocks.append(
-                "\n".join(markdown_table([cell.text for cell in row.cells] for row in shape.table.rows))
-            )
+            rows = ([cell.text for cell in row.cells] for row in shape.table.rows)
+            blocks.append("\n".join(markdown_table(rows)))
         elif getattr(shape, "has_text_frame", False):
             blocks.append("\n".join(_paragraphs(shape.text_frame.paragraphs)))
     notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
@@ -230,12 +226,11 @@ def markdown_table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
             cells.pop()
         if not cells:
             continue
-        if not width:
-            width = max(len(cells), len(row))
-            yield _line(cells, width)
+        is_header = width == 0
+        width = width or max(len(cells), len(row))
+        yield _line(cells, width)
+        if is_header:
             yield "|" + "---|" * width
-        else:
-            yield _line(cells, width)
 
 
 def _line(cells: list[str], width: int) -> str:

@@ -29,10 +29,9 @@ def convert_pdf(data: bytes, budget: Budget) -> Conversion:
         try:
             document = pypdfium2.PdfDocument(data)
         except pypdfium2.PdfiumError as error:
-            protected = getattr(error, "err_code", None) == _PASSWORD
-            raise Unreadable(
-                "is protected by a password; save it without one" if protected else "is no PDF, or damaged"
-            ) from None
+            if getattr(error, "err_code", None) == _PASSWORD:
+                raise Unreadable("is protected by a password; save it without one") from None
+            raise Unreadable("is no PDF, or damaged") from None
         try:
             return _convert(document, budget)
         finally:
@@ -47,16 +46,10 @@ def _convert(document: pypdfium2.PdfDocument, budget: Budget) -> Conversion:
     about = document.get_metadata_dict()
     title = " ".join(about.get("Title", "").split())
     date = re.match(r"D:(\d{4})(\d\d)(\d\d)", about.get("CreationDate", ""))
-    return Conversion(
-        PAGE_END.join(pages).rstrip(),
-        title=None if _NO_TITLE.search(title) else title or None,
-        metadata=tidy_values(
-            author=about.get("Author"),
-            subject=about.get("Subject"),
-            keywords=about.get("Keywords"),
-            date=date and "-".join(date.groups()),
-        ),
-    )
+    values = {name: about.get(name.capitalize()) for name in ("author", "subject", "keywords")}
+    metadata = tidy_values(**values, date=date and "-".join(date.groups()))
+    title = "" if _NO_TITLE.search(title) else title
+    return Conversion(PAGE_END.join(pages).rstrip(), title=title or None, metadata=metadata)
 
 
 def _page(document: pypdfium2.PdfDocument, at: int, headings: dict[str, int]) -> str:
@@ -85,16 +78,16 @@ def _line(line: str, headings: dict[str, int]) -> str:
 
 def _headings(document: pypdfium2.PdfDocument) -> dict[int, dict[str, int]]:
     """Read the bookmarks: page -> heading -> its level, from 1."""
-    found: dict[int, dict[str, int]] = {}
+    headings: dict[int, dict[str, int]] = {}
     try:
         for mark in document.get_toc(max_depth=6):
             place = mark.get_dest()
             page = place.get_index() if place else None
             if page is not None and (heading := _bare(mark.get_title())):
-                found.setdefault(page, {}).setdefault(heading, min(mark.level + 1, 6))
+                headings.setdefault(page, {}).setdefault(heading, min(mark.level + 1, 6))
     except pypdfium2.PdfiumError:  # a damaged outline is no reason to lose the text
         return {}
-    return found
+    return headings
 
 
 def _bare(text: str) -> str:

@@ -27,11 +27,8 @@ _FROM_TEXT = {
     "html": "html.convert_html",
     "notebook": "notebooks.convert_notebook",
 }
-_WITH_BUDGET = (
-    "pdf",
-    "pptx",
-    "xlsx",
-)  # their converters stop at the limit, which a small file may exceed by far
+# their converters stop at the limit, which a small file may exceed by far
+_WITH_BUDGET = ("pdf", "pptx", "xlsx")
 
 log = logging.getLogger("scrubjay.reading")
 
@@ -57,8 +54,7 @@ def read(data: bytes, name: str, *, max_file: int = MAX_FILE, max_text: int = MA
 
     Raises:
         InputError: one sentence that begins with the name: the file is empty, too large, binary, protected,
-        damaged,
-            or of a kind that is not read.
+            damaged, or of a kind that is not read.
     """
     try:
         return _read(data, name, max_file, max_text)
@@ -79,33 +75,32 @@ def _read(data: bytes, name: str, max_file: int, max_text: int) -> FileText:
         raise Unreadable(f"is no {kind.type.upper()} file, or damaged")
     encoding = None
     if converter := _FROM_BYTES.get(kind.type):
-        found = _convert(converter, data, kind.type, max_text)
+        result = _convert(converter, data, kind.type, max_text)
     else:
         text, encoding = decode(data)
         if len(text) > max_text and kind.type != "html":  # of a page much is markup
             raise TooLong(max_text)
         converter = _FROM_TEXT.get(kind.type)
-        found = _convert(converter, text, kind.type, max_text) if converter else Conversion(text)
-    if not found.text.strip():
+        result = _convert(converter, text, kind.type, max_text) if converter else Conversion(text)
+    if not result.text.strip():
         raise Unreadable("has no text in it")
-    if len(found.text) > max_text:
+    if len(result.text) > max_text:
         raise TooLong(max_text)
     # Libraries leave NUL and halves of surrogate pairs in texts, which the store does not take.
-    text = found.text.replace("\x00", "").encode("utf-8", "replace").decode()
-    title = " ".join(str(found.title).split())[:500] if found.title else None
-    return FileText(text, kind.type, title or None, kind.language, encoding, found.metadata)
+    text = result.text.replace("\x00", "").encode("utf-8", "replace").decode()
+    title = " ".join(str(result.title).split())[:500] if result.title else None
+    return FileText(text, kind.type, title or None, kind.language, encoding, result.metadata)
 
 
 def _convert(converter: str, source: bytes | str, kind: str, max_text: int) -> Conversion:
     module, _, function = converter.partition(".")
     convert = getattr(import_module(f"scrubjay.reading.{module}"), function)
     try:
-        found: Conversion = convert(source, Budget(max_text)) if kind in _WITH_BUDGET else convert(source)
+        result: Conversion = convert(source, Budget(max_text)) if kind in _WITH_BUDGET else convert(source)
     except Unreadable:
         raise
-    except (
-        Exception
-    ) as error:  # converters raise anything on damaged files, and one file must not stop a batch
+    except Exception as error:
+        # Converters raise anything on damaged files, and one file must not stop a batch.
         log.info("a %s file could not be converted: %s", kind, error.__class__.__name__)
         raise Unreadable(f"is damaged, or no {kind} file that can be read") from None
-    return found
+    return result

@@ -17,19 +17,16 @@ DAY = timedelta(days=1)
 AFTER_A_DAY = timedelta(days=10)
 AFTER_A_SPAN = timedelta(days=14)
 
-_MONTHS = tuple(
-    "january february march april may june july august september october november december".split()
-)
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _VERBS = ("may", "march")
 _DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 _PARTS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
 
 # "The Saturday after October 28" and "shortly after it" are near that day.
-_NOT_ONWARD = "".join(
-    rf"(?<!{word} )" for word in "day days week weeks weekend month year right just soon shortly".split()
-)
+_NEAR_WORDS = "day days week weeks weekend month year right just soon shortly".split()
+_NOT_ONWARD = "".join(rf"(?<!{word} )" for word in _NEAR_WORDS)
 _ONWARD = re.compile(rf"(?<![\w-]){_NOT_ONWARD}(since|after)(?: the)? *$", re.IGNORECASE)
 _ONWARD_WITHIN = re.compile(r"(since|after)(?![\w-])", re.IGNORECASE)
 
@@ -49,9 +46,8 @@ _PART = r"(?:(?P<part>early|mid|late)(?: in |-| )|(?P<edge>beginning|start|middl
 _IN = r"(?:in|during|since|until|till|by|before|after|from|of|throughout|around|last|this)"
 
 
-_Reader = Callable[
-    [re.Match[str], datetime], "Period | None"
-]  # of a match and today; None for no date after all
+# of a match and today; None for no date after all
+_Reader = Callable[[re.Match[str], datetime], "Period | None"]
 
 
 @dataclass(frozen=True)
@@ -76,7 +72,7 @@ def periods(text: str, now: datetime) -> list[Period]:
     Dates that two countries read differently (05/07/2023) are not guessed; "may" and "march" are months only
     beside a number or after a preposition.
     """
-    found: list[tuple[int, Period]] = []
+    places: list[tuple[int, Period]] = []
     rest = text
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     for pattern, read in _READERS:
@@ -86,9 +82,9 @@ def periods(text: str, now: datetime) -> list[Period]:
             except (ValueError, OverflowError):  # 30 February, or a year that the calendar does not have
                 continue
             if period is not None:
-                found.append((match.start(), _onward(rest, match, period, today)))
+                places.append((match.start(), _onward(rest, match, period, today)))
                 rest = rest[: match.start()] + "\x00" * (match.end() - match.start()) + rest[match.end() :]
-    return list(dict.fromkeys(period for _, period in sorted(found, key=lambda item: item[0])))
+    return list(dict.fromkeys(period for _, period in sorted(places, key=lambda item: item[0])))
 
 
 def closeness(period: Period, moment: datetime) -> float:
@@ -197,14 +193,11 @@ def _ago(match: re.Match[str], today: datetime) -> Period:
     return Period(today - DAY * (days + 3), today - DAY * (days - 4), exact=False)  # a week around that day
 
 
-def _few_ago(match: re.Match[str], today: datetime) -> Period:
-    """Take some units ago for two to five of them."""
+def _few(match: re.Match[str], today: datetime) -> Period:
+    """Take some units ago for two to five of them, and the past few for five."""
     unit = DAY * _DAYS[match["unit"].lower()]
-    return Period(today - 5 * unit, today - unit, exact=False)
-
-
-def _few_past(match: re.Match[str], today: datetime) -> Period:
-    return Period(today - 5 * DAY * _DAYS[match["unit"].lower()], today + DAY, exact=False)
+    end = today - unit if match["ago"] else today + DAY
+    return Period(today - 5 * unit, end, exact=False)
 
 
 def _past(match: re.Match[str], today: datetime) -> Period:
@@ -252,9 +245,7 @@ def _near(match: re.Match[str], today: datetime) -> Period:
 
 
 def _month_number(name: str) -> int:
-    if name.isdigit():
-        return int(name)
-    return next(at for at, month in enumerate(_MONTHS, 1) if month.startswith(name[:3].lower()))
+    return int(name) if name.isdigit() else _MONTHS.index(name[:3].lower()) + 1
 
 
 def _count(word: str) -> int:
@@ -351,8 +342,8 @@ _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
     (_pattern(r"half a year ago"), lambda _, today: _unit("month", today, 6)),
     (_pattern(rf"{_COUNT} {_UNIT} (?:ago|earlier|back)"), _ago),
     (_pattern(r"(?P<count>a|two) (?P<unit>fortnight)s? ago"), _ago),
-    (_pattern(rf"{_FEW} {_SHORT_UNIT} (?:ago|earlier|back)"), _few_ago),
-    (_pattern(rf"(?:last|past|previous) {_FEW} {_SHORT_UNIT}"), _few_past),
+    (_pattern(rf"{_FEW} {_SHORT_UNIT} (?P<ago>ago|earlier|back)"), _few),
+    (_pattern(rf"(?P<ago>)(?:last|past|previous) {_FEW} {_SHORT_UNIT}"), _few),
     (_pattern(rf"(?:half )?{_COUNT} (?P<unit>hour|minute)s? (?:ago|earlier|back)"), _hours),
     (_pattern(rf"(?:last|past) (?:{_COUNT} )?(?P<unit>hour|minute)s?"), _hours),
     (_pattern(r"(?:the )?(?P<unit>night|week|weekend|month) before last"), _before_last),

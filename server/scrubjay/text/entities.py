@@ -33,9 +33,8 @@ _EXTENSIONS = frozenset(
 )
 # One-word names that stand in every project: only their folder tells one from another.
 _COMMON_STEMS = frozenset(
-    """
-    app base cli common conftest helpers index init lib main mod models package readme setup test types utils
-    """.split()
+    """app base cli common conftest helpers index init lib main mod models package readme setup test types
+    utils""".split()
 )
 # Prose that is spelled like code.
 _BRANDS = frozenset(
@@ -51,9 +50,8 @@ _BRANDS = frozenset(
 )
 _FAMILIES = frozenset("de del della di du fitz la le mac mc van von".split())  # McDonald, DeVito
 _STANDARDS = frozenset(  # UTF-8, COVID-19
-    """
-    aes base covid crc ecma gpt h hd http ieee ipv iso md mp p rgb rsa sars sha sse tls udp usb utf vp
-    """.split()
+    """aes base covid crc ecma gpt h hd http ieee ipv iso md mp p rgb rsa sars sha sse tls udp usb utf
+    vp""".split()
 )
 _ERRNO = frozenset(errno.errorcode.values())  # ECONNREFUSED
 
@@ -116,10 +114,7 @@ def ties(
     return (
         *(Tie(f"{_RECORD_PREFIX}{record_id}", "relation", record_id, 1.0) for record_id in records),
         *(Tie(f"{_TAG_PREFIX}{tag}", "tag", tag, 0.7) for tag in tags),
-        *(
-            Tie(entity.form, "entity", entity.spelling, entity.specificity)
-            for entity in entities(text, files)
-        ),
+        *(Tie(each.form, "entity", each.spelling, each.specificity) for each in entities(text, files)),
     )
 
 
@@ -256,11 +251,8 @@ def _is_prose(token: str, words: list[str]) -> bool:
 
 def _words(name: str) -> list[str]:
     """Split a name into its parts, folded: `HttpClient`, `http_client` and `http-client` give the same."""
-    return [
-        part.lower()
-        for run in re.findall(r"[^\W_]+", name)
-        for part in (parts(run) if run.isascii() else [run])
-    ]
+    runs = re.findall(r"[^\W_]+", name)
+    return [part.lower() for run in runs for part in (parts(run) if run.isascii() else [run])]
 
 
 def _form(name: str) -> str:

@@ -55,7 +55,7 @@ def same_facts(one: str, other: str) -> bool:
     return (
         _numbers(one) == _numbers(other)
         and _negations(one) == _negations(other)
-        and _reversals(one) == _reversals(other)
+        and _REVERSALS & set(words(one)) == _REVERSALS & set(words(other))
         and not _code(one) ^ _code(other)
         and _names(one) <= _singular(words(other))
         and _names(other) <= _singular(words(one))
@@ -76,9 +76,7 @@ def differences(one: str, other: str) -> list[str]:
     >>> differences("The build needs Node 18.", "The build needs Node 20.")
     ['replace']
     """
-    first, second = (
-        [_stem(_NUMBERS.get(word, word)) for word in content_words(text)] for text in (one, other)
-    )
+    first, second = ([_stem(_NUMBERS.get(word, word)) for word in content_words(t)] for t in (one, other))
     edits = SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
     return [edit for edit, *_ in edits if edit != "equal"]
 
@@ -102,9 +100,8 @@ def verdict(new: str, old: str, cosine: float | None) -> Verdict | None:
 def _akin(one: str, other: str) -> bool:
     """Whether two words may be forms of one: equal, or with the same first letters (hash, hashed)."""
     least = max(3, -(-3 * min(len(one), len(other)) // 5))
-    return one == other or (
-        not (one + other).isdigit() and one[:least] == other[:least] and abs(len(one) - len(other)) <= 4
-    )
+    begin_alike = one[:least] == other[:least] and abs(len(one) - len(other)) <= 4
+    return one == other or (begin_alike and not (one + other).isdigit())
 
 
 def _stem(word: str) -> str:
@@ -124,10 +121,6 @@ def _negations(text: str) -> int:
     return sum(word in _NEGATIONS for word in words(text))
 
 
-def _reversals(text: str) -> set[str]:
-    return set(words(text)) & _REVERSALS
-
-
 def _code(text: str) -> set[str]:
     """Code words as they are spelled: in backticks, camelCase, snake_case, paths."""
     return {quoted.strip() or bare for quoted, bare in _CODE.findall(text)}
@@ -135,9 +128,8 @@ def _code(text: str) -> set[str]:
 
 def _names(text: str) -> set[str]:
     """Capitalised words, case-folded; also a sentence's first word, which counts if the other lacks it."""
-    return _singular(
-        word for run in runs(text) if run[0].isupper() for word in words(run) if word not in STOP
-    )
+    capitalised = (run for run in runs(text) if run[0].isupper())
+    return _singular(word for run in capitalised for word in words(run) if word not in STOP)
 
 
 def _singular(plurals: Iterable[str]) -> set[str]:

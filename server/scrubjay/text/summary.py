@@ -10,6 +10,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from scrubjay.text.terms import content_words
 
@@ -110,9 +111,8 @@ def rolling_summary(
     questions, answers = _sides(summaries)
     touched = _name_line("Files", [name for name, _ in Counter(files).most_common()], limit // 6)
     room = limit - (len(touched) + 1 if touched else 0)
-    decisions = [
-        sentence.text for text in answers for sentence in _sentences(text) if _DECISION.search(sentence.text)
-    ]
+    answered_texts = (sentence.text for text in answers for sentence in _sentences(text))
+    decisions = list(filter(_DECISION.search, answered_texts))
     asked = _rolling_line("Asked", questions, int(_ASKED_SHARE * room) if answers or decisions else room)
     room -= len(asked) + 1 if asked else 0
     answered = _rolling_line("Decided", decisions, room) or _rolling_line("Answered", answers, room)
@@ -139,7 +139,8 @@ def abstract(
         room -= len(central) + 1
     if code:
         public = [name for name in dict.fromkeys(names) if not name.startswith("_")][:_MOST_NAMES]
-        lines += filter(None, [_definitions(public, room)])
+        defines = (f"Defines {', '.join(public[:count])}." for count in range(len(public), 0, -1))
+        lines += islice((line for line in defines if len(line) <= room), 1)
     return "\n".join(lines)
 
 
@@ -178,9 +179,8 @@ def _answered_line(answer: str, question: str, room: int) -> str:
 def _turn_line(label: str, text: str, worth: Callable[[_Sentence], float], room: int) -> str:
     """Write `label: sentences`, the worthiest that fit, in the order of the text; "" if none fits."""
     room -= len(label) + 2
-    candidates = list(_sentences(text)) or [
-        _Sentence(_flat(text.replace("`", " ").replace("~", " ")), 0, True)
-    ]
+    whole_text = _Sentence(_flat(text.replace("`", " ").replace("~", " ")), 0, True)
+    candidates = list(_sentences(text)) or [whole_text]
     scores = [worth(sentence) for sentence in candidates]
     order = sorted(range(len(candidates)), key=lambda at: (-scores[at], at))
     chosen: dict[int, str] = {}
@@ -212,11 +212,8 @@ def _sides(summaries: Sequence[str]) -> tuple[list[str], list[str]]:
 def _rolling_line(label: str, texts: Iterable[str], room: int) -> str:
     """Write `label: sentences`, as many as fit of those whose words differ most, in order; "" if none."""
     room -= len(label) + 2
-    candidates = [
-        _clip(sentence.text, LONGEST_ROLLING)
-        for text in dict.fromkeys(texts)
-        for sentence in _sentences(text)
-    ]
+    sentences = (sentence.text for text in dict.fromkeys(texts) for sentence in _sentences(text))
+    candidates = [_clip(sentence, LONGEST_ROLLING) for sentence in sentences]
     words = [set(content_words(sentence)) for sentence in candidates]
     left = [at for at in range(len(candidates)) if len(words[at]) >= _LEAST_ROLLING_WORDS]
     chosen: list[int] = []
@@ -263,12 +260,6 @@ def _top_comment(text: str) -> str:
     if match is None:
         return ""
     return match[2] or _MARKS.sub("", match[3] or match[4] or "")
-
-
-def _definitions(names: Sequence[str], room: int) -> str:
-    """Write `Defines a, b.` with as many of the names as fit; "" if none fits."""
-    lines = (f"Defines {', '.join(names[:count])}." for count in range(len(names), 0, -1))
-    return next((line for line in lines if len(line) <= room), "")
 
 
 def _name_line(label: str, names: Iterable[str], room: int) -> str:

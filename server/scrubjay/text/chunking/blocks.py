@@ -32,9 +32,7 @@ _KEYWORD = re.compile(rf"(?:^|\s)(?:{_WORD})\s+(?:IF NOT EXISTS\s+)?[\"'`]?([\w.
 _NAMES = (
     re.compile(r"\s*(?:-\s+)?\"([^\"]{1,80})\"\s*:"),  # a key of JSON
     re.compile(r"\s*(?:-\s+)?([\w./-]{1,80})\s*:(?:\s|$)"),  # a key of YAML, a target of make
-    re.compile(
-        r"\s*([^\s{}();=][^{}();=]{0,79}?)\s*\{\s*$"
-    ),  # a selector, a block with a name before its brace
+    re.compile(r"\s*([^\s{}();=][^{}();=]{0,79}?)\s*\{\s*$"),  # a selector, a name before a brace
 )
 
 Path = tuple[str, ...]
@@ -155,15 +153,12 @@ def _gapless(block: Block) -> list[Block]:
 
 def _sectioned_blocks(lines: list[str], names: dict[int, str]) -> list[Block]:
     """Split TOML and INI: all below a `[section]` belongs to it, whatever its indentation."""
+
+    def block(head: int, after: int) -> Block:
+        return Block(head, after, names[head][:_NAME], lambda: _blocks(lines, head + 1, after, -1))
+
     heads = [*names, len(lines)]
-    return [
-        *_blocks(lines, 0, heads[0], -1),
-        *(_section(lines, head, after, names[head]) for head, after in pairwise(heads)),
-    ]
-
-
-def _section(lines: list[str], head: int, after: int, name: str) -> Block:
-    return Block(head, after, name[:_NAME], lambda: _blocks(lines, head + 1, after, -1))
+    return [*_blocks(lines, 0, heads[0], -1), *(block(head, after) for head, after in pairwise(heads))]
 
 
 def _blocks(lines: list[str], low: int, high: int, outer: int) -> list[Block]:

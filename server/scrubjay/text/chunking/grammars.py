@@ -14,22 +14,14 @@ from scrubjay.text.chunking.blocks import DEEPEST, Block
 
 LARGEST = 1_000_000  # characters; a tree takes 22 times its text in memory, and longer sources are generated
 
-_GRAMMARS = {  # the package, and its function where it holds several
-    "bash": ("tree_sitter_bash", "language"),
-    "c": ("tree_sitter_c", "language"),
-    "cpp": ("tree_sitter_cpp", "language"),
+# Each has a package of its own with a function `language`, but for these.
+LANGUAGES = frozenset("bash c cpp csharp go java javascript php python ruby rust tsx typescript".split())
+_GRAMMARS = {
     "csharp": ("tree_sitter_c_sharp", "language"),
-    "go": ("tree_sitter_go", "language"),
-    "java": ("tree_sitter_java", "language"),
-    "javascript": ("tree_sitter_javascript", "language"),
     "php": ("tree_sitter_php", "language_php"),
-    "python": ("tree_sitter_python", "language"),
-    "ruby": ("tree_sitter_ruby", "language"),
-    "rust": ("tree_sitter_rust", "language"),
     "tsx": ("tree_sitter_typescript", "language_tsx"),
     "typescript": ("tree_sitter_typescript", "language_typescript"),
 }
-LANGUAGES = frozenset(_GRAMMARS)
 
 _NAME = 80  # characters of one in a breadcrumb
 _DEFINES = re.compile(
@@ -55,7 +47,7 @@ def blocks(text: str, language: str, large: int) -> Sequence[Block]:
 
 @cache
 def _grammar(language: str) -> Language:
-    package, function = _GRAMMARS[language]
+    package, function = _GRAMMARS.get(language, (f"tree_sitter_{language}", "language"))
     return Language(getattr(import_module(package), function)())
 
 
@@ -111,11 +103,9 @@ def _name(node: Node) -> str | None:
         return _constant(node)
     if not _DEFINES.search(node.type) or _USES.search(node.type):
         return None
-    names = [
-        node.child_by_field_name(field)
-        for field in ("receiver", "trait", "type" if node.type == "impl_item" else "name")
-    ]
-    return (" ".join(filter(None, map(_text, names))) or _text(_declarator(node)))[:_NAME] or None
+    fields = ("receiver", "trait", "type" if node.type == "impl_item" else "name")
+    names = [_text(node.child_by_field_name(field)) for field in fields]
+    return (" ".join(filter(None, names)) or _text(_declarator(node)))[:_NAME] or None
 
 
 def _constant(node: Node) -> str | None:
