@@ -7,12 +7,10 @@ what came back and what it took is printed. Touches nothing of the user's, and l
 from __future__ import annotations
 
 import argparse
-import itertools
-import json
+import asyncio
 import os
 import shutil
 import statistics
-import subprocess
 import tempfile
 import textwrap
 import time
@@ -48,7 +46,7 @@ def demo(place: Place, options: argparse.Namespace) -> int:
     try:
         _record(env, project)
         print(f"   No engine runs yet: {len(spool.pending(Home(home)))} turns wait on disk, in the spool.\n")
-        answered = _recall(env, project)
+        answered = asyncio.run(_recall(env, project))
     except ScrubjayError:
         keep = True  # its log is what explains the error
         raise
@@ -80,25 +78,32 @@ def _record(env: Mapping[str, str], project: str) -> None:
     print(f"   A whole hook process took, in the middle: {', '.join(took)}.")
 
 
-def _recall(env: Mapping[str, str], project: str) -> int:
+async def _recall(env: Mapping[str, str], project: str) -> int:
     """The questions, asked by another client; how many brought something back."""
-    command = [*console_command(), "stdio"]
-    print(f"2. Another client starts `{os.path.basename(command[0])}` and speaks MCP with it over stdio.")
+    from mcp import Client, MCPError, StdioServerParameters
+
+    command, *arguments = [*console_command(), "stdio"]
+    print(f"2. Another client starts `{os.path.basename(command)}` and speaks MCP with it over stdio.")
+    server = StdioServerParameters(command=command, args=arguments, env=dict(env), cwd=project)
     answered, started = 0, time.perf_counter()
-    with StdioServer(command, env, project) as server:
-        server.initialize("scrubjay-demo", "1")
-        tools = server.request("tools/list", {})["tools"]
-        took = f"were answered after {_ms(started)}; the engine had to start"
-        print(f"   initialize and tools/list ({len(tools)} tools) {took}.\n")
-        print("3. It asks three questions, each for the best turn and its two neighbours.\n")
-        for question in QUESTIONS:
-            asked = time.perf_counter()
-            wanted = {"query": question, "top_k": 1, "prev_turns": 1, "next_turns": 1}
-            answer = server.call("search_memories", wanted)
-            loading = " (the engine was still loading its model and its store)"
-            print(f'   "{question}"   {_ms(asked)}{loading if question is QUESTIONS[0] else ""}')
-            _show(answer)
-            answered += bool(answer["results"])
+    try:
+        async with Client(server, mode="legacy") as client:
+            tools = (await client.list_tools()).tools
+            took = f"were answered after {_ms(started)}; the engine had to start"
+            print(f"   initialize and tools/list ({len(tools)} tools) {took}.\n")
+            print("3. It asks three questions, each for the best turn and its two neighbours.\n")
+            for question in QUESTIONS:
+                asked = time.perf_counter()
+                wanted = {"query": question, "top_k": 1, "prev_turns": 1, "next_turns": 1}
+                result = await client.call_tool("search_memories", wanted)
+                if result.is_error or result.structured_content is None:
+                    raise EngineError(f"search_memories refused: {result.content}")
+                loading = " (the engine was still loading its model and its store)"
+                print(f'   "{question}"   {_ms(asked)}{loading if question is QUESTIONS[0] else ""}')
+                _show(result.structured_content)
+                answered += bool(result.structured_content["results"])
+    except* (MCPError, OSError, EngineError) as group:
+        raise EngineError(f"The demo's server failed: {group.exceptions[0]}") from group
     return answered
 
 
@@ -177,74 +182,3 @@ QUESTIONS = (
     "What caused the duplicate uploads in the gallery?",
     "How long do we keep unfinished uploads?",
 )
-
-
-PROTOCOL = "2025-06-18"  # a revision that every host of today speaks
-
-
-class StdioServer:
-    """A running server; the context manager ends it as a host does, by closing its standard input."""
-
-    def __init__(self, command: list[str], env: Mapping[str, str], cwd: str) -> None:
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(env), cwd=cwd
-        )
-        self._ids = itertools.count(1)
-
-    def __enter__(self) -> StdioServer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        assert self._process.stdin and self._process.stdout
-        self._process.stdin.close()
-        try:
-            self._process.wait(10)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._process.stdout.close()
-
-    def initialize(self, name: str, version: str) -> dict[str, Any]:
-        """Introduce the client `name`; what the server says of itself."""
-        client = {"name": name, "version": version}
-        answer = self.request(
-            "initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client}
-        )
-        self._send({"method": "notifications/initialized"})
-        return answer
-
-    def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The structured result of one tool.
-
-        Raises:
-            EngineError: the tool refused, or the server ended.
-        """
-        result = self.request("tools/call", {"name": tool, "arguments": dict(arguments)})
-        if result.get("isError"):
-            raise EngineError(result["content"][0]["text"])
-        structured: dict[str, Any] = result["structuredContent"]
-        return structured
-
-    def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The result of one request; notifications that come before it are passed over.
-
-        Raises:
-            EngineError: the server answers with an error, or ends.
-        """
-        number = next(self._ids)
-        self._send({"id": number, "method": method, "params": dict(params)})
-        assert self._process.stdout
-        for line in self._process.stdout:
-            answer = json.loads(line)
-            if answer.get("id") != number:
-                continue
-            if "error" in answer:
-                raise EngineError(f"The server refused {method}: {answer['error'].get('message')}")
-            result: dict[str, Any] = answer["result"]
-            return result
-        raise EngineError(f"The server ended before it answered {method}.")
-
-    def _send(self, message: dict[str, Any]) -> None:
-        assert self._process.stdin
-        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-        self._process.stdin.flush()

@@ -50,7 +50,6 @@ def _index(engine: EngineClient, paths: Sequence[str], again: bool) -> dict[str,
 
 
 def _print_counts(done: dict[str, Any], *, quiet: bool = False) -> None:
-    """Say what changed; with `quiet` only if something did."""
     counts = {name: done.get(name, 0) for name in ("added", "changed", "renamed", "removed")}
     failed = done.get("failed", [])
     if quiet and not any(counts.values()) and not failed:

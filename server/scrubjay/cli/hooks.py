@@ -136,7 +136,6 @@ def _stripped(entry: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _parse(raw: bytes | None, path: str) -> dict[str, Any]:
-    """The settings in a file, of the shape that hooks need."""
     if raw is None:
         return {}
     advice = "Put it right or name another file with --settings; it was not touched."

@@ -222,7 +222,6 @@ METHODS: dict[str, Callable[[Core, Call], Awaitable[Any]]] = {
 
 
 async def _result(engine: Engine, name: str, call: Call) -> Any:
-    """Do what a method does; its result as JSON values."""
     result = await METHODS[name](await engine.core(), call)
     if isinstance(result, list):
         return [each.wire() for each in result]

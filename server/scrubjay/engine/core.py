@@ -124,14 +124,14 @@ class Core:
             return await self._add_memory(envelope)
         return await self.writer.write(envelope)
 
-    async def _add_memory(self, made: Envelope) -> MemoryAdded:
-        looking = asyncio.create_task(nearest_facts(self.store, made, self.indexer.embed_soon))
+    async def _add_memory(self, envelope: Envelope) -> MemoryAdded:
+        looking = asyncio.create_task(nearest_facts(self.store, envelope, self.indexer.embed_soon))
         try:
-            added = cast(MemoryAdded, await self.writer.write(made))
+            added = cast(MemoryAdded, await self.writer.write(envelope))
             if added.action == "known":
                 return added
             try:
-                return await with_similar(self.store, added, made, await looking)
+                return await with_similar(self.store, added, envelope, await looking)
             except (OSError, RuntimeError) as error:
                 # The fact is durable, and a look-up that failed must not say otherwise.
                 log.warning("similar facts were not looked for: %s", reason(error))

@@ -173,7 +173,6 @@ def take_place(draft: str, root: str, aside: str) -> None:
 
 
 def _sources(home: Home) -> Iterator[tuple[str, str]]:
-    """Yield what to copy: (path in the backup, file)."""
     linked = os.path.join(links(home), "data")
     for folder, _, names in sorted(os.walk(linked)):
         for name in sorted(names):

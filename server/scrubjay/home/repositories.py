@@ -95,7 +95,6 @@ def _origin_url(config: str) -> str | None:
 
 
 def _text(path: str, limit: int = 1_000_000) -> str:
-    """Read the beginning of a file; empty if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(limit).decode("utf-8", "replace").replace("\r\n", "\n")

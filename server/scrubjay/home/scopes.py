@@ -104,7 +104,6 @@ def _empty() -> dict[str, Any]:
 
 
 def _read(home: Home) -> dict[str, Any] | None:
-    """Read the book; None if there is none or it is damaged."""
     try:
         with open(home.scopes, "rb") as file:
             book: dict[str, Any] = json.loads(file.read())

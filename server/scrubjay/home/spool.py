@@ -181,7 +181,6 @@ def _place(home: Home, folder: str, name: str, content: Mapping[str, Any], time_
 
 
 def _texts(content: Any) -> list[str]:
-    """Return the texts in the JSON of an envelope or a saved prompt."""
     args = content.get("args", content) if isinstance(content, dict) else {}
     if not isinstance(args, dict):
         return []

@@ -31,14 +31,14 @@ _RULES = {
 _LENGTH_UNITS = {"string_too_long": "characters", "too_long": "items"}  # of values too long to be quoted
 
 
-def sentences(known: Mapping[str, FieldInfo], problems: Iterable[Mapping[str, Any]]) -> str:
-    """Write one sentence for each of the first mistakes; `problems` are pydantic's, `known` the arguments."""
-    return " ".join(_sentence(known, problem) for problem in list(problems)[:MOST])
+def sentences(arguments: Mapping[str, FieldInfo], problems: Iterable[Mapping[str, Any]]) -> str:
+    """Write one sentence for each of the first mistakes; `problems` are pydantic's."""
+    return " ".join(_sentence(arguments, problem) for problem in list(problems)[:MOST])
 
 
-def _sentence(known: Mapping[str, FieldInfo], problem: Mapping[str, Any]) -> str:
+def _sentence(arguments: Mapping[str, FieldInfo], problem: Mapping[str, Any]) -> str:
     kind, value, context = problem["type"], problem.get("input"), problem.get("ctx", {})
-    options = _options(known.get(str(problem["loc"][0]))) if problem["loc"] else None
+    options = _options(arguments.get(str(problem["loc"][0]))) if problem["loc"] else None
     if options and len(problem["loc"]) > 1:
         name, *rest = problem["loc"]
         if kind == "extra_forbidden":
@@ -49,7 +49,7 @@ def _sentence(known: Mapping[str, FieldInfo], problem: Mapping[str, Any]) -> str
     # Without a place, a name that is no text is meant.
     if kind == "extra_forbidden" or (kind == "string_unicode" and not problem["loc"]):
         name = _quote(problem["loc"][0] if problem["loc"] else value)
-        return f"{name} is not an argument here; known arguments: {', '.join(known)}."
+        return f"{name} is not an argument here; known arguments: {', '.join(arguments)}."
     if kind == "missing":
         return f"{field} is missing; give it."
     if kind in _LENGTH_UNITS:

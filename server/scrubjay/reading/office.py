@@ -162,7 +162,6 @@ def _flat(shapes: Iterable[Any], depth: int) -> Iterator[Any]:
 
 
 def _paragraphs(paragraphs: Iterable[Any]) -> Iterator[str]:
-    """Write one paragraph as it is, several as a list."""
     texts = [(paragraph.level, paragraph.text.strip()) for paragraph in paragraphs if paragraph.text.strip()]
     for level, text in texts:
         yield f"{'  ' * level}- {text}" if len(texts) > 1 else text

@@ -35,7 +35,7 @@ class Exchange:
     at: datetime | None = None
 
 
-def transcript(known: str, messages: Iterable[Message]) -> str:
+def transcript(text: str, messages: Iterable[Message]) -> str:
     """Add the new ones of these messages to the text of a conversation, each as `role: text`, in order.
 
     A message is known if it stands there after the one before it. So the whole conversation sent again adds
@@ -47,12 +47,12 @@ def transcript(known: str, messages: Iterable[Message]) -> str:
     at = 0
     added: list[str] = []
     for block in filter(None, map(_block, messages)):
-        start = _find(known, block, at)
+        start = _find(text, block, at)
         if start is None:
             added.append(block)
         else:
             at = start + len(block)
-    return GAP.join(filter(None, (known, *added)))
+    return GAP.join(filter(None, (text, *added)))
 
 
 def exchanges(messages: Iterable[Message]) -> list[Exchange]:

@@ -223,7 +223,6 @@ def _before_last(match: re.Match[str], today: datetime) -> Period:
 
 
 def _weekend(_: re.Match[str], today: datetime) -> Period:
-    """Read the latest weekend that has begun."""
     return _unit("weekend", today, 0 if today.weekday() >= 5 else 1)
 
 
@@ -284,7 +283,6 @@ def _third(start: datetime, which: int, *, any_year: bool = False) -> Period:
 
 
 def _quarters(start: datetime, count: int = 1) -> Period:
-    """So many quarters from the one that the day is in."""
     begin = start.replace(month=start.month - (start.month - 1) % 3, day=1)
     return Period(begin, _months_before(begin, -3 * count), exact=False)
 
@@ -295,7 +293,6 @@ def _year(today: datetime, number: int) -> Period:
 
 
 def _months_before(today: datetime, months: int) -> datetime:
-    """The first day of the month that lies so many months before."""
     count = today.year * 12 + today.month - 1 - months
     return today.replace(year=count // 12, month=count % 12 + 1, day=1)
 

@@ -152,7 +152,6 @@ def _text_entities(text: str) -> Iterator[Entity]:
 
 
 def _codes(word: str) -> Iterator[Entity]:
-    """Find issues, error codes and commits."""
     for match in _ISSUE.finditer(word):
         yield Entity(f"#{match[1]}", "issue", match[0], 0.6)
     for match in _CODE.finditer(word):

@@ -122,7 +122,6 @@ def _negations(text: str) -> int:
 
 
 def _code(text: str) -> set[str]:
-    """Code words as they are spelled: in backticks, camelCase, snake_case, paths."""
     return {quoted.strip() or bare for quoted, bare in _CODE.findall(text)}
 
 

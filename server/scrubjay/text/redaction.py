@@ -219,7 +219,6 @@ def _replace(rule: _Rule, text: str) -> tuple[str, int]:
 
 
 def _kind(key: str) -> str:
-    """The kind of an assigned secret, from the name it is assigned to."""
     key = key.lower()
     if key.startswith(("passw", "passp", "pwd")):
         return "password"

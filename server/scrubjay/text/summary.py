@@ -33,7 +33,6 @@ _MOST_NAMES = 12  # definitions of a source file
 
 
 def _cues(alternatives: str) -> re.Pattern[str]:
-    """Compile alternatives that may stand on several lines."""
     return re.compile(rf"\b(?:{'|'.join(part.strip() for part in alternatives.split('|'))})\b", re.IGNORECASE)
 
 
@@ -217,11 +216,11 @@ def _rolling_line(label: str, texts: Iterable[str], room: int) -> str:
     words = [set(content_words(sentence)) for sentence in candidates]
     left = [at for at in range(len(candidates)) if len(words[at]) >= _LEAST_ROLLING_WORDS]
     chosen: list[int] = []
-    known: set[str] = set()
-    while left := [at for at in left if len(candidates[at]) <= room and not words[at] <= known]:
-        best = max(left, key=lambda at: (len(words[at] - known) / math.sqrt(len(words[at]) + 1), -at))
+    seen: set[str] = set()
+    while left := [at for at in left if len(candidates[at]) <= room and not words[at] <= seen]:
+        best = max(left, key=lambda at: (len(words[at] - seen) / math.sqrt(len(words[at]) + 1), -at))
         chosen.append(best)
-        known |= words[best]
+        seen |= words[best]
         room -= len(candidates[best]) + 2  # a semicolon, a space
     return f"{label}: {_join([candidates[at] for at in sorted(chosen)])}" if chosen else ""
 
@@ -230,11 +229,11 @@ def _central(sentences: Sequence[_Sentence], room: int) -> str:
     """Join the sentences whose words the whole text uses most, each new word counted once, as many as fit."""
     words = [set(content_words(sentence.text)) for sentence in sentences]
     uses = Counter(word for each in words for word in each)
-    known: set[str] = set()
+    seen: set[str] = set()
 
     def worth(at: int) -> float:
-        """Sum the uses of the words, half for known ones; long sentences are not better for being long."""
-        weights = ((_ONCE + math.log(uses[word])) * (0.5 if word in known else 1.0) for word in words[at])
+        """Sum the uses of the words, half for seen ones; long sentences are not better for being long."""
+        weights = ((_ONCE + math.log(uses[word])) * (0.5 if word in seen else 1.0) for word in words[at])
         # fsum: a plain sum would let the order of a set, and so the hash seed, decide a tie.
         return math.fsum(weights) / math.sqrt(len(words[at]) + 1)
 
@@ -249,9 +248,9 @@ def _central(sentences: Sequence[_Sentence], room: int) -> str:
             break
         chosen[best] = _clip(sentences[best].text, min(room, LONGEST))
         room -= len(chosen[best]) + 2  # a semicolon, a space
-        known |= words[best]
+        seen |= words[best]
         fitting = [at for at in left if at not in chosen and len(sentences[at].text) <= min(room, LONGEST)]
-        left = [at for at in fitting if not words[at] <= known]
+        left = [at for at in fitting if not words[at] <= seen]
     return _join([chosen[at] for at in sorted(chosen) if chosen[at]])
 
 

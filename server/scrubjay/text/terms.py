@@ -195,12 +195,12 @@ def _additions(text: str) -> list[str]:
     hidden = list(_hidden_words(" ".join(word for word in normal.split() if not PLAIN.fullmatch(word))))
     if not (respelled or hidden):
         return []
-    known = {run.casefold() for run in _RUN.findall(text)} | STOP
+    present = {run.casefold() for run in _RUN.findall(text)} | STOP
     added = []
     for word in (*respelled, *hidden):
         folded = word.casefold()
-        if folded not in known and (len(word) > 1 or _CJK_RUN.match(word)):
-            known.add(folded)
+        if folded not in present and (len(word) > 1 or _CJK_RUN.match(word)):
+            present.add(folded)
             added.append(word)
     return added
 

@@ -202,7 +202,6 @@ def _new_turn(entry: Fields, user: str) -> Fields:
 
 
 def _add_answer(turn: Fields, blocks: list[Fields]) -> None:
-    """Add an assistant's line to its turn."""
     for block in blocks:
         text = block.get("text")
         if block.get("type") == "text" and isinstance(text, str) and strip_injected(text):

@@ -66,12 +66,12 @@ class Conversations:
     ) -> DocumentState:
         rows = await self._documents.with_custom_id(name, [scope])
         current = [row.id for row in rows if row.forgotten_at is None]
-        known = await self._store.get(Document, current[:1])
-        content = transcript(next((row.content for row in known.values()), ""), messages)
+        stored = await self._store.get(Document, current[:1])
+        content = transcript(next((row.content for row in stored.values()), ""), messages)
         if not content:
             raise InputError("messages say nothing: each is empty. Give at least one with content.")
         fields: dict[str, Any] = dict(content=content, custom_id=name, type="text", task_type="superrag")
-        if not known:
+        if not stored:
             fields["title"] = f"Conversation {name}"
         if metadata is not None:
             fields["metadata"] = dict(metadata)
@@ -107,11 +107,11 @@ class Conversations:
         session = (await self._store.sessions.of([(scope, name)]))[(scope, name)]
         rows = await self._store.get(Turn, session.positions)
         turns = [rows[place.id] for place in session.places if place.id in rows]
-        known = {turn.prompt_id: turn for turn in turns}
+        by_key = {turn.prompt_id: turn for turn in turns}
         new = []
         for exchange in sent:
-            if exchange.key in known:
-                if not contains((known[exchange.key].user, known[exchange.key].assistant), exchange):
+            if exchange.key in by_key:
+                if not contains((by_key[exchange.key].user, by_key[exchange.key].assistant), exchange):
                     new.append(exchange)
             elif exchange.user or not turns:
                 new.append(exchange)

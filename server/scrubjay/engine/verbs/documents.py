@@ -131,19 +131,19 @@ class Documents:
         return await asyncio.to_thread(make) if len(text.content or "") > LARGE else make()
 
     async def _write(self, text: DocumentText, sent: Envelope, prefetch: Prefetch) -> DocumentState:
-        known, document_id = await self._target(text, sent, prefetch)
-        current = known if known is not None and known.forgotten_at is None else None
+        old, document_id = await self._target(text, sent, prefetch)
+        current = old if old is not None and old.forgotten_at is None else None
         complete = current if current is not None and current.status == "done" else None
         if complete is not None and text.error is not None:
             raise InputError(f"{text.error} The document {complete.id} stays as it was.")
-        args = {**_kept_fields(known), **sent.args, "document_id": document_id}
+        args = {**_lasting_fields(old), **sent.args, "document_id": document_id}
         if text.document_id is None and current is not None and "content" in args:
             args["content"] = await asyncio.to_thread(continue_text, current.content, args["content"])
         same = complete if complete is not None and complete.content == args.get("content") else None
         if same is not None:
             args = {"title": same.title, "type": same.type, **args}
         args = {name: value for name, value in args.items() if value is not None}
-        planner = partial(plan_add, lookup=Lookup(known, document_id, prefetch.facts_of(sent.scope)))
+        planner = partial(plan_add, lookup=Lookup(old, document_id, prefetch.facts_of(sent.scope)))
         answer = await self._writer.write(sent.model_copy(update={"args": args}), planner)
         added = cast(DocumentAdded, answer)
         status: Status = "failed" if added.status == "failed" else "queued"
@@ -156,20 +156,20 @@ class Documents:
     ) -> tuple[Document | None, str]:
         """The document that a text is for, None for a new one, and its id."""
         document_id = _id_of(sent)
-        known = await prefetch.document(document_id)
+        old = await prefetch.document(document_id)
         if text.document_id is not None:
-            return known, document_id
+            return old, document_id
         if text.custom_id is not None:
-            if known is None and (named := await self.with_custom_id(text.custom_id, [sent.scope])):
+            if old is None and (named := await self.with_custom_id(text.custom_id, [sent.scope])):
                 return await prefetch.document(named[0].id), named[0].id  # it got this custom_id later
-            return known, document_id
+            return old, document_id
         digest = content_hash(sent.args.get("content") or "")
         for attempt in range(1, 1_000):  # the document that these words named may have got other words since
-            if known is None or known.content_hash == digest:
+            if old is None or old.content_hash == digest:
                 break
             document_id = derived_id("doc", sent.scope, "content", digest, str(attempt))
-            known = await prefetch.document(document_id)
-        return known, document_id
+            old = await prefetch.document(document_id)
+        return old, document_id
 
 
 class Prefetch:
@@ -206,8 +206,8 @@ class Prefetch:
                 conditions.NOT_FORGOTTEN,
                 conditions.LATEST,
             )
-            if known := await self._store.select(Memory, where, columns=["id"]):
-                stored = await self._store.get(Memory, [row.id for row in known])
+            if matches := await self._store.select(Memory, where, columns=["id"]):
+                stored = await self._store.get(Memory, [row.id for row in matches])
                 facts.update((row.content_hash, row) for row in stored.values())
         self.add_staged()
 
@@ -241,19 +241,19 @@ def continue_text(old: str, new: str) -> str:
         return new
     if old.rstrip().endswith(f"\n{piece}"):
         return old
-    return new if _share_kept(before, after) >= REVISED else f"{old.rstrip()}\n\n{piece}"
+    return new if _share_in_both(before, after) >= REVISED else f"{old.rstrip()}\n\n{piece}"
 
 
-def _share_kept(old: str, new: str) -> float:
+def _share_in_both(old: str, new: str) -> float:
     """The share of the old text's characters that stand in lines of the new one too."""
     before, after = (Counter(filter(None, map(str.strip, text.splitlines()))) for text in (old, new))
     whole = sum(len(line) * count for line, count in before.items())
     return sum(len(line) * count for line, count in (before & after).items()) / whole
 
 
-def _kept_fields(known: Document | None) -> dict[str, Any]:
-    """What stays of a known document unless something else is given."""
-    return {} if known is None else known.model_dump(include={"metadata", "custom_id", "path"})
+def _lasting_fields(old: Document | None) -> dict[str, Any]:
+    """What stays of a document unless something else is given."""
+    return {} if old is None else old.model_dump(include={"metadata", "custom_id", "path"})
 
 
 def _id_of(sent: Envelope) -> str:

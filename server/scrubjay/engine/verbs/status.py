@@ -92,7 +92,6 @@ def _shared(store: Store) -> dict[str, Any] | None:
 
 
 async def _fragments(store: Store) -> int:
-    """The fragments of the table that has most of them."""
     stats: list[Any] = [await store.tables.of(name).stats() for name in TABLES]
     return max(int(each["fragment_stats"]["num_fragments"]) for each in stats)
 

@@ -91,7 +91,6 @@ def _children(node: Node, large: int, depth: int) -> Iterator[Node]:
 
 
 def _end(node: Node) -> int:
-    """The line after the last of a node."""
     return node.end_point.row + (node.end_point.column > 0 or node.end_point.row == node.start_point.row)
 
 
