@@ -54,8 +54,9 @@ async def test_what_is_said_in_any_language_is_found_by_its_words(core: Core, fo
     for said, queries in SAID.items():
         for query in queries:
             for spelled in (query, unicodedata.normalize("NFD", query)):
-                best = (await core.store.by_words(query_terms(spelled), "true", 1)).to_pylist()
-                assert [row["text"] for row in best] == [unicodedata.normalize(form, said)], query
+                best = (await core.store.by_words(query_terms(spelled), "true", 1)).row_ids.tolist()
+                rows = await core.store.read_passages(best)
+                assert [rows[each].text for each in best] == [unicodedata.normalize(form, said)], query
 
 
 @pytest.mark.parametrize(

@@ -84,10 +84,10 @@ async def test_a_passage_is_found_by_words_at_once_and_by_meaning_when_it_has_a_
     store.stage(Change(a_turn(now), (a_passage(now, text="the nightly backup"),)))
     await store.flush()
     vector = np.eye(64, dtype=np.float32)[0]
-    assert (await store.by_words("backups", "true", 5)).num_rows == 1
-    assert (await store.by_vector(vector, "true", 5)).num_rows == 0
+    assert len((await store.by_words("backups", "true", 5)).row_ids) == 1
+    assert len((await store.by_vector(vector, "true", 5)).row_ids) == 0
     await store.set_vectors({"p_1": vector}, "space")
-    assert (await store.by_vector(vector, "true", 5))["_distance"][0].as_py() == pytest.approx(0, abs=1e-6)
+    assert (await store.by_vector(vector, "true", 5)).values == pytest.approx([1], abs=1e-6)
 
 
 async def test_vectors_that_come_before_the_commit_go_to_disk_with_it(store: Store, now):

@@ -62,8 +62,9 @@ async def segments(store: Store) -> int | None:
 
 
 async def nearest(store: Store, question: NDArray[np.float32]) -> dict[str, float]:
-    rows = await store.by_vector(question, EVERYWHERE, 50)
-    return dict(zip(rows["id"].to_pylist(), rows["_distance"].to_pylist(), strict=True))
+    found = await store.by_vector(question, EVERYWHERE, 50)
+    rows = await store.read_passages(found.row_ids.tolist())
+    return {rows[at].id: 1 - cosine for at, cosine in zip(found.row_ids.tolist(), found.values, strict=True)}
 
 
 async def test_a_small_store_is_searched_without_a_vector_index(store: Store) -> None:

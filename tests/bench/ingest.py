@@ -36,10 +36,9 @@ from scrubjay.models.requests import RecordTurn, SearchDocuments, SearchMemories
 from scrubjay.models.results import Ingested
 from scrubjay.records.passages import passages_of
 from scrubjay.search.retrieval.chunks import rank_chunks
-from scrubjay.search.retrieval.pools import by_vector, by_words
+from scrubjay.search.retrieval.pools import by_vector, by_words, search
 from scrubjay.search.retrieval.query import Question
 from scrubjay.store.changes import Change
-from scrubjay.text.terms import query_terms
 
 SCOPE = "bench"
 FILES = 5_000
@@ -114,12 +113,16 @@ async def judge(core: Core, name: str, questions: list[corpus.Question], root: P
             for chunk in (await rank_chunks(core.store, asked, core.indexer.embed_query))[:10]
         ]
         dense = [
-            ids[row["id"]]
-            for row in await by_vector(core.store, core.indexer.embed_query(question.text), asked.where(), 10)
+            ids[row.id]
+            for row, _ in (
+                await search(
+                    core.store, asked, by_vector(core.store, core.indexer.embed_query(question.text), 10)
+                )
+            )[0]
         ]
         words = [
-            ids[row["id"]]
-            for row in await by_words(core.store, query_terms(question.text), asked.where(), 10)
+            ids[row.id]
+            for row, _ in (await search(core.store, asked, by_words(core.store, question.text, 10)))[0]
         ]
         for leg, found in (("both", both), ("dense", dense), ("bm25", words)):
             hits[leg][question.is_for_tuning].append(any(right(row) for row in found))

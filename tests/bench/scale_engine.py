@@ -164,7 +164,8 @@ async def _nearest(core: Core, ready: list[Ready]) -> float:
             .bypass_vector_index()
         )
         rows = await exact.select(["id", "_distance"]).limit(200).to_arrow()
-        shares.append(len({*found["id"].to_pylist()} & {*rows["id"].to_pylist()}) / len(rows))
+        seen = {row.id for row in (await core.store.read_passages(found.row_ids.tolist())).values()}
+        shares.append(len(seen & {*rows["id"].to_pylist()}) / len(rows))
     return sum(shares) / len(shares)
 
 

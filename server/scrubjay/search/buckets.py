@@ -57,7 +57,7 @@ async def contents(
 async def _evidence(store: Store, question: Question, embed: Embed) -> dict[str, float]:
     """Estimate how well each record found answers the question: record id -> evidence in [0, 1]."""
     embedding = asyncio.ensure_future(embed(question.text))
-    matches = (await search_legs(store, question, embedding)).matches
-    cosine = np.array([np.nan if row.cosine is None else row.cosine for row in matches.values()], dtype=float)
-    values = evidence(cosine, coverage(question.text, (row.text for row in matches.values())))
-    return dict(zip(matches, values.tolist(), strict=True))
+    pools = await search_legs(store, question, embedding)
+    cosine = np.array([pools.cosine.get(record_id, np.nan) for record_id in pools.best], dtype=float)
+    values = evidence(cosine, coverage(question.text, (row.text for row in pools.best.values())))
+    return dict(zip(pools.best, values.tolist(), strict=True))

@@ -14,8 +14,9 @@ from scrubjay.models.results import Hit, MemoryHits, Tokens
 from scrubjay.search import lineage
 from scrubjay.search.hits import as_hit, shorten
 from scrubjay.search.relating import FOLLOWED, related
-from scrubjay.search.retrieval.candidates import Candidate
+from scrubjay.search.retrieval.candidates import Candidate, Candidates
 from scrubjay.search.retrieval.query import Question
+from scrubjay.search.retrieval.ranking import Floats, Ints
 from scrubjay.search.windows import Windows, windows
 from scrubjay.store.store import Store
 
@@ -37,6 +38,29 @@ class ScoredCandidate(NamedTuple):
     score: float
 
 
+@dataclass(frozen=True)
+class ScoredCandidates:
+    """Candidates best first: their positions among `candidates`, their scores and the parts of these."""
+
+    candidates: Candidates
+    positions: Ints
+    relevance: Floats
+    importance: Floats
+    recency: Floats
+    score: Floats
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def some(self, start: int, count: int) -> list[ScoredCandidate]:
+        """Return so many of them, as objects."""
+        end = start + count
+        columns = (self.relevance, self.importance, self.recency, self.score)
+        values = zip(*(column[start:end].tolist() for column in columns), strict=True)
+        rows = map(self.candidates.at, self.positions[start:end].tolist())
+        return [ScoredCandidate(row, *each) for row, each in zip(rows, values, strict=True)]
+
+
 @dataclass
 class Selector:
     """Selects the hits of one search; `tied` and `apart` as in `recall`."""
@@ -52,13 +76,12 @@ class Selector:
     spent: int = 0
     left_out: int = 0
 
-    async def select(self, candidates: Sequence[ScoredCandidate]) -> MemoryHits:
+    async def select(self, candidates: ScoredCandidates) -> MemoryHits:
         """Select hits among candidates that come best first."""
-        # A full budget holds some 10 hits. Each turn read in vain costs 70 microseconds, and each hit may
-        # bring neighbours.
-        batch = min(20, self.most_hits + 2) if self.windowed else 20
+        # A second look costs as much as 30 turns read in vain, unless each may bring neighbours.
+        batch = min(20, self.most_hits + 2) if self.windowed else 30
         for start in range(0, len(candidates), batch):
-            if not await self._take(candidates[start : start + batch]):
+            if not await self._take(candidates.some(start, batch)):
                 break
         await self._add_links()
         for hit in self.hits:

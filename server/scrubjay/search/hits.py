@@ -4,7 +4,7 @@ from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.models.results import Hit
 from scrubjay.records import memories
 from scrubjay.records.passages import speeches
-from scrubjay.search.retrieval.pools import Match
+from scrubjay.search.retrieval.candidates import Match
 
 WHOLE = 900  # characters up to which a turn is shown whole
 QUESTION = 300  # characters of the user's words before the answer in a longer one

@@ -9,7 +9,7 @@ from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE
 from scrubjay.models.records import Memory, PassageSrc
 from scrubjay.models.requests import ForgetMatching, SearchMemories, SearchRecords
 from scrubjay.models.results import Explanation, Hit, Leg, MemoryHits, Weighed
-from scrubjay.search.choosing import ScoredCandidate, Selector
+from scrubjay.search.choosing import ScoredCandidates, Selector
 from scrubjay.search.hits import as_hit
 from scrubjay.search.retrieval.candidates import Candidate
 from scrubjay.search.retrieval.query import Question
@@ -56,9 +56,8 @@ async def search_memories(
     question = _question(request, scope, at)
     ranking = await retrieve(store, question, embed)
     weights = _weights(request, ranking)
-    scored = await _score(store, ranking, weights, request.threshold, at)
-    candidates = [each for each in scored if each.score >= least_score]
-    hits = await Selector(store, request, question, tied, apart).select(candidates)
+    scored = await _score(store, ranking, weights, request, least_score, at)
+    hits = await Selector(store, request, question, tied, apart).select(scored)
     if request.include.explain:
         return hits.model_copy(update={"results": _explain(hits.results, ranking, weights)})
     return hits
@@ -68,11 +67,9 @@ async def facts_about(store: Store, request: ForgetMatching, now: datetime, embe
     """Find the facts that a query to forget is about, best first; no token budget applies."""
     question = Question(text=request.query, scopes=(request.scope,), srcs=("memory",), now=now)
     ranking = await retrieve(store, question, embed)
-    relevance = {
-        row.id: value
-        for row, value in zip(ranking.rows, ranking.relevance.tolist(), strict=True)
-        if value >= request.threshold
-    }
+    ids = [ranking.candidates.ids[at] for at in ranking.grounds.positions.tolist()]
+    relevance = dict(zip(ids, ranking.relevance.tolist(), strict=True))
+    relevance = {fact_id: value for fact_id, value in relevance.items() if value >= request.threshold}
     rows = await store.get(Memory, relevance)
     facts = [rows[fact_id] for fact_id in relevance if fact_id in rows and question.admits(rows[fact_id])]
     return [
@@ -128,26 +125,46 @@ def _weights(request: SearchMemories, ranking: Ranking) -> Weights:
 
 
 async def _score(
-    store: Store, ranking: Ranking, weights: Weights, threshold: float, now: datetime
-) -> list[ScoredCandidate]:
+    store: Store,
+    ranking: Ranking,
+    weights: Weights,
+    request: SearchMemories,
+    least_score: float,
+    now: datetime,
+) -> ScoredCandidates:
     """Score candidates whose relevance reaches the threshold, best first, without repetitions."""
-    rows = ranking.rows[:MOST_CANDIDATES]
+    candidates = ranking.candidates
+    first = ranking.grounds.positions[:MOST_CANDIDATES]
+    relevance: Floats = ranking.relevance[:MOST_CANDIDATES]
+    srcs = [candidates.src(at) for at in first.tolist()]
     # Only recency and repetitions of documents need the facts themselves; else some 200 need not be read.
-    needed = weights[2] > 0 or any(row.src == "chunk" for row in rows)
-    ids = [row.id for row in rows if needed and row.src == "memory"]
-    facts = await store.get(Memory, ids, columns=["id", "last_accessed_at", "document_ids"])
-    used = [micros(facts[row.id].last_accessed_at) if row.id in facts else row.dated_at for row in rows]
-    relevance: Floats = ranking.relevance[: len(rows)]
-    importance = np.array([row.importance_score for row in rows], dtype=float) / 10
-    fresh = recency((micros(now) - np.array(used, dtype=float)) / _DAY, half_life_days=HALF_LIFE_DAYS)
+    needed = weights[2] > 0 or "chunk" in srcs
+    ids = [candidates.ids[at] for at, src in zip(first.tolist(), srcs, strict=True) if src == "memory"]
+    columns = ["id", "last_accessed_at", "document_ids"]
+    facts = await store.get(Memory, ids if needed else (), columns=columns)
+    dates = candidates.dated_at[first].astype(float)
+    used = dates.copy()
+    if facts:
+        known = [facts.get(candidates.ids[at]) for at in first.tolist()]
+        used = np.array(
+            [
+                at if fact is None else micros(fact.last_accessed_at)
+                for fact, at in zip(known, dates, strict=True)
+            ],
+            dtype=float,
+        )
+    importance = candidates.importance[first] / 10
+    fresh = recency((micros(now) - used) / _DAY, half_life_days=HALF_LIFE_DAYS)
     score = blend(relevance, importance, fresh, weights)
-    best = order(score, ties=(relevance, np.array([row.dated_at for row in rows], dtype=float)))
-    best = best[relevance[best] >= threshold]
-    columns = zip(*(part[best].tolist() for part in (relevance, importance, fresh, score)), strict=True)
-    scored = [ScoredCandidate(rows[at], *values) for at, values in zip(best.tolist(), columns, strict=True)]
-    documents = {fact_id: fact.document_ids for fact_id, fact in facts.items()}
-    repeats = _repeats([each.row for each in scored], documents)
-    return [each for each in scored if each.row.id not in repeats]
+    best = order(score, ties=(relevance, dates))
+    best = best[relevance[best] >= request.threshold]
+    if "chunk" in srcs:
+        documents = {fact_id: fact.document_ids for fact_id, fact in facts.items()}
+        repeats = _repeats([candidates.at(at) for at in first[best].tolist()], documents)
+        best = best[[candidates.ids[at] not in repeats for at in first[best].tolist()]]
+    best = best[score[best] >= least_score]
+    parts = (relevance[best], importance[best], fresh[best], score[best])
+    return ScoredCandidates(candidates, first[best], *parts)
 
 
 def _repeats(rows: Sequence[Candidate], documents: Mapping[str, Collection[str]]) -> set[str]:
@@ -186,7 +203,7 @@ def _explain(hits: Sequence[Hit], ranking: Ranking, weights: Weights) -> list[Hi
     """Give each hit its `explain`."""
     grounds = ranking.grounds
     signals = grounds.signals
-    column = dict(zip((row.id for row in ranking.rows), grounds.positions.tolist(), strict=True))
+    column = {record_id: at for at, record_id in enumerate(ranking.candidates.ids)}
     distance = behind(grounds.total, quoted=signals.quoted)
     low, high = bounds(signals.quoted)
 

@@ -2,15 +2,17 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn
+from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.models.results import Hit
 from scrubjay.search.hits import as_hit
+from scrubjay.search.retrieval.pools import search
 from scrubjay.search.retrieval.query import Question
 from scrubjay.store import conditions
+from scrubjay.store.cache import PassageRow
 from scrubjay.store.store import Store
 from scrubjay.text.entities import Tie, ties
 
@@ -19,7 +21,6 @@ MOST_RECORDS = 5
 RARE = 8  # records in the scopes that may share a tie of full weight; one that more of them share says little
 MOST_TIES = 60  # in one look-up
 MOST_PASSAGES = 200  # that a look-up returns
-_COLUMNS = ("record_id", "src", "dated_at")
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,12 @@ async def related(
     own = _ties_of(hits[:FOLLOWED])
     if not srcs or not own.ties:
         return []
-    where = replace(question, srcs=srcs).where()
-    passages = await store.by_ties(own.ties, where, MOST_PASSAGES, _COLUMNS)  # the rarest ties first
+    asked = replace(question, srcs=srcs)
+    # The rarest ties first.
+    (found,) = await search(store, asked, lambda where: store.by_ties(own.ties, where, MOST_PASSAGES))
+    passages = [passage for passage, _ in found]
     if own.parents:
-        parents = conditions.both(where, conditions.one_of("record_id", own.parents))
-        passages += await store.passages(parents, limit=MOST_PASSAGES, columns=[*_COLUMNS, "tied"])
+        passages += await _passages_of(store, asked, own.parents)
     close = _closest(passages, own, besides)
     src = {row.record_id: row.src for row in passages}
     turns, facts = await asyncio.gather(
@@ -68,6 +70,11 @@ async def related(
         for each in close
         if each.id in records and question.admits(records[each.id])
     ]
+
+
+async def _passages_of(store: Store, question: Question, record_ids: Iterable[str]) -> list[PassageRow]:
+    where = conditions.both(question.where(), conditions.one_of("record_id", record_ids))
+    return list((await store.read_passages(await store.passage_rows(where, MOST_PASSAGES))).values())
 
 
 def _ties_of(hits: Sequence[tuple[Hit, AnyRecord]]) -> _HitTies:
@@ -88,14 +95,14 @@ def _ties_of(hits: Sequence[tuple[Hit, AnyRecord]]) -> _HitTies:
     return _HitTies({word: found[word] for word in best}, carriers, parents)
 
 
-def _closest(passages: Sequence[Passage], own: _HitTies, besides: Collection[str]) -> list[_TiedRecord]:
+def _closest(passages: Sequence[PassageRow], own: _HitTies, besides: Collection[str]) -> list[_TiedRecord]:
     """Choose the records that share the most with the hits, by ties that few records have."""
     shared: dict[str, dict[str, Tie]] = {}
     dated: dict[str, float] = {}
     for row in passages:  # all passages of a turn that a hit builds on come, and one of them holds its ties
         held = {word: own.ties[word] for word in (row.tied or "").split() if word in own.ties}
         shared.setdefault(row.record_id, {}).update(held)
-        dated[row.record_id] = row.dated_at.timestamp()
+        dated[row.record_id] = row.dated_at
     common = Counter(word for held in shared.values() for word in held)
     close = []
     for record_id, held in shared.items():

@@ -4,19 +4,20 @@ What two texts are to each other is decided in `scrubjay.text.likeness`. Nothing
 caller's.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
 
+from scrubjay.encoders.token_codes import EncodedQuery
 from scrubjay.encoders.worker import Vectors
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import Memory, Turn
 from scrubjay.models.results import Hit, MemoryAdded
 from scrubjay.search.hits import as_hit
+from scrubjay.search.retrieval.pools import by_vector, by_words, search
 from scrubjay.search.retrieval.query import Question
 from scrubjay.store.store import Store
 from scrubjay.text.likeness import Verdict, same_facts, similarity, verdict
-from scrubjay.text.terms import content_words, query_terms
+from scrubjay.text.terms import content_words
 
 PASSAGES = 10  # a leg
 SHOWN = 3  # similar facts in an answer
@@ -94,8 +95,8 @@ async def turns_repeated_by(store: Store, turn: Turn) -> tuple[str, ...]:
     question = Question(text=text[:COMPARED], scopes=(turn.scope,), srcs=("turn",), now=turn.updated_at)
     if len(content_words(question.text)) < LEAST_WORDS:
         return ()
-    passages = await store.by_words(query_terms(question.text), question.where(), PASSAGES)
-    rows = await store.get(Turn, dict.fromkeys(passages["record_id"].to_pylist()))
+    (passages,) = await search(store, question, by_words(store, question.text, PASSAGES))
+    rows = await store.get(Turn, dict.fromkeys(passage.record_id for passage, _ in passages))
     same = [
         row.id
         for row in rows.values()
@@ -112,27 +113,16 @@ def _compared_text(turn: Turn) -> str:
 
 
 async def _nearest(store: Store, question: Question, content: str, embed: EmbedText) -> dict[str, NearFact]:
-    where, words = question.where(), query_terms(question.text)
-
-    async def by_words() -> dict[str, NearFact]:
-        if not words:
-            return {}
-        found = await store.by_words(words, where, PASSAGES)
-        rows = zip(found["record_id"].to_pylist(), found["text"].to_pylist(), strict=True)
-        return {fact_id: NearFact(text, None) for fact_id, text in rows}
-
-    async def by_meaning() -> dict[str, NearFact]:
+    async def encoded() -> EncodedQuery | None:
         vector = await embed(content)
-        if vector is None or not vector.any():
-            return {}
-        found = await store.by_vector(vector, where, PASSAGES)
-        columns = (found[name].to_pylist() for name in ("record_id", "text", "_distance"))
-        return {
-            fact_id: NearFact(text, 1.0 - distance) for fact_id, text, distance in zip(*columns, strict=True)
-        }
+        return None if vector is None else EncodedQuery(vector)
 
-    lexical, dense = await asyncio.gather(by_words(), by_meaning())
-    return {**lexical, **dense}
+    legs = by_words(store, question.text, PASSAGES), by_vector(store, encoded(), PASSAGES)
+    lexical, dense = await search(store, question, *legs)
+    return {
+        **{row.record_id: NearFact(row.text, None) for row, _ in lexical},
+        **{row.record_id: NearFact(row.text, cosine) for row, cosine in dense},
+    }
 
 
 def _staged(store: Store, envelope: Envelope) -> dict[str, NearFact]:

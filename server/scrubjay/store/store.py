@@ -12,11 +12,10 @@ import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from lancedb import AsyncTable
 from lancedb.query import AsyncQuery, ColumnOrdering, MatchQuery
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn
 from scrubjay.store import conditions
 from scrubjay.store.bucket.sharing import Shared
+from scrubjay.store.cache import PassageRow
 from scrubjay.store.changes import TABLE_OF, Change, Embedding, Staged
 from scrubjay.store.conditions import Where
 from scrubjay.store.failures import not_written
@@ -41,11 +41,6 @@ from scrubjay.store.upserts import (
     upsert,
 )
 
-# What a search reads of a passage, beside its score.
-LEG_COLUMNS = (
-    "id", "src", "record_id", "role", "text",
-    "scope", "session_id", "dated_at", "importance_score", "space_id",
-)  # fmt: skip
 # Partitions of the vector index that a search reads, of 8,192 passages each: all of them up to half a
 # million, where 20 miss a third of the nearest 200.
 PROBES = 64
@@ -54,6 +49,13 @@ _NO_VECTOR = conditions.missing("space_id")
 
 T = TypeVar("T", Turn, Memory, Document)
 Put = Callable[[AsyncTable, pa.Table], Awaitable[None]]
+
+
+class Leg(NamedTuple):
+    """The passages that a search found, best first: their row ids, and their scores or cosines."""
+
+    row_ids: NDArray[np.uint64]
+    values: NDArray[np.float64]
 
 
 class Store:
@@ -201,9 +203,17 @@ class Store:
         """
         wanted = list(dict.fromkeys(ids))
         found = {each: row for each in wanted if isinstance(row := self._staged_record(each), kind)}
+
+        async def read(ids: list[str]) -> dict[str, T]:
+            return {
+                row.id: row for row in await self.select(kind, conditions.one_of("id", ids), columns=columns)
+            }
+
         if missing := [each for each in wanted if each not in found]:
-            for row in await self.select(kind, conditions.one_of("id", missing), columns=columns):
-                found[row.id] = row
+            if kind is Turn and columns is None:
+                found |= await self.tables.cached_turns.of(self.tables.turns, missing, read)
+            else:
+                found |= await read(missing)
         return found
 
     async def find(self, record_id: str) -> AnyRecord | None:
@@ -278,50 +288,61 @@ class Store:
 
     # -- passages
 
-    async def by_words(self, text: str, where: Where, limit: int, *, extra: Sequence[str] = ()) -> pa.Table:
-        """Find passages by BM25 (k1 1.2, b 0.75), best first: the leg columns, `extra` ones, and `_score`."""
-        query = self._search_words(text, "search_text", where)
-        return await query.select([*LEG_COLUMNS, *extra, "_score"]).limit(limit).to_arrow()
+    async def by_words(self, text: str, where: Where, limit: int) -> Leg:
+        """Find passages by BM25 (k1 1.2, b 0.75)."""
+        return await self._search_words(text, "search_text", where, limit)
 
-    async def by_vector(
-        self, vector: NDArray[np.float32], where: Where, limit: int, *, extra: Sequence[str] = ()
-    ) -> pa.Table:
-        """Find passages by cosine distance (1 - cos) to a vector of length 1, best first.
+    async def by_vector(self, vector: NDArray[np.float32], where: Where, limit: int) -> Leg:
+        """Find passages by their cosine to a vector of length 1; those without a vector are not seen.
 
-        The columns are those of `by_words`, with `_distance`. Rows without a vector are not seen. The search
-        is by squared Euclidean distance, which is 2 (1 - cos) between vectors of length 1, for rows in the
-        index (one byte a number, so that a cosine may be off by .005) and for those not in it yet alike. An
-        index by cosine answers in that scale too, but the rows not in it in another, unless all are weighed
-        again by their full vectors, which took 4 of 15 ms.
+        The search is by squared Euclidean distance, which is 2 (1 - cos) between vectors of length 1, for
+        rows in the index (one byte a number, so that a cosine may be off by .005) and for those not in it yet
+        alike. An index by cosine answers in that scale too, but the rows not in it in another, unless all are
+        weighed again by their full vectors, which took 4 of 15 ms.
         """
         query = (
             _scan(self.tables.passages).nearest_to(vector).distance_type("l2").nprobes(PROBES).where(where)
         )
-        rows = await query.select([*LEG_COLUMNS, *extra, "_distance"]).limit(limit).to_arrow()
-        position = rows.schema.get_field_index("_distance")
-        return rows.set_column(position, "_distance", pc.divide(rows["_distance"], 2.0))
+        found = await _leg(query, "_distance", limit)
+        return Leg(found.row_ids, 1.0 - found.values / 2.0)
 
-    async def by_ties(
-        self, words: Iterable[str], where: Where, limit: int, columns: Sequence[str]
-    ) -> list[Passage]:
+    async def by_ties(self, words: Iterable[str], where: Where, limit: int) -> Leg:
         """Find passages that have one of these ties, first those that share the most and the rarest."""
-        query = self._search_words(" ".join(words), "tied", where)
-        return from_table(Passage, await query.select([*columns, "tied"]).limit(limit).to_arrow())
+        return await self._search_words(" ".join(words), "tied", where, limit)
 
-    def _search_words(self, text: str, column: str, where: Where) -> Any:
+    async def _search_words(self, text: str, column: str, where: Where, limit: int) -> Leg:
         match: Any = MatchQuery  # whose types make every argument a required one
-        return _scan(self.tables.passages).nearest_to_text(match(text, column)).where(where)
+        query = _scan(self.tables.passages).nearest_to_text(match(text, column)).where(where)
+        return await _leg(query, "_score", limit)
+
+    async def read_passages(self, row_ids: Iterable[int]) -> dict[int, PassageRow]:
+        """Return passages by row id, without those that are gone since a search met them."""
+        return await self.tables.cached_passages.of(self.tables.passages, row_ids)
+
+    async def passage_rows(self, where: Where, limit: int) -> list[int]:
+        """Return the row ids of passages that match, in no particular order."""
+        rows = await _scan(self.tables.passages).where(where).select([]).with_row_id().limit(limit).to_arrow()
+        row_ids: list[int] = rows["_rowid"].to_pylist()
+        return row_ids
 
     async def token_codes(self, record_ids: Iterable[str]) -> list[tuple[str, bytes]]:
-        """Return (record id, token codes) of these records' passages that have codes, sorted.
+        """Return (record id, token codes) of these records' passages that have codes, sorted by record.
 
         Any further condition makes Lance read its column for all of these rows first: 5.5 ms instead of 3.7
         for 80 records.
         """
-        where = conditions.one_of("record_id", record_ids)
-        rows = await _rows(self.tables.passages, where, None, ["record_id", "token_vectors"])
-        pairs = zip(rows["record_id"].to_pylist(), rows["token_vectors"].to_pylist(), strict=True)
-        return sorted((record_id, code) for record_id, code in pairs if code is not None)
+
+        async def read(ids: list[str]) -> dict[str, tuple[bytes, ...]]:
+            where = conditions.one_of("record_id", ids)
+            rows = await _rows(self.tables.passages, where, None, ["record_id", "token_vectors"])
+            codes: dict[str, list[bytes]] = {}
+            for record_id, code in zip(*(rows[name].to_pylist() for name in rows.column_names), strict=True):
+                if code is not None:
+                    codes.setdefault(record_id, []).append(code)
+            return {record_id: tuple(sorted(each)) for record_id, each in codes.items()}
+
+        codes = await self.tables.cached_codes.of(self.tables.passages, sorted(record_ids), read)
+        return [(record_id, code) for record_id, each in codes.items() for code in each]
 
     async def passages(
         self, where: Where, *, limit: int | None = None, columns: Sequence[str] | None = None
@@ -483,6 +504,12 @@ def _scan(table: AsyncTable) -> AsyncQuery:
     to seven queries.
     """
     return AsyncQuery(table._inner.query())
+
+
+async def _leg(query: Any, value: str, limit: int) -> Leg:
+    """Run a search for row ids alone: reading one column of what it finds costs as much as the search."""
+    rows = await query.select([value]).with_row_id().limit(limit).to_arrow()
+    return Leg(rows["_rowid"].to_numpy(), rows[value].to_numpy().astype(np.float64))
 
 
 async def _rows(

@@ -1,4 +1,4 @@
-"""Lays candidates out: what the legs found and the turns around it, session by session, as aligned arrays."""
+"""Lays candidates out, what the legs found and the turns around it, by session, as aligned columns."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,36 +7,69 @@ from typing import NamedTuple
 import numpy as np
 
 from scrubjay.models.records import Src
-from scrubjay.search.retrieval.pools import Match, Pools
-from scrubjay.search.retrieval.ranking import Signals
+from scrubjay.search.retrieval.pools import Pools
+from scrubjay.search.retrieval.ranking import Floats, Ints, Signals
+from scrubjay.store.cache import PassageRow
 from scrubjay.store.schema import moment
 from scrubjay.store.sessions import Key, Session
 from scrubjay.text.dates import Period, closeness
 from scrubjay.text.terms import quotes
 
 REACH = 2  # places to each side that pass their scores on
+_TURN_IMPORTANCE = 5.0  # of a turn that only its neighbours brought here
 
 
-class Candidate(NamedTuple):  # a search makes 500; by position, for that is twice as fast as by name
+class Match(NamedTuple):
+    """How a record was found."""
+
+    text: str  # of its best passage
+    role: str | None  # of that passage
+    answer: str | None  # the best passage that the user did not say
+
+
+class Candidate(NamedTuple):
     """One record that may answer; `match` is None for a turn that only its neighbours brought here."""
 
     id: str
     src: Src
     scope: str
     session_id: str | None
-    place: int | None  # position among the turns of its session
-    dated_at: int  # microseconds since 1970
-    importance_score: float
-    role: str | None
+    place: int  # position among the turns of its session, -1 without one
     match: Match | None
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Candidates, and their signals in the same order."""
+    """Candidates as columns in one order, because a search has 500 of them and shows ten."""
 
-    rows: tuple[Candidate, ...]
+    ids: list[str]
+    passages: list[
+        PassageRow | None
+    ]  # the best one of each; None for a turn that its neighbours brought here
+    keys: list[tuple[str, str | None]]  # scopes and session ids
+    roles: list[str | None]
+    dated_at: Ints  # microseconds since 1970
+    importance: Floats
     signals: Signals
+    answers: Mapping[str, str]  # of the pools
+
+    def src(self, at: int) -> Src:
+        """Return what kind of record stands there."""
+        passage = self.passages[at]
+        return "turn" if passage is None else record_src(passage)
+
+    def at(self, at: int) -> Candidate:
+        """Return the candidate that stands there."""
+        record_id, passage = self.ids[at], self.passages[at]
+        match = None
+        if passage is not None:
+            match = Match(passage.text, passage.role, self.answers.get(record_id))
+        return Candidate(record_id, self.src(at), *self.keys[at], int(self.signals.place[at]), match)
+
+
+def record_src(passage: PassageRow) -> Src:
+    """Return what kind of record a passage is of."""
+    return "memory" if passage.src == "summary" else passage.src
 
 
 def lay_out(
@@ -49,34 +82,65 @@ def lay_out(
     with_neighbours: bool,
 ) -> Candidates:
     """Order turns and those up to `REACH` places away by session, then the records without a session."""
-    rows: list[Candidate] = []
+    ids: list[str] = []
+    keys: list[tuple[str, str | None]] = []
+    roles: list[str | None] = []
+    dates: list[int] = []
     numbers: list[int] = []
+    places: list[int] = []
     turns: dict[Key, list[str]] = {}
-    for match in pools.matches.values():
-        if match.src == "turn" and match.session_id is not None:
-            turns.setdefault((match.scope, match.session_id), []).append(match.id)
-    for number, ((scope, session_id), session) in enumerate(sessions.items()):
-        near = _near(session, turns.get((scope, session_id), ()), REACH if with_neighbours else 0)
+    others: list[PassageRow] = []
+    for passage in pools.best.values():
+        if passage.src != "turn":
+            others.append(passage)
+        elif passage.session_id is not None:
+            turns.setdefault((passage.scope, passage.session_id), []).append(passage.record_id)
+    for number, (key, session) in enumerate(sessions.items()):
+        near = _near(session, turns.get(key, ()), REACH if with_neighbours else 0)
+        chosen = [session.places[at] for at in near]
+        ids += [place.id for place in chosen]
+        roles += [place.role for place in chosen]
+        dates += [place.started_at for place in chosen]
+        places += near
+        keys += [key] * len(near)
         numbers += [number] * len(near)
-        for at in near:
-            place = session.places[at]
-            own = pools.matches.get(place.id)
-            importance = own.importance_score if own else 5.0
-            rows.append(
-                Candidate(
-                    place.id, "turn", scope, session_id, at, place.started_at, importance, place.role, own
-                )
-            )
-    for one in pools.matches.values():
-        if one.src != "turn":
-            importance = one.importance_score
-            rows.append(
-                Candidate(
-                    one.id, one.src, one.scope, one.session_id, None, one.dated_at, importance, one.role, one
-                )
-            )
-            numbers.append(-1)
-    return Candidates(tuple(rows), _signals(rows, numbers, pools, query, periods, speaker))
+    ids += [passage.record_id for passage in others]
+    roles += [passage.role for passage in others]
+    dates += [passage.dated_at for passage in others]
+    keys += [(passage.scope, passage.session_id) for passage in others]
+    passages = [pools.best.get(record_id) for record_id in ids]
+    alone = [-1] * len(others)
+    return Candidates(
+        ids,
+        passages,
+        keys,
+        roles,
+        np.array(dates, dtype=np.int64),
+        np.array(
+            [_TURN_IMPORTANCE if one is None else one.importance_score for one in passages], dtype=float
+        ),
+        Signals(
+            cosine=_column(pools.cosine, ids, np.nan),
+            bm25=_column(pools.bm25, ids, np.nan),
+            unembedded=np.array(
+                [
+                    one is not None and one.space_id is None and one.record_id not in pools.cosine
+                    for one in passages
+                ],
+                dtype=bool,
+            ),
+            date=np.array(
+                [_date(periods, at) for at in dates] if periods else np.zeros(len(ids)), dtype=float
+            ),
+            speaker=np.array([speaker is not None and role == speaker for role in roles], dtype=bool),
+            quoted=_quoted(pools, ids, query),
+            named=_named(pools, ids),
+            session=np.array(numbers + alone, dtype=np.int64),
+            place=np.array(places + alone, dtype=np.int64),
+            late=np.zeros(len(ids)),  # until late interaction fills it in
+        ),
+        pools.answers,
+    )
 
 
 def _near(session: Session, turns: Iterable[str], reach: int) -> list[int]:
@@ -88,31 +152,21 @@ def _near(session: Session, turns: Iterable[str], reach: int) -> list[int]:
     return sorted(near)
 
 
-def _signals(
-    rows: Sequence[Candidate],
-    numbers: Sequence[int],
-    pools: Pools,
-    query: str,
-    periods: Sequence[Period],
-    speaker: str | None,
-) -> Signals:
-    quoted = {record_id for record_id, text in pools.quotable if quotes(query, text)}
-    matches = [row.match for row in rows]
-    cosines = [np.nan if one is None or one.cosine is None else one.cosine for one in matches]
-    scores = [np.nan if one is None or one.bm25 is None else one.bm25 for one in matches]
-    dates = [_date(periods, row.dated_at) for row in rows] if periods else np.zeros(len(rows))
-    return Signals(
-        cosine=np.array(cosines, dtype=float),
-        bm25=np.array(scores, dtype=float),
-        unembedded=np.array([one is not None and not one.embedded for one in matches], dtype=bool),
-        date=np.array(dates, dtype=float),
-        speaker=np.array([speaker is not None and row.role == speaker for row in rows], dtype=bool),
-        quoted=np.array([row.id in quoted for row in rows], dtype=bool),
-        named=np.array([0.0 if one is None else one.entity_weight for one in matches], dtype=float),
-        session=np.array(numbers, dtype=np.int64),
-        place=np.array([-1 if row.place is None else row.place for row in rows], dtype=np.int64),
-        late=np.zeros(len(rows)),  # until late interaction fills it in
-    )
+def _column(values: Mapping[str, float], ids: Sequence[str], absent: float) -> Floats:
+    return np.array([values.get(record_id, absent) for record_id in ids], dtype=float)
+
+
+def _quoted(pools: Pools, ids: Sequence[str], query: str) -> np.ndarray:
+    quoted = {passage.record_id for passage, _ in pools.quotable if quotes(query, passage.text)}
+    return np.array([record_id in quoted for record_id in ids], dtype=bool)
+
+
+def _named(pools: Pools, ids: Sequence[str]) -> Floats:
+    weights = {
+        record_id: max((tie.weight for tie in ties), default=0.0)
+        for record_id, ties in pools.entities.items()
+    }
+    return _column(weights, ids, 0.0)
 
 
 def _date(periods: Sequence[Period], dated_at: int) -> float:

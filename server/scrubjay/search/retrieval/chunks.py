@@ -5,20 +5,19 @@ for sections by their headings; recall at 10 of the right chunk on the other hal
 73.2, BM25 66.1), Markdown 93.5 (86.9, 88.2).
 """
 
-import asyncio
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from scrubjay.search.retrieval.pools import by_vector, by_words
+from scrubjay.search.retrieval.pools import by_vector, by_words, search
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import COSINE_SPAN, QUOTED, Floats, scale
 from scrubjay.search.retrieval.relevance import QUOTATION, coverage, evidence
 from scrubjay.search.retrieval.retrieve import Embed
 from scrubjay.store.store import Store
-from scrubjay.text.terms import query_terms, quotes
+from scrubjay.text.terms import quotes
 
 POOL = 200  # chunks a leg; with 100 two in a hundred answers were not in it
 POOL_PER_DOCUMENT = 10  # chunks a leg for each document asked for
@@ -66,19 +65,17 @@ async def rank_chunks(
 
     The caller has committed everything.
     """
-    where, pool = question.where(), max(POOL, POOL_PER_DOCUMENT * documents)
-    lexical, dense = await asyncio.gather(
-        by_words(store, query_terms(question.text), where, pool, extra=("part",)),
-        by_vector(store, embed(question.text), where, pool, extra=("part",)),
-    )
-    rows = list({row["id"]: row for row in (*lexical, *dense)}.values())
+    pool = max(POOL, POOL_PER_DOCUMENT * documents)
+    legs = by_words(store, question.text, pool), by_vector(store, embed(question.text), pool)
+    lexical, dense = await search(store, question, *legs)
+    rows = list({row.id: row for row, _ in (*lexical, *dense)}.values())
     if not rows:
         return []
-    scores = {row["id"]: row["_score"] for row in lexical}
-    cosines = {row["id"]: 1.0 - row["_distance"] for row in dense}
-    bm25 = np.array([scores.get(row["id"], np.nan) for row in rows])
-    cosine = np.array([cosines.get(row["id"], np.nan) for row in rows])
-    texts, names = [row["text"] for row in rows], identifiers(question.text)
+    scores = {row.id: value for row, value in lexical}
+    cosines = {row.id: value for row, value in dense}
+    bm25 = np.array([scores.get(row.id, np.nan) for row in rows])
+    cosine = np.array([cosines.get(row.id, np.nan) for row in rows])
+    texts, names = [row.text for row in rows], identifiers(question.text)
     quoted = np.array([quotes(question.text, text) for text in texts])
     total = DENSE * scale(cosine, least_span=COSINE_SPAN) + LEXICAL * scale(bm25, floor=0.0)
     total += QUOTED * quoted + DEFINES * np.array([defines(text, names) for text in texts])
@@ -86,7 +83,7 @@ async def rank_chunks(
     proof = evidence(cosine, coverage(question.text, texts))
     proof = np.where(quoted, QUOTATION + (1.0 - QUOTATION) * proof, QUOTATION * proof)
     return [
-        RankedChunk(row["id"], row["record_id"], row["part"], row["text"], float(score))
+        RankedChunk(row.id, row.record_id, row.part, row.text, float(score))
         for row, score in zip((rows[at] for at in order), non_increasing(proof[order]), strict=True)
     ]
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from scrubjay.models.filters import Filter
 from scrubjay.models.records import AnyRecord, Document, Memory, PassageSrc, Turn
 from scrubjay.store import conditions, facets
+from scrubjay.store.cache import PassageRow
 from scrubjay.store.conditions import Where
 from scrubjay.store.schema import micros
 from scrubjay.store.sessions import Place, Session
@@ -36,13 +37,13 @@ class Question:
         filters = (self.tags, self.since, self.until, self.record_id, self.path, self.filters, self.as_of)
         return self.partition_ids is not None or any(filters)
 
-    def where(self) -> Where:
-        """Build the prefilter over passages."""
+    def where(self, *, unexpired: bool = True) -> Where:
+        """Build the prefilter over passages; without `unexpired`, the caller asks `is_expired` of each."""
         return conditions.both(
             None if self.scopes is None else conditions.one_of("scope", self.scopes),
             conditions.one_of("src", self.srcs),
             self._not_hidden(),
-            None if self.forgotten else conditions.unexpired(self.as_of or self.now),
+            conditions.unexpired(self.as_of or self.now) if unexpired and not self.forgotten else None,
             None if self.partition_ids is None else conditions.one_of("partition_id", self.partition_ids),
             conditions.has_all("tags", self.tags) if self.tags else None,
             None if self.session_id is None else conditions.equal("session_id", self.session_id),
@@ -52,6 +53,11 @@ class Question:
             None if self.since is None else conditions.at_least("dated_at", micros(self.since)),
             None if self.until is None else conditions.below("dated_at", micros(self.until)),
         )
+
+    def is_expired(self, passage: PassageRow) -> bool:
+        """Whether a passage may not answer because it expired."""
+        expires_at = passage.expires_at
+        return not self.forgotten and expires_at is not None and expires_at <= micros(self.as_of or self.now)
 
     def _not_hidden(self) -> Where | None:
         if self.as_of is not None:

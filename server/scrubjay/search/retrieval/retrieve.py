@@ -8,7 +8,7 @@ import numpy as np
 
 from scrubjay.encoders.token_codes import Bits, EncodedQuery, matches
 from scrubjay.search.retrieval.candidates import Candidate, Candidates, lay_out
-from scrubjay.search.retrieval.pools import search_legs
+from scrubjay.search.retrieval.pools import Pools, search_legs
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import (
     Floats,
@@ -29,6 +29,7 @@ from scrubjay.text.terms import mentions, remove_names
 Embed = Callable[[str], Awaitable[EncodedQuery | None]]
 # candidates for late interaction; any@10 on LoCoMo's dev half is the same with 40 and falls with 20
 EXAMINED = 30
+_LONG = 200_000  # bytes of token codes
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,16 @@ class Grounds:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Candidates with their relevance in [0, 1], by their ranking sum, best first."""
+    """Candidates, and the relevance in [0, 1] of those at `grounds.positions`, by ranking sum, best first."""
 
-    rows: tuple[Candidate, ...]
+    candidates: Candidates
     relevance: Floats
     grounds: Grounds
+
+    @property
+    def rows(self) -> list[Candidate]:
+        """The candidates, best first."""
+        return [self.candidates.at(at) for at in self.grounds.positions.tolist()]
 
 
 async def retrieve(store: Store, question: Question, embed: Embed) -> Ranking:
@@ -60,15 +66,16 @@ async def retrieve(store: Store, question: Question, embed: Embed) -> Ranking:
     # LoCoMo without it.
     embedding = asyncio.ensure_future(embed(remove_names(question.text, names)))
     pools = await search_legs(store, question, embedding)
-    keys = [
-        (match.scope, match.session_id)
-        for match in pools.matches.values()
-        if match.src == "turn" and match.session_id is not None
-    ]
+    keys = dict.fromkeys(
+        (passage.scope, passage.session_id)
+        for passage in pools.best.values()
+        if passage.src == "turn" and passage.session_id is not None
+    )
+    sessions = await store.sessions.of(keys)
     named = mentions(question.text, speakers)
     candidates = lay_out(
         pools,
-        {key: question.in_sight(session) for key, session in (await store.sessions.of(keys)).items()},
+        {key: question.in_sight(session) for key, session in sessions.items()},
         query=question.text,
         periods=periods(question.text, question.now),
         speaker=named[0] if len(named) == 1 else None,
@@ -77,7 +84,7 @@ async def retrieve(store: Store, question: Question, embed: Embed) -> Ranking:
     query = await embedding
     if query is not None and query.tokens is not None:
         candidates = await _with_late_interaction(store, candidates, query.tokens)
-    return _rank(candidates, question.text)
+    return _rank(candidates, pools, question.text)
 
 
 async def _with_late_interaction(store: Store, candidates: Candidates, tokens: Bits) -> Candidates:
@@ -92,13 +99,16 @@ async def _with_late_interaction(store: Store, candidates: Candidates, tokens: B
 
 async def _token_matches(store: Store, candidates: Candidates, positions: Ints, tokens: Bits) -> Floats:
     """Match each token with the best passage of these candidates: (candidates, tokens), NaN elsewhere."""
-    rows = {candidates.rows[at].id: at for at in positions.tolist()}
+    rows = {candidates.ids[at]: at for at in positions.tolist()}
     pieces = await store.token_codes(rows)
-    # In a thread, because the loop serves other clients meanwhile: numpy releases the interpreter in long
-    # operations.
-    values = await asyncio.to_thread(matches, tokens, [code for _, code in pieces])
-    best = np.full((len(candidates.rows), len(tokens)), np.nan)
-    most = np.full(len(candidates.rows), -np.inf)
+    codes = [code for _, code in pieces]
+    # In a thread if it takes milliseconds, because the loop serves other clients meanwhile.
+    if sum(map(len, codes)) > _LONG:
+        values = await asyncio.to_thread(matches, tokens, codes)
+    else:
+        values = matches(tokens, codes)
+    best = np.full((len(candidates.ids), len(tokens)), np.nan)
+    most = np.full(len(candidates.ids), -np.inf)
     for (record_id, _), value, total in zip(pieces, values, values.sum(axis=1).tolist(), strict=True):
         at = rows[record_id]
         if total > most[at]:
@@ -106,27 +116,25 @@ async def _token_matches(store: Store, candidates: Candidates, positions: Ints, 
     return best
 
 
-def _rank(candidates: Candidates, query: str) -> Ranking:
-    signals, rows = candidates.signals, candidates.rows
+def _rank(candidates: Candidates, pools: Pools, query: str) -> Ranking:
+    signals = candidates.signals
     columns = parts(signals)
-    total = sum(columns.values(), np.zeros(len(rows)))
+    total = sum(columns.values(), np.zeros(len(signals)))
     positions = order(total)
-    first = [at for at in positions[:EVIDENCE_DEPTH] if rows[at].match is not None]
-    texts = [
-        f"{rows[at].role or ''} {match.text} {match.entity_names}"
-        for at in first
-        if (match := rows[at].match)
-    ]
-    covered = coverage(query, texts)
+    first = [at for at in positions[:EVIDENCE_DEPTH].tolist() if candidates.passages[at] is not None]
+    covered = coverage(query, [_evident_text(candidates, pools, at) for at in first])
     words_only = signals.unembedded | np.isnan(signals.cosine).all()
     likely = chance(signals.cosine[first], covered, words_only=words_only[first])
     values = relevance(total, likely, quoted=signals.quoted)
     best = float(evidence(signals.cosine[first], covered).max(initial=0.0))
-    return Ranking(
-        tuple(rows[at] for at in positions),
-        values[positions],
-        Grounds(positions, signals, columns, total, best, likely),
-    )
+    return Ranking(candidates, values[positions], Grounds(positions, signals, columns, total, best, likely))
+
+
+def _evident_text(candidates: Candidates, pools: Pools, at: int) -> str:
+    """Write out who says a candidate's best passage, the passage, and the query's entities in its record."""
+    passage, names = candidates.passages[at], pools.entities.get(candidates.ids[at], ())
+    text = passage.text if passage else ""
+    return f"{candidates.roles[at] or ''} {text} {' '.join(tie.via for tie in names)}"
 
 
 def _projects(scopes: tuple[str, ...] | None) -> frozenset[str]:
