@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from mcp.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
@@ -46,9 +47,11 @@ def envelope(version: object, **more: object) -> dict[str, Any]:
     }
 
 
-async def engine_answers(requests: Iterable[dict[str, Any]]) -> dict[Any, dict[str, Any]]:
-    """The answers of the real server to one connection's requests, by their ids."""
-    server = build_server(Engine(Home("/nowhere")))
+async def engine_answers(
+    requests: Iterable[dict[str, Any]], server: Server[Any] | None = None
+) -> dict[Any, dict[str, Any]]:
+    """The answers of the SDK's server to one connection's requests, by their ids."""
+    server = server or build_server(Engine(Home("/nowhere")))
     sent, answers = list(requests), {}
     done = anyio.Event()
 

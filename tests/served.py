@@ -66,14 +66,14 @@ class Served:
         if connection.hello.pid == 666:
             raise RuntimeError("a face with a fault")
         async with asyncio.TaskGroup() as tasks:
-            async for line in connection.lines():
+            async for line in connection:
                 tasks.create_task(self.reply(connection, json.loads(line)))
 
     async def reply(self, connection: Connection, message: dict) -> None:
         await self.gate.wait()
         if "id" in message:
             text = "x" * message["params"].get("bytes", 0)
-            await connection.writer().write(json.dumps({"id": message["id"], "result": text}) + "\n")
+            await connection.write_line(json.dumps({"id": message["id"], "result": text}))
 
     async def knock(self) -> Client:
         facts = engine_facts(self.home)

@@ -9,7 +9,6 @@ import asyncio
 import pytest
 from served import HELLO, PATIENCE, home, served
 
-from scrubjay.engine.process.connection import Connection
 from scrubjay.wire.hello import encode, fields_of
 
 __all__ = ["home"]  # a fixture
@@ -90,42 +89,4 @@ async def test_a_client_that_has_said_its_last_word_still_hears_its_answers(home
         client.writer.write_eof()
         engine.gate.set()
         assert (await client.answer())["id"] == 1
-        assert await client.hear() == b""
-
-
-async def test_the_official_server_runs_on_a_connection_and_finishes_its_answers(home):
-    from mcp.server.lowlevel import Server
-    from mcp.server.stdio import stdio_server
-    from mcp.types import CallToolResult, TextContent
-
-    gate = asyncio.Event()
-    started = asyncio.Event()
-
-    async def slow(_context, _params) -> CallToolResult:
-        started.set()
-        await gate.wait()
-        return CallToolResult(content=[TextContent(type="text", text="done")])
-
-    server = Server("on-a-connection", on_call_tool=slow)
-
-    async def face(connection: Connection) -> None:
-        async with stdio_server(stdin=connection.lines(), stdout=connection.writer()) as (read, write):
-            await server.run(read, write, server.create_initialization_options())
-
-    async with served(home) as engine:
-        engine.face = face
-        client = await engine.client()
-        client_info = {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": {"name": "t", "version": "0"},
-        }
-        await client.ask(0, "initialize", **client_info)
-        assert (await client.answer())["result"]["serverInfo"]["name"] == "on-a-connection"
-        await client.say(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
-        await client.ask(1, "tools/call", name="slow", arguments={})
-        await asyncio.wait_for(started.wait(), PATIENCE)
-        client.writer.write_eof()
-        gate.set()
-        assert (await client.answer())["result"]["content"][0]["text"] == "done"
         assert await client.hear() == b""

@@ -284,7 +284,7 @@ def test_an_engine_imports_no_store_and_no_model_before_its_first_answers():
     """The demo found it: a helper's import brought LanceDB, and tools/list waited two seconds for it."""
     faces = (
         "scrubjay.engine.control, scrubjay.engine.engine, scrubjay.engine.process.lifetime, "
-        "scrubjay.home.settings, scrubjay.mcp_server.server"
+        "scrubjay.home.settings, scrubjay.mcp_server.face"
     )
     code = f"import sys, {faces}; print(*sys.modules)"
     modules = set(

@@ -71,15 +71,12 @@ async def main(root: str, version: str, idle: float, flags: set[str], client: He
     heard = open(os.path.join(root, "heard"), "a", buffering=1)  # noqa: SIM115 - for the life of the process
 
     async def pipe(connection: Connection) -> None:
-        out = connection.writer()
-
         async def reply(message: dict) -> None:
             result = await answer(message["method"], message.get("params", {}), version)
-            await out.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}) + "\n")
-            await out.flush()
+            await connection.write_line(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}))
 
         replies = set()
-        async for line in connection.lines():
+        async for line in connection:
             message = json.loads(line)
             heard.write(f"{os.getpid()} {message['method']}\n")
             if "id" in message:

@@ -13,7 +13,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
-from functools import partial
+from functools import cache, partial
 from logging.handlers import RotatingFileHandler
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -117,7 +117,7 @@ async def _serve(
     from scrubjay.engine.engine import Engine
     from scrubjay.engine.process.lifetime import Lifetime
     from scrubjay.home.settings import idle_minutes
-    from scrubjay.mcp_server.server import build_server, serve_pipe
+    from scrubjay.mcp_server.face import serve_pipe
 
     engine = Engine(home, store=None if auto or client is not None else os.environ.get("SCRUBJAY_STORE"))
     life = Lifetime(
@@ -129,9 +129,9 @@ async def _serve(
         ready=lambda: engine.ready,
         http=None if http is None else http.address.url,
     )
-    mcp_server = build_server(engine)
+    sdk_server = cache(partial(_sdk_server, engine))
     faces = {
-        "pipe": partial(serve_pipe, engine, mcp_server),
+        "pipe": partial(serve_pipe, engine, sdk_server),
         "hook": partial(control.serve_hook, engine),
         "cli": partial(control.serve_cli, engine, life.finish),
     }
@@ -144,21 +144,31 @@ async def _serve(
         await engine.load()
 
     try:
-        async with _http(engine, mcp_server, listening, http):
+        async with _http(engine, sdk_server, listening, http):
             await life.serve(faces, load)
     finally:
         await engine.close()
 
 
+def _sdk_server(engine: Engine) -> Server[Any]:
+    """Build the SDK's MCP server, which is imported only where it is wanted: it takes 0.4 s and 30 MB."""
+    from scrubjay.mcp_server.server import build_server
+
+    return build_server(engine)
+
+
 def _http(
-    engine: Engine, mcp_server: Server[Any], listening: Listening, http: Options | None
+    engine: Engine,
+    sdk_server: Callable[[], Server[Any]],
+    listening: Listening,
+    http: Options | None,
 ) -> AbstractAsyncContextManager[None]:
     """The HTTP face for as long as the engine lives; its libraries are imported only where it is wanted."""
     if listening is None or http is None:
         return nullcontext()
     from scrubjay.http_api.app import serving
 
-    return serving(engine, mcp_server, listening, http)
+    return serving(engine, sdk_server(), listening, http)
 
 
 class _Discreet(logging.Formatter):

@@ -8,8 +8,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
-from mcp.types import CallToolResult, TextContent
-
 from scrubjay.engine.caller import Caller, caller
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import InputError, NotFound, ScrubjayError
@@ -31,6 +29,8 @@ from scrubjay.models.requests import (
 from scrubjay.models.results import DocumentAdded, DocumentHits, MemoryHits, Result
 from scrubjay.reading import read_file
 
+REPORT_SECONDS = 0.25  # between two progress notifications
+
 Report = Callable[[int, int, str], Awaitable[None]]
 R = TypeVar("R", bound=Request)
 _BY_NAME = {offer.name: offer for offer in OFFERS}
@@ -46,8 +46,11 @@ class Answer:
 
 async def call(
     engine: Engine, name: str, arguments: dict[str, Any] | None, report: Report | None = None
-) -> CallToolResult:
-    """Call a tool; a caller's mistake comes back as a sentence with `is_error`, never as a protocol error."""
+) -> dict[str, Any]:
+    """Call a tool and return MCP's `CallToolResult`.
+
+    A caller's mistake comes back as a sentence with `isError`, never as a protocol error.
+    """
     offer = _BY_NAME.get(name)
     if offer is None:
         return failure(f"There is no tool {name[:80]!r}. The tools are: {', '.join(_BY_NAME)}.")
@@ -67,12 +70,25 @@ async def call(
     if isinstance(answer.result, MemoryHits):
         length = max(len(answer.text), len(json.dumps(wire, ensure_ascii=False)))
         wire["tokens"]["rendered"] = math.ceil(length / 4)
-    return CallToolResult(content=[TextContent(type="text", text=answer.text)], structured_content=wire)
+    return {"content": [{"type": "text", "text": answer.text}], "structuredContent": wire, "isError": False}
 
 
-def failure(sentence: str) -> CallToolResult:
+def seldom(send: Callable[[float, float, str | None], Awaitable[None]]) -> Report:
+    """Make the progress reports of one call out of `send`, a few a second."""
+    loop, last = asyncio.get_running_loop(), float("-inf")
+
+    async def report(done: int, total: int, what: str) -> None:
+        nonlocal last
+        if loop.time() - last >= REPORT_SECONDS or done == total:
+            last = loop.time()
+            await send(done, total, os.path.basename(what) or None)
+
+    return report
+
+
+def failure(sentence: str) -> dict[str, Any]:
     """Answer with a sentence about what went wrong."""
-    return CallToolResult(content=[TextContent(type="text", text=sentence)], is_error=True)
+    return {"content": [{"type": "text", "text": sentence}], "isError": True}
 
 
 async def _search_memories(engine: Engine, request: SearchMemories, by: Caller) -> Answer:

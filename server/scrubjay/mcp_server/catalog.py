@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from mcp.types import Tool, ToolAnnotations
-
 from scrubjay.models import requests, results
 
 INSTRUCTIONS = """\
@@ -118,24 +116,24 @@ OFFERS = (
 )
 
 
-def tools() -> list[Tool]:
-    """Describe the tools in their fixed order."""
+def tools() -> list[dict[str, Any]]:
+    """Describe the tools in their fixed order, as MCP's `Tool`."""
     return [
-        Tool(
-            name=offer.name,
-            title=offer.title,
-            description=offer.description,
-            input_schema=_plain(_inline(offer.request.model_json_schema())),
-            output_schema=_plain(offer.result.model_json_schema(mode="serialization")),
-            annotations=ToolAnnotations(
-                title=offer.title,
-                read_only_hint=offer.read_only,
-                destructive_hint=offer.destructive,
-                idempotent_hint=True,
-                open_world_hint=False,
-            ),
-            _meta={"anthropic/alwaysLoad": True} if offer.always_load else None,
-        )
+        {
+            "name": offer.name,
+            "title": offer.title,
+            "description": offer.description,
+            "inputSchema": _plain(_inline(offer.request.model_json_schema())),
+            "outputSchema": _plain(offer.result.model_json_schema(mode="serialization")),
+            "annotations": {
+                "title": offer.title,
+                "readOnlyHint": offer.read_only,
+                "destructiveHint": offer.destructive,
+                "idempotentHint": True,
+                "openWorldHint": False,
+            },
+            **({"_meta": {"anthropic/alwaysLoad": True}} if offer.always_load else {}),
+        }
         for offer in OFFERS
     ]
 

@@ -1,16 +1,13 @@
-"""The MCP server: one for all connections and both protocol eras.
+"""The SDK's server, for MCP over HTTP, and for what a pipe's client asks in an unusual way.
 
-It is the SDK's low-level server, so that the schemas are exactly ours.
+One serves all connections and both protocol eras. It is the low-level server, so that the schemas are exactly
+ours.
 """
 
-import asyncio
-import os
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from mcp.server import Server, ServerRequestContext
 from mcp.server.caching import CacheHint
-from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp.types import (
     INTERNAL_ERROR,
@@ -23,23 +20,21 @@ from mcp.types import (
     PaginatedRequestParams,
     ReadResourceRequestParams,
     ReadResourceResult,
+    Tool,
 )
 
 from scrubjay import VERSION
-from scrubjay.engine.caller import Caller, caller, set_caller
+from scrubjay.engine.caller import caller
 from scrubjay.engine.engine import Engine
-from scrubjay.engine.process.connection import Connection
 from scrubjay.errors import NotFound, ScrubjayError
 from scrubjay.mcp_server import resources
-from scrubjay.mcp_server.calls import call
+from scrubjay.mcp_server.calls import call, seldom
 from scrubjay.mcp_server.catalog import INSTRUCTIONS, tools
-
-REPORT_SECONDS = 0.25  # between two progress notifications
 
 
 def build_server(engine: Engine) -> Server[Any]:
     """Build the server that answers for this engine; `set_caller` tells it who calls."""
-    offered = tools()
+    offered = [Tool.model_validate(tool) for tool in tools()]
 
     async def list_tools(
         ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None
@@ -47,7 +42,8 @@ def build_server(engine: Engine) -> Server[Any]:
         return ListToolsResult(tools=offered)
 
     async def call_tool(ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
-        return await call(engine, params.name, params.arguments, _reporting(ctx))
+        report = seldom(ctx.session.report_progress)
+        return CallToolResult.model_validate(await call(engine, params.name, params.arguments, report))
 
     async def list_resources(
         ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None
@@ -86,26 +82,3 @@ def build_server(engine: Engine) -> Server[Any]:
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
     )
-
-
-def _reporting(ctx: ServerRequestContext[Any, Any]) -> Callable[[int, int, str], Awaitable[None]]:
-    """Make the progress reports of one call, a few a second; a client that did not ask gets none."""
-    loop, last = asyncio.get_running_loop(), float("-inf")
-
-    async def report(done: int, total: int, what: str) -> None:
-        nonlocal last
-        if loop.time() - last >= REPORT_SECONDS or done == total:
-            last = loop.time()
-            await ctx.session.report_progress(done, total, os.path.basename(what) or None)
-
-    return report
-
-
-async def serve_pipe(engine: Engine, server: Server[Any], connection: Connection) -> None:
-    """Talk MCP over one connection until it ends."""
-    hello = connection.hello
-    set_caller(
-        Caller(scope=engine.scope_of(hello), folder=hello.project_dir or hello.cwd or None, source="mcp")
-    )
-    async with stdio_server(stdin=connection.lines(), stdout=connection.writer()) as (read, write):  # type: ignore[arg-type]
-        await server.run(read, write, server.create_initialization_options())

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+from typing import TYPE_CHECKING, NamedTuple
 
-TYPE_CHECKING = False  # typing.TYPE_CHECKING, without its import
+from scrubjay.wire.hello import line_of
+
 if TYPE_CHECKING:
     from typing import Any
 
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
 
 OFFER_FILE = os.path.join(os.path.dirname(__file__), "offer.json")
 
-_LONGEST = 64 * 1024  # bytes of a request that is parsed here
 _VERSION = "io.modelcontextprotocol/protocolVersion"
+_VERSION_KEY = _VERSION.encode()
 _CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 _CLIENT = "io.modelcontextprotocol/clientInfo"
 
@@ -32,7 +34,7 @@ class Offer:
 
     def __init__(self, answers: dict[str, Any]) -> None:
         """Take {way: {"versions": [oldest, ...], "answers": {method: {"result" or "error": ...}}}}."""
-        self._answers = answers
+        self._offered = answers
         self._way: str | None = None  # of the first request for an engine
         self._initialized = False
 
@@ -40,20 +42,24 @@ class Offer:
         """Return the line that answers a request; None if only an engine can."""
         if not message.is_request:
             return None
-        opening = message.seen.method == "initialize"
-        way = "modern" if not opening and _VERSION.encode() in message.line else "handshake"
-        answer = self._find(way, message) if self._way in (None, way) else None
-        if opening or answer is None:
+        method, way = message.seen.method, _way(message)
+        answer: dict[str, Any] | None = self._offered[way]["answers"].get(method)
+        usual = self.usual(message) if answer is not None else None
+        if usual is None or answer is None or (usual.params and method != "initialize"):
             self._way = self._way or way
-        if answer is None:
             return None
-        self._initialized = self._initialized or opening
-        return json.dumps({"jsonrpc": "2.0", "id": message.seen.id, **answer}).encode() + b"\n"
+        if method == "initialize":
+            self._way, self._initialized = way, True
+            versions = self._offered[way]["versions"]
+            asked = usual.params["protocolVersion"]
+            agreed = asked if asked in versions else versions[-1]
+            answer = {"result": {**answer["result"], "protocolVersion": agreed}}
+        return line_of({"jsonrpc": "2.0", "id": message.seen.id, **answer})
 
-    def _find(self, way: str, message: Message) -> dict[str, Any] | None:
-        method, offered = message.seen.method, self._answers[way]
-        answer: dict[str, Any] | None = offered["answers"].get(method)
-        if answer is None or len(message.line) > _LONGEST:
+    def usual(self, message: Message) -> Usual | None:
+        """Read a request that has the form that clients give it, and its place in the conversation."""
+        way = _way(message)
+        if self._way not in (None, way):
             return None
         try:
             request = json.loads(message.line)
@@ -63,30 +69,29 @@ class Offer:
         if request.get("jsonrpc") != "2.0" or not isinstance(params, dict):
             return None
         meta = params.pop("_meta", {})
-        if not isinstance(meta, dict) or not isinstance(meta.get("progressToken", 0), (int, str)):
+        if not isinstance(meta, dict) or type(meta.get("progressToken", 0)) not in (int, str):
             return None
-        if method == "initialize":
-            return _initialized(answer, params, offered["versions"])
-        if way == "modern":
-            version, about = meta.get(_VERSION), meta.get(_CLIENT, _NOBODY)
-            usual = version in offered["versions"] and _is_client(meta.get(_CAPABILITIES), about)
+        if message.seen.method == "initialize":
+            about, capabilities = params.get("clientInfo"), params.get("capabilities")
+            right = isinstance(params.get("protocolVersion"), str) and _is_client(capabilities, about)
+        elif way == "modern":
+            about, capabilities = meta.get(_CLIENT, {"name": "", "version": ""}), meta.get(_CAPABILITIES)
+            right = meta.get(_VERSION) in self._offered[way]["versions"] and _is_client(capabilities, about)
         else:
-            usual = self._initialized
-        return answer if usual and not params else None
+            right = self._initialized
+        return Usual(params, meta.get("progressToken"), way == "modern") if right else None
 
 
-_NOBODY = {"name": "", "version": ""}
+class Usual(NamedTuple):
+    """A request of the usual form."""
+
+    params: dict[str, Any]  # without `_meta`
+    token: int | str | None  # for reports of progress
+    modern: bool
 
 
-def _initialized(
-    answer: dict[str, Any], params: dict[str, Any], versions: list[str]
-) -> dict[str, Any] | None:
-    """Agree on the client's protocol version, or on the newest."""
-    asked = params.get("protocolVersion")
-    if not isinstance(asked, str) or not _is_client(params.get("capabilities"), params.get("clientInfo")):
-        return None
-    agreed = asked if asked in versions else versions[-1]
-    return {"result": {**answer["result"], "protocolVersion": agreed}}
+def _way(message: Message) -> str:
+    return "modern" if message.seen.method != "initialize" and _VERSION_KEY in message.line else "handshake"
 
 
 def _is_client(capabilities: object, about: object) -> bool:

@@ -102,14 +102,6 @@ class Connection(asyncio.Protocol):
         self.in_flight.pop(key, None)
         self._news.set()
 
-    def lines(self) -> AsyncIterator[str]:
-        """The client's lines as text: what `mcp.server.stdio.stdio_server` takes as its stdin."""
-        return self._each_text()
-
-    def writer(self) -> Writer:
-        """An object with `write` and `flush`: what `mcp.server.stdio.stdio_server` takes as its stdout."""
-        return Writer(self)
-
     async def ended(self) -> None:
         """Wait until the client sends no more; for a face that works for it and does not read meanwhile."""
         while not self._ended:
@@ -220,24 +212,6 @@ class Connection(asyncio.Protocol):
     async def _each(self) -> AsyncIterator[bytes]:
         while (line := await self.read_line()) is not None:
             yield line
-
-    async def _each_text(self) -> AsyncIterator[str]:
-        async for line in self._each():
-            yield line.decode("utf-8", "replace")
-
-
-class Writer:
-    """Text out to one connection, a line at a time."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    async def write(self, line: str) -> None:
-        """Send one line."""
-        await self._connection.write_line(line)
-
-    async def flush(self) -> None:
-        """Nothing to do: every line is on its way when `write` returns."""
 
 
 def _error(seen: Glance, sentence: str) -> bytes:

@@ -1,0 +1,142 @@
+"""Talks MCP with the client of one pipe.
+
+What nearly every client sends is answered without the SDK, whose import would take a third of an engine's
+start. Everything else the SDK's server answers.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from scrubjay import VERSION
+from scrubjay.engine.caller import Caller, set_caller
+from scrubjay.engine.engine import Engine
+from scrubjay.engine.process.connection import Connection
+from scrubjay.mcp_server.calls import call, seldom
+from scrubjay.pipe.offer import Offer, Usual, read_offer
+from scrubjay.pipe.session import Message
+from scrubjay.wire.hello import line_of
+from scrubjay.wire.lines import glance, key_of
+
+if TYPE_CHECKING:
+    from mcp.server import Server
+
+_COMPLETE = {
+    "resultType": "complete",
+    "_meta": {
+        "io.modelcontextprotocol/serverInfo": {"name": "scrubjay", "title": "Scrubjay", "version": VERSION}
+    },
+}  # what each result has since 2026-07-28
+
+
+async def serve_pipe(engine: Engine, sdk_server: Callable[[], "Server[Any]"], connection: Connection) -> None:
+    """Answer one connection's lines until it ends; `sdk_server` builds or gives the SDK's server."""
+    hello = connection.hello
+    set_caller(
+        Caller(scope=engine.scope_of(hello), folder=hello.project_dir or hello.cwd or None, source="mcp")
+    )
+    offer, sdk = read_offer(), _Sdk(connection, sdk_server)
+    calls: dict[tuple[str, object], asyncio.Task[None]] = {}
+    try:
+        async for line in connection:
+            message = Message(line)
+            seen = message.seen
+            answer = offer.answer(message)
+            if answer is not None:
+                await connection.write_line(answer)
+            if seen.method == "initialize":
+                sdk.hear_handshake(message, wanted=answer is None)
+            elif seen.method == "notifications/cancelled" and key_of(seen.request_id) in calls:
+                calls[key_of(seen.request_id)].cancel()
+            elif answer is None and (asked := _tool_call(message, offer)) and seen.key:
+                task = asyncio.create_task(_answer(engine, connection, seen.id, asked))
+                calls[seen.key] = task
+                task.add_done_callback(partial(_forget, calls, seen.key))
+            elif answer is None:
+                sdk.hear(message)
+    finally:
+        for task in (*calls.values(), *sdk.tasks):
+            task.cancel()
+        await asyncio.gather(*calls.values(), *sdk.tasks, return_exceptions=True)
+
+
+def _forget(calls: dict[tuple[str, object], asyncio.Task[None]], key: tuple[str, object], _: object) -> None:
+    calls.pop(key, None)
+
+
+def _tool_call(message: Message, offer: Offer) -> Usual | None:
+    """Read a request that calls a tool; None if it is another, or one of an unusual form."""
+    usual = offer.usual(message) if message.is_call else None
+    if usual is None or not usual.params.keys() <= {"name", "arguments"}:
+        return None
+    name, arguments = usual.params.get("name"), usual.params.get("arguments")
+    return usual if isinstance(name, str) and isinstance(arguments, dict | None) else None
+
+
+async def _answer(engine: Engine, connection: Connection, number: object, asked: Usual) -> None:
+    async def say(fields: dict[str, Any]) -> None:
+        await connection.write_line(line_of({"jsonrpc": "2.0", **fields}))
+
+    async def progress(done: float, total: float, what: str | None) -> None:
+        if asked.token is not None:
+            report = {"progressToken": asked.token, "progress": done, "total": total}
+            named = {} if what is None else {"message": what}
+            await say({"method": "notifications/progress", "params": report | named})
+
+    params = asked.params
+    result = await call(engine, params["name"], params.get("arguments"), seldom(progress))
+    await say({"id": number, "result": {**result, **_COMPLETE} if asked.modern else result})
+
+
+class _Sdk:
+    """The SDK's server over the same connection; it begins with the first line that needs it."""
+
+    def __init__(self, connection: Connection, server: Callable[[], "Server[Any]"]) -> None:
+        self.tasks: list[asyncio.Task[None]] = []
+        self._connection = connection
+        self._server = server
+        self._lines: asyncio.Queue[bytes] = asyncio.Queue()
+        self._handshake: Message | None = None
+        self._unwanted: set[object] = set()  # requests that the client has an answer to
+
+    def hear_handshake(self, message: Message, *, wanted: bool) -> None:
+        """Take the client's `initialize`; whether it still wants the answer."""
+        self._handshake = message
+        if not wanted:
+            self._unwanted.add(message.seen.key)
+        if wanted or self.tasks:
+            self.hear(message)
+
+    def hear(self, message: Message) -> None:
+        """Take a line; a notification does not start the server, which has nothing to do with it."""
+        if not self.tasks:
+            if not message.is_request:
+                return
+            if self._handshake is not None and self._handshake is not message:
+                self._lines.put_nowait(self._handshake.line)
+            self.tasks.append(asyncio.create_task(self._run()))
+        self._lines.put_nowait(message.line)
+
+    async def write(self, line: str) -> None:
+        """Send one line of the server, unless the client has that answer."""
+        key = glance(line.encode()).key
+        if key in self._unwanted:
+            self._unwanted.discard(key)
+        else:
+            await self._connection.write_line(line)
+
+    async def flush(self) -> None:
+        """Do nothing: every line is on its way when `write` returns."""
+
+    async def _run(self) -> None:
+        server = await asyncio.to_thread(self._server)
+        from mcp.server.stdio import stdio_server
+
+        options = server.create_initialization_options()
+        async with stdio_server(stdin=self._text(), stdout=self) as (read, write):  # type: ignore[arg-type]
+            await server.run(read, write, options)
+
+    async def _text(self) -> AsyncIterator[str]:
+        while True:
+            yield (await self._lines.get()).decode("utf-8", "replace")

@@ -1,0 +1,178 @@
+"""What the client of a pipe hears from an engine: the same as from the SDK's server, mostly without it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+from offering import engine_answers, envelope, hello, request
+from served import PATIENCE
+
+from scrubjay.engine.engine import Engine
+from scrubjay.engine.process.connection import Connection
+from scrubjay.mcp_server.face import serve_pipe
+from scrubjay.mcp_server.server import build_server
+from scrubjay.wire.hello import Hello, line_of
+
+MODERN = MODERN_PROTOCOL_VERSIONS[-1]
+OPEN = hello("2025-11-25")
+
+
+class Talk:
+    """The client's end of a connection that a face serves."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    def say(self, message: dict[str, Any]) -> None:
+        self.writer.write(line_of(message))
+
+    async def hear(self) -> dict[str, Any]:
+        return json.loads(await asyncio.wait_for(self.reader.readline(), PATIENCE))
+
+    async def answers(self, requests: list[dict[str, Any]]) -> dict[Any, dict[str, Any]]:
+        for each in requests:
+            self.say(each)
+        heard = [await self.hear() for each in requests if "id" in each]
+        return {answer.pop("id"): answer for answer in heard}
+
+
+@contextlib.asynccontextmanager
+async def talk(engine: Engine, project: Path, sdk: Callable[[], Any] | None = None) -> AsyncIterator[Talk]:
+    ours, theirs = socket.socketpair()
+    loop = asyncio.get_running_loop()
+    _, connection = await loop.create_connection(lambda: Connection(lambda _: None), sock=ours)
+    connection.hello = Hello("pipe", str(project), str(project), 7)
+    served = asyncio.create_task(serve_pipe(engine, sdk or (lambda: build_server(engine)), connection))
+    reader, writer = await asyncio.open_connection(sock=theirs, limit=1 << 20)
+    yield Talk(reader, writer)
+    writer.close()
+    await asyncio.wait_for(served, PATIENCE)
+    connection.close()
+
+
+def never() -> Any:
+    raise AssertionError("the SDK's server was asked for")
+
+
+CALLS = [
+    {"name": "search_memories", "arguments": {"query": "zebra"}},
+    {"name": "search_documents", "arguments": {"query": "zebra"}, "_meta": {"progressToken": "a"}},
+    {"name": "add_memory", "arguments": {"content": ""}},
+    {"name": "recall"},
+    {"name": "forget", "arguments": None},
+]
+UNUSUAL = [
+    ("tools/call", {"name": 5}),
+    ("tools/call", {"arguments": {}}),
+    ("tools/call", {"name": "forget", "arguments": []}),
+    ("resources/read", {"uri": "scrubjay://turn/none"}),
+    ("tools/list", {"cursor": "x"}),
+    ("prompts/get", {"name": "x"}),
+    ("logging/setLevel", {"level": "info"}),
+    ("nonsense", {}),
+    ("tools/list", envelope(MODERN)),
+]
+
+
+@pytest.fixture
+def timeless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two searches take the same time."""
+    monkeypatch.setattr("time.perf_counter", lambda: 5.0)
+
+
+async def test_usual_calls_are_answered_as_by_the_sdk_and_without_it(engine: Engine, project: Path, timeless):
+    ways = {"handshake": ([OPEN], {}), "modern": ([], envelope(MODERN)["_meta"])}
+    for opening, meta in ways.values():
+        asked = [
+            request("tools/call", params | {"_meta": params.get("_meta", {}) | meta}, number)
+            for number, params in enumerate(CALLS, 1)
+        ]
+        async with talk(engine, project, never) as client:
+            heard = await client.answers([*opening, *asked])
+        assert heard == await engine_answers([*opening, *asked], build_server(engine))
+        assert len(heard) == len(CALLS) + len(opening)
+
+
+@pytest.mark.parametrize("opening", [[OPEN], []], ids=["open", "not open"])
+async def test_unusual_requests_are_answered_by_the_sdk(engine: Engine, project: Path, opening):
+    asked = [*opening, *(request(*each, number) for number, each in enumerate(UNUSUAL, 1))]
+    async with talk(engine, project) as client:
+        heard = await client.answers(asked)
+        client.say(OPEN)
+        assert (await client.hear())["id"] == 0
+        client.say(request("tools/call", {"name": "recall"}, 99))
+        assert "There is no tool 'recall'" in (await client.hear())["result"]["content"][0]["text"]
+        client.say(request("nonsense", {}, 100))
+        assert (await client.hear())["id"] == 100
+    assert heard == await engine_answers(asked, build_server(engine))
+
+
+async def test_a_handshake_of_an_unusual_form_is_the_sdks(engine: Engine, project: Path):
+    odd = hello("2025-11-25", capabilities={"experimental": None})
+    async with talk(engine, project) as client:
+        heard = await client.answers([odd, request("tools/call", {"name": "recall"})])
+    assert "There is no tool 'recall'" in heard[1]["result"]["content"][0]["text"]
+    assert heard[0]["result"]["serverInfo"]["name"] == "scrubjay"
+
+
+async def test_a_cancelled_call_is_never_answered_and_the_next_one_is(
+    engine: Engine, project: Path, monkeypatch: pytest.MonkeyPatch
+):
+    begun, over = asyncio.Event(), asyncio.Event()
+
+    async def endless(*_: object) -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            over.set()
+
+    async with talk(engine, project, never) as client:
+        client.say(OPEN)
+        await client.hear()
+        with monkeypatch.context() as patched:
+            patched.setattr("scrubjay.mcp_server.face.call", endless)
+            client.say(request("tools/call", CALLS[0], 1))
+            await asyncio.wait_for(begun.wait(), PATIENCE)
+        client.say({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+        await asyncio.wait_for(over.wait(), PATIENCE)
+        client.say(request("tools/call", CALLS[3], 2))
+        assert (await client.hear())["id"] == 2
+
+
+async def test_reports_of_progress_come_before_the_answer_to_who_asked_for_them(
+    engine: Engine, project: Path
+):
+    (project / "docs").mkdir()
+    (project / "docs" / "a.md").write_text("# Zebras\n\nA zebra eats grass.\n")
+    arguments = {"name": "add_document", "arguments": {"path": "docs"}}
+    async with talk(engine, project, never) as client:
+        client.say(OPEN)
+        await client.hear()
+        client.say(request("tools/call", arguments | {"_meta": {"progressToken": "t"}}))
+        report = await client.hear()
+        assert (report["method"], report["params"]["progressToken"]) == ("notifications/progress", "t")
+        while "id" not in (answer := await client.hear()):
+            pass
+        assert answer["result"]["structuredContent"]["ingested"]["added"] == 1
+        client.say(request("tools/call", arguments, 2))
+        assert (await client.hear())["id"] == 2
+
+
+def test_an_engine_serves_its_pipes_without_the_sdk():
+    code = (
+        "import sys, scrubjay.cli.serve, scrubjay.engine.core, scrubjay.mcp_server.face\n"
+        "print(*(name for name in sys.modules if name.partition('.')[0] in ('mcp', 'mcp_types', 'starlette')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
