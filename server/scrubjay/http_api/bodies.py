@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+from typing_extensions import TypedDict
 
 from scrubjay.models.fields import Text
 
@@ -24,11 +25,7 @@ class CamelCase(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
 
 
-class DeleteError(CamelCase):
-    """Why one document was not deleted."""
-
-    id: str
-    error: str
+DeleteError = TypedDict("DeleteError", {"id": str, "error": str})  # why one document was not deleted
 
 
 def none_if_empty(value: Any) -> Any:

@@ -39,59 +39,31 @@ _EVERYWHERE = {
     "503": "The engine cannot work at the moment; the sentence says why.",
 }
 _SENTENCE = {"type": "string", "description": "What was wrong, and what to do."}
+_MISFIT = {"description": "The request does not fit; one entry a mistake."}
+_PATH = {"type": "array", "items": {"type": ["string", "integer"]}}
+
+
+def _object(required: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "object", "required": list(required), "properties": required, **more}
+
+
+def _mistakes(**fields: Any) -> dict[str, Any]:
+    return {"type": "array", "items": _object(fields)}
+
+
 _SCHEMAS: dict[str, Any] = {
-    "Refusal": {
-        "type": "object",
-        "title": "Refusal",
-        "required": ["error"],
-        "properties": {"error": _SENTENCE, "details": {"type": "string"}},
-    },
-    "Misfit": {
-        "type": "object",
-        "title": "Misfit",
-        "description": "The request does not fit; one entry a mistake.",
-        "required": ["success", "error"],
-        "properties": {
+    "Refusal": _object({"error": _SENTENCE}),
+    "Misfit": _object(
+        {
             "success": {"type": "boolean", "const": False},
-            "error": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "required": ["message", "path"],
-                    "properties": {
-                        "message": _SENTENCE,
-                        "path": {"type": "array", "items": {"type": ["string", "integer"]}},
-                    },
-                },
-            },
+            "error": _mistakes(message=_SENTENCE, path=_PATH),
         },
-    },
-    "HebbRefusal": {
-        "type": "object",
-        "title": "HebbRefusal",
-        "required": ["detail"],
-        "properties": {"detail": _SENTENCE},
-    },
-    "HebbMisfit": {
-        "type": "object",
-        "title": "HebbMisfit",
-        "description": "The request does not fit; one entry a mistake.",
-        "required": ["detail"],
-        "properties": {
-            "detail": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "required": ["type", "loc", "msg"],
-                    "properties": {
-                        "type": {"type": "string"},
-                        "loc": {"type": "array", "items": {"type": ["string", "integer"]}},
-                        "msg": _SENTENCE,
-                    },
-                },
-            }
-        },
-    },
+        **_MISFIT,
+    ),
+    "HebbRefusal": _object({"detail": _SENTENCE}),
+    "HebbMisfit": _object(
+        {"detail": _mistakes(type={"type": "string"}, loc=_PATH, msg=_SENTENCE)}, **_MISFIT
+    ),
 }
 
 
@@ -120,7 +92,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
     schemas = parts.setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)  # FastAPI's own, which we do not answer with
-    schemas.update(_SCHEMAS)
+    schemas.update({name: {"title": name, **schema} for name, schema in _SCHEMAS.items()})
     parts["securitySchemes"] = {
         "bearer": {
             "type": "http",

@@ -100,15 +100,21 @@ def _problem(error: Any) -> dict[str, Any]:
 
 
 def absent(reasons: Mapping[str, str]) -> APIRouter:
-    """Make a router that answers 501 with a sentence, by "VERB path" or by a path alone for every verb.
+    """Make a router that answers 501 with a sentence, by verbs and paths with blanks between them.
 
-    It stays out of the OpenAPI document: a server that answers 501 on purpose would fail every test made from
-    its own document.
+    Without a verb every one is meant. A path that ends in `*` stands for itself and all below it, one that
+    ends in `/*` for all below it. It stays out of the OpenAPI document: a server that answers 501 on purpose
+    would fail every test made from its own document.
     """
     router = APIRouter(include_in_schema=False)
-    for route, sentence in reasons.items():
-        verb, _, path = route.rpartition(" ")
-        _answer(router, [verb] if verb else ["GET", "POST", "PUT", "PATCH", "DELETE"], path, sentence)
+    for routes, sentence in reasons.items():
+        words = routes.split()
+        verbs = [word for word in words if not word.startswith("/")]
+        for path in (word for word in words if word.startswith("/")):
+            whole, rest = path.removesuffix("*"), path.removesuffix("*").rstrip("/") + "/{rest:path}"
+            paths = (path,) if whole == path else (rest,) if whole.endswith("/") else (whole, rest)
+            for each in paths:
+                _answer(router, verbs or ["GET", "POST", "PUT", "PATCH", "DELETE"], each, sentence)
     return router
 
 

@@ -3,11 +3,12 @@
 from typing import Any
 
 from fastapi import Request
+from typing_extensions import TypedDict
 
 from scrubjay import VERSION
 from scrubjay.engine.core import Core
 from scrubjay.http_api.context import Context
-from scrubjay.http_api.hebb.bodies import Answer, MemoryQuery
+from scrubjay.http_api.hebb.bodies import MemoryQuery
 from scrubjay.http_api.hebb.context import HebbRequest
 from scrubjay.http_api.hebb.graph import graph_of
 from scrubjay.http_api.hebb.partitions import partitions
@@ -18,75 +19,24 @@ from scrubjay.search.recall import HALF_LIFE_DAYS
 route = Routes()
 
 
-class Consolidated(Answer):
-    """How many facts and parts of sessions were looked at, and got the link or summary that they needed.
-
-    `waiting` ones were not looked at.
-    """
-
-    processed: int
-    succeeded: int
-    failed: int
-    errors: list[dict[str, str]]
-    waiting: int
-
-
-class PartitionCount(Answer):
-    """A partition and how many memories it holds."""
-
-    id: str
-    name: str
-    memory_count: int
-    enabled: bool
-
-
-class GraphSize(Answer):
-    """How many tags there are, and how many pairs of them occur together."""
-
-    tag_count: int
-    edge_count: int
-
-
-class Jobs(Answer):
-    """What works in the background; `waiting` sessions and facts are not yet consolidated."""
-
-    running: bool
-    jobs: dict[str, dict[str, str | None]]
-    waiting: int
-
-
-class Stats(Answer):
-    """How much is stored."""
-
-    partitions: list[PartitionCount]
-    total_memories: int
-    graph: GraphSize
-    scheduler: Jobs
-
-
-class Health(Answer):
-    """Whether the engine is there."""
-
-    status: str
-    version: str
-
-
-class Embedding(Answer):
-    """The model that makes vectors; `dimension` is how many numbers one has."""
-
-    enabled: bool
-    provider: str
-    model: str
-    dimension: int
-    available: bool
-
-
-class Status(Answer):
-    """Which model embeds, and what works in the background."""
-
-    version: str
-    scheduler: Jobs
-    embedding: Embedding
+Consolidated = TypedDict(  # how many facts and parts of sessions were looked at, and how many wait for it
+    "Consolidated",
+    {"processed": int, "succeeded": int, "failed": int, "errors": list[dict[str, str]], "waiting": int},
+)
+PartitionCount = TypedDict("PartitionCount", {"id": str, "name": str, "memory_count": int, "enabled": bool})
+GraphSize = TypedDict("GraphSize", {"tag_count": int, "edge_count": int})
+Jobs = TypedDict(  # `waiting` sessions and facts are not yet consolidated
+    "Jobs", {"running": bool, "jobs": dict[str, dict[str, str | None]], "waiting": int}
+)
+Stats = TypedDict(
+    "Stats",
+    {"partitions": list[PartitionCount], "total_memories": int, "graph": GraphSize, "scheduler": Jobs},
+)
+Health = TypedDict("Health", {"status": str, "version": str})
+Embedding = TypedDict(  # `dimension` is how many numbers a vector has
+    "Embedding", {"enabled": bool, "provider": str, "model": str, "dimension": int, "available": bool}
+)
+Status = TypedDict("Status", {"version": str, "scheduler": Jobs, "embedding": Embedding})
 
 
 @route("POST /api/v1/admin/consolidate", "Consolidate what was recorded, now")
@@ -104,11 +54,11 @@ async def consolidate(request: HebbRequest) -> Consolidated:
 @route("GET /api/v1/admin/stats", "How much is stored")
 async def stats(request: HebbRequest) -> Stats:
     """Memories by partition, tags and pairs of tags."""
-    counts = [PartitionCount(**dict(each)) for each in (await partitions(request)).values()]
+    counts: list[PartitionCount] = [*(await partitions(request)).values()]  # FastAPI drops the other fields
     graph = await graph_of(request)
     return Stats(
         partitions=counts,
-        total_memories=sum(each.memory_count for each in counts),
+        total_memories=sum(each["memory_count"] for each in counts),
         graph=GraphSize(tag_count=len(graph.counts), edge_count=len(graph.edges)),
         scheduler=_jobs(request.core),
     )
@@ -122,10 +72,10 @@ async def config(request: HebbRequest) -> dict[str, Any]:
         name: field.default for name, field in MemoryQuery.model_fields.items() if name.startswith("weight_")
     }
     return {
-        "embedding_enabled": model.enabled,
-        "embedding_provider": model.provider,
-        "embedding_model": model.model,
-        "embedding_dim": model.dimension,
+        "embedding_enabled": model["enabled"],
+        "embedding_provider": model["provider"],
+        "embedding_model": model["model"],
+        "embedding_dim": model["dimension"],
         "rerank_enabled": False,
         "llm_enabled": False,
         "recall_min_score": FLOOR,
@@ -158,4 +108,11 @@ def _jobs(core: Core) -> Jobs:
 
 
 def _embedding(core: Core) -> Embedding:
-    return Embedding(enabled=True, provider="local", **core.status.model())
+    model = core.status.model()
+    return Embedding(
+        enabled=True,
+        provider="local",
+        model=model["model"],
+        dimension=model["dimension"],
+        available=model["available"],
+    )

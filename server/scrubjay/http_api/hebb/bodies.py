@@ -1,11 +1,12 @@
 """The bodies of Hebb Mind's API: what its clients send, and records as the memories that they parse."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Generic, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from typing_extensions import TypedDict
 
 from scrubjay.engine.core import Core
 from scrubjay.models import records
@@ -13,8 +14,6 @@ from scrubjay.models.fields import MAX_MEMORY, Flag, Importance, Metadata, Parti
 from scrubjay.models.requests import Neighbours, Query, Share, Tags, Weight
 from scrubjay.search.hits import turn_text
 
-T = TypeVar("T")
-Responses = dict[int | str, dict[str, Any]]
 RESERVED_SOURCE = "engine:"  # what Scrubjay writes itself
 
 
@@ -22,12 +21,6 @@ class Body(BaseModel):
     """What a client sends; unknown fields are passed over, as its own server does."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class Answer(BaseModel):
-    """What a client gets."""
-
-    model_config = ConfigDict(frozen=True)
 
 
 def _join_words(tags: object) -> object:
@@ -91,7 +84,7 @@ class MemoryUpdate(Body):
     metadata: MemoryMetadata | None = None
 
 
-class Memory(Answer):
+class Memory(TypedDict):
     """A memory: a fact, or a turn of a session, which is one in `mem_episodic`."""
 
     id: str
@@ -112,18 +105,13 @@ class RelatedMemory(Memory):
     """A memory beside the results, and why it is there."""
 
     reason: Literal["window", "relation", "tag", "entity"]
-    via: str | None = Field(
-        default=None, description="What it shares with a result, or the id of the result it is linked to."
-    )
+    via: Annotated[
+        str | None,
+        Field(description="What it shares with a result, or the id of the result it is linked to."),
+    ]
 
 
-class Page(Answer, Generic[T]):
-    """Some of a list, from `offset` on, and how many there are."""
-
-    items: list[T]
-    total: int
-    offset: int
-    limit: int
+Page = TypedDict("Page", {"items": list[Memory], "total": int, "offset": int, "limit": int})
 
 
 class MemoryQuery(Body):
@@ -167,17 +155,19 @@ class MemoryQuery(Body):
         return self
 
 
-class SearchResult(Answer):
-    """A memory with its score and the parts of it."""
+SearchResult = TypedDict(
+    "SearchResult",
+    {
+        "memory": Memory,
+        "score": Part,
+        "recency_score": Part,
+        "importance_score_normalized": Part,
+        "relevance_score": Part,
+    },
+)
 
-    memory: Memory
-    score: Part
-    recency_score: Part
-    importance_score_normalized: Part
-    relevance_score: Part
 
-
-class SearchResponse(Answer):
+class SearchResponse(TypedDict):
     """Results by score, best first.
 
     `related` are the window's turns, then memories tied to the first results, none twice.
@@ -202,26 +192,23 @@ class IngestRequest(Body):
     source: Source | None = "ingest"
 
 
-class IngestResponse(Answer):
-    """What was recorded of a conversation."""
+IngestResponse = TypedDict(
+    "IngestResponse",
+    {
+        "format_detected": Literal["claude_code", "chatgpt", "plain"],
+        "turns_parsed": int,
+        "memories_created": int,
+        "warnings": list[str],
+    },
+)
 
-    format_detected: Literal["claude_code", "chatgpt", "plain"]
-    turns_parsed: int
-    memories_created: int
-    warnings: list[str]
 
-
-async def as_memories(core: Core, found: Sequence[records.Memory | records.Turn]) -> list[Memory]:
+async def as_memories(core: Core, rows: Sequence[records.Memory | records.Turn]) -> list[Memory]:
     """Show records as memories; one with older versions was created when the first of them was."""
-    facts = [record for record in found if isinstance(record, records.Memory)]
+    facts = [row for row in rows if isinstance(row, records.Memory)]
     roots = {fact.root_id for fact in facts if fact.root_id != fact.id}
     first = await core.lists.get(records.Memory, roots, columns=["id", "created_at"]) if roots else {}
-    return [
-        _fact(record, first.get(record.root_id, record))
-        if isinstance(record, records.Memory)
-        else _turn(record)
-        for record in found
-    ]
+    return [_memory(row, first) for row in rows]
 
 
 async def as_memory(core: Core, record: records.Memory | records.Turn) -> Memory:
@@ -230,27 +217,14 @@ async def as_memory(core: Core, record: records.Memory | records.Turn) -> Memory
     return memory
 
 
-def _fact(fact: records.Memory, first: records.Memory) -> Memory:
-    return Memory(
-        id=fact.root_id,
-        content=fact.content,
-        metadata=fact.metadata,
-        created_at=first.created_at,
-        **_common(fact),
-    )
-
-
-def _turn(turn: records.Turn) -> Memory:
-    return Memory(
-        id=turn.id,
-        content=turn_text(turn),
-        metadata={**turn.metadata, "session_id": turn.session_id, "turn": turn.turn},
-        created_at=turn.started_at,
-        **_common(turn),
-    )
-
-
-def _common(record: records.Memory | records.Turn) -> dict[str, Any]:
-    same = ("partition_id", "importance_score", "source", "updated_at", "last_accessed_at", "access_count")
-    values = {name: getattr(record, name) for name in (*same, "expires_at")}
-    return {**values, "tags": list(record.tags)}
+def _memory(row: records.Memory | records.Turn, first: Mapping[str, records.Memory]) -> Memory:
+    own: dict[str, Any]
+    if isinstance(row, records.Turn):
+        place = {"session_id": row.session_id, "turn": row.turn}
+        own = {"id": row.id, "content": turn_text(row), "created_at": row.started_at}
+        own["metadata"] = {**row.metadata, **place}
+    else:
+        own = {"id": row.root_id, "content": row.content, "metadata": row.metadata}
+        own["created_at"] = first.get(row.root_id, row).created_at
+    names = Memory.__annotations__.keys() - own.keys()
+    return cast(Memory, {name: getattr(row, name) for name in names} | own)

@@ -10,9 +10,9 @@ from itertools import combinations, pairwise
 from typing import Annotated
 
 from fastapi import Path, Query
+from typing_extensions import TypedDict
 
 from scrubjay.errors import InputError, NotFound
-from scrubjay.http_api.hebb.bodies import Answer
 from scrubjay.http_api.hebb.context import HebbContext, HebbRequest
 from scrubjay.http_api.routes import Routes
 
@@ -28,39 +28,16 @@ route = Routes()
 TagPath = Annotated[str, Path(min_length=1, max_length=100)]
 
 
-class TagNode(Answer):
-    """A tag, the memories that carry it (at most 100 of them), and how many do."""
-
-    id: str
-    label: str
-    description: str = ""
-    memory_ids: list[str]
-    weight: float
-
-
-class TagEdge(Answer):
-    """Two tags that `weight` memories carry together."""
-
-    source: str
-    target: str
-    relation: str = "together"
-    weight: float
-
-
-class GraphState(Answer):
-    """All tags and the edges between them."""
-
-    nodes: list[TagNode]
-    edges: list[TagEdge]
-    version: int = 1
-
-
-class GraphQuery(Answer):
-    """Some tags, the edges between them, and the way from one to another if that was asked."""
-
-    nodes: list[TagNode]
-    edges: list[TagEdge]
-    paths: list[list[str]] | None = None
+TagNode = TypedDict(  # `weight` memories carry it; of at most 100 the ids are named
+    "TagNode", {"id": str, "label": str, "description": str, "memory_ids": list[str], "weight": float}
+)
+TagEdge = TypedDict(  # two tags that `weight` memories carry together
+    "TagEdge", {"source": str, "target": str, "relation": str, "weight": float}
+)
+GraphState = TypedDict("GraphState", {"nodes": list[TagNode], "edges": list[TagEdge], "version": int})
+GraphQuery = TypedDict(  # `paths`: the way from one tag to another, if that was asked
+    "GraphQuery", {"nodes": list[TagNode], "edges": list[TagEdge], "paths": list[list[str]] | None}
+)
 
 
 @route("GET /api/v1/graph/tags", "List tags, the most used first")
@@ -93,8 +70,8 @@ async def neighbors(
     Empty for a tag that nothing carries.
     """
     graph = await graph_of(request)
-    found = graph.around(tag, depth)
-    return GraphQuery(nodes=_nodes(graph, found), edges=_edges(graph, found))
+    near = graph.around(tag, depth)
+    return GraphQuery(nodes=_nodes(graph, near), edges=_edges(graph, near), paths=None)
 
 
 @route("GET /api/v1/graph/path", "The shortest way between two tags")
@@ -112,7 +89,7 @@ async def path(
     graph = await graph_of(request)
     way = graph.path(first, last)
     steps = {frozenset(pair) for pair in pairwise(way)}
-    edges = [edge for edge in _edges(graph, way) if {edge.source, edge.target} in steps]
+    edges = [edge for edge in _edges(graph, way) if {edge["source"], edge["target"]} in steps]
     return GraphQuery(nodes=_nodes(graph, way), edges=edges, paths=[way] if way else [])
 
 
@@ -120,7 +97,7 @@ async def path(
 async def export(request: HebbRequest) -> GraphState:
     """At most the 2,000 most used tags and the 10,000 heaviest edges."""
     graph = await graph_of(request)
-    return GraphState(nodes=_nodes(graph, graph.counts), edges=_edges(graph, graph.counts))
+    return GraphState(nodes=_nodes(graph, graph.counts), edges=_edges(graph, graph.counts), version=1)
 
 
 async def graph_of(request: HebbContext) -> TagGraph:
@@ -132,14 +109,17 @@ async def graph_of(request: HebbContext) -> TagGraph:
 
 def _nodes(graph: TagGraph, tags: Iterable[str]) -> list[TagNode]:
     return [
-        TagNode(id=tag, label=tag, memory_ids=list(graph.carriers[tag]), weight=graph.counts[tag])
+        TagNode(
+            id=tag, label=tag, description="", memory_ids=list(graph.carriers[tag]), weight=graph.counts[tag]
+        )
         for tag in tags
     ]
 
 
 def _edges(graph: TagGraph, tags: Iterable[str]) -> list[TagEdge]:
     return [
-        TagEdge(source=left, target=right, weight=count) for (left, right), count in graph.among(tags).items()
+        TagEdge(source=left, target=right, relation="together", weight=count)
+        for (left, right), count in graph.among(tags).items()
     ]
 
 
@@ -180,17 +160,17 @@ class TagGraph:
         for (left, right), count in self.edges.items():
             neighbours.setdefault(left, []).append((-count, right))
             neighbours.setdefault(right, []).append((-count, left))
-        found: dict[str, str | None] = {start: None}
+        came_from: dict[str, str | None] = {start: None}
         waiting = deque([(start, 0)])
         while waiting:
             tag, far = waiting.popleft()
             if far == depth:
                 continue
             for _, other in sorted(neighbours.get(tag, ())):
-                if other not in found:
-                    found[other] = tag
+                if other not in came_from:
+                    came_from[other] = tag
                     waiting.append((other, far + 1))
-        return found
+        return came_from
 
 
 def tag_graph(record_tags: Iterable[tuple[str, Sequence[str]]]) -> TagGraph:

@@ -7,14 +7,7 @@ from fastapi import Body, Path, Query
 
 from scrubjay.errors import InputError
 from scrubjay.http_api.context import SOURCE
-from scrubjay.http_api.hebb.bodies import (
-    Memory,
-    MemoryCreate,
-    MemoryUpdate,
-    Page,
-    as_memories,
-    as_memory,
-)
+from scrubjay.http_api.hebb.bodies import Memory, MemoryCreate, MemoryUpdate, Page, as_memories, as_memory
 from scrubjay.http_api.hebb.context import HebbContext, HebbRequest
 from scrubjay.http_api.hebb.partitions import require_partition
 from scrubjay.http_api.routes import Routes
@@ -72,7 +65,7 @@ async def listed(
     ] = None,
     offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
-) -> Page[Memory]:
+) -> Page:
     """Facts in their newest version, and turns; a fact by when it was added, a turn by when it was said."""
     carried = [tag.strip() for tag in (tags or "").split(",") if tag.strip()]
     page = await request.core.lists.facts_and_turns(

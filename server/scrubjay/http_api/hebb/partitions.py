@@ -2,14 +2,15 @@
 
 from dataclasses import asdict, replace
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, cast
 
 from fastapi import Path
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home.partitions import Partition
-from scrubjay.http_api.hebb.bodies import Answer, Body
+from scrubjay.http_api.hebb.bodies import Body
 from scrubjay.http_api.hebb.context import HebbContext, HebbRequest
 from scrubjay.http_api.permissions import DEFAULT_TAG
 from scrubjay.http_api.routes import Routes
@@ -25,8 +26,6 @@ Description = Annotated[str, Field(max_length=1_000)]
 
 
 class PartitionCreate(Body):
-    """A partition to make."""
-
     id: PartitionId
     name: Title
     description: Description = ""
@@ -34,24 +33,24 @@ class PartitionCreate(Body):
 
 
 class PartitionUpdate(Body):
-    """What to change of a partition; what is left out stays."""
-
     name: Title | None = None
     description: Description | None = None
     enabled: Flag | None = None
 
 
-class PartitionRead(Answer):
-    """One kind of memories and how many it holds; `enabled` is kept and shown, and shuts nothing."""
-
-    id: str
-    name: str
-    description: str
-    enabled: bool
-    is_system: bool
-    created_at: datetime
-    updated_at: datetime
-    memory_count: int
+PartitionRead = TypedDict(  # `enabled` is kept and shown, and shuts nothing
+    "PartitionRead",
+    {
+        "id": str,
+        "name": str,
+        "description": str,
+        "enabled": bool,
+        "is_system": bool,
+        "created_at": datetime,
+        "updated_at": datetime,
+        "memory_count": int,
+    },
+)
 
 
 @route("GET /api/v1/partitions", "List partitions")
@@ -95,9 +94,9 @@ async def update(request: HebbRequest, partition_id: PathId, item: PartitionUpda
 async def delete(request: HebbRequest, partition_id: PathId) -> None:
     """One of the system's five, or one that holds memories, is refused."""
     partition = await read(request, partition_id)
-    if partition.memory_count and not partition.is_system:
+    if partition["memory_count"] and not partition["is_system"]:
         raise InputError(
-            f"{partition_id!r} holds {partition.memory_count:,} memories. "
+            f"{partition_id!r} holds {partition['memory_count']:,} memories. "
             "Delete them first, so that none is lost by it."
         )
     await request.core.partitions.remove(await _owner(request, partition_id), partition_id)
@@ -109,7 +108,7 @@ async def partitions(request: HebbContext) -> dict[str, PartitionRead]:
     known = request.core.partitions.of(await _scopes(request))
     known |= {name: Partition(name, name) for name in sorted(counts.keys() - known.keys())}
     return {
-        name: PartitionRead(**asdict(each), is_system=each.is_system, memory_count=counts[name])
+        name: cast(PartitionRead, {**asdict(each), "is_system": each.is_system, "memory_count": counts[name]})
         for name, each in known.items()
     }
 

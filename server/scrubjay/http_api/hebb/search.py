@@ -1,6 +1,6 @@
 """`POST /api/v1/search`: recall with Hebb Mind's weights and windows."""
 
-from collections.abc import Sequence
+from typing import cast
 
 from scrubjay.engine.core import Core
 from scrubjay.http_api.hebb.bodies import (
@@ -15,7 +15,7 @@ from scrubjay.http_api.hebb.context import HebbRequest
 from scrubjay.http_api.routes import Routes
 from scrubjay.models import records
 from scrubjay.models.requests import SearchMemories
-from scrubjay.models.results import Hit
+from scrubjay.models.results import MemoryHits
 from scrubjay.search.injection import FLOOR
 
 _SAME = {  # fields that a query and a search have in common
@@ -48,7 +48,7 @@ async def search(request: HebbRequest, query: MemoryQuery) -> SearchResponse:
     )
     scopes = await request.reads()
     hits = await request.core.search.memories(question, scopes, apart=True, least_score=least or 0.0)
-    memories = await _memories(request.core, [*hits.results, *hits.related])
+    memories = await _memories(request.core, hits)
     return SearchResponse(
         results=[
             SearchResult(
@@ -62,20 +62,21 @@ async def search(request: HebbRequest, query: MemoryQuery) -> SearchResponse:
             if hit.id in memories
         ],
         related=[
-            RelatedMemory.model_validate({**dict(memories[hit.id]), "reason": hit.reason, "via": hit.via})
+            cast(RelatedMemory, {**memories[hit.id], "reason": hit.reason, "via": hit.via})
             for hit in hits.related
             if hit.id in memories
         ],
     )
 
 
-async def _memories(core: Core, hits: Sequence[Hit]) -> dict[str, Memory]:
+async def _memories(core: Core, hits: MemoryHits) -> dict[str, Memory]:
     """Return the full memory of each hit, by the hit's id; a turn's content is what the hit shows of it."""
-    shown = {hit.id: hit.memory or "" for hit in hits}
-    turns = await core.lists.get(records.Turn, [hit.id for hit in hits if hit.src == "turn"])
-    facts = await core.lists.get(records.Memory, [hit.id for hit in hits if hit.src == "memory"])
-    rows: list[records.Memory | records.Turn] = [*turns.values(), *facts.values()]
-    memories = dict(zip((row.id for row in rows), await as_memories(core, rows), strict=True))
-    for turn_id in turns:
-        memories[turn_id] = memories[turn_id].model_copy(update={"content": shown[turn_id]})
+    rows: dict[str, records.AnyRecord] = dict(hits.records)
+    rows |= await core.lists.get(records.Turn, [hit.id for hit in hits.related if hit.src == "turn"])
+    rows |= await core.lists.get(records.Memory, [hit.id for hit in hits.related if hit.src == "memory"])
+    shown = [row for row in rows.values() if isinstance(row, records.Memory | records.Turn)]
+    memories = dict(zip((row.id for row in shown), await as_memories(core, shown), strict=True))
+    for hit in (*hits.results, *hits.related):
+        if isinstance(rows.get(hit.id), records.Turn):
+            memories[hit.id] = {**memories[hit.id], "content": hit.memory or ""}
     return memories

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
+from typing_extensions import TypedDict
 
 from scrubjay.home.scopes import SCOPE_NAME
 from scrubjay.http_api.bodies import CamelCase
@@ -89,18 +90,10 @@ class Tagged(Part):
         return list(dict.fromkeys([*own, *(self.container_tags or ())]))
 
 
-class Pagination(Part):
-    """Which page of how many."""
-
-    current_page: int
-    limit: int
-    total_items: int
-    total_pages: int
+Pagination = TypedDict("Pagination", {"currentPage": int, "limit": int, "totalItems": int, "totalPages": int})
 
 
 class Paging(Part):
-    """Which page of a list, and in which order."""
-
     page: Annotated[Whole, Field(ge=1, le=1_000_000)] = 1
     limit: Annotated[Whole, Field(ge=1, le=MOST_PER_PAGE)] = PER_PAGE
     sort: Literal["createdAt", "updatedAt"] = "createdAt"
@@ -119,22 +112,24 @@ class Paging(Part):
     def pagination(self, total: int) -> Pagination:
         """Say which page this is of a list of so many items."""
         pages = -(-total // self.limit)
-        return Pagination(current_page=self.page, limit=self.limit, total_items=total, total_pages=pages)
+        return Pagination(currentPage=self.page, limit=self.limit, totalItems=total, totalPages=pages)
 
 
-class MemoryFields(Part):
-    """A memory, wherever it is listed."""
-
-    id: str
-    memory: str
-    version: int
-    is_latest: bool
-    is_forgotten: bool
-    is_static: bool
-    is_inference: Annotated[bool, Field(description="It was concluded from other memories.")]
-    parent_memory_id: str | None
-    source_count: int
-    metadata: Flat
+MemoryFields = TypedDict(
+    "MemoryFields",
+    {
+        "id": str,
+        "memory": str,
+        "version": int,
+        "isLatest": bool,
+        "isForgotten": bool,
+        "isStatic": bool,
+        "isInference": Annotated[bool, Field(description="It was concluded from other memories.")],
+        "parentMemoryId": str | None,
+        "sourceCount": int,
+        "metadata": Flat,
+    },
+)
 
 
 def memory_values(fact: Memory) -> dict[str, Any]:
@@ -143,12 +138,12 @@ def memory_values(fact: Memory) -> dict[str, Any]:
         "id": fact.id,
         "memory": fact.content,
         "version": fact.version,
-        "is_latest": fact.is_latest,
-        "is_forgotten": fact.forgotten_at is not None,
-        "is_static": fact.is_static,
-        "is_inference": is_inference(fact),
-        "parent_memory_id": parent_of(fact),
-        "source_count": max(1, len(fact.document_ids)),
+        "isLatest": fact.is_latest,
+        "isForgotten": fact.forgotten_at is not None,
+        "isStatic": fact.is_static,
+        "isInference": is_inference(fact),
+        "parentMemoryId": parent_of(fact),
+        "sourceCount": max(1, len(fact.document_ids)),
         "metadata": fact.metadata or None,
     }
 

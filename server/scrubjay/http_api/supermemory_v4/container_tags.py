@@ -21,8 +21,6 @@ route = Routes()
 
 
 class ListedTag(Part):
-    """A tag and how much can be found under it."""
-
     id: str
     container_tag: str
     name: str
@@ -39,8 +37,6 @@ class ListedTag(Part):
 
 
 class TagSettings(Part):
-    """What is said of a tag."""
-
     container_tag: str
     name: str | None
     entity_context: str | None
@@ -61,8 +57,6 @@ class TagChange(Part):
 
 
 class Merge(Part):
-    """Which tags to merge."""
-
     container_tags: Annotated[
         TagList,
         Field(min_length=1, description="Tags whose content moves; the target itself may be among them."),
@@ -81,8 +75,6 @@ class Merged(Part):
 
 
 class DeletedTag(Part):
-    """What was deleted with a tag."""
-
     success: bool
     container_tag: str
     deleted_documents_count: int

@@ -19,14 +19,10 @@ route = Routes()
 
 
 class Function(Part):
-    """A function that was called."""
-
     name: Annotated[str, Field(max_length=200)] = ""
 
 
 class ToolCall(Part):
-    """A call of a tool in a message."""
-
     function: Function = Function()
 
 
@@ -38,8 +34,6 @@ class ContentPart(Part):
 
 
 class SentMessage(Part):
-    """A message of a conversation."""
-
     role: Literal["user", "assistant", "system", "tool"]
     content: Annotated[
         Annotated[str, Field(max_length=MAX_TURN_TEXT)] | list[ContentPart] | None,

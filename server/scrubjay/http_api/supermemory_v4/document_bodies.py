@@ -1,8 +1,9 @@
 """Documents on the wire of `/v3`: what clients send to add, change or list them, and what they parse."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from typing_extensions import TypedDict
 
 from scrubjay.engine.verbs.documents import Status
 from scrubjay.errors import InputError
@@ -63,8 +64,6 @@ Number = Annotated[
 
 
 class OneTag(Part):
-    """What names a container tag."""
-
     container_tag: Annotated[
         str | None,
         BeforeValidator(none_if_empty),
@@ -159,8 +158,6 @@ class DocumentFields(OneTag):
 
 
 class AddedDocument(DocumentFields):
-    """A document to add."""
-
     content: Content
 
     def text(self) -> DocumentText:
@@ -208,8 +205,6 @@ class BulkDelete(Part):
 
 
 class Paged(Paging):
-    """A page of documents."""
-
     container_tags: Annotated[
         TagList | None, Field(description="Documents under any of these tags; left out, under every one.")
     ] = None
@@ -218,138 +213,108 @@ class Paged(Paging):
 
 
 class Listing(Paged):
-    """Which documents to list."""
-
     filters: Filters | None = None
     filepath: Annotated[Filepath | None, Field(description="Exact, or a folder where it ends in /.")] = None
     include_content: Flag = False
 
 
-class Accepted(Part):
-    """A document was taken; it is on disk, and found by words within a moment."""
+# What is answered.
+Accepted = TypedDict(  # on disk, and found by words within a moment
+    "Accepted",
+    {
+        "id": str,
+        "status": Annotated[
+            Status, Field(description="queued, or how far it is where nothing new was sent.")
+        ],
+    },
+)
+BatchItem = TypedDict(
+    "BatchItem",
+    {
+        "id": Annotated[str, Field(description="Of one that failed its custom id, or unknown.")],
+        "status": Literal["queued", "embedding", "done", "failed", "error"],
+        "error": NotRequired[str],
+    },
+)
+BatchAnswer = TypedDict(  # in the order of the request
+    "BatchAnswer", {"results": list[BatchItem], "success": int, "failed": int}
+)
+BulkAnswer = TypedDict(
+    "BulkAnswer",
+    {
+        "success": bool,
+        "deletedCount": int,
+        "errors": NotRequired[list[DeleteError]],
+        "containerTags": NotRequired[list[str]],
+    },
+)
 
-    id: str
-    status: Annotated[Status, Field(description="queued, or how far it is where nothing new was sent.")]
 
-
-class BatchItem(Part):
-    """What became of one document of a batch."""
-
-    id: Annotated[str, Field(description="Of one that failed its custom id, or unknown.")]
-    status: Literal["queued", "embedding", "done", "failed", "error"]
-    error: str | None = None
-    details: str | None = None
-
-
-class BatchAnswer(Part):
-    """What became of each document, in the order of the request."""
-
-    results: list[BatchItem]
-    success: int
-    failed: int
-
-
-class BulkAnswer(Part):
-    """How many documents were deleted."""
-
-    success: bool
-    deleted_count: int
-    errors: list[DeleteError] | None = None
-    container_tags: list[str] | None = None
-
-
-class Listed(Part):
+class Listed(TypedDict):
     """A document without its text, unless that was asked for."""
 
     id: str
-    custom_id: str | None
-    connection_id: None = None
+    customId: str | None
+    connectionId: None
     title: str | None
     type: Literal["text", "pdf", "webpage"]
     status: Status
     summary: str | None
     metadata: Flat
-    container_tags: list[str]
+    containerTags: list[str]
     filepath: str | None
-    created_at: str
-    updated_at: str
-    error_message: Annotated[str | None, Field(description="Why it failed.")] = None
-    content: str | None = None
+    createdAt: str
+    updatedAt: str
+    errorMessage: NotRequired[Annotated[str, Field(description="Why it failed.")]]
+    content: NotRequired[str]
 
 
 class MemoryEntry(MemoryFields):
     """A memory that was learned from a document, or that cites it."""
 
-    root_memory_id: str | None
-    created_at: str
-    updated_at: str
+    rootMemoryId: str | None
+    createdAt: str
+    updatedAt: str
 
 
 class WholeDocument(Listed):
-    """A document with its text."""
-
-    dreaming_status: Literal["dreaming", "done"]
+    dreamingStatus: Literal["dreaming", "done"]
     source: str
-    task_type: Literal["memory", "superrag"]
-    url: str | None = None
-    og_image: None = None
-    raw: None = None
-    latest_revision: int = 1
-    active_content_update_id: None = None
-    tombstoned_at: None = None
-    memories: list[MemoryEntry] | None = None
-
-
-class DocumentPage(Part):
-    """A page of documents."""
-
-    memories: Annotated[list[Listed], Field(description="The documents of this page.")]
-    pagination: Pagination
+    taskType: Literal["memory", "superrag"]
+    url: NotRequired[str]
+    ogImage: None
+    raw: None
+    latestRevision: int
+    activeContentUpdateId: None
+    tombstonedAt: None
+    memories: NotRequired[list[MemoryEntry]]
 
 
 class WithMemories(Listed):
-    """A document with its memories."""
-
-    memory_entries: list[MemoryEntry]
-
-
-class GraphPage(Part):
-    """A page of documents with their memories."""
-
-    documents: list[WithMemories]
-    pagination: Pagination
+    memoryEntries: list[MemoryEntry]
 
 
 class InHand(Listed):
-    """A document that is not done."""
-
     stuck: Annotated[bool, Field(description="Nothing happened to it for four hours.")]
 
 
-class Processing(Part):
-    """The documents that are not done."""
-
-    documents: list[InHand]
-    total_count: int
-    pagination: Pagination | None = None
-
-
-class ChunkOfDocument(Part):
-    """One passage of a document."""
-
-    id: str
-    document_id: str
-    content: str
-    position: int
-    line_start: int | None
-    line_end: int | None
-
-
-class Chunks(Part):
-    """A page of the passages of a document."""
-
-    chunks: list[ChunkOfDocument]
-    pagination: Pagination
+DocumentPage = TypedDict("DocumentPage", {"memories": list[Listed], "pagination": Pagination})
+GraphPage = TypedDict("GraphPage", {"documents": list[WithMemories], "pagination": Pagination})
+Processing = TypedDict(
+    "Processing", {"documents": list[InHand], "totalCount": int, "pagination": NotRequired[Pagination]}
+)
+ChunkOfDocument = TypedDict(
+    "ChunkOfDocument",
+    {
+        "id": str,
+        "documentId": str,
+        "content": str,
+        "position": int,
+        "lineStart": int | None,
+        "lineEnd": int | None,
+    },
+)
+Chunks = TypedDict("Chunks", {"chunks": list[ChunkOfDocument], "pagination": Pagination})
 
 
 def type_of(kind: str) -> Any:
@@ -357,35 +322,34 @@ def type_of(kind: str) -> Any:
     return _TYPES.get(kind, "text")
 
 
-def document_values(row: Document, status: Status, **more: Any) -> dict[str, Any]:
-    """Return the values of a `Listed` or a kind of it; `content` is among them if it is in `more`."""
-    error = {"error_message": row.error} if row.error else {}
+def shown(row: Document, status: Status, *, with_text: bool = False, **more: Any) -> Any:
+    """Return a document as a `Listed` or a kind of it, which has `more`."""
+    error = {"errorMessage": row.error} if row.error else {}
+    text = {"content": row.content} if with_text else {}
     return {
         "id": row.id,
-        "custom_id": row.custom_id,
-        "connection_id": None,
+        "customId": row.custom_id,
+        "connectionId": None,
         "title": row.title,
         "type": type_of(row.type),
         "status": status,
         "summary": row.summary,
         "metadata": row.metadata or None,
-        "container_tags": [row.scope],
+        "containerTags": [row.scope],
         "filepath": row.filepath or row.path,
-        "created_at": iso(row.created_at),
-        "updated_at": iso(row.updated_at),
+        "createdAt": iso(row.created_at),
+        "updatedAt": iso(row.updated_at),
         **error,
+        **text,
         **more,
     }
 
 
-def memory_entry(fact: Memory) -> MemoryEntry:
+def memory_entry(fact: Memory) -> Any:
     """Return a memory as documents list it; of several parents the first is named."""
     values = memory_values(fact)
-    if values["parent_memory_id"]:
-        values["parent_memory_id"] = fact.parent_ids[0]
-    return MemoryEntry(
-        **values,
-        root_memory_id=fact.root_id if fact.version > 1 else None,
-        created_at=iso(fact.created_at),
-        updated_at=iso(fact.updated_at),
-    )
+    if values["parentMemoryId"]:
+        values["parentMemoryId"] = fact.parent_ids[0]
+    root = fact.root_id if fact.version > 1 else None
+    times = {"createdAt": iso(fact.created_at), "updatedAt": iso(fact.updated_at)}
+    return {**values, "rootMemoryId": root, **times}

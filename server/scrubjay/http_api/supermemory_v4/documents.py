@@ -14,31 +14,9 @@ from scrubjay.errors import InputError, NotFound
 from scrubjay.http_api.bodies import DeleteError, url_of
 from scrubjay.http_api.context import SOURCE, Context, RequestContext
 from scrubjay.http_api.routes import Routes
+from scrubjay.http_api.supermemory_v4 import document_bodies as bodies
 from scrubjay.http_api.supermemory_v4.bodies import MOST_PER_PAGE, PER_PAGE
-from scrubjay.http_api.supermemory_v4.document_bodies import (
-    Accepted,
-    AddedDocument,
-    Batch,
-    BatchAnswer,
-    BatchItem,
-    BulkAnswer,
-    BulkDelete,
-    ChangedDocument,
-    ChunkOfDocument,
-    Chunks,
-    DocumentFields,
-    DocumentPage,
-    GraphPage,
-    InHand,
-    Listed,
-    Listing,
-    Paged,
-    Processing,
-    WholeDocument,
-    WithMemories,
-    document_values,
-    memory_entry,
-)
+from scrubjay.http_api.supermemory_v4.document_bodies import memory_entry, shown
 from scrubjay.http_api.uploads import read_upload
 from scrubjay.models.input_errors import sentences
 from scrubjay.models.records import AnyRecord, Document, Memory
@@ -63,7 +41,7 @@ PageSize = Annotated[int, Query(ge=1, le=MOST_PER_PAGE)]
 route = Routes()
 
 
-class Upload(DocumentFields):
+class Upload(bodies.DocumentFields):
     """A file and what is said of it: objects and lists as JSON text."""
 
     file: UploadFile
@@ -76,7 +54,7 @@ class Upload(DocumentFields):
 @route("POST /v3/documents/file", "Upload a file")
 async def upload(
     context: Context, body: Annotated[Upload, Form(media_type="multipart/form-data")]
-) -> Accepted:
+) -> bodies.Accepted:
     """Reads a file of at most 50 MB and adds its text; the file itself is not kept.
 
     Text, Markdown, source code, HTML, PDF, Word, PowerPoint, sheets, notebooks and mails are read. A file
@@ -101,10 +79,12 @@ async def file_url(context: Context, name: Name, within: WithinTag = None) -> No
     )
 
 
-@route("POST /v3/documents/list", "List documents", sparse=True)
-async def list_documents(context: Context, body: Annotated[Listing | None, Body()] = None) -> DocumentPage:
+@route("POST /v3/documents/list", "List documents")
+async def list_documents(
+    context: Context, body: Annotated[bodies.Listing | None, Body()] = None
+) -> bodies.DocumentPage:
     """A page of documents, under `memories`; failed ones are among them, deleted ones are not."""
-    listing = body or Listing()
+    listing = body or bodies.Listing()
     page = await context.core.lists.documents(
         await context.scopes(listing.container_tags),
         filters=listing.filters,
@@ -113,32 +93,32 @@ async def list_documents(context: Context, body: Annotated[Listing | None, Body(
         **listing.window,
     )
     status = await context.core.documents.statuses(page.rows)
-    rows = []
-    for row in page.rows:
-        content = {"content": row.content} if listing.include_content else {}
-        rows.append(Listed(**document_values(row, status[row.id], **content)))
-    return DocumentPage(memories=rows, pagination=listing.pagination(page.total))
+    rows = [shown(row, status[row.id], with_text=listing.include_content) for row in page.rows]
+    return bodies.DocumentPage(memories=rows, pagination=listing.pagination(page.total))
 
 
-@route("POST /v3/documents/documents", "List documents with their memories", sparse=True)
-async def list_with_memories(context: Context, body: Annotated[Paged | None, Body()] = None) -> GraphPage:
+@route("POST /v3/documents/documents", "List documents with their memories")
+async def list_with_memories(
+    context: Context, body: Annotated[bodies.Paged | None, Body()] = None
+) -> bodies.GraphPage:
     """A page of documents, each with the memories that were learned from it or cite it."""
-    listing = body or Paged()
+    listing = body or bodies.Paged()
     scopes = await context.scopes(listing.container_tags)
     page = await context.core.lists.documents(scopes, **listing.window)
     status = await context.core.documents.statuses(page.rows)
     facts = await context.core.lists.facts_of_documents([row.id for row in page.rows])
     rows = [
-        WithMemories(
-            **document_values(row, status[row.id]),
-            memory_entries=[memory_entry(fact) for fact in facts if row.id in fact.document_ids],
+        shown(
+            row,
+            status[row.id],
+            memoryEntries=[memory_entry(fact) for fact in facts if row.id in fact.document_ids],
         )
         for row in page.rows
     ]
-    return GraphPage(documents=rows, pagination=listing.pagination(page.total))
+    return bodies.GraphPage(documents=rows, pagination=listing.pagination(page.total))
 
 
-@route("GET /v3/documents/processing", "List documents in hand", sparse=True)
+@route("GET /v3/documents/processing", "List documents in hand")
 async def list_processing(
     context: Context,
     tags: Annotated[
@@ -153,23 +133,21 @@ async def list_processing(
     ] = "active",
     page: PageNumber = 1,
     limit: PageSize = PER_PAGE,
-) -> Processing:
+) -> bodies.Processing:
     """Documents that meaning does not find yet; none while no model can be loaded: words find all."""
     scopes = await context.scopes([tag.strip() for tag in (tags or "").split(",") if tag.strip()])
     rows = await context.core.lists.unfinished_documents(scopes, failed=view == "all")
     status = await context.core.documents.statuses(rows)
     is_old = {row.id: context.now - row.updated_at >= STUCK for row in rows}
     rows = [row for row in rows if status[row.id] != "done" and (view != "active" or not is_old[row.id])]
-    listing = Paged(page=page, limit=limit)
-    total, more = len(rows), dict[str, Any]()
+    answer = bodies.Processing(documents=[], totalCount=len(rows))
     if view == "all":
+        answer["pagination"] = bodies.Paged(page=page, limit=limit).pagination(len(rows))
         rows = rows[(page - 1) * limit : page * limit]
-        more["pagination"] = listing.pagination(total)
-    documents = [
-        InHand(**document_values(row, status[row.id]), stuck=status[row.id] != "failed" and is_old[row.id])
-        for row in rows
+    answer["documents"] = [
+        shown(row, status[row.id], stuck=status[row.id] != "failed" and is_old[row.id]) for row in rows
     ]
-    return Processing(documents=documents, total_count=total, **more)
+    return answer
 
 
 @route(
@@ -183,26 +161,28 @@ async def chunks(
     within: WithinTag = None,
     page: PageNumber = 1,
     limit: PageSize = MOST_PER_PAGE,
-) -> Chunks:
+) -> bodies.Chunks:
     """The passages of a document in its order, without the headings that are searched with them."""
     row = await _document(context, name, within)
     passages = await context.core.lists.chunks_of(row.id, start=(page - 1) * limit, size=limit)
     rows = [
-        ChunkOfDocument(
+        bodies.ChunkOfDocument(
             id=passage.id,
-            document_id=row.id,
+            documentId=row.id,
             content=passage.text,
             position=passage.part,
-            line_start=passage.line_start,
-            line_end=passage.line_end,
+            lineStart=passage.line_start,
+            lineEnd=passage.line_end,
         )
         for passage in passages
     ]
-    return Chunks(chunks=rows, pagination=Paged(page=page, limit=limit).pagination(row.chunk_count))
+    return bodies.Chunks(
+        chunks=rows, pagination=bodies.Paged(page=page, limit=limit).pagination(row.chunk_count)
+    )
 
 
 @route("POST /v3/documents", "Add a document")
-async def add(context: Context, body: AddedDocument) -> Accepted:
+async def add(context: Context, body: bodies.AddedDocument) -> bodies.Accepted:
     """Takes a text; it is on disk when this answers, and found by words within a moment.
 
     Repeating the call changes nothing.
@@ -210,18 +190,18 @@ async def add(context: Context, body: AddedDocument) -> Accepted:
     return await _add(context, body, body.text(), context.permissions.writes_to(body.tag()))
 
 
-@route("POST /v3/documents/batch", "Add up to 600 documents", response_model_exclude_none=True)
-async def add_batch(context: Context, body: Batch) -> BatchAnswer:
+@route("POST /v3/documents/batch", "Add up to 600 documents")
+async def add_batch(context: Context, body: bodies.Batch) -> bodies.BatchAnswer:
     """Takes texts or objects, the earliest documentDate first; one that is wrong stops no other."""
     context.permissions.writes_to(body.tag())  # wrong for all of them is wrong once
-    results: dict[int, BatchItem] = {}
-    added: list[tuple[int, AddedDocument, str]] = []
+    results: dict[int, bodies.BatchItem] = {}
+    added: list[tuple[int, bodies.AddedDocument, str]] = []
     for number, item in enumerate(body.documents):
         values = {"content": item} if isinstance(item, str) else item
         try:
-            document = AddedDocument.model_validate({**body.defaults(values), **values})
+            document = bodies.AddedDocument.model_validate({**body.defaults(values), **values})
         except ValidationError as error:
-            problem = sentences(AddedDocument.model_fields, error.errors(include_url=False))
+            problem = sentences(bodies.AddedDocument.model_fields, error.errors(include_url=False))
             results[number] = _failure(values.get("customId"), problem)
             continue
         try:
@@ -237,19 +217,18 @@ async def add_batch(context: Context, body: Batch) -> BatchAnswer:
         if isinstance(state, InputError):
             results[number] = _failure(document.custom_id, str(state))
         else:
-            results[number] = BatchItem(id=state.id, status=state.status)
+            results[number] = bodies.BatchItem(id=state.id, status=state.status)
     ordered = [results[number] for number in sorted(results)]
-    failed = sum(item.status == "error" for item in ordered)
-    return BatchAnswer(results=ordered, success=len(ordered) - failed, failed=failed)
+    failed = sum(item["status"] == "error" for item in ordered)
+    return bodies.BatchAnswer(results=ordered, success=len(ordered) - failed, failed=failed)
 
 
 @route(
     "DELETE /v3/documents/bulk",
     "Delete documents by id, by tag or by path",
     missing="No document is filed there.",
-    response_model_exclude_none=True,
 )
-async def delete_bulk(context: Context, body: BulkDelete) -> BulkAnswer:
+async def delete_bulk(context: Context, body: bodies.BulkDelete) -> bodies.BulkAnswer:
     """Hides documents and what was learned of them from every search, as deleting one does."""
     given = [name for name in ("ids", "container_tags", "filepath") if getattr(body, name)]
     if len(given) != 1:
@@ -261,11 +240,14 @@ async def delete_bulk(context: Context, body: BulkDelete) -> BulkAnswer:
         context.permissions.writes_to(tag)
     rows = await context.core.lists.documents_at(await context.scopes(body.container_tags), body.filepath)
     await _forget(context, rows)
-    return BulkAnswer(success=True, deleted_count=len(rows), container_tags=body.container_tags)
+    answer = bodies.BulkAnswer(success=True, deletedCount=len(rows))
+    if body.container_tags is not None:
+        answer["containerTags"] = body.container_tags
+    return answer
 
 
-@route("GET /v3/documents/{id:path}", "Get a document", missing=_MISSING, sparse=True)
-async def get(context: Context, name: Name, within: WithinTag = None) -> WholeDocument:
+@route("GET /v3/documents/{id:path}", "Get a document", missing=_MISSING, response_model=bodies.WholeDocument)
+async def get(context: Context, name: Name, within: WithinTag = None) -> Any:
     """A document with its text, how far it is, and what was learned of it; there once it was added."""
     row = await _document(context, name, within)
     status = (await context.core.documents.statuses([row]))[row.id]
@@ -274,22 +256,24 @@ async def get(context: Context, name: Name, within: WithinTag = None) -> WholeDo
         more["memories"] = [memory_entry(fact) for fact in facts]
     if url := url_of(row.content):
         more["url"] = url
-    return WholeDocument(
-        **document_values(row, status, content=row.content),
-        dreaming_status="done",
+    return shown(
+        row,
+        status,
+        with_text=True,
+        dreamingStatus="done",
         source=row.source,
-        task_type=row.task_type or "superrag",
+        taskType=row.task_type or "superrag",
+        ogImage=None,
         raw=None,
-        og_image=None,
-        latest_revision=1,
-        active_content_update_id=None,
-        tombstoned_at=None,
+        latestRevision=1,
+        activeContentUpdateId=None,
+        tombstonedAt=None,
         **more,
     )
 
 
 @route("PATCH /v3/documents/{id:path}", "Change a document", missing=_MISSING)
-async def change(context: Context, name: Name, body: ChangedDocument) -> Accepted:
+async def change(context: Context, name: Name, body: bodies.ChangedDocument) -> bodies.Accepted:
     """Another content replaces the text, and what is learned follows; all else changes without new vectors.
 
     A container tag says where the document is; it does not move it.
@@ -299,7 +283,7 @@ async def change(context: Context, name: Name, body: ChangedDocument) -> Accepte
     await _keep_context(context, body, row.scope)
     content = {} if body.content is None else {"content": body.content}
     state = await context.core.documents.change(row, {**body.values(), **content}, source=SOURCE)
-    return Accepted(id=state.id, status=state.status)
+    return bodies.Accepted(id=state.id, status=state.status)
 
 
 @route("DELETE /v3/documents/{id:path}", "Delete a document", missing=_MISSING, status_code=204)
@@ -340,23 +324,25 @@ async def _document(context: RequestContext, name: str, tag: str | None = None) 
     return record
 
 
-async def _add(context: RequestContext, body: DocumentFields, text: DocumentText, scope: str) -> Accepted:
+async def _add(
+    context: RequestContext, body: bodies.DocumentFields, text: DocumentText, scope: str
+) -> bodies.Accepted:
     await _keep_context(context, body, scope)
     state = await context.core.documents.add(text, scope=scope, source=SOURCE)
-    return Accepted(id=state.id, status=state.status)
+    return bodies.Accepted(id=state.id, status=state.status)
 
 
-async def _keep_context(context: RequestContext, body: DocumentFields, scope: str) -> None:
+async def _keep_context(context: RequestContext, body: bodies.DocumentFields, scope: str) -> None:
     """Keep what a document says of its tag."""
     await context.core.scope_settings.keep_context(scope, body.entity_context, context.now)
 
 
-def _failure(custom_id: Any, problem: str) -> BatchItem:
+def _failure(custom_id: Any, problem: str) -> bodies.BatchItem:
     known = isinstance(custom_id, str) and custom_id
-    return BatchItem(id=custom_id if known else "unknown", status="error", error=problem)
+    return bodies.BatchItem(id=custom_id if known else "unknown", status="error", error=problem)
 
 
-async def _delete_each(context: RequestContext, names: Iterable[str]) -> BulkAnswer:
+async def _delete_each(context: RequestContext, names: Iterable[str]) -> bodies.BulkAnswer:
     rows: dict[str, AnyRecord] = {}
     errors = []
     for name in dict.fromkeys(names):
@@ -366,7 +352,10 @@ async def _delete_each(context: RequestContext, names: Iterable[str]) -> BulkAns
         except (InputError, NotFound) as error:
             errors.append(DeleteError(id=name, error=str(error)))
     await _forget(context, rows.values())
-    return BulkAnswer(success=not errors, deleted_count=len(rows), errors=errors or None)
+    answer = bodies.BulkAnswer(success=not errors, deletedCount=len(rows))
+    if errors:
+        answer["errors"] = errors
+    return answer
 
 
 async def _forget(context: RequestContext, rows: Iterable[AnyRecord]) -> None:

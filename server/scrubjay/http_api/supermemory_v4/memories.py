@@ -12,28 +12,9 @@ from fastapi import Path, Query
 from scrubjay.errors import InputError, NotFound
 from scrubjay.http_api.context import SOURCE, Context, RequestContext
 from scrubjay.http_api.routes import Routes
+from scrubjay.http_api.supermemory_v4 import memory_bodies as bodies
 from scrubjay.http_api.supermemory_v4.bodies import MOST_PER_PAGE, PER_PAGE, Tag, parent_of
 from scrubjay.http_api.supermemory_v4.container_tags import TagInPath
-from scrubjay.http_api.supermemory_v4.memory_bodies import (
-    Created,
-    CreatedMemories,
-    CreateMemories,
-    Decided,
-    Decision,
-    ForgetMany,
-    ForgetMemory,
-    ForgottenMany,
-    Gone,
-    ListMemories,
-    Matched,
-    MemoryEntries,
-    NewMemory,
-    Queue,
-    Updated,
-    UpdateMemory,
-    inferred,
-    memory_entry,
-)
 from scrubjay.models.records import AnyRecord, Document, Memory, derived_id, is_current
 from scrubjay.models.requests import FactText, ForgetMatching, ForgetRecords, Review, parse
 from scrubjay.models.results import Hit, MemoryAdded, Reviewed
@@ -47,10 +28,10 @@ route = Routes()
 
 
 @route("GET /v3/container-tags/{tag}/inferred", "Memories that wait for review")
-async def review_queue(context: Context, tag: TagInPath) -> Queue:
+async def review_queue(context: Context, tag: TagInPath) -> bodies.Queue:
     """What was concluded under a tag (`derives`) and nobody decided on."""
     facts = await context.core.lists.inferred(str(context.permissions.own(tag)))
-    return Queue(memories=[inferred(fact) for fact in facts], total=len(facts))
+    return bodies.Queue(memories=[bodies.inferred(fact) for fact in facts], total=len(facts))
 
 
 @route(
@@ -62,36 +43,36 @@ async def review(
     context: Context,
     tag: TagInPath,
     memory_id: Annotated[str, Path(alias="id", description="Of the memory.")],
-    body: Decision,
-) -> Decided:
+    body: bodies.Decision,
+) -> bodies.Decided:
     """Approves, declines, or takes back either."""
     scope = context.permissions.writes_to(tag)
     fact = await context.find(memory_id, scope)
     if not isinstance(fact, Memory):
         raise NotFound(f"No memory under {tag!r} has the id {memory_id[:80]!r}.")
     result: Reviewed = await context.write("review", Review(id=fact.id, action=body.action), scope=scope)
-    return Decided(
+    return bodies.Decided(
         id=result.id,
-        is_inference=result.is_inference,
-        is_forgotten=result.forgotten,
-        review_status=result.review,
+        isInference=result.is_inference,
+        isForgotten=result.forgotten,
+        reviewStatus=result.review,
     )
 
 
 @route("POST /v4/memories", "Create memories", status_code=201)
-async def create(body: CreateMemories, context: Context) -> CreatedMemories:
+async def create(body: bodies.CreateMemories, context: Context) -> bodies.CreatedMemories:
     """Keep up to 100 facts as they are, searchable at once; known ones add nothing, so calls may repeat."""
     scope = context.permissions.writes_to(body.container_tag)
     facts = await _add(context, scope, [_fact_text(memory) for memory in body.memories])
     memories = [
-        Created(id=fact.id, memory=fact.content, is_static=fact.is_static, created_at=fact.created_at)
+        bodies.Created(id=fact.id, memory=fact.content, isStatic=fact.is_static, createdAt=fact.created_at)
         for fact in facts
     ]
-    return CreatedMemories(memories=memories)
+    return bodies.CreatedMemories(documentId=None, memories=memories)
 
 
 @route("PATCH /v4/memories", "Update a memory", missing=_UNKNOWN)
-async def update(body: UpdateMemory, context: Context) -> Updated:
+async def update(body: bodies.UpdateMemory, context: Context) -> bodies.Updated:
     """Give a memory new content as a new version, if it is new; what is not named is inherited."""
     old = await _fact(context, body)
     values: dict[str, Any] = {"content": body.new_content, "updates": [old.id]}
@@ -106,26 +87,26 @@ async def update(body: UpdateMemory, context: Context) -> Updated:
     if "forget_reason" in body.model_fields_set:
         values["forget_reason"] = body.forget_reason
     (new,) = await _add(context, old.scope, [parse(FactText, values)])
-    return Updated(
+    return bodies.Updated(
         id=new.id,
         memory=new.content,
         version=new.version,
-        parent_memory_id=parent_of(new),
-        root_memory_id=new.root_id,
-        created_at=new.created_at,
+        parentMemoryId=parent_of(new),
+        rootMemoryId=new.root_id,
+        createdAt=new.created_at,
         metadata=new.metadata or None,
-        forget_after=new.expires_at,
-        forget_reason=new.forget_reason,
+        forgetAfter=new.expires_at,
+        forgetReason=new.forget_reason,
     )
 
 
 @route("POST /v4/memories/list", "List memories")
-async def list_memories(body: ListMemories, context: Context) -> MemoryEntries:
+async def list_memories(body: bodies.ListMemories, context: Context) -> bodies.MemoryEntries:
     """The newest version of every memory that is not forgotten, a page at a time, with its older versions."""
     lists, scopes = context.core.lists, await context.scopes(body.tags)
     page = await lists.memories(scopes, filters=body.filters, summaries=False, **body.window)
-    entries = [memory_entry(fact, await lists.older_versions(fact)) for fact in page.rows]
-    return MemoryEntries(memory_entries=entries, pagination=body.pagination(page.total))
+    entries = [bodies.memory_entry(fact, await lists.older_versions(fact)) for fact in page.rows]
+    return bodies.MemoryEntries(memoryEntries=entries, pagination=body.pagination(page.total))
 
 
 @route("GET /v4/memories", "List memories, by query parameters")
@@ -134,21 +115,21 @@ async def list_by_query(
     tag: Annotated[Tag | None, Query(alias="containerTag")] = None,
     page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
     limit: Annotated[int, Query(ge=1, le=MOST_PER_PAGE)] = PER_PAGE,
-) -> MemoryEntries:
+) -> bodies.MemoryEntries:
     """As `POST /v4/memories/list`, of one tag or of all."""
-    return await list_memories(ListMemories(container_tag=tag, page=page, limit=limit), context)
+    return await list_memories(bodies.ListMemories(container_tag=tag, page=page, limit=limit), context)
 
 
 @route("DELETE /v4/memories", "Forget a memory", missing=_UNKNOWN)
-async def forget(body: ForgetMemory, context: Context) -> Gone:
+async def forget(body: bodies.ForgetMemory, context: Context) -> bodies.Gone:
     """Hide a memory, a document with its memories, or a turn from every search. Twice is as once."""
     record = await _record(context, body)
     await _forget(context, [record.id], body.reason, record.scope)
-    return Gone(id=record.id, forgotten=True)
+    return bodies.Gone(id=record.id, forgotten=True)
 
 
-@route("POST /v4/memories/forget-matching", "Forget the memories that a query is about", sparse=True)
-async def forget_matching(body: ForgetMany, context: Context) -> ForgottenMany:
+@route("POST /v4/memories/forget-matching", "Forget the memories that a query is about")
+async def forget_matching(body: bodies.ForgetMany, context: Context) -> bodies.ForgottenMany:
     """Forget by a query or by ids, at most `maxForget` at once; `dryRun` true first shows what it would take.
 
     A query takes memories of this one tag that are at least `threshold` similar to it, neither turns nor
@@ -161,22 +142,21 @@ async def forget_matching(body: ForgetMany, context: Context) -> ForgottenMany:
     scope = context.permissions.writes_to(body.container_tag)
     hits, unknown = await (_by_ids if body.ids is not None else _by_query)(context, body, scope)
     matched = [
-        Matched(id=hit.id, memory=hit.memory or hit.chunk or "", score=hit.relevance_score or 0.0)
+        bodies.Matched(id=hit.id, memory=hit.memory or hit.chunk or "", score=hit.relevance_score or 0.0)
         for hit in hits
     ]
     is_done = matched and not body.dry_run
-    return ForgottenMany.model_validate(
-        {
-            "dry_run": body.dry_run,
-            "count": len(matched),
-            "forget_batch_id": derived_id("forget", *(hit.id for hit in hits)) if is_done else None,
-            "summary": _summary(len(matched), unknown, dry_run=body.dry_run),
-            "candidates" if body.dry_run else "forgotten": matched,
-        }
+    answer = bodies.ForgottenMany(
+        dryRun=body.dry_run,
+        count=len(matched),
+        forgetBatchId=derived_id("forget", *(hit.id for hit in hits)) if is_done else None,
+        summary=_summary(len(matched), unknown, dry_run=body.dry_run),
     )
+    answer["candidates" if body.dry_run else "forgotten"] = matched
+    return answer
 
 
-async def _record(context: RequestContext, body: UpdateMemory | ForgetMemory) -> AnyRecord:
+async def _record(context: RequestContext, body: bodies.UpdateMemory | bodies.ForgetMemory) -> AnyRecord:
     """Return the record with the id or the exact words of a request: of a memory the newest version.
 
     Raises:
@@ -196,7 +176,7 @@ async def _record(context: RequestContext, body: UpdateMemory | ForgetMemory) ->
     return await context.core.lists.newest_version(record) if isinstance(record, Memory) else record
 
 
-async def _fact(context: RequestContext, body: UpdateMemory) -> Memory:
+async def _fact(context: RequestContext, body: bodies.UpdateMemory) -> Memory:
     """Return what a request means as a current memory: of a document its only one.
 
     Raises:
@@ -221,7 +201,7 @@ async def _fact(context: RequestContext, body: UpdateMemory) -> Memory:
     return record
 
 
-def _fact_text(memory: NewMemory) -> FactText:
+def _fact_text(memory: bodies.NewMemory) -> FactText:
     dates = memory.temporal_context.metadata() if memory.temporal_context else {}
     values: dict[str, Any] = {
         "content": memory.content,
@@ -251,7 +231,7 @@ async def _forget(context: RequestContext, ids: Sequence[str], reason: str | Non
     await context.write("forget", parse(ForgetRecords, {"ids": list(ids), "reason": reason}), scope=scope)
 
 
-async def _by_query(context: RequestContext, body: ForgetMany, scope: str) -> tuple[list[Hit], int]:
+async def _by_query(context: RequestContext, body: bodies.ForgetMany, scope: str) -> tuple[list[Hit], int]:
     values = {
         "query": body.query,
         "scope": scope,
@@ -264,7 +244,7 @@ async def _by_query(context: RequestContext, body: ForgetMany, scope: str) -> tu
     return result.candidates, 0
 
 
-async def _by_ids(context: RequestContext, body: ForgetMany, scope: str) -> tuple[list[Hit], int]:
+async def _by_ids(context: RequestContext, body: bodies.ForgetMany, scope: str) -> tuple[list[Hit], int]:
     """Return the records as hits, and how many ids name nothing in this scope."""
     records = [await context.find(memory_id, scope) for memory_id in dict.fromkeys(body.ids or ())]
     known = [record for record in records if record is not None]

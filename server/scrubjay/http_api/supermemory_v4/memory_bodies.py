@@ -1,9 +1,10 @@
 """Memories on the wire of `/v4/memories` and of the review queue: what clients send and parse."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from scrubjay.http_api.supermemory_v4.bodies import (
     Filters,
@@ -45,8 +46,6 @@ class TemporalContext(Part):
 
 
 class NewMemory(Part):
-    """One memory to keep."""
-
     content: Annotated[Content, Field(description="One fact, understandable on its own.")]
     is_static: Annotated[Flag, Field(description="A lasting trait rather than a passing state.")] = False
     metadata: Metadata = Field(default_factory=dict)
@@ -56,26 +55,18 @@ class NewMemory(Part):
 
 
 class CreateMemories(Part):
-    """Memories to keep as they are."""
-
     memories: Annotated[list[NewMemory], Field(min_length=1, max_length=100)]
     container_tag: Tag | None = None
 
 
-class Created(Part):
-    """A memory as it is kept."""
-
-    id: str
-    memory: str
-    is_static: bool
-    created_at: datetime
-
-
-class CreatedMemories(Part):
-    """In the order of the request; a memory that was known already has the id it had."""
-
-    document_id: Annotated[None, Field(description="Always null: such a memory is of no document.")] = None
-    memories: list[Created]
+Created = TypedDict("Created", {"id": str, "memory": str, "isStatic": bool, "createdAt": datetime})
+CreatedMemories = TypedDict(  # in the order of the request; one that was known already has the id it had
+    "CreatedMemories",
+    {
+        "documentId": Annotated[None, Field(description="Always null: such a memory is of no document.")],
+        "memories": list[Created],
+    },
+)
 
 
 class _OneMemory(Part):
@@ -87,8 +78,6 @@ class _OneMemory(Part):
 
 
 class UpdateMemory(_OneMemory):
-    """A new version of a memory."""
-
     new_content: Content
     metadata: Annotated[Metadata | None, Field(description="Left out: as in the old version.")] = None
     forget_after: Annotated[ForgetAfter, Field(description="Left out: as in the old version.")] = None
@@ -101,18 +90,20 @@ class UpdateMemory(_OneMemory):
     ] = None
 
 
-class Updated(Part):
-    """The newest version; the old one stays as its history."""
-
-    id: str
-    memory: str
-    version: int
-    parent_memory_id: str | None
-    root_memory_id: str
-    created_at: datetime
-    metadata: Flat
-    forget_after: datetime | None
-    forget_reason: str | None
+Updated = TypedDict(  # the newest version; the old one stays as its history
+    "Updated",
+    {
+        "id": str,
+        "memory": str,
+        "version": int,
+        "parentMemoryId": str | None,
+        "rootMemoryId": str,
+        "createdAt": datetime,
+        "metadata": Flat,
+        "forgetAfter": datetime | None,
+        "forgetReason": str | None,
+    },
+)
 
 
 class ForgetMemory(_OneMemory):
@@ -121,11 +112,7 @@ class ForgetMemory(_OneMemory):
     reason: Annotated[Reason | None, Field(description="Why; kept beside it.")] = None
 
 
-class Gone(Part):
-    """What was forgotten."""
-
-    id: str
-    forgotten: Literal[True]
+Gone = TypedDict("Gone", {"id": str, "forgotten": Literal[True]})
 
 
 class ForgetMany(Part):
@@ -144,126 +131,116 @@ class ForgetMany(Part):
     reason: Reason | None = None
 
 
-class Matched(Part):
-    """A memory that was forgotten, or would be."""
+Matched = TypedDict(
+    "Matched",
+    {
+        "id": str,
+        "memory": str,
+        "score": Annotated[
+            float, Field(ge=0, le=1, description="Similarity to the query; 1 for what was named by its id.")
+        ],
+    },
+)
 
-    id: str
-    memory: str
-    score: Annotated[
-        float, Field(ge=0, le=1, description="Similarity to the query; 1 for what was named by its id.")
-    ]
 
-
-class ForgottenMany(Part):
+class ForgottenMany(TypedDict):
     """`candidates` of a dry run, else `forgotten`. `summary` says how many ids name nothing."""
 
-    dry_run: bool
+    dryRun: bool
     count: int
-    forget_batch_id: str | None
+    forgetBatchId: str | None
     summary: str
-    candidates: list[Matched] = Field(default_factory=list)
-    forgotten: list[Matched] = Field(default_factory=list)
+    candidates: NotRequired[list[Matched]]
+    forgotten: NotRequired[list[Matched]]
 
 
 class ListMemories(Tagged, Paging):
-    """Which page of the memories."""
-
     filters: Filters | None = None
 
 
-class Version(Part):
-    """One version of a memory."""
-
-    id: str
-    memory: str
-    version: int
-    created_at: datetime
-    updated_at: datetime
+Version = TypedDict(
+    "Version", {"id": str, "memory": str, "version": int, "createdAt": datetime, "updatedAt": datetime}
+)
 
 
 class MemoryEntry(MemoryFields):
     """A memory as it is now, with its older versions in `history`, the nearest first."""
 
-    created_at: datetime
-    updated_at: datetime
-    root_memory_id: str
-    document_ids: list[str]
-    container_tag: str
-    forget_after: datetime | None
-    forget_reason: str | None
-    history: list[Version] = Field(default_factory=list)
+    createdAt: datetime
+    updatedAt: datetime
+    rootMemoryId: str
+    documentIds: list[str]
+    containerTag: str
+    forgetAfter: datetime | None
+    forgetReason: str | None
+    history: list[Version]
 
 
-class MemoryEntries(Part):
-    """A page of memories."""
-
-    memory_entries: list[MemoryEntry]
-    pagination: Pagination
-
-
-class Inferred(Part):
-    """A memory that was concluded from others."""
-
-    id: str
-    memory: str
-    is_inference: bool
-    parent_count: Annotated[int, Field(description="How many records it was concluded from.")]
-    parent_ids: list[str]
-    metadata: Flat
-    created_at: str
-    updated_at: str
-
-
-class Queue(Part):
-    """The memories that wait for review."""
-
-    memories: Annotated[
-        list[Inferred], Field(description="At most 50, those that rest on most others first.")
-    ]
-    total: int
+MemoryEntries = TypedDict("MemoryEntries", {"memoryEntries": list[MemoryEntry], "pagination": Pagination})
+Inferred = TypedDict(
+    "Inferred",
+    {
+        "id": str,
+        "memory": str,
+        "isInference": bool,
+        "parentCount": Annotated[int, Field(description="How many records it was concluded from.")],
+        "parentIds": list[str],
+        "metadata": Flat,
+        "createdAt": str,
+        "updatedAt": str,
+    },
+)
+Queue = TypedDict(
+    "Queue",
+    {
+        "memories": Annotated[
+            list[Inferred], Field(description="At most 50, those that rest on most others first.")
+        ],
+        "total": int,
+    },
+)
 
 
 class Decision(Part):
-    """What is to become of it."""
-
     action: Annotated[
         Literal["approve", "decline", "undo"],
         Field(description="approve: it counts as said; decline: it is forgotten; undo: it waits again."),
     ]
 
 
-class Decided(Part):
-    """What became of it."""
+Decided = TypedDict(
+    "Decided",
+    {
+        "id": str,
+        "isInference": bool,
+        "isForgotten": bool,
+        "reviewStatus": Literal["approved", "declined"] | None,
+    },
+)
 
-    id: str
-    is_inference: bool
-    is_forgotten: bool
-    review_status: Literal["approved", "declined"] | None
 
-
-def memory_entry(fact: Memory, history: list[Memory]) -> MemoryEntry:
-    """Return a memory with its older versions."""
-    return MemoryEntry(
+def memory_entry(fact: Memory, history: list[Memory]) -> Any:
+    """Return a memory with its older versions, as a `MemoryEntry`."""
+    return {
         **memory_values(fact),
-        created_at=fact.created_at,
-        updated_at=fact.updated_at,
-        root_memory_id=fact.root_id,
-        document_ids=list(fact.document_ids),
-        container_tag=fact.scope,
-        forget_after=fact.expires_at,
-        forget_reason=fact.forget_reason,
-        history=[_version(older) for older in history],
-    )
-
-
-def _version(fact: Memory) -> Version:
-    return Version(
-        id=fact.id,
-        memory=fact.content,
-        version=fact.version,
-        created_at=fact.created_at,
-        updated_at=fact.updated_at,
-    )
+        "createdAt": fact.created_at,
+        "updatedAt": fact.updated_at,
+        "rootMemoryId": fact.root_id,
+        "documentIds": fact.document_ids,
+        "containerTag": fact.scope,
+        "forgetAfter": fact.expires_at,
+        "forgetReason": fact.forget_reason,
+        "history": [
+            Version(
+                id=older.id,
+                memory=older.content,
+                version=older.version,
+                createdAt=older.created_at,
+                updatedAt=older.updated_at,
+            )
+            for older in history
+        ],
+    }
 
 
 def inferred(fact: Memory) -> Inferred:
@@ -271,10 +248,10 @@ def inferred(fact: Memory) -> Inferred:
     return Inferred(
         id=fact.id,
         memory=fact.content,
-        is_inference=True,
-        parent_count=len(fact.parent_ids),
-        parent_ids=list(fact.parent_ids),
+        isInference=True,
+        parentCount=len(fact.parent_ids),
+        parentIds=list(fact.parent_ids),
         metadata=fact.metadata or None,
-        created_at=iso(fact.created_at),
-        updated_at=iso(fact.updated_at),
+        createdAt=iso(fact.created_at),
+        updatedAt=iso(fact.updated_at),
     )

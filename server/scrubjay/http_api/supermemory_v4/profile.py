@@ -64,8 +64,6 @@ class ProfileAnswer(Part):
 
 
 class Bucket(Part):
-    """A section of the profile with a name and a description."""
-
     key: str
     description: str
 

@@ -110,8 +110,6 @@ class Ties(Part):
 
 
 class ResultDocument(Part):
-    """The document of a result."""
-
     id: str
     title: str | None
     type: str
@@ -122,8 +120,6 @@ class ResultDocument(Part):
 
 
 class ResultChunk(Part):
-    """A chunk of a memory's document."""
-
     content: str
     document_id: str
     position: int

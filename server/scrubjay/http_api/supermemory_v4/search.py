@@ -36,8 +36,6 @@ route = Routes()
 
 
 class Search(AsksForChats):
-    """A question to documents."""
-
     q: Annotated[Text, Field(max_length=10_000, description="What to find.")]
     limit: Annotated[Count, Field(ge=1, le=100, description="Documents returned.")] = 10
     chunk_threshold: Annotated[
@@ -105,8 +103,6 @@ class Search(AsksForChats):
 
 
 class FoundChunk(Part):
-    """A chunk of a document that was found."""
-
     content: str
     score: float
     is_relevant: bool
@@ -136,8 +132,6 @@ class FoundDocument(Part):
 
 
 class Found(Part):
-    """The documents that were found, best first."""
-
     results: list[FoundDocument]
     total: Annotated[int, Field(description="How many results there are here.")]
     timing: Annotated[float, Field(description="Milliseconds.")]
@@ -147,8 +141,6 @@ class Found(Part):
 
 
 class MemorySearch(Tagged, AsksForChats):
-    """What to find."""
-
     q: Annotated[Query, Field(min_length=1, description="What to find, in plain words.")]
     search_mode: Annotated[
         Mode,

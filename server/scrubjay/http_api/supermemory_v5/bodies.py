@@ -34,21 +34,15 @@ class Body(CamelCase):
 
 
 class Changed(Answer):
-    """When something was changed last."""
-
     updated_at: datetime
 
 
 class Times(Answer):
-    """When something was created and when it was changed last."""
-
     created_at: datetime
     updated_at: datetime
 
 
 class Pagination(Answer):
-    """Which page this is, counted from 1, and how many there are."""
-
     current_page: Annotated[int, Field(ge=1)]
     limit: Annotated[int, Field(ge=1)]
     total_items: Amount

@@ -87,38 +87,28 @@ class About(Body):
 
 
 class Input(About):
-    """A document to add."""
-
     content: Content
     id: OwnId = None
 
 
 class Added(Input):
-    """A document to add, and what to learn of it."""
-
     task_type: TaskType = None
     dreaming: Dreaming = None
 
 
 class Batch(Body):
-    """Documents to add, and what to learn of them."""
-
     documents: Annotated[list[Input], Field(min_length=1, max_length=600)]
     task_type: TaskType = None
     dreaming: Dreaming = None
 
 
 class Change(About):
-    """What is to be different; another content replaces the text."""
-
     content: Content | None = None
     task_type: TaskType = None
     dreaming: Dreaming = None
 
 
 class Doomed(Body):
-    """Which documents to delete."""
-
     ids: Annotated[
         list[GivenId],
         Field(min_length=1, max_length=100, description="Ids of documents, or the ids that you gave them."),
@@ -160,8 +150,6 @@ class FileFields(About):
 
 
 class Upload(FileFields):
-    """A file to add, or to replace a text with."""
-
     file: UploadFile
 
 
@@ -179,8 +167,6 @@ class Ref(Answer):
 
 
 class BatchItem(Answer):
-    """What became of one document of a batch."""
-
     id: str
     status: Literal["queued", "embedding", "done", "failed", "error"]
     error: str | None = None
@@ -196,8 +182,6 @@ class BatchResult(Answer):
 
 
 class DeleteResult(Answer):
-    """How many documents were deleted, and what was wrong with the other ids."""
-
     count: Amount
     errors: list[DeleteError]
 
@@ -213,8 +197,6 @@ class DocumentTimes(Answer):
 
 
 class Created(Answer):
-    """When something was created."""
-
     created_at: Instant
 
 
@@ -230,8 +212,6 @@ class ShownChunk(Answer):
 
 
 class ListedChunk(ShownChunk):
-    """A passage with the id of its document."""
-
     document_id: str
 
 
@@ -252,8 +232,6 @@ class ListedDocument(Answer):
 
 
 class WholeDocument(Answer):
-    """A document with its text, and what is asked for beside it."""
-
     id: str
     title: str | None
     type: str

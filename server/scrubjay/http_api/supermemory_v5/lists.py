@@ -33,8 +33,6 @@ Sort = Literal["createdAt", "updatedAt", "position"]
 
 
 class ListInclude(Body):
-    """What else to list."""
-
     content: Annotated[Flag, Field(description="With each document its text.")] = False
     memory_count: Annotated[
         Flag, Field(description="With each document how many memories were learned of it.")
@@ -45,8 +43,6 @@ class ListInclude(Body):
 
 
 class Listing(Body):
-    """What to list."""
-
     filter: Annotated[FilterExpression | None, Field(description="Only what has metadata that fits.")] = None
     include: ListInclude = ListInclude()
 
@@ -61,21 +57,15 @@ class Listed(Answer):
 
 
 class Counting(Body):
-    """Of which documents to count the memories."""
-
     ids: Annotated[list[GivenId], Field(min_length=1, max_length=100)]
 
 
 class MemoryCount(Answer):
-    """How many memories one document has."""
-
     id: str
     memory_count: Amount
 
 
 class MemoryCounts(Answer):
-    """One entry for each document that is here."""
-
     counts: list[MemoryCount]
 
 

@@ -72,8 +72,6 @@ class Related(Answer):
 
 
 class Included(Answer):
-    """What was asked for beside it."""
-
     related: Related | None = None
     document: SourceDocument | None = None
 
@@ -93,41 +91,29 @@ class ShownMemory(Answer):
 
 
 class MemoryDetails(ShownMemory):
-    """A fact with what was asked for beside it."""
-
     included: Included | None = None
 
 
 class Exact(Body):
-    """Which memories to forget, by their ids."""
-
     ids: Annotated[list[GivenId], Field(min_length=1, max_length=MOST_IDS)]
 
 
 class Matching(Body):
-    """Which memories to forget, by what they are about."""
-
     query: Annotated[Query, Field(description="What the memories to forget are about.")]
     dry_run: Annotated[Flag, Field(description="True: only list them.")]
 
 
 class ForgetMatch(Answer):
-    """A memory that is forgotten, or would be."""
-
     id: str
     memory: str
 
 
 class ForgetError(Answer):
-    """What was wrong with one id."""
-
     id: str
     error: str
 
 
 class ForgetResult(Answer):
-    """What is forgotten now, or would be."""
-
     count: Amount
     errors: list[ForgetError]
     matches: list[ForgetMatch]

@@ -37,8 +37,6 @@ SupportingContext = Annotated[
 
 
 class ListedNamespace(Answer):
-    """One namespace and how much can be found in it."""
-
     id: str
     namespace: str
     document_count: Amount
@@ -48,23 +46,17 @@ class ListedNamespace(Answer):
 
 
 class NamespaceList(Answer):
-    """Namespaces, newest first."""
-
     namespaces: list[ListedNamespace]
     pagination: Pagination
 
 
 class NamespaceDetails(Answer):
-    """What is said of a namespace."""
-
     namespace: str
     supporting_context: str | None
     system: Times
 
 
 class NamespaceChange(Body):
-    """What is to be said of a namespace."""
-
     supporting_context: SupportingContext
 
 
@@ -87,15 +79,11 @@ class Moved(Answer):
 
 
 class Organization(Answer):
-    """What is said of all namespaces, and how many there are."""
-
     organizational_context: str | None
     namespace_count: Amount
 
 
 class OrganizationChange(Body):
-    """What is to be said of all namespaces."""
-
     organizational_context: SupportingContext
 
 

@@ -24,8 +24,6 @@ Description = Annotated[str, Field(max_length=LONGEST_DESCRIPTION)]
 
 
 class ProfileRequest(Body):
-    """Which part of the profile to read."""
-
     filter: Annotated[FilterExpression | None, Field(description="Only memories whose metadata fits.")] = None
     buckets: Annotated[
         list[BucketName] | None,
@@ -34,8 +32,6 @@ class ProfileRequest(Body):
 
 
 class Fact(Answer):
-    """One memory of the profile."""
-
     id: str
     memory: str
 
@@ -49,26 +45,18 @@ class Profile(Answer):
 
 
 class ProfileResponse(Answer):
-    """The profile of a namespace."""
-
     profile: Profile
 
 
 class Buckets(Answer):
-    """Every bucket of the profile by its name, with what belongs there."""
-
     buckets: dict[str, str]
 
 
 class BucketChange(Body):
-    """Buckets by their names, each with what belongs there."""
-
     buckets: Annotated[dict[BucketName, Description], Field(min_length=1, max_length=MOST)]
 
 
 class BucketNames(Body):
-    """Which buckets to remove."""
-
     buckets: Annotated[list[BucketName], Field(min_length=1, max_length=MOST)]
 
 

@@ -23,8 +23,6 @@ route = Routes()
 
 
 class SearchInclude(Body):
-    """What else to find, and what to show with it."""
-
     documents: Annotated[Flag, Field(description="With each result the document that it is from.")] = False
     related: Annotated[
         Flag, Field(description="With each memory its other versions and what it is linked to.")
@@ -35,8 +33,6 @@ class SearchInclude(Body):
 
 
 class SearchRequest(Body):
-    """What to search for."""
-
     query: Annotated[Query, Field(description="What to find, in plain words.")]
     filter: Annotated[FilterExpression | None, Field(description="Only results whose metadata fits.")] = None
     search_mode: Annotated[
