@@ -25,7 +25,7 @@ class CamelCase(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
 
 
-DeleteError = TypedDict("DeleteError", {"id": str, "error": str})  # why one document was not deleted
+DeleteError = TypedDict("DeleteError", {"id": str, "error": str})  # why one id was not taken
 
 
 def none_if_empty(value: Any) -> Any:

@@ -15,21 +15,14 @@ class Routes:
         self.router = APIRouter()
 
     def __call__(
-        self, route: str, summary: str, *, missing: str = "", sparse: bool = False, **options: Any
+        self, route: str, summary: str, *, missing: str = "", **options: Any
     ) -> Callable[[Handler], Handler]:
         """Serve "VERB path" by the function that is decorated; `options` are FastAPI's.
 
-        `missing` says when it answers 404. A field that a `sparse` answer does not set is absent from it.
+        `missing` says when it answers 404; the type of an `answer` counts before the function's own.
         """
         verb, _, path = route.partition(" ")
-        responses = options.pop("responses", {})
-        if missing:
-            responses = {404: {"description": missing}, **responses}
-        return self.router.api_route(
-            path,
-            methods=[verb],
-            summary=summary,
-            responses=responses,
-            response_model_exclude_unset=sparse,
-            **options,
-        )
+        responses = {**({404: {"description": missing}} if missing else {}), **options.pop("responses", {})}
+        if "answer" in options:
+            options["response_model"] = options.pop("answer")
+        return self.router.api_route(path, methods=[verb], summary=summary, responses=responses, **options)

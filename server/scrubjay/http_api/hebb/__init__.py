@@ -5,15 +5,17 @@ from fastapi import APIRouter
 from scrubjay.http_api.hebb import admin, graph, ingest, memories, partitions, search
 from scrubjay.http_api.refusals import absent
 
-_ADMIN = "/api/v1/admin"
 _ABSENT = {
-    f"{_ADMIN}/config*": "Settings are changed on the machine that Scrubjay runs on, with `scrubjay config`.",
-    f"{_ADMIN}/forget {_ADMIN}/forgetting*": "Nothing is forgotten by age: a memory stays until somebody forgets it "
-    "or its own expires_at passes.",
-    f"{_ADMIN}/consolidate/*": "Consolidation keeps no list of runs. POST /api/v1/admin/consolidate runs it now.",
-    f"{_ADMIN}/upgrade*": "Upgrade the package with your package manager; the next client starts the new engine.",
-    f"{_ADMIN}/restart": "End and start `scrubjay serve` on its own machine.",
-    f"{_ADMIN}/shutdown": "End `scrubjay serve` on its own machine.",
+    "/api/v1/admin/config*": "Settings are changed on the machine that Scrubjay runs on, with "
+    "`scrubjay config`.",
+    "/api/v1/admin/forget /api/v1/admin/forgetting*": "Nothing is forgotten by age: a memory stays until "
+    "somebody forgets it or its own expires_at passes.",
+    "/api/v1/admin/consolidate/*": "Consolidation keeps no list of runs. "
+    "POST /api/v1/admin/consolidate runs it now.",
+    "/api/v1/admin/upgrade*": "Upgrade the package with your package manager; "
+    "the next client starts the new engine.",
+    "/api/v1/admin/restart": "End and start `scrubjay serve` on its own machine.",
+    "/api/v1/admin/shutdown": "End `scrubjay serve` on its own machine.",
     "/api/v1/agent-sync/*": "Sessions are captured by hooks; `scrubjay hooks add` registers them.",
     "/api/v1/claude-memory/*": "Files of other programs are indexed with `scrubjay index`, on their own "
     "machine.",

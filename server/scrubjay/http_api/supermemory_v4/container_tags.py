@@ -5,12 +5,13 @@ from typing import Annotated, Any
 
 from fastapi import Path
 from pydantic import Field
+from typing_extensions import TypedDict
 
-from scrubjay.engine.verbs.counts import ScopeCounts
 from scrubjay.errors import InputError, NotFound
-from scrubjay.home.scope_settings import LONGEST_CONTEXT, LONGEST_NAME, ScopeSettings
+from scrubjay.home.scope_settings import LONGEST_CONTEXT, LONGEST_NAME
 from scrubjay.http_api.context import SOURCE, Context, RequestContext
 from scrubjay.http_api.routes import Routes
+from scrubjay.http_api.scopes import ScopeView, every_scope, scope_view
 from scrubjay.http_api.supermemory_v4.bodies import Part, TagList, iso
 from scrubjay.models.fields import Text
 
@@ -20,28 +21,34 @@ _UNKNOWN = "Nothing is kept under this tag, and nothing is said of it."
 route = Routes()
 
 
-class ListedTag(Part):
-    id: str
-    container_tag: str
-    name: str
-    description: str | None
-    visibility: str
-    document_count: int
-    memory_count: int
-    last_activity_at: str | None
-    created_at: str | None
-    updated_at: str | None
-    is_experimental: bool
-    is_nova: bool
-    emoji: str | None
-
-
-class TagSettings(Part):
-    container_tag: str
-    name: str | None
-    entity_context: str | None
-    created_at: str | None
-    updated_at: str | None
+ListedTag = TypedDict(
+    "ListedTag",
+    {
+        "id": str,
+        "containerTag": str,
+        "name": str,
+        "description": str | None,
+        "visibility": str,
+        "documentCount": int,
+        "memoryCount": int,
+        "lastActivityAt": str | None,
+        "createdAt": str | None,
+        "updatedAt": str | None,
+        "isExperimental": bool,
+        "isNova": bool,
+        "emoji": str | None,
+    },
+)
+TagSettings = TypedDict(
+    "TagSettings",
+    {
+        "containerTag": str,
+        "name": str | None,
+        "entityContext": str | None,
+        "createdAt": str | None,
+        "updatedAt": str | None,
+    },
+)
 
 
 class TagChange(Part):
@@ -64,30 +71,27 @@ class Merge(Part):
     target_container_tag: Annotated[str, Field(description="The tag that gets everything.")]
 
 
-class Merged(Part):
-    """Everything is under the target; there is nothing to wait for."""
-
-    success: bool
-    status: str
-    merged_count: Annotated[int, Field(description="Documents, memories and turns that moved.")]
-    target_tag: str
-    deleted_tags: list[str]
-
-
-class DeletedTag(Part):
-    success: bool
-    container_tag: str
-    deleted_documents_count: int
-    deleted_memories_count: int
+Merged = TypedDict(  # there is nothing to wait for
+    "Merged",
+    {
+        "success": bool,
+        "status": str,
+        "mergedCount": Annotated[int, Field(description="Documents, memories and turns that moved.")],
+        "targetTag": str,
+        "deletedTags": list[str],
+    },
+)
+DeletedTag = TypedDict(
+    "DeletedTag",
+    {"success": bool, "containerTag": str, "deletedDocumentsCount": int, "deletedMemoriesCount": int},
+)
 
 
 @route("GET /v3/container-tags/list", "List container tags")
 async def list_tags(context: Context) -> list[ListedTag]:
     """Every tag that the caller reaches, the one with the latest change first."""
-    counts, settings = await context.core.counts.by_scope(), context.core.scope_settings.all()
-    tags = [tag for tag in {**counts, **settings} if context.permissions.reaches(tag)]
-    rows = [_listed_tag(tag, counts.get(tag), settings.get(tag)) for tag in tags]
-    return sorted(rows, key=lambda row: row.last_activity_at or "", reverse=True)
+    rows = [_listed(scope) for scope in await every_scope(context)]
+    return sorted(rows, key=lambda row: row["lastActivityAt"] or "", reverse=True)
 
 
 @route("POST /v3/container-tags/merge", "Merge container tags", missing=_UNKNOWN)
@@ -99,10 +103,10 @@ async def merge(context: Context, body: Merge) -> Merged:
     if not sources:
         raise InputError("containerTags names only the target. Name a tag whose content is to move.")
     for tag in sources:
-        await _counts(context, tag)
+        await _tag(context, tag)
     moved = [await context.core.scopes.merge(tag, target) for tag in sources]
     return Merged(
-        success=True, status="completed", merged_count=sum(moved), target_tag=target, deleted_tags=sources
+        success=True, status="completed", mergedCount=sum(moved), targetTag=target, deletedTags=sources
     )
 
 
@@ -120,8 +124,7 @@ async def merge_status(context: Context, merge_id: Annotated[str, Path(descripti
 @route("GET /v3/container-tags/{tag}", "Read a container tag", missing=_UNKNOWN)
 async def read(context: Context, tag: TagInPath) -> TagSettings:
     """What is said of a tag."""
-    own = str(context.permissions.own(tag))
-    return _tag_settings(own, context.core.scope_settings.of(own), await _counts(context, own))
+    return _settings(await _tag(context, str(context.permissions.own(tag))))
 
 
 @route("PATCH /v3/container-tags/{tag}", "Change what is said of a container tag")
@@ -133,62 +136,52 @@ async def change(context: Context, tag: TagInPath, body: TagChange) -> TagSettin
         values["name"] = body.name
     if "entity_context" in body.model_fields_set:
         values["supporting_context"] = body.entity_context
-    settings = await context.core.scope_settings.change(own, lambda old: replace(old, **values), context.now)
-    return _tag_settings(own, settings, (await context.core.counts.by_scope(own)).get(own))
+    await context.core.scope_settings.change(own, lambda old: replace(old, **values), context.now)
+    return _settings(await scope_view(context, own))
 
 
 @route("DELETE /v3/container-tags/{tag}", "Delete a container tag", missing=_UNKNOWN)
 async def delete(context: Context, tag: TagInPath) -> DeletedTag:
     """Deletes all under a tag for good: documents, memories, turns, their bytes, and what is said of it."""
     own = context.permissions.writes_to(tag)
-    await _counts(context, own)
+    await _tag(context, own)
     counts = await context.core.scopes.delete(own, SOURCE)
     return DeletedTag(
         success=True,
-        container_tag=own,
-        deleted_documents_count=counts.documents if counts else 0,
-        deleted_memories_count=counts.memories if counts else 0,
+        containerTag=own,
+        deletedDocumentsCount=counts.documents if counts else 0,
+        deletedMemoriesCount=counts.memories if counts else 0,
     )
 
 
-async def _counts(context: RequestContext, tag: str) -> ScopeCounts | None:
-    """Return what a tag holds, None for nothing.
-
-    Raises:
-        NotFound: it holds nothing, and nothing is said of it.
-    """
-    counts = (await context.core.counts.by_scope(tag)).get(tag)
-    if counts is None and tag not in context.core.scope_settings.all():
-        raise NotFound(f"Nothing is kept under the container tag {tag!r}.")
-    return counts
+async def _tag(context: RequestContext, tag: str) -> ScopeView:
+    return await scope_view(context, tag, f"Nothing is kept under the container tag {tag!r}.")
 
 
-def _tag_settings(tag: str, settings: ScopeSettings, counts: ScopeCounts | None) -> TagSettings:
-    created = [at for at in (settings.created_at, counts and counts.created_at) if at]
-    updated = [at for at in (settings.updated_at, counts and counts.updated_at) if at]
+def _settings(scope: ScopeView) -> TagSettings:
     return TagSettings(
-        container_tag=tag,
-        name=settings.name,
-        entity_context=settings.supporting_context,
-        created_at=iso(min(created)) if created else None,
-        updated_at=iso(max(updated)) if updated else None,
+        containerTag=scope.name,
+        name=scope.settings.name,
+        entityContext=scope.settings.supporting_context,
+        createdAt=iso(scope.created_at) if scope.created_at else None,
+        updatedAt=iso(scope.updated_at) if scope.updated_at else None,
     )
 
 
-def _listed_tag(tag: str, counts: ScopeCounts | None, settings: ScopeSettings | None) -> ListedTag:
-    row = _tag_settings(tag, settings or ScopeSettings(), counts)
+def _listed(scope: ScopeView) -> ListedTag:
+    settings = _settings(scope)
     return ListedTag(
-        id=tag,
-        container_tag=tag,
-        name=row.name or tag,
-        description=row.entity_context,
+        id=scope.name,
+        containerTag=scope.name,
+        name=settings["name"] or scope.name,
+        description=settings["entityContext"],
         visibility="private",
-        document_count=counts.documents if counts else 0,
-        memory_count=counts.memories if counts else 0,
-        last_activity_at=row.updated_at,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        is_experimental=False,
-        is_nova=False,
+        documentCount=scope.documents,
+        memoryCount=scope.memories,
+        lastActivityAt=settings["updatedAt"],
+        createdAt=settings["createdAt"],
+        updatedAt=settings["updatedAt"],
+        isExperimental=False,
+        isNova=False,
         emoji=None,
     )

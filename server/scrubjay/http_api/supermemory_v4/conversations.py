@@ -3,6 +3,7 @@
 from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BeforeValidator, Field
+from typing_extensions import TypedDict
 
 from scrubjay.errors import InputError
 from scrubjay.home.capture import storable
@@ -75,16 +76,14 @@ class Conversation(Tagged):
     metadata: Annotated[Metadata | None, BeforeValidator(lambda value: value or None)] = None
 
 
-class Kept(Part):
-    """`id` is the conversation's document; its `status` is that of `GET /v3/documents/{id}`."""
-
-    id: str
-    conversation_id: str
-    status: Literal["queued", "embedding", "done", "failed"]
+AcceptedConversation = TypedDict(  # `id` is its document's
+    "AcceptedConversation",
+    {"id": str, "conversationId": str, "status": Literal["queued", "embedding", "done", "failed"]},
+)
 
 
 @route("POST /v4/conversations", "Keep a conversation")
-async def keep(body: Conversation, context: Context) -> Kept:
+async def keep(body: Conversation, context: Context) -> AcceptedConversation:
     """Keep a conversation that may grow: sent again, whole or only its end, the new messages are added.
 
     Every message is kept in a document, which is searched like any other. By the setting `chat_capture`
@@ -101,7 +100,7 @@ async def keep(body: Conversation, context: Context) -> Kept:
     state = await context.core.conversations.add(
         body.conversation_id, messages, scope=scope, metadata=body.metadata
     )
-    return Kept(id=state.id, conversation_id=body.conversation_id, status=state.status)
+    return AcceptedConversation(id=state.id, conversationId=body.conversation_id, status=state.status)
 
 
 def _redacted(text: str) -> str:

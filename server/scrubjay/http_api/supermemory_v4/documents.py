@@ -246,7 +246,7 @@ async def delete_bulk(context: Context, body: bodies.BulkDelete) -> bodies.BulkA
     return answer
 
 
-@route("GET /v3/documents/{id:path}", "Get a document", missing=_MISSING, response_model=bodies.WholeDocument)
+@route("GET /v3/documents/{id:path}", "Get a document", missing=_MISSING, answer=bodies.WholeDocument)
 async def get(context: Context, name: Name, within: WithinTag = None) -> Any:
     """A document with its text, how far it is, and what was learned of it; there once it was added."""
     row = await _document(context, name, within)

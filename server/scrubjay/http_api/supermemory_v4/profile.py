@@ -4,14 +4,15 @@ They never tell what is of the user's own scope.
 """
 
 import time
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.matches import MatchQuery, find_matches
 from scrubjay.http_api.routes import Routes
-from scrubjay.http_api.supermemory_v4.bodies import Filters, Part, Tagged
+from scrubjay.http_api.supermemory_v4.bodies import Filters, Tagged
 from scrubjay.http_api.supermemory_v4.results import Include, Results, Sources, results
 from scrubjay.http_api.supermemory_v4.search import THRESHOLD
 from scrubjay.models.fields import Name, Real
@@ -42,43 +43,29 @@ class AskProfile(Tagged):
     ] = None
 
 
-class ProfileParts(Part):
+class ProfileParts(TypedDict):
     """Facts, word for word. A section that was not asked for is absent."""
 
-    static: Annotated[list[str], Field(description="What lasts, the most important first.")] = Field(
-        default_factory=list
-    )
-    dynamic: Annotated[list[str], Field(description="What is new, the newest first.")] = Field(
-        default_factory=list
-    )
-    buckets: Annotated[
-        dict[str, list[str]], Field(description="The facts that answer each bucket's description best.")
-    ] = Field(default_factory=dict)
+    static: NotRequired[Annotated[list[str], Field(description="What lasts, the most important first.")]]
+    dynamic: NotRequired[Annotated[list[str], Field(description="What is new, the newest first.")]]
+    buckets: NotRequired[
+        Annotated[
+            dict[str, list[str]],
+            Field(description="The facts that answer each bucket's description best."),
+        ]
+    ]
 
 
-class ProfileAnswer(Part):
-    """The profile, and the results of a search if there was one."""
-
-    profile: ProfileParts
-    search_results: Results = Field(default_factory=lambda: Results(results=[], timing=0.0, total=0))
+ProfileAnswer = TypedDict("ProfileAnswer", {"profile": ProfileParts, "searchResults": NotRequired[Results]})
+Bucket = TypedDict("Bucket", {"key": str, "description": str})
+Buckets = TypedDict("Buckets", {"buckets": list[Bucket]})
 
 
-class Bucket(Part):
-    key: str
-    description: str
-
-
-class Buckets(Part):
-    """The buckets of a tag: those for every tag, and its own."""
-
-    buckets: list[Bucket]
-
-
-@route("POST /v4/profile", "Profile of a tag", sparse=True, response_model=ProfileAnswer)
-async def profile(body: AskProfile, context: Context) -> Any:
+@route("POST /v4/profile", "Profile of a tag")
+async def profile(body: AskProfile, context: Context) -> ProfileAnswer:
     """The lasting and the newest facts of a tag, its buckets, and with `q` what answers it."""
     scopes = await context.scopes(body.tags)
-    answer: dict[str, Any] = {"profile": await _sections(context, body, scopes)}
+    answer = ProfileAnswer(profile=await _sections(context, body, scopes))
     if body.q is not None:
         started = time.perf_counter()
         query = MatchQuery(body.q, mode="hybrid", threshold=body.threshold, filters=body.filters)
@@ -97,26 +84,21 @@ async def buckets(body: Tagged, context: Context) -> Buckets:
     return Buckets(buckets=[Bucket(key=key, description=text) for key, text in descriptions.items()])
 
 
-async def _sections(
-    context: RequestContext, body: AskProfile, scopes: tuple[str, ...]
-) -> dict[str, list[str] | dict[str, list[str]]]:
+async def _sections(context: RequestContext, body: AskProfile, scopes: tuple[str, ...]) -> ProfileParts:
     names = set(body.include or ("static", "dynamic"))
     if not body.include and body.buckets is not None:
         names.add("buckets")
-    sections: dict[str, list[str] | dict[str, list[str]]] = {}
+    sections = ProfileParts()
     if names & {"static", "dynamic"}:
-        texts: dict[str, list[str]] = {"static": [], "dynamic": []}
-        if scopes:
-            facts = await context.core.search.profile(scopes, TOKENS, body.filters)
-            texts = {"static": _texts(facts.static), "dynamic": _texts(facts.recent)}
-        sections |= {name: text for name, text in texts.items() if name in names}
+        facts = await context.core.search.profile(scopes, TOKENS, body.filters) if scopes else None
+        if "static" in names:
+            sections["static"] = _texts(facts.static) if facts else []
+        if "dynamic" in names:
+            sections["dynamic"] = _texts(facts.recent) if facts else []
     if "buckets" in names:
         buckets = await context.core.search.profile_buckets(scopes, body.filters)
-        sections["buckets"] = {
-            name: _texts(hits)
-            for name, hits in buckets.items()
-            if body.buckets is None or name in body.buckets
-        }
+        wanted = buckets.keys() if body.buckets is None else set(body.buckets)
+        sections["buckets"] = {name: _texts(hits) for name, hits in buckets.items() if name in wanted}
     return sections
 
 

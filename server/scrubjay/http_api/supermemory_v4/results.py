@@ -5,9 +5,10 @@ A key that was not asked for is absent and never null.
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired
 
 from pydantic import BeforeValidator, Field
+from typing_extensions import TypedDict
 
 from scrubjay.http_api.matches import Match
 from scrubjay.http_api.supermemory_v4.bodies import Flat, Part, Src, iso
@@ -74,12 +75,12 @@ class Include(Part):
     ] = False
 
 
-class Citation(Part):
+class Citation(TypedDict):
     """Where a turn was said. `threadId` and `sessionId` are the same conversation."""
 
     src: Literal["chat"]
-    thread_id: str
-    session_id: str
+    threadId: str
+    sessionId: str
     turn: int
     role: Annotated[
         str,
@@ -90,18 +91,18 @@ class Citation(Part):
     ts: datetime
 
 
-class Tie(Part):
+class Tie(TypedDict):
     """A memory beside another one. `version` is the distance: -1 a parent, -2 its parent, 1 a child."""
 
     id: str
     memory: str
     relation: Relation
     version: int
-    updated_at: datetime
+    updatedAt: datetime
     metadata: Flat
 
 
-class Ties(Part):
+class Ties(TypedDict):
     """`parents` and `children` hold all three relations; `related` those of them that are no versions."""
 
     parents: list[Tie]
@@ -109,44 +110,47 @@ class Ties(Part):
     related: list[Tie]
 
 
-class ResultDocument(Part):
-    id: str
-    title: str | None
-    type: str
-    metadata: Flat
-    created_at: datetime
-    updated_at: datetime
-    summary: str | None = None
-
-
-class ResultChunk(Part):
-    content: str
-    document_id: str
-    position: int
-
-
-class _Result(Part):
-    id: str
-    similarity: Similarity
-    metadata: Flat
-    updated_at: datetime
-    version: int
-    root_memory_id: Annotated[
-        str | None, Field(description="The first version of a memory; null for a chunk.")
-    ]
-    src: Annotated[Literal["doc"], Field(description="Only where turns could be among the results.")] = "doc"
-    filepath: str = ""
-    context: Ties = Ties(parents=[], children=[], related=[])
-    documents: list[ResultDocument] = Field(default_factory=list)
+ResultDocument = TypedDict(
+    "ResultDocument",
+    {
+        "id": str,
+        "title": str | None,
+        "type": str,
+        "metadata": Flat,
+        "createdAt": datetime,
+        "updatedAt": datetime,
+        "summary": NotRequired[str | None],
+    },
+)
+ResultChunk = TypedDict("ResultChunk", {"content": str, "documentId": str, "position": int})
+_Result = TypedDict(
+    "_Result",
+    {
+        "id": str,
+        "similarity": Similarity,
+        "metadata": Flat,
+        "updatedAt": datetime,
+        "version": int,
+        "rootMemoryId": Annotated[
+            str | None, Field(description="The first version of a memory; null for a chunk.")
+        ],
+        "src": NotRequired[
+            Annotated[Literal["doc"], Field(description="Only where turns could be among the results.")]
+        ],
+        "filepath": NotRequired[str],
+        "context": NotRequired[Ties],
+        "documents": NotRequired[list[ResultDocument]],
+    },
+)
 
 
 class MemoryResult(_Result):
     """A memory: it has `memory`, and no `chunk`."""
 
     memory: str
-    is_latest: bool = True
-    is_forgotten: bool = False
-    chunks: list[ResultChunk] = Field(default_factory=list)
+    isLatest: NotRequired[bool]
+    isForgotten: NotRequired[bool]
+    chunks: NotRequired[list[ResultChunk]]
 
 
 class ChunkResult(_Result):
@@ -162,23 +166,24 @@ class ChatResult(Citation):
     memory: str
     similarity: Similarity
     metadata: Flat
-    updated_at: datetime
+    updatedAt: datetime
     version: int
-    root_memory_id: None
+    rootMemoryId: None
 
 
-class Results(Part):
+class Results(TypedDict):
     """The results, most similar first. `timing` is in milliseconds, `total` the number of results."""
 
-    results: list[MemoryResult | ChunkResult | ChatResult]
+    # The first that fits is meant: of a turn `src` does not fit a memory.
+    results: list[Annotated[MemoryResult | ChunkResult | ChatResult, Field(union_mode="left_to_right")]]
     timing: Annotated[float, Field(ge=0)]
     total: Annotated[int, Field(ge=0)]
 
 
 def results(
     matches: Sequence[Match], query: str, include: Include, sources: Sources, milliseconds: float
-) -> dict[str, Any]:
-    """Return an answer as JSON values; what was not asked for is not in it."""
+) -> Any:
+    """Return `Results`; what was not asked for is not in them."""
     entries = [_result(match, query, include, sources) for match in matches]
     return {"results": entries, "timing": round(milliseconds, 1), "total": len(entries)}
 

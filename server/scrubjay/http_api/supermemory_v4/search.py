@@ -3,9 +3,10 @@
 import asyncio
 import sys
 import time
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
 from pydantic import BeforeValidator, Field
+from typing_extensions import TypedDict
 
 from scrubjay.errors import InputError
 from scrubjay.http_api.context import Context, RequestContext
@@ -15,7 +16,6 @@ from scrubjay.http_api.supermemory_v4.bodies import (
     Filepath,
     Filters,
     Flat,
-    Part,
     Src,
     Tagged,
     TagList,
@@ -102,42 +102,50 @@ class Search(AsksForChats):
         ).model_copy(update={"filters": self.filters})
 
 
-class FoundChunk(Part):
-    content: str
-    score: float
-    is_relevant: bool
-    position: Annotated[int, Field(description="Its place in the document, from 0.")]
+FoundChunk = TypedDict(
+    "FoundChunk",
+    {
+        "content": str,
+        "score": float,
+        "isRelevant": bool,
+        "position": Annotated[int, Field(description="Its place in the document, from 0.")],
+    },
+)
 
 
-class FoundDocument(Part):
+class FoundDocument(TypedDict):
     """A document that was found, or a turn of a chat, which alone has `threadId` and what follows."""
 
-    document_id: str
+    documentId: str
     title: str | None
     type: str
     score: float
     chunks: list[FoundChunk]
     metadata: Flat
-    created_at: str
-    updated_at: str
-    filepath: str | None = None
-    content: str | None = None
-    summary: str | None = None
-    src: Src | None = None
-    thread_id: str | None = None
-    session_id: str | None = None
-    turn: int | None = None
-    role: str | None = None
-    ts: str | None = None
+    createdAt: str
+    updatedAt: str
+    filepath: NotRequired[str]
+    content: NotRequired[str]
+    summary: NotRequired[str | None]
+    src: NotRequired[Src]
+    threadId: NotRequired[str]
+    sessionId: NotRequired[str]
+    turn: NotRequired[int]
+    role: NotRequired[str]
+    ts: NotRequired[str]
 
 
-class Found(Part):
-    results: list[FoundDocument]
-    total: Annotated[int, Field(description="How many results there are here.")]
-    timing: Annotated[float, Field(description="Milliseconds.")]
-    warnings: Annotated[
-        list[str] | None, Field(description="Why nothing was found: a filter names what no record has.")
-    ] = None
+Found = TypedDict(
+    "Found",
+    {
+        "results": list[FoundDocument],
+        "total": Annotated[int, Field(description="How many results there are here.")],
+        "timing": Annotated[float, Field(description="Milliseconds.")],
+        "warnings": NotRequired[
+            Annotated[list[str], Field(description="A filter names what no record has.")]
+        ],
+    },
+)
 
 
 class MemorySearch(Tagged, AsksForChats):
@@ -176,13 +184,13 @@ class MemorySearch(Tagged, AsksForChats):
     ] = False
 
 
-@route("POST /v3/search", "Search documents", missing="No document has the docId.", sparse=True)
+@route("POST /v3/search", "Search documents", missing="No document has the docId.")
 async def search_documents(context: Context, body: Search) -> Found:
     """Documents by their best chunk, best first, with matching chunks and, unless left out, those around."""
     started = time.perf_counter()
     own = [body.container_tag] if body.container_tag else []
     scopes = await context.scopes([*own, *(body.container_tags or ())])
-    entries: list[dict[str, Any]] = []
+    entries: list[FoundDocument] = []
     if body.sources.docs and scopes:
         entries = await _documents(context, body, scopes)
     if body.sources.chats:
@@ -191,23 +199,19 @@ async def search_documents(context: Context, body: Search) -> Found:
         )
         entries += [_turn(match, body) for match in await find_matches(context, query, scopes)]
         entries = sorted(entries, key=lambda entry: -entry["score"])[: body.limit]
-    unused = []
+    milliseconds = round((time.perf_counter() - started) * 1000, 1)
+    answer = Found(results=entries, total=len(entries), timing=milliseconds)
     if not entries and body.filters is not None:
         unused = await context.core.counts.unused_keys(body.filters, scopes)
-    warnings = [
-        f"Nothing here has the metadata key {key[:80]!r}, so the filter on it matches nothing."
-        for key in unused
-    ]
-    values = {
-        "results": entries,
-        "total": len(entries),
-        "timing": round((time.perf_counter() - started) * 1000, 1),
-        **({"warnings": warnings} if warnings else {}),
-    }
-    return Found.model_validate(values)
+        if unused:
+            answer["warnings"] = [
+                f"Nothing here has the metadata key {key[:80]!r}, so the filter on it matches nothing."
+                for key in unused
+            ]
+    return answer
 
 
-@route("POST /v4/search", "Search memories", sparse=True, response_model=Results)
+@route("POST /v4/search", "Search memories", answer=Results)
 async def search_memories(body: MemorySearch, context: Context) -> Any:
     """Memories, most similar first; with `searchMode` hybrid or documents also the chunks of documents.
 
@@ -237,7 +241,7 @@ async def search_memories(body: MemorySearch, context: Context) -> Any:
     return results(matches, body.q, include, sources, (time.perf_counter() - started) * 1000)
 
 
-async def _documents(context: RequestContext, body: Search, scopes: tuple[str, ...]) -> list[dict[str, Any]]:
+async def _documents(context: RequestContext, body: Search, scopes: tuple[str, ...]) -> list[FoundDocument]:
     wordings = rewrites(body.q) if body.rewrite_query else [body.q]
     search, best = context.core.search.documents, dict[str, DocumentHit]()
     for hits in await asyncio.gather(
@@ -250,25 +254,25 @@ async def _documents(context: RequestContext, body: Search, scopes: tuple[str, .
     return [_document(hit, body) for hit in ranked]
 
 
-def _document(hit: DocumentHit, body: Search) -> dict[str, Any]:
+def _document(hit: DocumentHit, body: Search) -> Any:
     chunks = [
         {
             "content": chunk.content,
             "score": chunk.score,
-            "is_relevant": chunk.is_relevant and chunk.score >= body.relevant,
+            "isRelevant": chunk.is_relevant and chunk.score >= body.relevant,
             "position": chunk.position,
         }
         for chunk in hit.chunks
     ]
     return {
-        "document_id": hit.document_id,
+        "documentId": hit.document_id,
         "title": hit.title,
         "type": type_of(hit.type),
         "score": hit.score,
         "chunks": chunks,
         "metadata": hit.metadata or None,
-        "created_at": iso(hit.created_at),
-        "updated_at": iso(hit.updated_at),
+        "createdAt": iso(hit.created_at),
+        "updatedAt": iso(hit.updated_at),
         **({"filepath": hit.path} if hit.path else {}),
         **({"content": hit.content or ""} if body.include_full_docs else {}),
         **({"summary": hit.summary} if body.include_summary else {}),
@@ -276,18 +280,18 @@ def _document(hit: DocumentHit, body: Search) -> dict[str, Any]:
     }
 
 
-def _turn(match: Match, body: Search) -> dict[str, Any]:
+def _turn(match: Match, body: Search) -> Any:
     """Return a turn as a result: a document of type `chat` with one chunk, and its citation."""
     record, score = match.record, match.similarity
     is_relevant = score >= body.relevant
     return {
-        "document_id": record.id,
+        "documentId": record.id,
         "title": match.hit.session_id,
         "type": "chat",
         "score": score,
-        "chunks": [{"content": match.text, "score": score, "is_relevant": is_relevant, "position": 0}],
+        "chunks": [{"content": match.text, "score": score, "isRelevant": is_relevant, "position": 0}],
         "metadata": record.metadata or None,
-        "created_at": iso(record.created_at),
-        "updated_at": iso(record.updated_at),
+        "createdAt": iso(record.created_at),
+        "updatedAt": iso(record.updated_at),
         **citation(match, body.q),
     }

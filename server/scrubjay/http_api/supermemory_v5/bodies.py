@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from fastapi import Query
 from pydantic import ConfigDict, Field
+from typing_extensions import TypedDict
 
 from scrubjay.errors import InputError
 from scrubjay.http_api.bodies import CamelCase
@@ -13,12 +14,10 @@ from scrubjay.models.records import AnyRecord
 LONGEST_ID = 255  # characters
 MOST = 100  # entries of a page
 
-Answer = CamelCase  # what a client gets
 Amount = Annotated[int, Field(ge=0)]
 GivenId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]
 PageNumber = Annotated[int, Query(ge=1, le=10_000_000, description="From 1 on.")]
 PageSize = Annotated[int, Query(ge=1, le=MOST, description="Entries a page.")]
-Responses = dict[int | str, dict[str, Any]]
 ShownMetadata = Annotated[
     dict[str, Any], Field(description="Names and values that came with it; empty for none.")
 ]
@@ -33,30 +32,27 @@ class Body(CamelCase):
     model_config = ConfigDict(extra="forbid", populate_by_name=False)
 
 
-class Changed(Answer):
-    updated_at: datetime
-
-
-class Times(Answer):
-    created_at: datetime
-    updated_at: datetime
-
-
-class Pagination(Answer):
-    current_page: Annotated[int, Field(ge=1)]
-    limit: Annotated[int, Field(ge=1)]
-    total_items: Amount
-    total_pages: Amount
+Changed = TypedDict("Changed", {"updatedAt": datetime})
+Times = TypedDict("Times", {"createdAt": datetime, "updatedAt": datetime})
+Pagination = TypedDict(
+    "Pagination",
+    {
+        "currentPage": Annotated[int, Field(ge=1)],
+        "limit": Annotated[int, Field(ge=1)],
+        "totalItems": Amount,
+        "totalPages": Amount,
+    },
+)
 
 
 def times_of(record: AnyRecord) -> Times:
     """Return when a record was created and changed."""
-    return Times(created_at=record.created_at, updated_at=record.updated_at)
+    return Times(createdAt=record.created_at, updatedAt=record.updated_at)
 
 
 def pagination(page: int, limit: int, total: int) -> Pagination:
     """Describe one page out of `total` entries."""
-    return Pagination(current_page=page, limit=limit, total_items=total, total_pages=-(-total // limit))
+    return Pagination(currentPage=page, limit=limit, totalItems=total, totalPages=-(-total // limit))
 
 
 def parse_include(values: list[str], known: tuple[str, ...]) -> frozenset[str]:

@@ -2,10 +2,11 @@
 
 import json
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from fastapi import Form, Query, UploadFile
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from typing_extensions import TypedDict
 
 from scrubjay.engine.verbs.documents import DocumentState
 from scrubjay.errors import InputError, NotFound
@@ -16,7 +17,6 @@ from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v5.bodies import (
     LONGEST_ID,
     Amount,
-    Answer,
     Body,
     GivenId,
     ShownMetadata,
@@ -159,48 +159,34 @@ class Reupload(FileFields):
     file: UploadFile | None = None
 
 
-class Ref(Answer):
-    """A document and how far it is: queued, embedding (words find it, meaning not yet), done or failed."""
-
-    id: str
-    status: Status
-
-
-class BatchItem(Answer):
-    id: str
-    status: Literal["queued", "embedding", "done", "failed", "error"]
-    error: str | None = None
-    url: str | None = None
-
-
-class BatchResult(Answer):
-    """The documents that were taken, in the order in which they were sent, then the others."""
-
-    results: list[BatchItem]
-    count: Amount
-    failed: Amount
-
-
-class DeleteResult(Answer):
-    count: Amount
-    errors: list[DeleteError]
-
-
-class DocumentTimes(Answer):
-    """How far a document is. Its memories are there as soon as it is, so `dreamingStatus` is done."""
-
-    status: Status
-    dreaming_status: Literal["done"] = "done"
-    memory_count: Amount | None = None
-    created_at: Instant
-    updated_at: Instant
+Ref = TypedDict("Ref", {"id": str, "status": Status})
+BatchItem = TypedDict(
+    "BatchItem",
+    {
+        "id": str,
+        "status": Literal["queued", "embedding", "done", "failed", "error"],
+        "error": NotRequired[str],
+        "url": NotRequired[str],
+    },
+)
+BatchResult = TypedDict(  # those that were taken, in the order in which they were sent, then the others
+    "BatchResult", {"results": list[BatchItem], "count": Amount, "failed": Amount}
+)
+DeleteResult = TypedDict("DeleteResult", {"count": Amount, "errors": list[DeleteError]})
+DocumentTimes = TypedDict(
+    "DocumentTimes",
+    {
+        "status": Status,
+        "dreamingStatus": Literal["done"],  # its memories are there as soon as it is
+        "memoryCount": NotRequired[Amount],
+        "createdAt": Instant,
+        "updatedAt": Instant,
+    },
+)
+Created = TypedDict("Created", {"createdAt": Instant})
 
 
-class Created(Answer):
-    created_at: Instant
-
-
-class ShownChunk(Answer):
+class ShownChunk(TypedDict):
     """A passage of a document as it is searched; `position` counts from 0."""
 
     id: str
@@ -212,16 +198,16 @@ class ShownChunk(Answer):
 
 
 class ListedChunk(ShownChunk):
-    document_id: str
+    documentId: str
 
 
-class ListedDocument(Answer):
+class ListedDocument(TypedDict):
     """A document; its text where it is asked for."""
 
     id: str
     title: str | None
     type: str
-    content: str | None = None
+    content: NotRequired[str | None]
     summary: str | None
     metadata: ShownMetadata
     url: Annotated[
@@ -231,7 +217,7 @@ class ListedDocument(Answer):
     system: DocumentTimes
 
 
-class WholeDocument(Answer):
+class WholeDocument(TypedDict):
     id: str
     title: str | None
     type: str
@@ -239,8 +225,8 @@ class WholeDocument(Answer):
     summary: str | None
     metadata: ShownMetadata
     system: DocumentTimes
-    chunks: list[ShownChunk] | None = None
-    memories: list[ShownMemory] | None = None
+    chunks: NotRequired[list[ShownChunk]]
+    memories: NotRequired[list[ShownMemory]]
 
 
 @route("POST /ns/{namespace}/document/file", "Upload a file")
@@ -287,7 +273,7 @@ async def add(ns: Writing, body: Added) -> Ref:
     return _as_ref(await ns.core.documents.add(text, scope=ns.name, source=SOURCE))
 
 
-@route("POST /ns/{namespace}/document/batch", "Add up to 600 documents", sparse=True)
+@route("POST /ns/{namespace}/document/batch", "Add up to 600 documents")
 async def add_batch(ns: Writing, body: Batch) -> BatchResult:
     """Takes documents, those with the earliest date first.
 
@@ -300,22 +286,28 @@ async def add_batch(ns: Writing, body: Batch) -> BatchResult:
     outcomes = await ns.core.documents.add_all(texts, source=SOURCE)
     for (number, document), outcome in zip(ordered, outcomes, strict=True):
         if isinstance(outcome, InputError):
-            url = {"url": address} if (address := url_of(document.content)) else {}
-            refused[number] = BatchItem(id=document.id or "", status="error", error=str(outcome), **url)
+            refused[number] = BatchItem(id=document.id or "", status="error", error=str(outcome))
+            if url := url_of(document.content):
+                refused[number]["url"] = url
         else:
             added[number] = BatchItem(id=outcome.id, status=outcome.status)
     results = [items[number] for items in (added, refused) for number in sorted(items)]
     return BatchResult(results=results, count=len(added), failed=len(refused))
 
 
-@route("GET /ns/{namespace}/document/{id:path}", "Read a document", missing=_UNKNOWN, sparse=True)
+@route(
+    "GET /ns/{namespace}/document/{id:path}",
+    "Read a document",
+    missing=_UNKNOWN,
+    answer=WholeDocument,
+)
 async def read(
     ns: Reading,
     record_id: DocumentId,
     include: Annotated[
         list[str], Query(description="chunks: its passages; memories: what was learned of it.")
     ] = [],  # noqa: B006
-) -> WholeDocument:
+) -> Any:
     """A document with its text, and how far it is; there from the moment that its add was answered."""
     names = parse_include(include, ("chunks", "memories"))
     row = await ns.document(record_id)
@@ -325,9 +317,9 @@ async def read(
         more["memories"] = [as_memory(fact, ns.now) for fact in facts]
     if "chunks" in names:
         chunks = await ns.core.lists.chunks_of(row.id)
-        more["chunks"] = [ShownChunk(**chunk_values(row, chunk)) for chunk in chunks]
+        more["chunks"] = [as_chunk(row, chunk) for chunk in chunks]
     status = (await ns.core.documents.statuses([row]))[row.id]
-    return WholeDocument(**_about(row), content=row.content or None, system=_times(row, status), **more)
+    return {**_about(row), "content": row.content or None, "system": _times(row, status), **more}
 
 
 @route("PATCH /ns/{namespace}/document/{id:path}", "Change a document", missing=_UNKNOWN)
@@ -360,23 +352,23 @@ async def delete(ns: Writing, body: Doomed) -> DeleteResult:
     return DeleteResult(count=len(ids), errors=errors)
 
 
-def as_listed(row: Document, status: Status, content: bool, memories: int | None) -> ListedDocument:
+def as_listed(row: Document, status: Status, content: bool, memories: int | None) -> Any:
     """Show a document in a list, with its text if `content`, and how many memories it has if known."""
     text: dict[str, Any] = {"content": row.content or None} if content else {}
     url = url_of(row.content) if content else None
-    return ListedDocument(**_about(row), system=_times(row, status, memories), url=url, **text)
+    return {**_about(row), "system": _times(row, status, memories), "url": url, **text}
 
 
-def chunk_values(row: Document, chunk: Passage) -> dict[str, Any]:
-    """Return the fields of a chunk of this document."""
-    return {
-        "id": chunk.id,
-        "position": chunk.part,
-        "content": chunk.text,
-        "type": row.type,
-        "metadata": row.metadata,
-        "system": Created(created_at=row.updated_at),
-    }
+def as_chunk(row: Document, chunk: Passage) -> ShownChunk:
+    """Show a chunk of this document."""
+    return ShownChunk(
+        id=chunk.id,
+        position=chunk.part,
+        content=chunk.text,
+        type=row.type,
+        metadata=row.metadata,
+        system=Created(createdAt=row.updated_at),
+    )
 
 
 def _about(row: Document) -> dict[str, Any]:
@@ -384,10 +376,12 @@ def _about(row: Document) -> dict[str, Any]:
 
 
 def _times(row: Document, status: Status, memories: int | None = None) -> DocumentTimes:
-    count = {} if memories is None else {"memory_count": memories}
-    return DocumentTimes(
-        status=status, dreaming_status="done", created_at=row.created_at, updated_at=row.updated_at, **count
+    times = DocumentTimes(
+        status=status, dreamingStatus="done", createdAt=row.created_at, updatedAt=row.updated_at
     )
+    if memories is not None:
+        times["memoryCount"] = memories
+    return times
 
 
 def _values(text: DocumentText) -> dict[str, Any]:

@@ -1,17 +1,17 @@
 """Pages of the documents, chunks and memories of a namespace, and how many memories documents have."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from fastapi import Path, Query
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from scrubjay.errors import InputError
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v5.bodies import (
     Amount,
-    Answer,
     Body,
     GivenId,
     PageNumber,
@@ -20,7 +20,7 @@ from scrubjay.http_api.supermemory_v5.bodies import (
     pagination,
 )
 from scrubjay.http_api.supermemory_v5.context import NamespaceContext, Reading
-from scrubjay.http_api.supermemory_v5.documents import ListedChunk, ListedDocument, as_listed, chunk_values
+from scrubjay.http_api.supermemory_v5.documents import ListedChunk, ListedDocument, as_chunk, as_listed
 from scrubjay.http_api.supermemory_v5.filter_expressions import FilterExpression
 from scrubjay.http_api.supermemory_v5.memories import ShownMemory, as_memory
 from scrubjay.models.fields import Flag
@@ -29,6 +29,7 @@ from scrubjay.models.records import Document
 route = Routes()
 
 Kind = Literal["documents", "chunks", "memories"]
+Rows = tuple[Sequence[Mapping[str, Any]], int]  # of one page, and how many there are
 Sort = Literal["createdAt", "updatedAt", "position"]
 
 
@@ -47,7 +48,7 @@ class Listing(Body):
     include: ListInclude = ListInclude()
 
 
-class Listed(Answer):
+class Listed(TypedDict):
     """One page; of the three lists those that were not asked for are empty."""
 
     documents: list[ListedDocument]
@@ -60,13 +61,8 @@ class Counting(Body):
     ids: Annotated[list[GivenId], Field(min_length=1, max_length=100)]
 
 
-class MemoryCount(Answer):
-    id: str
-    memory_count: Amount
-
-
-class MemoryCounts(Answer):
-    counts: list[MemoryCount]
+MemoryCount = TypedDict("MemoryCount", {"id": str, "memoryCount": Amount})
+MemoryCounts = TypedDict("MemoryCounts", {"counts": list[MemoryCount]})  # of each document that is here
 
 
 @route("POST /ns/{namespace}/list/documents/memory-counts", "Count the memories of documents")
@@ -79,10 +75,10 @@ async def memory_counts(ns: Reading, request: Counting) -> MemoryCounts:
     rows = await ns.core.lists.cited_documents(ids)
     here = [row for document_id in ids if (row := rows.get(document_id)) and row.scope == ns.name]
     counts = await _count_memories(ns, here)
-    return MemoryCounts(counts=[MemoryCount(id=row.id, memory_count=counts[row.id]) for row in here])
+    return MemoryCounts(counts=[MemoryCount(id=row.id, memoryCount=counts[row.id]) for row in here])
 
 
-@route("POST /ns/{namespace}/list/{type}", "List documents, chunks or memories", sparse=True)
+@route("POST /ns/{namespace}/list/{type}", "List documents, chunks or memories", answer=Listed)
 async def list_page(
     ns: Reading,
     kind: Annotated[Kind, Path(alias="type")],
@@ -93,7 +89,7 @@ async def list_page(
         Sort, Query(description="position: of a chunk in its document, for chunks only.")
     ] = "createdAt",
     order: Literal["asc", "desc"] = "desc",
-) -> Listed:
+) -> Any:
     """One page of what the namespace holds, newest first; a memory in its latest version."""
     if sort == "position" and kind != "chunks":
         raise InputError(f"sort = 'position' is not possible for {kind}; give createdAt or updatedAt.")
@@ -110,12 +106,10 @@ async def list_page(
         window["sort"] = "updated_at" if sort == "updatedAt" else "created_at"
     rows, total = await _READERS[kind](ns, request.include, window)
     lists: dict[str, Any] = {"documents": [], "chunks": [], "memories": [], kind: rows}
-    return Listed(**lists, pagination=pagination(page, limit, total))
+    return {**lists, "pagination": pagination(page, limit, total)}
 
 
-async def _documents(
-    ns: NamespaceContext, include: ListInclude, window: dict[str, Any]
-) -> tuple[Sequence[Answer], int]:
+async def _documents(ns: NamespaceContext, include: ListInclude, window: dict[str, Any]) -> Rows:
     page = await ns.core.lists.documents([ns.name], content=include.content, **window)
     status = await ns.core.documents.statuses(page.rows)
     counts = await _count_memories(ns, page.rows) if include.memory_count else None
@@ -126,22 +120,18 @@ async def _documents(
     return rows, page.total
 
 
-async def _chunks(
-    ns: NamespaceContext, include: ListInclude, window: dict[str, Any]
-) -> tuple[Sequence[Answer], int]:
+async def _chunks(ns: NamespaceContext, include: ListInclude, window: dict[str, Any]) -> Rows:
     page = await ns.core.lists.chunks(ns.name, **window)
     documents = await ns.core.lists.cited_documents({chunk.record_id for chunk in page.rows})
     rows = [
-        ListedChunk(**chunk_values(documents[chunk.record_id], chunk), document_id=chunk.record_id)
+        {**as_chunk(documents[chunk.record_id], chunk), "documentId": chunk.record_id}
         for chunk in page.rows
         if chunk.record_id in documents
     ]
     return rows, page.total
 
 
-async def _memories(
-    ns: NamespaceContext, include: ListInclude, window: dict[str, Any]
-) -> tuple[Sequence[Answer], int]:
+async def _memories(ns: NamespaceContext, include: ListInclude, window: dict[str, Any]) -> Rows:
     page = await ns.core.lists.memories([ns.name], forgotten=include.forgotten, **window)
     return [as_memory(fact, ns.now) for fact in page.rows], page.total
 

@@ -3,16 +3,17 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, NotRequired
 
 from fastapi import Query as InQuery
 from pydantic import Field
+from typing_extensions import TypedDict
 
+from scrubjay.http_api.bodies import DeleteError
 from scrubjay.http_api.context import SOURCE
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v5.bodies import (
     Amount,
-    Answer,
     Body,
     Changed,
     GivenId,
@@ -37,18 +38,20 @@ _UNKNOWN = "No memory of this namespace has that id."
 route = Routes()
 
 
-class SourceDocument(Answer):
-    """The document that a fact is from, without its text."""
+SourceDocument = TypedDict(  # the document that a fact is from, without its text
+    "SourceDocument",
+    {
+        "id": str,
+        "title": str | None,
+        "type": str | None,
+        "metadata": ShownMetadata,
+        "summary": str | None,
+        "system": Times,
+    },
+)
 
-    id: str
-    title: str | None
-    type: str | None
-    metadata: ShownMetadata
-    summary: str | None
-    system: Times
 
-
-class RelatedMemory(Answer):
+class RelatedMemory(TypedDict):
     """A fact that another is linked to. `relation` is that of the younger of the two to the older."""
 
     id: str
@@ -57,10 +60,10 @@ class RelatedMemory(Answer):
     memory: str
     metadata: ShownMetadata
     system: Changed
-    document: SourceDocument | None = None
+    document: NotRequired[SourceDocument]
 
 
-class Related(Answer):
+class Related(TypedDict):
     """Older versions of a fact, newer ones, and the facts that it is linked to otherwise.
 
     `siblings` are those that it extends, that extend it, or that were concluded one from the other.
@@ -71,27 +74,25 @@ class Related(Answer):
     siblings: list[RelatedMemory]
 
 
-class Included(Answer):
-    related: Related | None = None
-    document: SourceDocument | None = None
+Included = TypedDict("Included", {"related": NotRequired[Related], "document": NotRequired[SourceDocument]})
 
 
-class ShownMemory(Answer):
+class ShownMemory(TypedDict):
     """A fact: one version of it."""
 
     id: str
     memory: str
     metadata: ShownMetadata
-    is_static: bool
-    is_inference: Annotated[bool, Field(description="It was concluded from others.")]
-    is_latest: bool
-    is_forgotten: Annotated[bool, Field(description="It was forgotten or has expired.")]
+    isStatic: bool
+    isInference: Annotated[bool, Field(description="It was concluded from others.")]
+    isLatest: bool
+    isForgotten: Annotated[bool, Field(description="It was forgotten or has expired.")]
     version: Annotated[int, Field(ge=1)]
     system: Times
 
 
 class MemoryDetails(ShownMemory):
-    included: Included | None = None
+    included: NotRequired[Included]
 
 
 class Exact(Body):
@@ -103,20 +104,10 @@ class Matching(Body):
     dry_run: Annotated[Flag, Field(description="True: only list them.")]
 
 
-class ForgetMatch(Answer):
-    id: str
-    memory: str
-
-
-class ForgetError(Answer):
-    id: str
-    error: str
-
-
-class ForgetResult(Answer):
-    count: Amount
-    errors: list[ForgetError]
-    matches: list[ForgetMatch]
+ForgetMatch = TypedDict("ForgetMatch", {"id": str, "memory": str})
+ForgetResult = TypedDict(
+    "ForgetResult", {"count": Amount, "errors": list[DeleteError], "matches": list[ForgetMatch]}
+)
 
 
 @route("DELETE /ns/{namespace}/memories/semantic", "Forget what is about something")
@@ -124,11 +115,11 @@ async def forget_matching(ns: Writing, request: Matching) -> ForgetResult:
     """Forget the facts that a query is about, at most 100; with `dryRun` only list them, best first."""
     values = {"query": request.query, "scope": ns.name, "dry_run": request.dry_run}
     hits = (await ns.core.removal.forget_matching(parse(ForgetMatching, values), SOURCE)).candidates
-    found = [ForgetMatch(id=hit.id, memory=hit.memory or "") for hit in hits]
-    return ForgetResult(count=len(found), errors=[], matches=found)
+    facts = [ForgetMatch(id=hit.id, memory=hit.memory or "") for hit in hits]
+    return ForgetResult(count=len(facts), errors=[], matches=facts)
 
 
-@route("GET /ns/{namespace}/memories/{id}", "Read a memory", missing=_UNKNOWN, sparse=True)
+@route("GET /ns/{namespace}/memories/{id}", "Read a memory", missing=_UNKNOWN)
 async def read_memory(
     ns: Reading,
     record_id: MemoryId,
@@ -146,13 +137,12 @@ async def read_memory(
     """One fact of the namespace, forgotten or not, with what is asked for beside it."""
     names = parse_include(include, ("related", "documents"))
     fact = await ns.memory(record_id)
-    details = MemoryDetails(**dict(as_memory(fact, ns.now)))
     if not names:
-        return details
+        return as_memory(fact, ns.now)
     around = await surroundings(
         ns, [fact], related="related" in names, documents="documents" in names, limit=related_limit
     )
-    return details.model_copy(update={"included": around.of(fact.id)})
+    return {**as_memory(fact, ns.now), "included": around.of(fact.id)}
 
 
 @route("DELETE /ns/{namespace}/memories", "Forget memories")
@@ -171,22 +161,22 @@ async def forget_memories(ns: Writing, request: Exact) -> ForgetResult:
     missing = [record_id for record_id in ids if record_id not in {fact.id for fact in facts}]
     return ForgetResult(
         count=len(facts),
-        errors=[ForgetError(id=record_id, error=unknown) for record_id in missing],
+        errors=[DeleteError(id=record_id, error=unknown) for record_id in missing],
         matches=[ForgetMatch(id=fact.id, memory=fact.content) for fact in facts],
     )
 
 
-def as_memory(fact: Memory, now: datetime) -> ShownMemory:
+def as_memory(fact: Memory, now: datetime) -> MemoryDetails:
     """Show a fact by itself."""
     expired = fact.expires_at is not None and fact.expires_at <= now
-    return ShownMemory(
+    return MemoryDetails(
         id=fact.id,
         memory=fact.content,
         metadata=fact.metadata,
-        is_static=fact.is_static,
-        is_inference=is_derived(fact),
-        is_latest=fact.is_latest,
-        is_forgotten=fact.forgotten_at is not None or expired,
+        isStatic=fact.is_static,
+        isInference=is_derived(fact),
+        isLatest=fact.is_latest,
+        isForgotten=fact.forgotten_at is not None or expired,
         version=fact.version,
         system=times_of(fact),
     )
@@ -213,11 +203,12 @@ class Surroundings:
 
     def of(self, record_id: str, document: SourceDocument | None = None) -> Included:
         """Return what belongs to the fact or chunk with this id; `document` is that of a chunk."""
-        values = {
-            "related": self.related.get(record_id),
-            "document": document or self.documents.get(record_id),
-        }
-        return Included.model_validate({name: value for name, value in values.items() if value is not None})
+        included = Included()
+        if related := self.related.get(record_id):
+            included["related"] = related
+        if document := document or self.documents.get(record_id):
+            included["document"] = document
+        return included
 
 
 async def surroundings(
@@ -284,13 +275,14 @@ def _is_version(link: Linked) -> bool:
 
 
 def _as_related(link: Linked, fact: Memory, document: SourceDocument | None) -> RelatedMemory:
-    values: dict[str, Any] = {} if document is None else {"document": document}
-    return RelatedMemory(
+    related = RelatedMemory(
         id=fact.id,
         relation=link.relation,
         version=fact.version,
         memory=fact.content,
         metadata=fact.metadata,
-        system=Changed(updated_at=fact.updated_at),
-        **values,
+        system=Changed(updatedAt=fact.updated_at),
     )
+    if document is not None:
+        related["document"] = document
+    return related

@@ -1,22 +1,23 @@
 """Namespaces themselves: listing, describing, moving one into another, and deleting one for good."""
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 from uuid import uuid4
 
 from fastapi import Query, Response
+from fastapi.responses import JSONResponse
 from pydantic import Field
+from typing_extensions import TypedDict
 
-from scrubjay.engine.verbs.counts import ScopeCounts
-from scrubjay.errors import InputError, NotFound
+from scrubjay.errors import InputError
 from scrubjay.home.scope_settings import LONGEST_CONTEXT
 from scrubjay.home.scopes import EVERY_SCOPE
 from scrubjay.http_api.context import SOURCE, Context, RequestContext
 from scrubjay.http_api.permissions import Forbidden
 from scrubjay.http_api.routes import Routes
+from scrubjay.http_api.scopes import ScopeView, every_scope, scope_view
 from scrubjay.http_api.supermemory_v5.bodies import (
     Amount,
-    Answer,
     Body,
     PageNumber,
     PageSize,
@@ -36,51 +37,38 @@ SupportingContext = Annotated[
 ]
 
 
-class ListedNamespace(Answer):
-    id: str
-    namespace: str
-    document_count: Amount
-    memory_count: Amount
-    description: str | None
-    system: Times
-
-
-class NamespaceList(Answer):
-    namespaces: list[ListedNamespace]
-    pagination: Pagination
-
-
-class NamespaceDetails(Answer):
-    namespace: str
-    supporting_context: str | None
-    system: Times
+ListedNamespace = TypedDict(
+    "ListedNamespace",
+    {
+        "id": str,
+        "namespace": str,
+        "documentCount": Amount,
+        "memoryCount": Amount,
+        "description": str | None,
+        "system": Times,
+    },
+)
+NamespaceList = TypedDict("NamespaceList", {"namespaces": list[ListedNamespace], "pagination": Pagination})
+NamespaceDetails = TypedDict(
+    "NamespaceDetails", {"namespace": str, "supportingContext": str | None, "system": Times}
+)
+Organization = TypedDict("Organization", {"organizationalContext": str | None, "namespaceCount": Amount})
+Deleted = TypedDict(
+    "Deleted",
+    {
+        "status": Literal["deleted"],
+        "namespace": str,
+        "deletedDocumentsCount": Amount,
+        "deletedMemoriesCount": Amount,
+    },
+)
+Moved = TypedDict(  # all is in the other one already; clients of version 5 know this answer as `queued`
+    "Moved", {"status": Literal["queued"], "operationId": str, "namespace": str, "moveTo": str}
+)
 
 
 class NamespaceChange(Body):
     supporting_context: SupportingContext
-
-
-class Deleted(Answer):
-    """The namespace is gone for good, with so much in it."""
-
-    status: Literal["deleted"] = "deleted"
-    namespace: str
-    deleted_documents_count: Amount
-    deleted_memories_count: Amount
-
-
-class Moved(Answer):
-    """What was in the namespace is in the other one; clients of version 5 know this answer as `queued`."""
-
-    status: Literal["queued"] = "queued"
-    operation_id: str
-    namespace: str
-    move_to: str
-
-
-class Organization(Answer):
-    organizational_context: str | None
-    namespace_count: Amount
 
 
 class OrganizationChange(Body):
@@ -101,11 +89,12 @@ async def list_namespaces(
 
     Each comes with the number of documents and memories that can be found in it.
     """
-    every = await _all(context)
-    names = [name for name in every if q is None or q.casefold() in name.casefold()]
-    names.sort(key=lambda name: (every[name].system.created_at, name), reverse=True)
-    shown = [every[name] for name in names[(page - 1) * limit : page * limit]]
-    return NamespaceList(namespaces=shown, pagination=pagination(page, limit, len(names)))
+    scopes = [
+        each for each in await every_scope(context) if q is None or q.casefold() in each.name.casefold()
+    ]
+    scopes.sort(key=lambda scope: (_times(scope)["createdAt"], scope.name), reverse=True)
+    shown = [_listed(scope) for scope in scopes[(page - 1) * limit : page * limit]]
+    return NamespaceList(namespaces=shown, pagination=pagination(page, limit, len(scopes)))
 
 
 @route("GET /ns/{namespace}", "Read a namespace", missing=_UNKNOWN)
@@ -125,7 +114,7 @@ async def change_namespace(ns: Writing, change: NamespaceChange) -> NamespaceDet
     "DELETE /ns/{namespace}",
     "Delete a namespace, or move what is in it",
     missing=_UNKNOWN,
-    response_model=Deleted,
+    answer=Deleted,
     responses={202: {"model": Moved, "description": "Everything was moved."}},
 )
 async def delete_namespace(
@@ -141,9 +130,13 @@ async def delete_namespace(
     """Delete a namespace for good, with its documents, memories and chats, or move all of it elsewhere."""
     await _details(ns)
     if move_to is None:
-        had = await ns.core.scopes.delete(ns.name, SOURCE)
-        documents, memories = (had.documents, had.memories) if had else (0, 0)
-        return Deleted(namespace=ns.name, deleted_documents_count=documents, deleted_memories_count=memories)
+        counts = await ns.core.scopes.delete(ns.name, SOURCE)
+        return Deleted(
+            status="deleted",
+            namespace=ns.name,
+            deletedDocumentsCount=counts.documents if counts else 0,
+            deletedMemoriesCount=counts.memories if counts else 0,
+        )
     target = ns.permissions.writes_to(move_to)
     if target == ns.name:
         raise InputError(
@@ -151,8 +144,8 @@ async def delete_namespace(
             "Name another one, or leave moveTo out to delete it."
         )
     await ns.core.scopes.merge(ns.name, target)
-    moved = Moved(operation_id=uuid4().hex, namespace=ns.name, move_to=target)
-    return Response(moved.model_dump_json(by_alias=True), status_code=202, media_type="application/json")
+    moved = Moved(status="queued", operationId=uuid4().hex, namespace=ns.name, moveTo=target)
+    return JSONResponse(moved, 202)
 
 
 @route("GET /organization", "Read what is said of all namespaces")
@@ -180,50 +173,29 @@ async def _describe(context: RequestContext, scope: str, text: str | None) -> No
 
 
 async def _organization(context: RequestContext) -> Organization:
-    said = context.core.scope_settings.of(EVERY_SCOPE).supporting_context
-    return Organization(organizational_context=said, namespace_count=len(await _all(context)))
+    text = context.core.scope_settings.of(EVERY_SCOPE).supporting_context
+    return Organization(organizationalContext=text, namespaceCount=len(await every_scope(context)))
 
 
-async def _all(context: RequestContext) -> dict[str, ListedNamespace]:
-    """List the namespaces that the caller reaches and that hold something or have a description."""
-    counts = await context.core.counts.by_scope()
-    names = dict.fromkeys([*counts, *context.core.scope_settings.all()])
-    return {
-        name: _listed(context, name, counts.get(name)) for name in names if context.permissions.reaches(name)
-    }
-
-
-def _listed(context: RequestContext, name: str, counts: ScopeCounts | None) -> ListedNamespace:
+def _listed(scope: ScopeView) -> ListedNamespace:
     return ListedNamespace(
-        id=name,
-        namespace=name,
-        document_count=counts.documents if counts else 0,
-        memory_count=counts.memories if counts else 0,
-        description=context.core.scope_settings.of(name).name,
-        system=_times(context, name, counts),
+        id=scope.name,
+        namespace=scope.name,
+        documentCount=scope.documents,
+        memoryCount=scope.memories,
+        description=scope.settings.name,
+        system=_times(scope),
     )
 
 
-def _times(context: RequestContext, name: str, counts: ScopeCounts | None) -> Times:
-    """Return the first and the last time that anything was put into a namespace or said of it."""
-    sources = [each for each in (context.core.scope_settings.of(name), counts) if each is not None]
-    created = [each.created_at for each in sources if each.created_at is not None]
-    updated = [each.updated_at for each in sources if each.updated_at is not None]
-    return Times(created_at=min(created), updated_at=max(updated))
+def _times(scope: ScopeView) -> Times:
+    return cast(Times, {"createdAt": scope.created_at, "updatedAt": scope.updated_at})
 
 
 async def _details(ns: NamespaceContext) -> NamespaceDetails:
-    """Describe a namespace.
-
-    Raises:
-        NotFound: nothing is in it, and nothing is said of it.
-    """
-    settings = ns.core.scope_settings
-    counts = (await ns.core.counts.by_scope(ns.name)).get(ns.name)
-    if counts is None and ns.name not in settings.all():
-        raise NotFound(
-            f"There is no namespace {ns.name!r}. "
-            "It begins with the first document or memory that is added to it."
-        )
-    context = settings.of(ns.name).supporting_context
-    return NamespaceDetails(namespace=ns.name, supporting_context=context, system=_times(ns, ns.name, counts))
+    missing = (
+        f"There is no namespace {ns.name!r}. It begins with the first document or memory that is added to it."
+    )
+    scope = await scope_view(ns, ns.name, missing)
+    context = scope.settings.supporting_context
+    return NamespaceDetails(namespace=ns.name, supportingContext=context, system=_times(scope))

@@ -5,10 +5,11 @@ from typing import Annotated
 
 from fastapi import Request, Response
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from scrubjay.home.scope_settings import LONGEST_BUCKET, LONGEST_DESCRIPTION
 from scrubjay.http_api.routes import Routes
-from scrubjay.http_api.supermemory_v5.bodies import Answer, Body
+from scrubjay.http_api.supermemory_v5.bodies import Body
 from scrubjay.http_api.supermemory_v5.context import NamespaceContext, Reading, Writing
 from scrubjay.http_api.supermemory_v5.filter_expressions import FilterExpression
 from scrubjay.models.results import Hit
@@ -31,12 +32,10 @@ class ProfileRequest(Body):
     ] = None
 
 
-class Fact(Answer):
-    id: str
-    memory: str
+Fact = TypedDict("Fact", {"id": str, "memory": str})
 
 
-class Profile(Answer):
+class Profile(TypedDict):
     """`static` lasts, `dynamic` is recent, newest first; a bucket holds what fits its description."""
 
     static: list[Fact]
@@ -44,12 +43,8 @@ class Profile(Answer):
     buckets: dict[str, list[Fact]]
 
 
-class ProfileResponse(Answer):
-    profile: Profile
-
-
-class Buckets(Answer):
-    buckets: dict[str, str]
+ProfileResponse = TypedDict("ProfileResponse", {"profile": Profile})
+Buckets = TypedDict("Buckets", {"buckets": dict[str, str]})  # each with what belongs there
 
 
 class BucketChange(Body):
@@ -63,7 +58,7 @@ class BucketNames(Body):
 @route(
     "POST /ns/{namespace}/profile",
     "Read the profile",
-    response_model=ProfileResponse,
+    answer=ProfileResponse,
     responses={
         200: {
             "content": {MARKDOWN: {"schema": {"type": "string"}}},
@@ -76,11 +71,11 @@ async def read_profile(
 ) -> ProfileResponse | Response:
     """What lasts, what is recent, and what fits each bucket; every fact word for word."""
     wanted, scopes = body or ProfileRequest(), (ns.name,)
-    known = await ns.core.search.profile(scopes, TOKENS, wanted.filter)
+    facts = await ns.core.search.profile(scopes, TOKENS, wanted.filter)
     buckets = await ns.core.search.profile_buckets(scopes, wanted.filter)
     profile = Profile(
-        static=_facts(known.static),
-        dynamic=_facts(known.recent),
+        static=_facts(facts.static),
+        dynamic=_facts(facts.recent),
         buckets={
             name: _facts(hits)
             for name, hits in buckets.items()
@@ -136,10 +131,10 @@ def prefers_markdown(accept: str) -> bool:
 
 
 def _markdown(namespace: str, profile: Profile, described: Mapping[str, str]) -> str:
-    sections = [("What lasts", "", profile.static), ("What is recent", "", profile.dynamic)]
-    sections += [(name, described[name], facts) for name, facts in profile.buckets.items()]
+    sections = [("What lasts", "", profile["static"]), ("What is recent", "", profile["dynamic"])]
+    sections += [(name, described[name], facts) for name, facts in profile["buckets"].items()]
     parts = [f"# {namespace}"]
     for title, description, facts in sections:
-        lines = [f"- {' '.join(fact.memory.split())}" for fact in facts] or ["Nothing yet."]
+        lines = [f"- {' '.join(fact['memory'].split())}" for fact in facts] or ["Nothing yet."]
         parts.append("\n\n".join(filter(None, (f"## {title}", description, "\n".join(lines)))))
     return "\n\n".join(parts) + "\n"

@@ -1,13 +1,14 @@
 """Search in a namespace: facts and passages of documents, most similar first."""
 
 from time import perf_counter
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from scrubjay.http_api.matches import Match, MatchQuery, Mode, find_matches
 from scrubjay.http_api.routes import Routes
-from scrubjay.http_api.supermemory_v5.bodies import Answer, Body, Times, times_of
+from scrubjay.http_api.supermemory_v5.bodies import Body, Times, times_of
 from scrubjay.http_api.supermemory_v5.context import NamespaceContext, Reading
 from scrubjay.http_api.supermemory_v5.filter_expressions import FilterExpression
 from scrubjay.http_api.supermemory_v5.memories import Included, Surroundings, as_source, surroundings
@@ -51,28 +52,30 @@ class SearchRequest(Body):
     ] = False
 
 
-class Result(Answer):
+class Result(TypedDict):
     """One result: a fact under `memory` or a passage of a document under `chunk`; the other key is absent."""
 
     id: str
-    memory: str = Field(default="", json_schema_extra={"description": "Of a fact."})
-    chunk: str = Field(default="", json_schema_extra={"description": "Of a passage."})
+    memory: NotRequired[Annotated[str, Field(description="Of a fact.")]]
+    chunk: NotRequired[Annotated[str, Field(description="Of a passage.")]]
     metadata: Metadata
     similarity: Annotated[float, Field(ge=0, le=1)]
-    is_latest: Annotated[bool, Field(description="False of a memory that was forgotten or has expired.")]
-    is_inference: bool
+    isLatest: Annotated[bool, Field(description="False of a memory that was forgotten or has expired.")]
+    isInference: bool
     system: Times
-    included: Included | None = None
+    included: NotRequired[Included]
 
 
-class SearchResponse(Answer):
-    """`searchTime` is in milliseconds."""
+SearchResponse = TypedDict(
+    "SearchResponse",
+    {
+        "results": list[Result],
+        "searchTime": Annotated[float, Field(ge=0, description="In milliseconds.")],
+    },
+)
 
-    results: list[Result]
-    search_time: Annotated[float, Field(ge=0)]
 
-
-@route("POST /ns/{namespace}/search", "Search", sparse=True)
+@route("POST /ns/{namespace}/search", "Search")
 async def search(ns: Reading, request: SearchRequest) -> SearchResponse:
     """Facts and passages of documents that answer, most similar first.
 
@@ -89,30 +92,29 @@ async def search(ns: Reading, request: SearchRequest) -> SearchResponse:
         rewrite=request.rewrite_query,
         forgotten=include.forgotten,
     )
-    found = await find_matches(ns, question, (ns.name,))
-    facts = [match.record for match in found if isinstance(match.record, Memory)]
+    matches = await find_matches(ns, question, (ns.name,))
+    facts = [match.record for match in matches if isinstance(match.record, Memory)]
     around = await surroundings(
         ns, facts, related=include.related, documents=include.documents, filters=request.filter
     )
-    results = [_result(ns, match, around, include) for match in found]
-    return SearchResponse(results=results, search_time=round((perf_counter() - started) * 1000, 1))
+    results = [_result(ns, match, around, include) for match in matches]
+    return SearchResponse(results=results, searchTime=round((perf_counter() - started) * 1000, 1))
 
 
-def _result(ns: NamespaceContext, match: Match, around: Surroundings, include: SearchInclude) -> Result:
+def _result(ns: NamespaceContext, match: Match, around: Surroundings, include: SearchInclude) -> Any:
     record = match.record
     fact = record if isinstance(record, Memory) else None
-    values: dict[str, object] = {"chunk": match.text} if fact is None else {"memory": match.text}
+    included: dict[str, Any] = {}
     if include.related or include.documents:
         source = as_source(record) if include.documents and isinstance(record, Document) else None
-        values["included"] = around.of(match.hit.id, source)
-    return Result.model_validate(
-        {
-            "id": match.hit.id,
-            "metadata": record.metadata,
-            "similarity": match.similarity,
-            "is_latest": fact is None or is_current(fact, ns.now),
-            "is_inference": fact is not None and is_derived(fact),
-            "system": times_of(record),
-            **values,
-        }
-    )
+        included = {"included": around.of(match.hit.id, source)}
+    return {
+        "id": match.hit.id,
+        "chunk" if fact is None else "memory": match.text,
+        "metadata": record.metadata,
+        "similarity": match.similarity,
+        "isLatest": fact is None or is_current(fact, ns.now),
+        "isInference": fact is not None and is_derived(fact),
+        "system": times_of(record),
+        **included,
+    }
