@@ -1,6 +1,4 @@
-"""The light runtime against sentence-transformers, which of the two a model gets, and names of models that
-are not there.
-"""
+"""The bundled model, other models by sentence-transformers, and names of models that are not there."""
 
 from __future__ import annotations
 
@@ -13,15 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from berts import bundled_model, save_bert, small_bert, verdicts
+from berts import save_bert, verdicts
 
 from scrubjay.encoders import drift, open_encoder
-from scrubjay.encoders.folder import read_folder
-from scrubjay.encoders.light import LightEncoder, why_not_light
-from scrubjay.encoders.sentence_transformer import SentenceTransformerEncoder
 from scrubjay.errors import EncoderError
 
-__all__ = ["bundled_model", "small_bert", "verdicts"]  # fixtures
+__all__ = ["verdicts"]  # a fixture
 
 
 def _texts() -> list[str]:
@@ -47,10 +42,6 @@ def _texts() -> list[str]:
     ]
     paths = ["0xDEADBEEF ../a_b.py:12"]
     return [*passages, *code, *odd, *paths]
-
-
-def _greatest_distance(ours: np.ndarray, theirs: np.ndarray) -> float:
-    return drift(theirs, ours)
 
 
 def _run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -100,31 +91,21 @@ def test_many_threads_get_the_vectors_that_one_gets(verdicts: Path) -> None:
 
 
 @pytest.mark.long
-def test_the_default_vectors_keep_the_neighbours_of_the_published_model(
-    verdicts: Path, bundled_model: Path
-) -> None:
-    encoder = open_encoder(verdicts=verdicts)
-    folder = read_folder(bundled_model, "published")
-    published = SentenceTransformerEncoder(folder, encoder.space.model_copy(update={"precision": "fp32"}))
-    texts = _texts()
-    assert len(texts) == 60
-    assert _greatest_distance(encoder.embed_documents(texts), published.embed_documents(texts)) < 0.03
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("half", [False, True], ids=["F32", "F16"])
-def test_any_bert_folder_goes_the_light_way_with_the_same_vectors(
-    tmp_path: Path, bundled_model: Path, verdicts: Path, half: bool
+def test_another_model_gives_the_vectors_of_sentence_transformers(
+    tmp_path: Path, verdicts: Path, half: bool
 ) -> None:
-    folder = save_bert(tmp_path / "small-bert", bundled_model, half=half)
-    light = open_encoder(str(folder), verdicts=verdicts)
-    assert isinstance(light, LightEncoder)
-    assert (light.space.dim, light.space.pooling, light.space.max_seq_length) == (64, "cls", 48)
-    reference = SentenceTransformerEncoder(read_folder(folder, "small-bert"), light.space)
-    assert _greatest_distance(light.embed_documents(_texts()), reference.embed_documents(_texts())) < 1e-6
-    query = light.embed_query("where is it?")
-    assert _greatest_distance(query[None], reference.embed_query("where is it?")[None]) < 1e-6
-    assert drift(query[None], light.embed_documents(["question: where is it?"])) < 1e-6
+    from sentence_transformers import SentenceTransformer
+
+    folder = save_bert(tmp_path / "small-bert", half=half)
+    encoder = open_encoder(str(folder), verdicts=verdicts)
+    space = encoder.space
+    assert (space.model, space.dim, space.pooling, space.max_seq_length) == ("small-bert", 64, "cls", 48)
+    assert (space.query_prompt, space.document_prompt) == ("question: ", "")
+    model = SentenceTransformer(str(folder), device="cpu")
+    assert drift(encoder.embed_documents(_texts()), model.float().encode_document(_texts())) < 1e-6
+    query = encoder.embed_query("where is it?")
+    assert drift(query[None], encoder.embed_documents(["question: where is it?"])) < 1e-6
 
 
 def test_a_vector_does_not_depend_on_the_texts_beside_it(verdicts: Path) -> None:
@@ -134,19 +115,13 @@ def test_a_vector_does_not_depend_on_the_texts_beside_it(verdicts: Path) -> None
     assert np.array_equal(alone, encoder.embed_documents(texts))
 
 
-def test_no_text_gives_no_vector(verdicts: Path, small_bert: Path) -> None:
+def test_no_text_gives_no_vector(verdicts: Path) -> None:
     assert open_encoder(verdicts=verdicts).embed_documents([]).shape == (0, 384)
-    assert open_encoder(str(small_bert), verdicts=verdicts).embed_documents([]).shape == (0, 64)
 
 
 @pytest.mark.long
-def test_a_model_with_a_dense_module_goes_to_sentence_transformers(
-    tmp_path: Path, bundled_model: Path, verdicts: Path
-) -> None:
-    folder = save_bert(tmp_path / "with-dense", bundled_model, dense=True)
-    assert why_not_light(read_folder(folder, "x")) == "its modules are Transformer, Pooling, Dense, Normalize"
-    encoder = open_encoder(str(folder), verdicts=verdicts)
-    assert isinstance(encoder, SentenceTransformerEncoder)
+def test_the_width_of_a_model_is_that_of_its_last_module(tmp_path: Path, verdicts: Path) -> None:
+    encoder = open_encoder(str(save_bert(tmp_path / "with-dense", dense=True)), verdicts=verdicts)
     assert encoder.space.dim == 32
     vectors = encoder.embed_documents(["one", "two"])
     assert vectors.shape == (2, 32)
@@ -155,6 +130,7 @@ def test_a_model_with_a_dense_module_goes_to_sentence_transformers(
     assert encoder.embed_documents([]).shape == (0, 32)
 
 
+@pytest.mark.long
 def test_a_hub_id_that_is_not_on_disk_names_the_command_at_once_and_opens_no_connection(
     tmp_path: Path,
 ) -> None:
@@ -189,6 +165,7 @@ def test_a_name_that_is_no_model_is_refused(tmp_path: Path, name: str) -> None:
         open_encoder(name, verdicts=tmp_path / "models.json")
 
 
+@pytest.mark.long
 def test_a_name_that_the_hub_forbids_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EncoderError, match="'a--b/c' cannot be the id of a model"):
         open_encoder("a--b/c", verdicts=tmp_path / "models.json")

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from asked import call
-from berts import bundled_model, verdicts
+from berts import verdicts
 from mcp import Client
 from said import embedded, fact, search, turn
 
@@ -19,7 +19,7 @@ from scrubjay.encoders import open_encoder
 from scrubjay.engine.core import Core
 from scrubjay.text.terms import query_terms
 
-__all__ = ["bundled_model", "verdicts"]  # fixtures
+__all__ = ["verdicts"]  # a fixture
 
 SAID = {  # what was said, then what may be asked for it
     "Мы перенесли службу заказов с REST на gRPC.": [

@@ -1,50 +1,18 @@
-"""Model folders that are missing, altered, damaged or of another kind: each is named, with what to do."""
+"""Models that are missing, altered, damaged or cannot run: each is named, with what to do."""
 
 from __future__ import annotations
 
-import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from berts import bundled_model, small_bert, verdicts
+from berts import save_bert
 
 from scrubjay.encoders import bundled, open_encoder
 from scrubjay.encoders.bundled import check_files
-from scrubjay.encoders.folder import read_folder
-from scrubjay.encoders.light import why_not_light
 from scrubjay.errors import EncoderError
-
-__all__ = ["bundled_model", "small_bert", "verdicts"]  # fixtures
-
-
-@pytest.mark.parametrize(
-    ("file", "change", "reason"),
-    [
-        ("config.json", {"hidden_act": "relu"}, "its hidden_act is 'relu', not 'gelu'"),
-        ("config.json", {"model_type": "modernbert"}, "its model_type is 'modernbert', not 'bert'"),
-        ("config.json", {"position_embedding_type": "relative_key"}, "its attention is not BERT's"),
-        ("config.json", {"hidden_size": None}, "its hidden_size is not stated"),
-        (
-            "config.json",
-            {"num_hidden_layers": 4},
-            "its tensor encoder.layer.3.attention.self.query.weight is missing",
-        ),
-        ("sentence_bert_config.json", {"do_lower_case": True}, "it sets do_lower_case"),
-        (
-            "1_Pooling/config.json",
-            {"pooling_mode_cls_token": False, "pooling_mode_max_tokens": True},
-            "its pooling is max",
-        ),
-    ],
-)
-def test_a_model_of_another_kind_does_not_go_the_light_way(
-    tmp_path: Path, small_bert: Path, file: str, change: dict[str, object], reason: str
-) -> None:
-    folder = Path(shutil.copytree(small_bert, tmp_path / "changed"))
-    settings = json.loads((folder / file).read_text("utf-8"))
-    (folder / file).write_text(json.dumps({**settings, **change}), "utf-8")
-    assert why_not_light(read_folder(folder, "x")) == reason
 
 
 def test_an_altered_or_missing_file_of_the_bundled_model_is_refused(tmp_path: Path) -> None:
@@ -64,48 +32,40 @@ def test_an_altered_or_missing_file_of_the_bundled_model_is_refused(tmp_path: Pa
         check_files(verdicts, folder)
 
 
-def test_a_folder_that_is_missing_or_holds_no_model_is_refused(tmp_path: Path, small_bert: Path) -> None:
+def test_a_folder_that_is_missing_or_holds_no_model_is_refused(tmp_path: Path) -> None:
     verdicts = tmp_path / "models.json"
     with pytest.raises(EncoderError, match="does not exist"):
         open_encoder(str(tmp_path / "nowhere"), verdicts=verdicts)
     (tmp_path / "empty").mkdir()
     with pytest.raises(EncoderError, match="holds no model"):
         open_encoder(str(tmp_path / "empty"), verdicts=verdicts)
-    bare = Path(
-        shutil.copytree(small_bert, tmp_path / "bare", ignore=shutil.ignore_patterns("*.safetensors"))
-    )
-    with pytest.raises(EncoderError, match="holds no weights"):
-        open_encoder(str(bare), verdicts=verdicts)
 
 
-@pytest.mark.parametrize("content", ["{", "{}", "[1]", '[{"idx": 0}]'])
-def test_a_damaged_settings_file_is_named(tmp_path: Path, small_bert: Path, content: str) -> None:
-    folder = Path(shutil.copytree(small_bert, tmp_path / "damaged"))
-    (folder / "modules.json").write_text(content)
-    with pytest.raises(EncoderError, match=r"modules\.json cannot be read: "):
-        open_encoder(str(folder), verdicts=tmp_path / "models.json")
-
-
-def test_damaged_weights_are_an_error_that_names_the_file(tmp_path: Path, small_bert: Path) -> None:
-    folder = Path(shutil.copytree(small_bert, tmp_path / "cut"))
-    weights = folder / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:100_000])
-    with pytest.raises(EncoderError, match=r"model\.safetensors cannot be read: tensor .* is cut short"):
-        open_encoder(str(folder), verdicts=tmp_path / "models.json")
-    (folder / "tokenizer.json").write_text("{}")
-    with pytest.raises(EncoderError, match=r"tokenizer\.json cannot be read"):
-        open_encoder(str(folder), verdicts=tmp_path / "models.json")
+@pytest.mark.parametrize(
+    "command", ["config model BAAI/bge-small-en-v1.5", "pull BAAI/bge-small-en-v1.5", "config model {folder}"]
+)
+def test_another_model_without_its_extra_names_the_extra(tmp_path: Path, command: str) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    code = f"""
+import sys
+sys.modules["sentence_transformers"] = None  # as if it were not installed
+from scrubjay.cli import main
+sys.exit(main({command.format(folder=folder).split()!r}))
+"""
+    env = {"SCRUBJAY_HOME": str(tmp_path / "home")}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=env)
+    assert 'is not installed: run `pip install "scrubjay[models]"`' in done.stderr
 
 
 @pytest.mark.long
-def test_a_model_that_sentence_transformers_cannot_load_is_an_error_that_names_it(
-    tmp_path: Path, small_bert: Path
-) -> None:
-    folder = Path(shutil.copytree(small_bert, tmp_path / "strange"))
-    settings = json.loads((folder / "config.json").read_text("utf-8"))
-    (folder / "config.json").write_text(
-        json.dumps({**settings, "model_type": "no-such-architecture"}), "utf-8"
-    )
-    encoder = open_encoder(str(folder), verdicts=tmp_path / "models.json")
-    with pytest.raises(EncoderError, match=r"The model strange in .* cannot be loaded"):
-        encoder.embed_query("text")
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [("modules.json", "{"), ("model.safetensors", "cut"), ("config.json", '{"model_type": "no-such"}')],
+)
+def test_a_damaged_model_is_named_with_the_reason(tmp_path: Path, file: str, content: str) -> None:
+    folder = save_bert(tmp_path / "damaged", layers=1)
+    (folder / file).write_text(content)
+    with pytest.raises(EncoderError, match=r"(?s)The model damaged in .* cannot be loaded: .*scrubjay pull"):
+        open_encoder(str(folder), verdicts=tmp_path / "models.json")

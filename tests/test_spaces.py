@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
-from berts import bundled_folder
+from berts import save_bert
 from hashing_encoder import HashingEncoder
 from pydantic import ValidationError
 
@@ -60,11 +59,12 @@ def test_an_encoder_with_another_prompt_has_another_space(tmp_path: Path) -> Non
     assert np.array_equal(prompted.embed_query("why?"), plain.embed_query("question: why?"))
 
 
+@pytest.mark.long
 def test_a_moved_model_keeps_its_space(tmp_path: Path) -> None:
     verdicts = tmp_path / "models.json"
-    here = Path(shutil.copytree(bundled_folder(), tmp_path / "here" / "minilm"))
+    here = save_bert(tmp_path / "here" / "small")
     before = open_encoder(str(here), verdicts=verdicts).space
-    there = here.rename(tmp_path / "minilm")
+    there = here.rename(tmp_path / "small")
     assert open_encoder(str(there), verdicts=verdicts).space == before
 
 
@@ -75,11 +75,12 @@ def test_canaries_notice_another_model_of_the_same_width() -> None:
     assert drift(one, other) > DRIFT_LIMIT
 
 
+@pytest.mark.long
 def test_canaries_notice_a_changed_length_limit(tmp_path: Path) -> None:
     verdicts = tmp_path / "models.json"
-    folder = Path(shutil.copytree(bundled_folder(), tmp_path / "minilm"))
+    folder = save_bert(tmp_path / "small")
     usual = canary_vectors(open_encoder(str(folder), verdicts=verdicts))
-    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 128}')
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 24}')
     assert drift(usual, canary_vectors(open_encoder(str(folder), verdicts=verdicts))) > DRIFT_LIMIT
 
 
@@ -99,19 +100,19 @@ def test_noise_of_a_runtime_is_tolerated_and_that_of_eight_bit_arithmetic_is_not
 
 
 @pytest.mark.parametrize(
-    ("settings", "expected"),
+    ("named", "default", "expected"),
     [
-        ({}, Prompts()),
-        ({"prompts": {"query": "", "document": ""}}, Prompts()),
-        ({"prompts": {"query": "q: ", "passage": "p: ", "corpus": "c: "}}, Prompts("q: ", "p: ")),
-        ({"prompts": {"all": "x: "}, "default_prompt_name": "all"}, Prompts("x: ", "x: ")),
-        ({"prompts": {"query": "q: "}, "default_prompt_name": None}, Prompts("q: ", "")),
+        ({}, None, Prompts()),
+        ({"query": "", "document": ""}, None, Prompts()),
+        ({"query": "q: ", "passage": "p: ", "corpus": "c: "}, None, Prompts("q: ", "p: ")),
+        ({"all": "x: "}, "all", Prompts("x: ", "x: ")),
+        ({"query": "q: "}, None, Prompts("q: ", "")),
     ],
 )
 def test_a_models_own_prompts_are_chosen_as_sentence_transformers_does(
-    settings: dict[str, object], expected: Prompts
+    named: dict[str, str | None], default: str | None, expected: Prompts
 ) -> None:
-    assert own_prompts(settings) == expected
+    assert own_prompts(named, default) == expected
 
 
 @pytest.mark.parametrize(

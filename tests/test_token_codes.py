@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from berts import bundled_model, small_bert, verdicts
+from berts import verdicts
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scrubjay.encoders import TokenEncoder, open_encoder
 from scrubjay.encoders.token_codes import BITS, matches, says_something, signs
 
-__all__ = ["bundled_model", "small_bert", "verdicts"]  # fixtures
+__all__ = ["verdicts"]  # a fixture
 
 TEXTS = ["The zebra crossing in Kampala was repainted.", "", "of the", "naïve café — “quoted”", "word " * 900]
 
@@ -78,28 +78,22 @@ def test_stop_words_signs_and_unknown_letters_say_nothing():
     assert [token for token in tokens if says_something(token)] == ["zebra", "##s", "7", "\u6771"]
 
 
-def test_the_light_runtime_gives_tokens_with_the_same_vectors(verdicts: Path, small_bert: Path):
-    for encoder in (open_encoder(verdicts=verdicts), open_encoder(str(small_bert), verdicts=verdicts)):
-        assert isinstance(encoder, TokenEncoder)
-        embedded = encoder.embed_passages(TEXTS)
-        assert np.array_equal(embedded.vectors, encoder.embed_documents(TEXTS))
-        limit = encoder.space.max_seq_length or 0
-        assert [len(code) * 8 // BITS for code in embedded.codes] == [
-            len(embedded.codes[0]) * 8 // BITS,
-            0,
-            0,
-            3,
-            limit - 2,
-        ]
-        asked = encoder.embed_question("where is the zebra crossing?")
-        assert np.array_equal(asked.vector, encoder.embed_query("where is the zebra crossing?"))
-        assert asked.tokens is not None and asked.tokens.shape == (2, BITS // 64)
-        assert encoder.embed_question("where is it?").tokens is None
+def test_the_bundled_model_gives_tokens_with_the_same_vectors(verdicts: Path):
+    encoder = open_encoder(verdicts=verdicts)
+    assert isinstance(encoder, TokenEncoder)
+    embedded = encoder.embed_passages(TEXTS)
+    assert np.array_equal(embedded.vectors, encoder.embed_documents(TEXTS))
+    first, *others = [len(code) * 8 // BITS for code in embedded.codes]
+    assert first > 3 and others == [0, 0, 3, 254]
+    asked = encoder.embed_question("where is the zebra crossing?")
+    assert np.array_equal(asked.vector, encoder.embed_query("where is the zebra crossing?"))
+    assert asked.tokens is not None and asked.tokens.shape == (2, BITS // 64)
+    assert encoder.embed_question("where is it?").tokens is None
 
 
-def test_the_words_of_a_prompt_are_no_tokens_of_the_text(verdicts: Path, small_bert: Path):
+def test_the_words_of_a_prompt_are_no_tokens_of_the_text(verdicts: Path):
     prompted = open_encoder(
-        str(small_bert), query_prompt="look for zebras: ", document_prompt="zebras again: ", verdicts=verdicts
+        query_prompt="look for zebras: ", document_prompt="zebras again: ", verdicts=verdicts
     )
     assert isinstance(prompted, TokenEncoder)
     assert len(prompted.embed_passages(["lions"]).codes[0]) == BITS // 8

@@ -8,8 +8,7 @@ import json
 
 import pytest
 from assistant import engines, until
-from berts import bundled_folder, cut_bert
-from safetensors.numpy import load_file, save_file
+from berts import save_bert
 
 
 @pytest.mark.long
@@ -44,7 +43,7 @@ def test_another_model_is_noticed_words_answer_and_reindex_embeds_anew(user, ope
     user.gets(
         "config",
         "model",
-        str(cut_bert(user.folder / "small", bundled_folder(), layers=1)),
+        str(save_bert(user.folder / "small", layers=1)),
     )
     client.leave()
     until(lambda: not engines(user.home.root), "the engine with the old model ended")
@@ -60,6 +59,8 @@ def test_another_model_is_noticed_words_answer_and_reindex_embeds_anew(user, ope
     found = client.get("search_memories", query="zebra")
     assert len(found["results"]) == 5 and "degraded" not in found
     assert "meaning and words are searched" in user.gets("status") and embedded(user)
+    from safetensors.numpy import load_file, save_file  # comes with the extra
+
     weights = user.folder / "small" / "model.safetensors"
     tensors = load_file(weights)
     save_file(

@@ -117,14 +117,10 @@ def _change(place: Place, key: str, value: str) -> Settings:
 
 def _look_for(place: Place, model: str) -> None:
     """Say at once what is missing, which the engine would only say when it starts."""
-    from scrubjay.encoders.bundled import BUNDLED, check_files
     from scrubjay.encoders.opening import find
 
     try:
-        if model == BUNDLED:
-            check_files(Path(place.home.models))
-        else:
-            find(model)
+        find(model, Path(place.home.models))
     except EncoderError as error:
         print(f"scrubjay: {error}", file=sys.stderr)
     else:

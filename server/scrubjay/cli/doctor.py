@@ -147,19 +147,14 @@ def settings(place: Place) -> Findings:
 
 def model(place: Place) -> Findings:
     """The model's files; those of the bundled one are read whole and compared with their digests."""
-    from scrubjay.encoders.bundled import BUNDLED, check_files
     from scrubjay.encoders.opening import find
 
-    name = load(place.home.config).model
-    if name == BUNDLED:
-        remembered = Path(place.home.models)
-        with suppress(FileNotFoundError):
-            remembered.unlink()  # a file altered without a trace would pass by the remembered digest
-        check_files(remembered)
-        yield ok("model", f"{name} is here, and its files are those of the release, bit for bit.")
-    else:
-        folder = find(name)
-        yield ok("model", f"{folder.reference} is here, and it lies in {folder.path}.")
+    name, remembered = load(place.home.config).model, Path(place.home.models)
+    with suppress(FileNotFoundError):
+        remembered.unlink()  # a file altered without a trace would pass by the remembered digest
+    folder = find(name, remembered)
+    proof = f"it lies in {folder.path}" if folder else "its files are those of the release, bit for bit"
+    yield ok("model", f"{folder.reference if folder else name} is here, and {proof}.")
 
 
 def store(facts: dict[str, Any]) -> Findings:

@@ -155,11 +155,13 @@ def pull(place: Place, options: argparse.Namespace) -> None:
     """Download another embedding model; the only command that uses the network."""
     from scrubjay.encoders.hub import parse_id
     from scrubjay.encoders.hub import pull as download
+    from scrubjay.encoders.sentence_transformer import need_extra
 
     named = parse_id(options.model)
     if named is None:
         example = "give one such as BAAI/bge-small-en-v1.5, or with a revision after @"
         raise InputError(f"{options.model!r} is no model id; {example}.")
+    need_extra(named[0])
     pulled = download(*named)
     print(f"{options.model} is in {pulled.folder}.")
     print(f"Use it with: scrubjay config model {named[0]}@{pulled.commit}\nThen: scrubjay reindex")

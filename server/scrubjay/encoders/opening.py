@@ -1,15 +1,13 @@
-"""Opens a model by its name: finds its folder, settles prompts and identity, and picks the runtime."""
+"""Opens a model by its name."""
 
-import logging
 from pathlib import Path
 
 from scrubjay.encoders import hub
 from scrubjay.encoders.bundled import BUNDLED, BundledEncoder, check_files
-from scrubjay.encoders.folder import ModelFolder, effective_prompts, read_folder, space_of
+from scrubjay.encoders.folder import ModelFolder
 from scrubjay.encoders.protocol import Encoder
+from scrubjay.encoders.sentence_transformer import SentenceTransformerEncoder, need_extra
 from scrubjay.errors import EncoderError
-
-log = logging.getLogger("scrubjay.encoders")
 
 
 def open_encoder(
@@ -31,45 +29,41 @@ def open_encoder(
     Raises:
         EncoderError: the model is missing, altered, damaged, or of a kind that cannot be loaded.
     """
-    if model == BUNDLED:
-        check_files(verdicts)
+    folder = find(model, verdicts)
+    if folder is None:
         return BundledEncoder(query_prompt or "", document_prompt or "")
-    folder = find(model)
-    prompts = effective_prompts(folder.reference, folder.prompts, query_prompt, document_prompt)
-
-    from scrubjay.encoders.light import LightEncoder, why_not_light
-
-    reason = why_not_light(folder)
-    if reason is None:
-        return LightEncoder(folder, space_of(folder, prompts, folder.config["hidden_size"], verdicts))
-    log.info("The model %s runs under sentence-transformers, because %s.", folder.reference, reason)
-
-    from scrubjay.encoders.sentence_transformer import SentenceTransformerEncoder, load
-
-    dim = folder.dim or load(folder).get_embedding_dimension()
-    if dim is None:
-        raise EncoderError(f"The model {folder.reference} does not tell the width of its vectors.")
-    return SentenceTransformerEncoder(folder, space_of(folder, prompts, dim, verdicts))
+    return SentenceTransformerEncoder(folder, query_prompt, document_prompt, verdicts)
 
 
-def find(model: str) -> ModelFolder:
-    """Find the folder of a model by its name, as in `open_encoder`; the bundled one has none to find.
+def find(model: str, verdicts: Path) -> ModelFolder | None:
+    """Find the folder of a model by its name, as in `open_encoder`; None for the bundled one, which is whole.
 
     Raises:
-        EncoderError: it is not on this disk, or this is no name of a model.
+        EncoderError: it is not on this disk, it was altered, this is no name of a model, or what runs it is
+            not installed.
     """
+    if model == BUNDLED:
+        check_files(verdicts)
+        return None
     path = Path(model).expanduser()
     if path.is_absolute():
         if not path.is_dir():
             remedy = "Set it with `scrubjay config model <hub id or folder>`."
             raise EncoderError(f"The model folder {path} does not exist. {remedy}")
-        return read_folder(path, path.name)
+        if not (path / "config.json").is_file() and not (path / "modules.json").is_file():
+            raise EncoderError(
+                f"The folder {path} holds no model: neither config.json nor modules.json is there. "
+                "Name a folder as sentence-transformers saves it, or fetch the model with `scrubjay pull`."
+            )
+        need_extra(model)
+        return ModelFolder(path, path.name)
     parts = hub.parse_id(model)
     if parts is None:
         raise EncoderError(
             f"{model!r} names no model. "
             "Use `bundled`, a hub id such as `BAAI/bge-small-en-v1.5`, or the absolute path of a folder."
         )
+    need_extra(model)
     model_id, revision = parts
     snapshot = hub.cached_folder(model_id, revision)
-    return read_folder(snapshot, f"{model_id}@{snapshot.name}")
+    return ModelFolder(snapshot, f"{model_id}@{snapshot.name}")

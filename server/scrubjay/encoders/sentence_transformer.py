@@ -1,15 +1,16 @@
-"""The runtime of every other model: sentence-transformers on the CPU. The first text imports torch."""
+"""Every other model, by sentence-transformers on the CPU: the extra `scrubjay[models]`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrubjay.encoders.folder import ModelFolder
+from scrubjay.encoders.folder import ModelFolder, digests, effective_prompts, own_prompts
 from scrubjay.encoders.hub import stay_offline
 from scrubjay.encoders.protocol import Space
 from scrubjay.errors import EncoderError
@@ -21,16 +22,38 @@ if TYPE_CHECKING:
 # took 6.6 s in batches of 8, 8.4 s in batches of 32 and 12.9 s in batches of 128. Single texts (5.7 s) lose
 # where texts are short.
 _BATCH = 8
+_NO_LIMIT = 10**9  # tokenizers write a number beyond it for none
 
 
 class SentenceTransformerEncoder:
-    """A model of sentence-transformers. The first text loads it: seconds, and hundreds of megabytes."""
+    """A model of sentence-transformers; opening it takes seconds, and hundreds of megabytes.
+
+    `query_prompt` and `document_prompt` are the user's, as in `open_encoder`; digests are kept in `verdicts`.
+
+    Raises:
+        EncoderError: sentence-transformers cannot load the model; carries its reason.
+    """
 
     parallel = False
 
-    def __init__(self, folder: ModelFolder, space: Space) -> None:
-        self.space = space
-        self._folder = folder
+    def __init__(
+        self, folder: ModelFolder, query_prompt: str | None, document_prompt: str | None, verdicts: Path
+    ) -> None:
+        self._model = model = _load(folder)
+        own = own_prompts(model.prompts, model.default_prompt_name)
+        prompts = effective_prompts(folder.reference, own, query_prompt, document_prompt)
+        weights, tokenizer = digests(folder, verdicts)
+        limit = model.max_seq_length
+        self.space = Space(
+            model=folder.reference,
+            weights=weights,
+            tokenizer=tokenizer,
+            dim=model.get_embedding_dimension() or 0,
+            pooling=_pooling(model),
+            max_seq_length=limit if limit and limit < _NO_LIMIT else None,
+            query_prompt=prompts.query,
+            document_prompt=prompts.document,
+        )
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed stored texts: shape (len(texts), dim), each row of length 1."""
@@ -48,25 +71,22 @@ class SentenceTransformerEncoder:
             text, prompt=prompt, normalize_embeddings=True, show_progress_bar=False
         )
 
-    @cached_property
-    def _model(self) -> SentenceTransformer:
-        model = load(self._folder)
-        width = model.get_embedding_dimension()
-        if width != self.space.dim:
-            raise EncoderError(
-                f"The model {self._folder.reference} gives vectors of {width} numbers, "
-                f"but its files promise {self.space.dim}. "
-                "Fetch it again with `scrubjay pull`, or choose another with `scrubjay config model ...`."
-            )
-        return model
 
-
-def load(folder: ModelFolder) -> SentenceTransformer:
-    """Load a folder's model on the CPU, with one thread and no connection; run none of its code.
+def need_extra(model: str) -> None:
+    """Check that sentence-transformers is installed.
 
     Raises:
-        EncoderError: sentence-transformers cannot load it; carries its reason.
+        EncoderError: it is not; names the command.
     """
+    if find_spec("sentence_transformers") is None:
+        raise EncoderError(
+            f"The model {model} needs sentence-transformers, which is not installed: "
+            'run `pip install "scrubjay[models]"`, or `scrubjay config model bundled`.'
+        )
+
+
+def _load(folder: ModelFolder) -> SentenceTransformer:
+    """Load a folder's model on the CPU, with one thread and no connection; run none of its code."""
     stay_offline()
     import torch
     from sentence_transformers import SentenceTransformer
@@ -80,8 +100,14 @@ def load(folder: ModelFolder) -> SentenceTransformer:
         return SentenceTransformer(
             str(folder.path), device="cpu", local_files_only=True, trust_remote_code=False, model_kwargs=kinds
         )
-    except (OSError, ValueError, KeyError, ImportError, AttributeError, RuntimeError) as error:
+    except Exception as error:  # the edge of a library that raises whatever a folder's files make it raise
         raise EncoderError(
             f"The model {folder.reference} in {folder.path} cannot be loaded: {error}. "
             "Fetch it again with `scrubjay pull`, or choose another with `scrubjay config model ...`."
         ) from error
+
+
+def _pooling(model: SentenceTransformer) -> str:
+    """Return the pooling modes, joined by `+`."""
+    modes: Any = next((part.pooling_mode for part in model if hasattr(part, "pooling_mode")), "mean")
+    return modes if isinstance(modes, str) else "+".join(modes)
