@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scrubjay.errors import StoreError
 from scrubjay.home.paths import Home
 from scrubjay.models.records import Memory, Passage, Turn, is_current
-from scrubjay.store import conditions
+from scrubjay.store import conditions, file_of
 from scrubjay.store.changes import Change
 from scrubjay.store.notes import FileNotes, parse_note
 from scrubjay.store.opening import open_store
@@ -302,3 +302,21 @@ def test_what_lancedb_brings_for_its_cloud_alone_is_not_loaded():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
     assert not [name for name in modules if name.startswith("lance_namespace_urllib3_client.api")]
+
+
+def test_lancedb_gets_a_stand_in_for_each_model_of_its_rest_client_which_makes_the_real_one():
+    """The names and files are LanceDB's, and an upgrade may change them."""
+    import importlib.util
+
+    import lance_namespace
+
+    models = "lance_namespace_urllib3_client.models"
+    stand_ins = [
+        each
+        for each in map(lance_namespace.__dict__.get, lance_namespace.__all__)
+        if isinstance(each, type) and each.__module__ == "scrubjay.store"
+    ]
+    assert len(stand_ins) > 100
+    assert all(importlib.util.find_spec(f"{models}.{file_of(each.__name__)}") for each in stand_ins)
+    made = lance_namespace.ListTablesResponse(tables=["a"])
+    assert made.tables == ["a"] and type(made).__module__ == f"{models}.list_tables_response"
