@@ -25,7 +25,7 @@ from scrubjay.pipe.client import open_client
 from scrubjay.wire.hello import hello_from
 
 COMMAND = shutil.which("scrubjay", path=os.path.dirname(sys.executable)) or ""
-_STOP_SECONDS = 40.0  # an engine first ends what it has in hand
+STOP_SECONDS = 40.0  # an engine first ends what it has in hand
 
 
 class Place:
@@ -58,7 +58,7 @@ class Place:
         left = list(self._processes())
         for process in left:
             process.terminate()
-        _, stubborn = psutil.wait_procs(left, timeout=_STOP_SECONDS)
+        _, stubborn = psutil.wait_procs(left, timeout=STOP_SECONDS)
         for process in stubborn:
             process.kill()
         psutil.wait_procs(stubborn, timeout=5)
@@ -90,10 +90,10 @@ class Place:
         engines = self.engines()
         for process in engines:
             process.terminate()
-        _, left = psutil.wait_procs(engines, timeout=_STOP_SECONDS)
+        _, left = psutil.wait_procs(engines, timeout=STOP_SECONDS)
         if left:
             raise TimeoutError(
-                f"Engine {left[0].pid} did not end within {_STOP_SECONDS:g} s; see {self.home}/log."
+                f"Engine {left[0].pid} did not end within {STOP_SECONDS:g} s; see {self.home}/log."
             )
 
     def status(self) -> dict[str, Any]:

@@ -1,226 +1,369 @@
-"""Measures recall, time and disk of other stores beside Scrubjay's, over the same turns, vectors and
-questions of LoCoMo.
+"""Measures the products that users would pick instead beside Scrubjay: the same turns, questions and vectors, each
+product in an environment of its own and through the interface that its users use.
 
-    python tests/bench/peers.py --data locomo10.json [--conversations 1,3] [--pooled] [--json FILE]
+    python tests/bench/peers.py --data locomo10.json --environments FOLDER [--python PATH ...] [--only scrubjay,mem0]
+    [--conversations 1,3] [--turns N] [--questions N] [--json FILE]
 
-Needs what the project itself does not: pip install chromadb==1.5.9 sqlite-vec==0.1.9 apsw==3.54.1.0 Every
-system runs in this process, Scrubjay too; nothing opens a connection.
+The environments are made in FOLDER when they are not there (3 to 4 GB), which needs the package index. Everything
+else runs without a network, in a network namespace of its own (Linux, `unshare`). To measure a new commit of this
+project, remove FOLDER/scrubjay.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
+import shutil
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import psutil
 from figures import grid, header, load, percentile
-from locomo import Haystack, Key, half_of, pool
+from homes import STOP_SECONDS
+from locomo import Haystack, Key, Question, Turn, pool
 from locomo import load as conversations
 from metrics import Found, Outcome, mean, outcome
-from peers_stores import Chroma, InMemory, Remembering, Scrubjay, Sqlite, System
-from tables import HALVES
+from peers_products import HITS, PRODUCTS, Answer, Pipe, Product, name_of, text_of
 
-from scrubjay.encoders import open_encoder
-from scrubjay.encoders.protocol import TokenEncoder
+CLIENTS = 4
+STARTS = 3
+_MB = 1e6
+_IDLE_SECONDS, _IDLE_SHARE = 3.0, 0.03  # of one core; a watcher of files never rests altogether
+_LOOKED_AT = 10  # turns, when all are written
+_SETTLED_SECONDS = 3600.0
+_LOADS = "hasattr(sqlite3.Connection, 'enable_load_extension')"
+_DRIVER = Path(__file__).with_name("peers_driver.py")
+_TORCH = Path(__file__).parents[1] / "constraints.txt"
 
-SYSTEMS: dict[str, type[System]] = {
-    "bm25": InMemory,
-    "chromadb": Chroma,
-    "sqlite-vec + FTS5": Sqlite,
-    "scrubjay": Scrubjay,
-}
-PACKAGES = ("chromadb", "sqlite-vec", "apsw")
-_WINDOW = {"prev_turns": 2, "next_turns": 2}
 DEFINITIONS = """\
-any, MRR: a turn of the evidence is among the first 10 hits (w0), or within two turns of one in its session (w2); 1 / rank of the first.
-w2 of a peer is added from the conversation itself, as none of them has windows; Scrubjay's is what it returned.
-ms: one question, its vector known, after every question was asked once; w2: Scrubjay with the window, in the engine's own search.
-filled: seconds until every turn is found by words and meaning, vectors known. Scrubjay journals each turn and syncs it to disk.
-disk: MB (10^6 bytes) when closed. Every system got `speaker: text` and the vectors of the bundled model; no reranker, no LLM."""
+start: from the spawn of a client to its answer to `tools/list`, and to that of a search; nothing of the product ran before; the median of 3.
+memory: PSS of all processes of the product, with one client and with four that have searched; -: its store admits one process.
+write: one turn until its acknowledgement is read. cpu: of all its processes from the first turn until they rest, a turn.
+search: from sending a question to having read ten hits, embedding included; every question is asked of all products in turn, after one to warm up.
+evidence: the share of a question's evidence turns among ten hits. any: one of them is. Turns of the same words count as one.
+tokens: ceil(characters / 4) of all that the model sees of ten hits.
+disk: sizes of files right after the last search, everything still running, without the model. installed: site-packages, from a warm cache.
+Every product gets `speaker: text` of each turn and embeds with all-MiniLM-L6-v2: scrubjay with its own weights, the others in fp32.
+Not measured: mem0 with `infer=True` and hebb-mind's consolidation (a language model), hebb-mind's reranker (its model is downloaded)."""
 
 
 @dataclass
 class Measured:
-    """What one system gave over all haystacks; `ms` of each question, `filled` in seconds and `disk` in bytes
-    together.
-    """
+    """What one product gave; times in ms but for `start`, sizes in bytes."""
 
-    outcomes: dict[str, list[Outcome]] = field(default_factory=dict)  # by half
-    ms: list[float] = field(default_factory=list)
-    window_ms: list[float] = field(default_factory=list)
-    filled: float = 0.0
-    disk: int = 0
+    installed: dict[str, Any]
+    start: tuple[float, float] = (0.0, 0.0)  # seconds to `tools/list` and to a search
+    memory: list[int] = field(default_factory=list)  # with one client, with `CLIENTS`
+    writes: list[float] = field(default_factory=list)
+    cpu: float = 0.0  # a write
+    searches: list[float] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+    disk: tuple[int, int] = (0, 0)  # bytes, files
+
+
+@dataclass
+class Running:
+    """A product that holds the haystack, with a client to ask."""
+
+    product: Product
+    pipe: Pipe
+    measured: Measured
+
+    def ask(self, question: str) -> tuple[Answer, float]:
+        return _timed(lambda: self.product.ask(self.pipe, question))
 
 
 def main() -> int:
-    """Measure what the options choose."""
-    parser = argparse.ArgumentParser(description="Measure other stores beside Scrubjay's on LoCoMo.")
-    parser.add_argument(
-        "--data", type=Path, required=True, metavar="FILE", help="locomo10.json, as published"
-    )
-    parser.add_argument("--conversations", metavar="1,3", help="only these, counted from 1")
-    parser.add_argument(
-        "--pooled", action="store_true", help="all of them in one store instead of one store each"
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every single value there")
-    options = parser.parse_args()
-    every = conversations(options.data)
-    numbers = (
-        range(1, len(every) + 1)
-        if options.conversations is None
-        else map(int, options.conversations.split(","))
-    )
-    chosen = [every[number - 1] for number in numbers]
-    about = header() | {"peers": ", ".join(f"{name} {version(name)}" for name in PACKAGES)}
-    found = {name: Measured() for name in SYSTEMS}
+    """Make what is missing, then measure without a network."""
+    options = _parser().parse_args()
+    products = {name: PRODUCTS[name] for name in options.only.split(",")}
+    if not options.offline:
+        options.environments.mkdir(parents=True, exist_ok=True)
+        for product in {PRODUCTS["mem0"], *products.values()}:  # mem0's makes the model
+            _install(product, options.python or [sys.executable], options.environments)
+        _export(options.environments)
+        alone = 'ip link set lo up && exec "$@"'
+        rights = () if os.geteuid() == 0 else ("--map-root-user",)
+        again = ("sh", "-c", alone, "sh", sys.executable, *sys.argv, "--offline")
+        os.execvp("unshare", ["unshare", "--net", *rights, *again])
+    haystack = _shortened(options)
+    about = header() | {"asked": f"{len(haystack.turns):,} turns, {len(haystack.questions)} questions"}
     with tempfile.TemporaryDirectory(prefix="scrubjay-peers-") as folder:
-        encoder = open_encoder(verdicts=Path(folder) / "verdicts.json")
-        if not isinstance(encoder, TokenEncoder):
-            raise TypeError("The bundled model gives tokens; this encoder does not.")
-        remembering = Remembering(encoder)
-        for haystack in [pool(chosen)] if options.pooled else chosen:
-            for name, system in SYSTEMS.items():
-                place = Path(folder) / f"{haystack.name}-{name}".replace(" ", "-")
-                place.mkdir()
-                _measure(found[name], system, haystack, place, remembering)
-                _say(f"{haystack.name}: {name}: {_brief(found[name])}")
+        found = measure(products, haystack, options.environments, Path(folder))
     about["load"] += f" before, {load()} after"
-    print(
-        "\n".join(f"{name:>9}: {value}" for name, value in about.items()),
-        DEFINITIONS,
-        table(found),
-        ratios(found),
-        sep="\n\n",
-    )
+    print(*(f"{name:>9}: {value}" for name, value in about.items()), sep="\n", end="\n\n")
+    print(DEFINITIONS, table(found), sep="\n\n")
     if options.json:
-        systems = {name: vars(measured) for name, measured in found.items()}
-        options.json.write_text(
-            json.dumps({"about": about, "definitions": DEFINITIONS, "systems": systems}), encoding="utf-8"
-        )
+        values = {name: vars(measured) for name, measured in found.items()}
+        options.json.write_text(json.dumps({"about": about, "definitions": DEFINITIONS, "products": values}))
     return 0
 
 
+def measure(
+    products: dict[str, type[Product]], haystack: Haystack, installed: Path, folder: Path
+) -> dict[str, Measured]:
+    """Every product's figures: each filled alone, then every question asked of all in turn, then each started
+    alone.
+    """
+    keys: dict[str, list[Key]] = defaultdict(list)
+    for turn in haystack.turns:
+        keys[name_of(turn)].append(turn.key)
+        keys[text_of(turn)].append(turn.key)
+    running: list[Running] = []
+    with contextlib.ExitStack() as ends:
+        for name, kind in products.items():
+            home = folder / name
+            home.mkdir()
+            product = kind(installed / name, home)
+            product.prepare(installed / "model")
+            ends.callback(_end, home)
+            pipe = product.client()
+            ends.callback(pipe.close)
+            measured = Measured(json.loads((installed / name / "installed.json").read_text()))
+            running.append(Running(product, pipe, measured))
+            _fill(running[-1], haystack.turns)
+        for each in running:
+            each.ask("the first one pays for what is loaded late")
+        for number, question in enumerate(haystack.questions):
+            for at in range(len(running)):
+                _ask(running[(number + at) % len(running)], question, keys)
+        for each in running:
+            each.measured.disk = _disk(each.product.home)
+    for each in running:
+        _start(each.product, each.measured)
+        _say(f"{each.product.name}: started")
+    return {each.product.name: each.measured for each in running}
+
+
 def table(found: dict[str, Measured]) -> str:
-    """A line a system and half."""
-    lines = [
+    """A column a product."""
+    rows: list[tuple[str, Callable[[Measured], str]]] = [
+        ("start: `tools/list` / search, s", lambda it: f"{it.start[0]:.2f} / {it.start[1]:.2f}"),
         (
-            "system",
-            "half",
-            "n",
-            "any w0",
-            "any w2",
-            "MRR",
-            "ms p50",
-            "p95",
-            "w2 p50",
-            "p95",
-            "filled s",
-            "disk MB",
-        )
+            f"memory: 1 / {CLIENTS} clients, MB",
+            lambda it: " / ".join(f"{size / _MB:.0f}" for size in it.memory),
+        ),
+        ("write p50, ms", lambda it: f"{percentile(it.writes, 0.5):.1f}"),
+        ("cpu of a write until it is found by meaning, ms", lambda it: f"{it.cpu:.0f}"),
+        (
+            "search p50 / p95, ms",
+            lambda it: f"{percentile(it.searches, 0.5):.1f} / {percentile(it.searches, 0.95):.1f}",
+        ),
+        ("evidence / any among ten hits, %", lambda it: _shares(it.outcomes)),
+        ("tokens of ten hits", lambda it: f"{mean(it.outcomes)['tokens_w0']:.0f}"),
+        ("disk right after, MB / files", lambda it: f"{it.disk[0] / _MB:.1f} / {it.disk[1]:,}"),
+        ("installed, MB / s", lambda it: f"{it.installed['mb']:.0f} / {it.installed['seconds']:.0f}"),
     ]
-    for name, measured in found.items():
-        for half in HALVES if len(measured.outcomes) == len(HALVES) else ("all",):
-            outcomes = measured.outcomes[half]
-            values = mean(outcomes)
-            shares = (
-                f"{100 * values['any_w0']:.1f}",
-                f"{100 * values['any_w2']:.1f}",
-                f"{values['mrr']:.3f}",
-            )
-            sizes = (
-                *_times(measured.ms),
-                *_times(measured.window_ms),
-                f"{measured.filled:.1f}",
-                f"{measured.disk / 1e6:.1f}",
-            )
-            lines.append(
-                (name, half, str(len(outcomes)), *shares, *(sizes if half == "all" else ("",) * len(sizes)))
-            )
-    return grid(lines)
+    heads = ("", *(f"{name} {found[name].installed['version']}" for name in found))
+    return grid([heads, *((what, *map(shown, found.values())) for what, shown in rows)])
 
 
-def ratios(found: dict[str, Measured]) -> str:
-    """Every system's figures as multiples of Scrubjay's."""
-    lines = [("multiple of scrubjay's", "any w0", "any w2", "ms p50", "ms p95", "filled", "disk")]
-    ours = _figures(found["scrubjay"])
-    for name, measured in found.items():
-        lines.append(
-            (name, *(f"{theirs / mine:.3g}" for theirs, mine in zip(_figures(measured), ours, strict=True)))
-        )
-    return grid(lines)
+def _fill(each: Running, turns: Sequence[Turn]) -> None:
+    """Write every turn, one after another, and wait until the product rests."""
+    each.pipe.initialize()
+    each.ask("loads the model, which no write is charged for")
+    _rest(each.product.home)
+    before = _cpu(each.product.home)
+    for turn in turns:
+        each.measured.writes.append(_timed(lambda turn=turn: each.product.write(each.pipe, turn))[1])
+    for turn in turns[:: max(1, len(turns) // _LOOKED_AT)]:
+        while not each.product.searchable(each.pipe, turn):
+            time.sleep(_IDLE_SECONDS)
+    _rest(each.product.home)
+    each.measured.cpu = (_cpu(each.product.home) - before) * 1e3 / len(turns)
+    _say(f"{each.product.name}: written, {percentile(each.measured.writes, 0.5):.1f} ms a turn")
 
 
-def _measure(
-    measured: Measured, system: type[System], haystack: Haystack, folder: Path, encoder: Remembering
-) -> None:
-    encoder.embed_documents([f"{turn.role}: {turn.text}" for turn in haystack.turns])
-    store = system(folder, haystack.turns, encoder)
+def _ask(each: Running, question: Question, keys: dict[str, list[Key]]) -> None:
+    answer, took = each.ask(question.text)
+    hits = [key for hit in answer.hits[:HITS] for key in keys[hit.strip()]]
+    if answer.hits and not hits:
+        raise RuntimeError(f"No hit of {each.product.name} is a turn: {answer.visible[:500]}")
+    each.measured.searches.append(took)
+    found = Found(hits, [], -(-len(answer.visible) // 4))
+    each.measured.outcomes.append(outcome(question.evidence, {"w0": found}))
+
+
+def _start(product: Product, measured: Measured) -> None:
+    """Start it from nothing a few times, then a client and three more."""
+    times = []
+    for _ in range(STARTS):
+        with product.client() as pipe:
+            pipe.initialize()
+            listed = pipe.age
+            product.ask(pipe, "what was the first thing they spoke about")
+            times.append((listed, pipe.age))
+        _end(product.home)
+    measured.start = tuple(percentile(each, 0.5) for each in zip(*times, strict=True))
+    with contextlib.ExitStack() as ends:
+        ends.callback(_end, product.home)
+        for number in range(1, 1 + (CLIENTS if product.many_clients else 1)):
+            pipe = ends.enter_context(product.client())
+            pipe.initialize()
+            product.ask(pipe, "what was the last thing they spoke about")
+            if number in (1, CLIENTS):
+                _rest(product.home)
+                measured.memory.append(sum(it.memory_full_info().pss for it in _processes(product.home)))
+
+
+def _processes(home: Path) -> Iterator[psutil.Process]:
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.environ().get("HOME") == str(home) and process.status() != psutil.STATUS_ZOMBIE:
+                yield process
+
+
+def _cpu(home: Path) -> float:
+    """Seconds of processor that the processes of a home have taken, with children that have ended."""
+    return sum(sum(process.cpu_times()[:4]) for process in _processes(home))
+
+
+def _rest(home: Path) -> None:
+    """Wait until the processes of a home do nothing.
+
+    Raises:
+        TimeoutError: they never rest.
+    """
     start = time.perf_counter()
-    store.fill()
-    measured.filled += time.perf_counter() - start
-    for question in haystack.questions:
-        store.ask(question.text)
-    at = {turn.key: position for position, turn in enumerate(haystack.turns)}
-    for question in haystack.questions:
-        hits, took = _timed(lambda text=question.text: store.ask(text))
-        measured.ms.append(took)
-        beside = Found(hits, _around(hits, haystack, at), 0)
-        if isinstance(store, Scrubjay):
-            (ranked, neighbours), took = _timed(lambda text=question.text: store.search(text, _WINDOW))
-            measured.window_ms.append(took)
-            beside = Found(ranked, neighbours, 0)
-        values = outcome(question.evidence, {"w0": Found(hits, [], 0), "w2": beside})
-        for half in (half_of(question.conversation), "all"):
-            measured.outcomes.setdefault(half, []).append(values)
-    store.close()
-    measured.disk += sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    before = _cpu(home)
+    while True:
+        time.sleep(_IDLE_SECONDS)
+        now = _cpu(home)
+        if now - before < _IDLE_SHARE * _IDLE_SECONDS:
+            return
+        if time.perf_counter() - start > _SETTLED_SECONDS:
+            raise TimeoutError(f"The processes of {home} still work after {_SETTLED_SECONDS:.0f} s.")
+        before = now
 
 
-def _around(hits: Sequence[Key], haystack: Haystack, at: dict[Key, int]) -> list[Key]:
-    """The turns up to two places from each hit, in its session."""
-    near = (
-        (hit, haystack.turns[place].key)
-        for hit in hits
-        for place in range(max(0, at[hit] - 2), min(len(at), at[hit] + 3))
-    )
-    return [key for (session, _), key in near if key[0] == session]
+def _end(home: Path) -> None:
+    """End every process of a home, those that clients leave behind too."""
+    left = list(_processes(home))
+    for process in left:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.terminate()
+    _, stubborn = psutil.wait_procs(left, timeout=STOP_SECONDS)
+    for process in stubborn:
+        process.kill()
+    psutil.wait_procs(stubborn, timeout=5)
+
+
+def _disk(folder: Path) -> tuple[int, int]:
+    """Bytes and number of files; links, which is what the model's are, do not count."""
+    files = [Path(where) / name for where, _, names in os.walk(folder) for name in names]
+    sizes = [file.lstat().st_size for file in files if file.is_file() and not file.is_symlink()]
+    return sum(sizes), len(sizes)
+
+
+def _install(product: type[Product], pythons: Sequence[str], folder: Path) -> None:
+    """Make an environment twice, so that the time is that of a warm cache."""
+    place = folder / product.name
+    if (place / "installed.json").exists():
+        return
+    python = next((each for each in pythons if _runs(each, f"sys.version_info >= {product.python}")), None)
+    if python is None:
+        raise SystemExit(
+            f"{product.name} needs Python {product.python}; name one with --python, or --only others."
+        )
+    packages = [*product.packages]
+    without = product.sqlite_extensions and not _runs(python, _LOADS)
+    if without:
+        packages.append("pysqlite3-binary")
+    constraints = folder / "constraints.txt"
+    torch = (line for line in _TORCH.read_text().splitlines() if line.startswith("torch=="))
+    constraints.write_text("\n".join(torch))
+    for _ in range(2):
+        shutil.rmtree(place, ignore_errors=True)
+        start = time.perf_counter()
+        _run(python, "-m", "venv", str(place))
+        _run(str(place / "bin/pip"), "install", "-q", "-c", str(constraints), *packages)
+        seconds = time.perf_counter() - start
+    (packages_in,) = place.glob("lib/python*/site-packages")
+    if without:
+        (packages_in / "sqlite3.pth").write_text(
+            'import sys, pysqlite3; sys.modules["sqlite3"] = pysqlite3\n'
+        )
+    name = product.packages[0].partition("[")[0].partition("==")[0]
+    code = f"from importlib.metadata import version; print(version({Path(name).name!r}))"
+    version = "" if Path(name).is_dir() else _run(str(place / "bin/python"), "-c", code)
+    about = {"seconds": seconds, "mb": _disk(packages_in)[0] / _MB, "version": version}
+    (place / "installed.json").write_text(json.dumps(about))
+    _say(f"{product.name}: installed, {about}")
+
+
+def _export(folder: Path) -> None:
+    """Write the model once, with what exports it beside mem0's packages for as long as that takes."""
+    if not (folder / "model").exists():
+        with tempfile.TemporaryDirectory() as tools:
+            _run(str(folder / "mem0/bin/pip"), "install", "-q", "--target", tools, "onnx")
+            arguments = (str(folder / "mem0/bin/python"), str(_DRIVER), "model", str(folder / "model"))
+            _run(*arguments, PYTHONPATH=tools)
+
+
+def _runs(python: str, condition: str) -> bool:
+    return _run(python, "-c", f"import sqlite3, sys; print({condition})") == "True"
+
+
+def _run(*command: str, **env: str) -> str:
+    """What a command prints.
+
+    Raises:
+        SystemExit: it failed.
+    """
+    done = subprocess.run(command, env=os.environ | env, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
+    return done.stdout.strip()
+
+
+def _shortened(options: argparse.Namespace) -> Haystack:
+    """The first turns of the conversations as one haystack, and questions about them, evenly spread."""
+    every = conversations(options.data)
+    whole = pool(every[int(number) - 1] for number in options.conversations.split(","))
+    turns = whole.turns[: options.turns]
+    held = {turn.key for turn in turns}
+    questions = [question for question in whole.questions if question.evidence <= held]
+    count = min(options.questions or len(questions), len(questions))
+    spread = (questions[at * len(questions) // count] for at in range(count))
+    return Haystack(whole.name, turns, tuple(spread))
+
+
+def _shares(outcomes: Sequence[Outcome]) -> str:
+    values = mean(outcomes)
+    return f"{100 * values['frac_w0']:.1f} / {100 * values['any_w0']:.1f}"
 
 
 def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    """What it gives, and the milliseconds it takes."""
     start = time.perf_counter()
     answer = work()
     return answer, (time.perf_counter() - start) * 1e3
 
 
-def _figures(measured: Measured) -> tuple[float, ...]:
-    values = mean(measured.outcomes["all"])
-    return (
-        values["any_w0"],
-        values["any_w2"],
-        percentile(measured.ms, 0.5),
-        percentile(measured.ms, 0.95),
-        measured.filled,
-        measured.disk,
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="Measure other products beside Scrubjay on LoCoMo.")
+    add = parser.add_argument
+    add("--data", type=Path, required=True, metavar="FILE", help="locomo10.json, as published")
+    add("--environments", type=Path, required=True, metavar="FOLDER", help="where the products are installed")
+    add(
+        "--python", action="append", metavar="PATH", help="interpreters; a product takes the first it runs on"
     )
-
-
-def _times(ms: Sequence[float]) -> tuple[str, str]:
-    return (f"{percentile(ms, 0.5):.2f}", f"{percentile(ms, 0.95):.2f}") if ms else ("", "")
-
-
-def _brief(measured: Measured) -> str:
-    values = mean(measured.outcomes["all"])
-    return (
-        f"any w0 {100 * values['any_w0']:.1f}, w2 {100 * values['any_w2']:.1f}, "
-        f"{percentile(measured.ms, 0.5):.1f} ms"
-    )
+    add("--only", default=",".join(PRODUCTS), metavar="a,b", help="only these of %(default)s")
+    add("--conversations", default="1,3", metavar="1,3", help="which ones, counted from 1")
+    add("--turns", type=int, metavar="N", help="only the first N")
+    add("--questions", type=int, metavar="N", help="only N of them")
+    add("--json", type=Path, metavar="FILE", help="write every single value there")
+    add("--offline", action="store_true", help=argparse.SUPPRESS)
+    return parser
 
 
 def _say(what: str) -> None:
