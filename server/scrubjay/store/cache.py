@@ -1,20 +1,26 @@
-"""What is remembered of the tables of one connection, and goes with it. The tables are the truth."""
+"""What is remembered of the tables of one connection, and goes with it. The tables are the truth.
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Generic, NamedTuple, TypeVar
+LanceDB names a row by its fragment and its place there. It writes a changed row into a new fragment and never
+gives a fragment's number again, so what a row id once meant it means for ever. Which rows there are now is
+what every search looks up anew.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from lancedb import AsyncTable
 from numpy.typing import NDArray
 
 from scrubjay.models.records import PassageSrc
 
-V = TypeVar("V")
-# Passages that are read one by one; from there on, all of 10,000 are read in the same time (7 ms).
+# New rows that are read one by one; from there on, all of 10,000 are read in the same time (7 ms).
 _MANY = 64
-_LONGEST = 120_000  # passages that are read at once, in 70 ms, and take 40 MB
-_MOST = 10_000  # passages at hand as objects
+_MOST_BYTES = 64 << 20
+_MOST_ROWS = 10_000  # passages at hand as objects
 
 
 class PassageRow(NamedTuple):
@@ -35,79 +41,89 @@ class PassageRow(NamedTuple):
     space_id: str | None  # None: it waits for its vector
 
 
-_COLUMNS = list(PassageRow._fields)
+class TableCache:
+    """A whole table in memory, or some of its columns, unless it has more than `most` rows or 64 MB."""
+
+    def __init__(self, most: int, columns: list[str] | None = None) -> None:
+        self._most, self._columns = most, columns
+        self._lock = asyncio.Lock()
+        self._version = -1
+        self._fits = True
+        self._rows: pa.Table = None
+        self._row_ids: NDArray[np.uint64] = np.empty(0, np.uint64)  # of these rows, in order
+
+    async def current(self, table: AsyncTable) -> pa.Table | None:
+        """Return the table as it is now; None if it is too long."""
+        async with self._lock:
+            # Before the reading, so that what is committed meanwhile is read again next time.
+            if self._fits and (version := await table.version()) != self._version:
+                self._fits = await table.count_rows() <= self._most and await self._read(table)
+                self._version = version
+            return self._rows if self._fits else None
+
+    def met(self, row_ids: Iterable[int]) -> pa.Table | None:
+        """Return those rows with these ids that were there when the table was read."""
+        if self._rows is None or not len(self._row_ids):
+            return None
+        wanted = np.fromiter(row_ids, dtype=np.uint64)
+        at = np.searchsorted(self._row_ids, wanted).clip(max=len(self._row_ids) - 1)
+        return self._rows.take(at[self._row_ids[at] == wanted])
+
+    async def _read(self, table: AsyncTable) -> bool:
+        """Read what is new, and drop what is gone; False if it is too much."""
+        rows, query = (
+            self._rows,
+            table.query() if self._columns is None else table.query().select(self._columns),
+        )
+        there = (await table.query().select([]).with_row_id().to_arrow())["_rowid"].to_numpy()
+        new = np.setdiff1d(there, self._row_ids, assume_unique=True)
+        if rows is None or len(new) > _MANY:
+            rows = (await query.with_row_id().to_arrow()).sort_by("_rowid").combine_chunks()
+        else:
+            rows = rows.filter(np.isin(self._row_ids, there))
+            if len(new):  # in new fragments, so that they come after all others
+                taken = table.take_row_ids(new.tolist())
+                taken = taken if self._columns is None else taken.select(self._columns)
+                added = (await taken.with_row_id().to_arrow()).sort_by("_rowid")
+                rows = pa.concat_tables([rows, added.select(rows.column_names)]).combine_chunks()
+        fits: bool = rows.nbytes <= _MOST_BYTES
+        self._rows = rows if fits else None
+        self._row_ids = rows["_rowid"].to_numpy() if fits else np.empty(0, np.uint64)
+        return fits
 
 
 class PassageCache:
-    """Passages by row id: the whole table as it was at one time, if it is not too long, and those read since.
+    """Passages by row id: those of a table in memory, and the last that were read beside it."""
 
-    LanceDB names a row by its fragment and its place there. It writes a changed row into a new fragment and
-    never gives a fragment's number again, so what a row id once meant it means for ever. Which rows there are
-    now is what every search looks up anew.
-    """
-
-    def __init__(self) -> None:
-        self._table: pa.Table = None
-        self._row_ids: NDArray[np.uint64] = np.empty(0, np.uint64)  # of its rows, in order
+    def __init__(self, whole: TableCache) -> None:
+        self._whole = whole
         self._rows: dict[int, PassageRow] = {}
 
     async def of(self, table: AsyncTable, row_ids: Iterable[int]) -> dict[int, PassageRow]:
         """Return the passages with these row ids, without those that are gone from the table."""
         wanted = dict.fromkeys(row_ids)
         rows = {each: row for each in wanted if (row := self._rows.get(each))}
-        unknown = [each for each in wanted if each not in rows]
-        if unknown:
-            rows.update(self._from_table(unknown))
-            unknown = [each for each in unknown if each not in rows]
-        if len(unknown) > _MANY and await table.count_rows() <= _LONGEST:
-            await self._read_all(table)
-            rows.update(self._from_table(unknown))
-        elif unknown:
-            rows.update(_rows(await table.take_row_ids(unknown).select(_COLUMNS).with_row_id().to_arrow()))
-        if len(self._rows) > _MOST:
+        if len(rows) < len(wanted):
+            rows.update(_passages(self._whole.met(each for each in wanted if each not in rows)))
+        if unknown := [each for each in wanted if each not in rows]:
+            if len(unknown) > _MANY and await self._whole.current(table) is not None:
+                rows.update(_passages(self._whole.met(unknown)))
+            else:
+                query = table.take_row_ids(unknown).select(list(PassageRow._fields)).with_row_id()
+                rows.update(_passages(await query.to_arrow()))
+        if len(self._rows) > _MOST_ROWS:
             self._rows = {}
         self._rows.update(rows)
         return rows
 
-    async def _read_all(self, table: AsyncTable) -> None:
-        rows = await table.query().select(_COLUMNS).with_row_id().to_arrow()
-        self._table = rows.sort_by("_rowid").combine_chunks()
-        self._row_ids = self._table["_rowid"].to_numpy()
 
-    def _from_table(self, row_ids: list[int]) -> dict[int, PassageRow]:
-        if not len(self._row_ids):
-            return {}
-        wanted = np.array(row_ids, dtype=np.uint64)
-        at = np.searchsorted(self._row_ids, wanted).clip(max=len(self._row_ids) - 1)
-        return _rows(self._table.take(at[self._row_ids[at] == wanted]))
+def with_value(table: pa.Table, column: str, values: Iterable[str]) -> pa.Table:
+    """Return the rows that have one of these values in a column."""
+    return table.filter(pc.is_in(table[column], pa.array(values, pa.string())))
 
 
-def _rows(table: pa.Table) -> dict[int, PassageRow]:
-    columns = (table[name].to_pylist() for name in _COLUMNS)
+def _passages(table: pa.Table | None) -> dict[int, PassageRow]:
+    if table is None:
+        return {}
+    columns = (table[name].to_pylist() for name in PassageRow._fields)
     return dict(zip(table["_rowid"].to_pylist(), map(PassageRow, *columns), strict=True))
-
-
-class VersionCache(Generic[V]):
-    """Values by id, at most `most`, each right while its table is at the version that it was read at."""
-
-    def __init__(self, most: int) -> None:
-        self._most, self._version = most, -1
-        self._values: dict[str, V | None] = {}  # None: the table has none
-
-    async def of(
-        self, table: AsyncTable, ids: Iterable[str], read: Callable[[list[str]], Awaitable[Mapping[str, V]]]
-    ) -> dict[str, V]:
-        """Return the values of these ids; `read` reads those that are not remembered."""
-        wanted = list(ids)
-        if not wanted:
-            return {}
-        # Before the reading, so that what another commit changes meanwhile is read again next time.
-        if (version := await table.version()) != self._version:
-            self._values, self._version = {}, version
-        values = self._values
-        if missing := [each for each in wanted if each not in values]:
-            found = await read(missing)
-            if values is self._values and len(values) + len(missing) > self._most:
-                values = self._values = {each: values[each] for each in wanted if each in values}
-            values.update((each, found.get(each)) for each in missing)
-        return {each: value for each in wanted if (value := values[each]) is not None}

@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import lancedb
@@ -19,8 +20,8 @@ from lancedb.index import FTS, Bitmap, BTree, IvfSq
 
 from scrubjay.errors import StoreError
 from scrubjay.home.paths import is_shared
-from scrubjay.models.records import Passage, Turn
-from scrubjay.store.cache import PassageCache, VersionCache
+from scrubjay.models.records import Passage
+from scrubjay.store.cache import PassageCache, PassageRow, TableCache
 from scrubjay.store.changes import TABLE_OF
 from scrubjay.store.schema import VECTOR, arrow_schema
 from scrubjay.text.terms import STOP
@@ -85,9 +86,15 @@ class Tables:
     passages: AsyncTable
     repairs: tuple[str, ...] = ()
     outdated: bool = False  # an older Scrubjay wrote the passages, and left out what this one looks into
-    cached_passages: PassageCache = field(default_factory=PassageCache)
-    cached_codes: VersionCache[tuple[bytes, ...]] = field(default_factory=lambda: VersionCache(8_000))
-    cached_turns: VersionCache[Turn] = field(default_factory=lambda: VersionCache(4_000))
+    whole_turns: TableCache = field(default_factory=lambda: TableCache(12_000))
+    whole_passages: TableCache = field(
+        default_factory=lambda: TableCache(40_000, [*PassageRow._fields, "token_vectors"])
+    )
+
+    @cached_property
+    def cached_passages(self) -> PassageCache:
+        """The passages that searches found."""
+        return PassageCache(self.whole_passages)
 
     def of(self, name: str) -> AsyncTable:
         """Return the table of one of the names in `TABLES`."""
