@@ -1,0 +1,108 @@
+"""What the store remembers of its tables: a search with it finds what a search without it finds."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from said import SCOPE, embedded, fact, turn
+
+from scrubjay.engine.background.upkeep import Bounds
+from scrubjay.engine.core import Core
+from scrubjay.models.requests import Forget, SearchMemories, parse
+from scrubjay.search.recall import search_memories
+from scrubjay.store.cache import TableCache
+from scrubjay.store.tables import open_tables
+
+WORDS = ("lighthouse", "marmalade", "bicycle", "telescope")
+NOW = datetime(2026, 7, 1, tzinfo=UTC)
+QUERIES = ({}, {"top_k": 5, "prev_turns": 1, "next_turns": 1}, {"include": {"forgotten": True}})
+
+act = st.tuples(
+    st.sampled_from(["turn", "fact", "forget", "purge", "compact", "reindex", "reopen", "rescope"]),
+    st.sampled_from(WORDS),
+)
+
+
+async def found(core: Core) -> list[Any]:
+    """What searches find, by id, with scores and texts."""
+    answers = []
+    for arguments in QUERIES:
+        request = parse(SearchMemories, {"query": f"the {WORDS[0]} and the {WORDS[1]}", **arguments})
+        hits = await search_memories(
+            core.store, request, scope=SCOPE, now=NOW, embed=core.indexer.embed_query
+        )
+        answers.append([(hit.id, hit.score, hit.memory) for hit in (*hits.results, *hits.related)])
+    return answers
+
+
+async def found_anew(core: Core) -> list[Any]:
+    """The same through a connection that remembers nothing."""
+    store, tables = core.store, core.store.tables
+    store.tables = await open_tables(store.path, store.note.passages, store.note.dim)
+    store.tables.whole_turns._fits = store.tables.whole_passages._fits = False
+    try:
+        return await found(core)
+    finally:
+        store.tables = tables
+
+
+async def do(core: Core, what: str, word: str, ids: list[str]) -> None:
+    if what == "turn":
+        ids.append((await turn(core, word, user=f"Where is the {word}?", assistant=f"Number {len(ids)}.")).id)
+    elif what == "fact":
+        ids.append((await fact(core, f"The {word} is number {len(ids)}.")).id)
+    elif what in ("forget", "purge") and ids:
+        request = parse(Forget, {"id": ids.pop(), "purge": what == "purge"})
+        await core.removal.forget(request, SCOPE, "test")
+    elif what == "compact":
+        await core.writer.settle()
+        await core.upkeep.tidy(Bounds(0, 0))
+    elif what == "reindex":
+        await core.reindex.run()
+    elif what == "reopen":
+        await core.store.reopen()
+    elif what == "rescope":
+        await turn(core, word, scope="another", user=f"Where was the {word}?", turn=len(ids))
+        await core.writer.settle()
+        await core.store.rescope("another", SCOPE)
+
+
+@pytest.mark.long
+@settings(max_examples=12)
+@given(acts=st.lists(act, min_size=2, max_size=8))
+async def test_a_search_with_the_memory_equals_one_without(core: Core, acts: list[tuple[str, str]]):
+    ids: list[str] = []
+    for what, word in (("turn", WORDS[0]), ("fact", WORDS[1]), *acts):
+        await do(core, what, word, ids)
+        await embedded(core)
+        for _ in range(3):  # work in the background may come between the two
+            remembered, anew = await found(core), await found_anew(core)
+            if remembered == anew:
+                break
+        assert remembered == anew, what
+
+
+async def test_a_table_that_is_too_long_is_not_remembered(core: Core):
+    await turn(core, "s", user="one", assistant="two")
+    await turn(core, "s", user="three", assistant="four", turn=1)
+    await core.writer.settle()
+    turns = core.store.tables.turns
+    assert await TableCache(1).current(turns) is None
+    assert len(await TableCache(2).current(turns) or ()) == 2
+
+
+async def test_a_row_id_means_the_same_row_for_ever(core: Core):
+    passages, seen = core.store.tables.passages, {}
+    for number in range(6):
+        await fact(core, f"Fact number {number} is about a {WORDS[number % 4]}.")
+        await embedded(core)
+        if number % 2:
+            await core.upkeep.tidy(Bounds(0, 0))
+        rows = await passages.query().with_row_id().to_arrow()
+        for row in rows.select(["_rowid", "id", "space_id", "hidden"]).to_pylist():
+            row_id = row.pop("_rowid")
+            assert seen.setdefault(row_id, row) == row
