@@ -162,6 +162,8 @@ def store(facts: dict[str, Any]) -> Findings:
     records, upkeep, disk = facts["records"], facts["upkeep"], facts["disk"]
     if facts["trouble"]:
         yield problem("meaning", facts["trouble"])
+    elif facts["notice"]:
+        yield note("meaning", facts["notice"])
     if upkeep["failures"]:
         says = f"{plural(upkeep['failures'], 'compaction')} failed since the engine started."
         advice = "The log names the reason; `scrubjay stop` and the next start try again."

@@ -117,7 +117,8 @@ def _engine(engine: dict[str, Any] | None, trouble: str | None) -> list[Line]:
     if engine["failure"]:
         lines.append(("", engine["failure"]))
     if "trouble" in engine:
-        lines.append(("model", f"{engine['model']}; {engine['trouble'] or 'meaning and words are searched'}"))
+        notice = engine.get("notice", engine["trouble"])  # an older engine has no notice
+        lines.append(("model", f"{engine['model']}; {notice or 'meaning and words are searched'}"))
     return lines
 
 

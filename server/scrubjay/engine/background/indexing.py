@@ -11,10 +11,12 @@ from contextlib import AbstractContextManager
 
 import numpy as np
 
+from scrubjay.encoders.bundled import former_space
 from scrubjay.encoders.protocol import (
     CANARY_DOCUMENTS,
     CANARY_QUERY,
     DRIFT_LIMIT,
+    FORMER_LIMIT,
     Encoder,
     TokenEncoder,
     drift,
@@ -74,6 +76,8 @@ class Indexer:
         self._new: dict[str, Passage] = {}  # just written, by id, the newest last
         self._ahead: dict[str, Passage] = {}  # being embedded ahead of the others
         self._seen_bare = -1  # `Store.bare` when nothing else was seen to wait for its vector
+        self._former: str | None = None  # a space whose vectors are made anew while they are searched
+        self.former_vectors: int | None = None  # of passages, as of the last commit; None: not counted yet
         self._may_lack_codes = True  # passages embedded by an older Scrubjay, or while the setting was off
         self._wake = asyncio.Event()
         self._arrived = asyncio.Event()
@@ -91,6 +95,16 @@ class Indexer:
     def finished(self) -> bool:
         """Whether it is idle, or can do nothing about what waits."""
         return self.idle or bool(self.trouble)
+
+    @property
+    def notice(self) -> str | None:
+        """What a search should say of its answer: the trouble, or that vectors are being made anew."""
+        if self.trouble or not self.former_vectors:
+            return self.trouble
+        return (
+            "Memories are being embedded anew, with the new weights of the same model "
+            f"({self.former_vectors:,} passages left); meaning and words are searched meanwhile."
+        )
 
     def wake(self) -> None:
         """Look for passages without a vector, if any may have been committed."""
@@ -142,19 +156,31 @@ class Indexer:
             canaries = tuple(tuple(float(value) for value in row) for row in fresh)
             await self._store.write_note(note.with_space(space.space_id, canaries))
             self.trouble = None
+        elif note.space_id == former_space(space) and drift(_canaries(note), fresh) <= FORMER_LIMIT:
+            # The note says the new space from now on, and each passage says its own: a killed engine goes on.
+            if self._store.writes:
+                canaries = tuple(tuple(float(value) for value in row) for row in fresh)
+                await self._store.write_note(note.with_space(space.space_id, canaries))
+            self.trouble = None
         elif note.space_id != space.space_id:
             self.trouble = (
                 "The stored vectors were made by another model; words alone are searched. "
                 "Run `scrubjay reindex` to embed anew."
             )
-        elif (moved := drift(np.array(note.canaries, dtype=np.float32), fresh)) > DRIFT_LIMIT:
+        elif (moved := drift(_canaries(note), fresh)) > DRIFT_LIMIT:
             self.trouble = (
                 f"The model gives other vectors than when the store was made (drift {moved:.4f}); "
                 "words alone are searched. Run `scrubjay reindex` to embed anew."
             )
         else:
             self.trouble = None
+        self._former = former_space(space)
+        self.former_vectors = await self._count_former() if self._store.writes else None
         return encoder
+
+    async def _count_former(self) -> int:
+        former = self._former
+        return await self._store.count_passages(conditions.equal("space_id", former)) if former else 0
 
     async def load(self) -> Encoder:
         """The model that the settings name.
@@ -237,7 +263,7 @@ class Indexer:
     async def embed_some(self, encoder: Encoder, besides: Iterable[str] = ()) -> int:
         """Embed one batch of waiting passages except those of the ids `besides`; how many there were.
 
-        Passages that lack only their token codes come last.
+        Passages with the vector of a former space follow, and last those that lack only their token codes.
         """
         if not self._store.writes:  # the engine that does embeds it
             return 0
@@ -249,6 +275,9 @@ class Indexer:
             waiting = await self._store.passages_without_vectors(BATCH, where)
             if not waiting:
                 self._seen_bare = bare
+        if not waiting and self._former and self.former_vectors != 0:
+            former = conditions.equal("space_id", self._former)
+            waiting = await self._store.passages_without_vectors(BATCH, former)
         if not waiting and coded and self._may_lack_codes:
             waiting = await self._store.passages_without_vectors(BATCH, _WITHOUT_CODES)
             # New passages get their codes with their vector, so the column is read once, not after each turn.
@@ -257,6 +286,8 @@ class Indexer:
             self._may_lack_codes = True
         if waiting:
             await self._embed(encoder, waiting)
+        if self.former_vectors != 0:
+            self.former_vectors = await self._count_former()
         return len(waiting)
 
     async def run_ahead(self) -> None:
@@ -303,6 +334,10 @@ class Indexer:
                 self._embedded()
             if not soon:
                 await asyncio.to_thread(give_memory_back)
+
+
+def _canaries(note: IndexNote) -> Vectors:
+    return np.array(note.canaries, dtype=np.float32)
 
 
 def _gets_codes(piece: Passage) -> bool:

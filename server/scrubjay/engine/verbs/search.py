@@ -131,4 +131,4 @@ class Search:
         milliseconds = round((time.perf_counter() - started) * 1000, 1)
         self._release.tick()
         self._ended = time.monotonic()
-        return hits.model_copy(update={"timing": milliseconds, "degraded": self._indexer.trouble})
+        return hits.model_copy(update={"timing": milliseconds, "degraded": self._indexer.notice})

@@ -57,6 +57,7 @@ class Status:
         return {
             "space_id": store.note.space_id,
             "trouble": self._indexer.trouble,
+            "notice": self._indexer.notice,
             "records": {
                 "turns": await store.count(Turn, visible),
                 "memories": await store.count(Memory, conditions.both(visible, conditions.LATEST)),
