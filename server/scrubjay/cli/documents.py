@@ -3,8 +3,11 @@
 import argparse
 import glob
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from scrubjay.cli.command import JSON, SCOPE, Place, call_engine, chosen_scope, command, flag, given, value
@@ -103,18 +106,44 @@ def _absolute(place: Place, names: Sequence[str]) -> list[str]:
 
 
 def changes(paths: Sequence[str]) -> Iterator[None]:
-    """Yield when listening begins, then after every burst of changes below these paths, until interrupted."""
+    """Yield when listening begins, then after every burst of changes below these paths, until Ctrl-C.
+
+    Raises:
+        KeyboardInterrupt: it was pressed.
+    """
     from watchfiles import watch  # native code that only --watch needs
 
     folders = {path if os.path.isdir(path) else os.path.dirname(path) for path in paths}
     listens = False
-    longest = 10 * QUIET_MS
-    for burst in watch(
-        *folders, step=QUIET_MS, debounce=longest, rust_timeout=LISTENS_MS, yield_on_timeout=True
-    ):
-        if burst or not listens:
-            listens = True
-            yield
+    with _stopping() as stopped:
+        for burst in watch(
+            *folders,
+            step=QUIET_MS,
+            debounce=10 * QUIET_MS,
+            rust_timeout=LISTENS_MS,
+            yield_on_timeout=True,
+            stop_event=stopped,
+        ):
+            if burst or not listens:
+                listens = True
+                yield
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def _stopping() -> Iterator[threading.Event]:
+    """Yield an event that Ctrl-C sets, for Python drops an interrupt that is raised in a callback."""
+    stopped = threading.Event()
+
+    def interrupted(*_: object) -> None:
+        stopped.set()
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield stopped
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @command(
