@@ -85,9 +85,10 @@ class Search:
 
     async def chunks(self, request: SearchDocuments, scopes: tuple[str, ...]) -> list[FoundChunk]:
         """Return the best chunks of documents in these scopes; see `scrubjay.search.document_search`."""
-        await self._writer.caught_up()
         embed = self._indexer.embed_query
-        return await search_chunks(self._store, request, scopes=scopes, now=self._clock(), embed=embed)
+        with self._indexer.aside():
+            await self._writer.caught_up()
+            return await search_chunks(self._store, request, scopes=scopes, now=self._clock(), embed=embed)
 
     async def facts_about(self, request: ForgetMatching) -> list[Hit]:
         """Return the facts of one scope that a query is about, with their relevance."""
@@ -126,8 +127,9 @@ class Search:
 
     async def _timed(self, search: Callable[[datetime], Awaitable[Hits]]) -> Hits:
         started = time.perf_counter()
-        await self._writer.caught_up()
-        hits = await search(self._clock())
+        with self._indexer.aside():
+            await self._writer.caught_up()
+            hits = await search(self._clock())
         milliseconds = round((time.perf_counter() - started) * 1000, 1)
         self._release.tick()
         self._ended = time.monotonic()
