@@ -101,11 +101,10 @@ def call_engine(place: Place, *, scope: str | None = None) -> EngineClient:
     from scrubjay.pipe.client import open_client
     from scrubjay.wire.hello import hello_from
 
-    home = place.home
-    if not engine_runs(home):
+    if not engine_runs(place.home):
         note("starting the engine ...")
     hello = hello_from("cli", place.env, place.cwd, place.pid, scope=scope)
-    client = open_client(home, hello, place.env)
+    client = open_client(place.home, hello, place.env)
     for notice in client.engine.get("notices", []):
         print(f"scrubjay: {notice}", file=sys.stderr)
     return client
@@ -120,10 +119,9 @@ def visit_engine(place: Place) -> EngineClient | None:
     from scrubjay.pipe.client import open_client
     from scrubjay.wire.hello import hello_from
 
-    home = place.home
-    if not engine_runs(home):
+    if not engine_runs(place.home):
         return None
-    return open_client(home, hello_from("cli", place.env, place.cwd, place.pid), place.env, start=False)
+    return open_client(place.home, hello_from("cli", place.env, place.cwd, place.pid), place.env, start=False)
 
 
 def engine_runs(home: Home) -> bool:

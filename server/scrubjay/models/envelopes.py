@@ -15,9 +15,7 @@ from scrubjay.text.redaction import redact
 Kind = Literal["turn", "memory", "document", "forget", "restore", "import", "review"]
 
 # The fields with free text. Ids, numbers, times and names of sessions are taken as they are.
-_PROSE = frozenset(
-    "content user assistant text summary title metadata reason forget_reason error tools files".split()
-)
+_PROSE = "content user assistant text summary title metadata reason forget_reason error tools files".split()
 
 
 class Envelope(BaseModel):

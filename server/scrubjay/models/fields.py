@@ -26,9 +26,8 @@ def parse_instant(value: Any) -> Any:
         try:
             value = datetime.fromisoformat(value.strip())
         except ValueError:
-            raise ValueError(
-                "must be an ISO 8601 date or time such as 2026-03-01 or 2026-03-01T14:30:00Z"
-            ) from None
+            examples = "2026-03-01 or 2026-03-01T14:30:00Z"
+            raise ValueError(f"must be an ISO 8601 date or time such as {examples}") from None
     if not isinstance(value, datetime):
         raise ValueError("must be an ISO 8601 date or time such as 2026-03-01T14:30:00Z")
     aware = value if value.tzinfo else value.replace(tzinfo=UTC)
@@ -69,9 +68,8 @@ def _plain(key: str, value: Any, *, listed: bool) -> None:
             length = f"{len(value):,} characters of at most {MAX_METADATA_TEXT:,}"
             raise ValueError(f"must hold short values; {key[:60]!r} has {length}")
     elif listed or not isinstance(value, int | float):
-        raise ValueError(
-            f"must be flat, and {key[:60]!r} is not; use a string, number, boolean or list of strings"
-        )
+        plain = "use a string, number, boolean or list of strings"
+        raise ValueError(f"must be flat, and {key[:60]!r} is not; {plain}")
     elif abs(value) > MAX_METADATA_NUMBER if isinstance(value, int) else not math.isfinite(value):
         raise ValueError(f"must hold finite numbers, whole ones of at most 2^53 ({key[:60]!r})")
 

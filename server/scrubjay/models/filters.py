@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-import operator
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
+from operator import eq, ge, gt, le, lt, ne
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import PlainValidator, WithJsonSchema
+from pydantic.alias_generators import to_snake
 
 Operator = Literal[">", "<", ">=", "<=", "=", "!="]
 Kind = Literal["metadata", "numeric", "array_contains", "string_contains"]
@@ -20,24 +21,10 @@ DEEPEST = 8  # groups inside each other
 MOST = 200  # conditions
 LONGEST_KEY, LONGEST_VALUE = 200, 10_000  # characters, as of metadata
 
-_COMPARE = {
-    ">": operator.gt,
-    "<": operator.lt,
-    ">=": operator.ge,
-    "<=": operator.le,
-    "=": operator.eq,
-    "!=": operator.ne,
-}
+_COMPARE = {">": gt, "<": lt, ">=": ge, "<=": le, "=": eq, "!=": ne}
 _OPPOSITE: dict[Operator, Operator] = {">": "<=", "<": ">=", ">=": "<", "<=": ">", "=": "!=", "!=": "="}
-_FIELDS = {  # as HTTP and as the tools spell them
-    "key": "key",
-    "value": "value",
-    "filterType": "filter_type",
-    "numericOperator": "numeric_operator",
-    "negate": "negate",
-    "ignoreCase": "ignore_case",
-}
-_HTTP_NAMES = {**{name: name for name in _FIELDS}, **{snake: name for name, snake in _FIELDS.items()}}
+_FIELDS = "key value filterType numericOperator negate ignoreCase".split()
+_HTTP_NAMES = {spelling: name for name in _FIELDS for spelling in (name, to_snake(name))}
 _NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
 
 
@@ -173,16 +160,14 @@ def _tree(given: Any, place: str, depth: int, numbers: Iterator[int]) -> Filter:
 def _leaf(given: Mapping[str, Any], place: str) -> Condition | Comparison:
     where = f"{place}." if place else ""
     if unknown := [str(name) for name in given if name not in _HTTP_NAMES]:
-        raise ValueError(
-            f"{where}{unknown[0][:60]!r} is not known here; a condition has {', '.join(_FIELDS)}"
-        )
+        names = ", ".join(_FIELDS)
+        raise ValueError(f"{where}{unknown[0][:60]!r} is not known here; a condition has {names}")
     fields = {_HTTP_NAMES[name]: value for name, value in given.items() if value is not None}
     key, value = _key(fields.get("key"), where), _value(fields.get("value"), where)
     kind = fields.get("filterType", "numeric" if "numericOperator" in fields else "metadata")
     if kind not in get_args(Kind):
-        raise ValueError(
-            f"{where}filterType must be one of {', '.join(get_args(Kind))}, not {str(kind)[:60]!r}"
-        )
+        kinds = ", ".join(get_args(Kind))
+        raise ValueError(f"{where}filterType must be one of {kinds}, not {str(kind)[:60]!r}")
     negate = _flag(fields.get("negate", False), f"{where}negate")
     ignore_case = _flag(fields.get("ignoreCase", False), f"{where}ignoreCase")
     if kind == "numeric":
@@ -207,9 +192,8 @@ def _comparison(key: str, value: str | float, operator: Any, negate: bool, where
 
 def _key(key: Any, where: str) -> str:
     if not isinstance(key, str) or not key or len(key) > LONGEST_KEY or not _is_text(key):
-        raise ValueError(
-            f"{where}key must be the name of a metadata value, a text of 1 to {LONGEST_KEY} characters"
-        )
+        what = f"the name of a metadata value, a text of 1 to {LONGEST_KEY} characters"
+        raise ValueError(f"{where}key must be {what}")
     return key
 
 

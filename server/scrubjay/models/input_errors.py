@@ -77,11 +77,10 @@ def _argument(place: tuple[int | str, ...]) -> str:
 def _rule(kind: str, context: Mapping[str, Any]) -> str:
     if kind == "string_pattern_mismatch":
         return f"must be {PATTERNS[context['pattern']]}"
-    bounds = {
-        name: int(value) if isinstance(value, float) and value.is_integer() else value
-        for name, value in context.items()
+    whole = {
+        name: int(bound) for name, bound in context.items() if isinstance(bound, float) and bound % 1 == 0
     }
-    return _RULES.get(kind, "").format(**bounds)
+    return _RULES.get(kind, "").format(**{**context, **whole})
 
 
 def _quote(value: object) -> str:

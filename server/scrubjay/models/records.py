@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+Relation = Literal["updates", "extends", "derives"]
+
 
 class Row(BaseModel):
     """A frozen row of one table."""
@@ -67,7 +69,7 @@ class Memory(Record):
     version: int = 1
     is_latest: bool = True
     replaced_at: datetime | None = None  # when a newer version took its place
-    relation: Literal["updates", "extends", "derives"] | None = None
+    relation: Relation | None = None
     parent_ids: tuple[str, ...] = ()
     content: str
     content_hash: str
@@ -148,7 +150,6 @@ class Passage(Row):
 
 
 AnyRecord = Turn | Memory | Document
-Relation = Literal["updates", "extends", "derives"]
 
 
 def is_current(record: AnyRecord, now: datetime) -> bool:

@@ -191,9 +191,8 @@ class AddMemory(Request):
     @model_validator(mode="after")
     def _one_relation(self) -> Self:
         if sum(map(bool, (self.updates, self.extends, self.derives))) > 1:
-            raise ValueError(
-                "more than one of updates, extends and derives is given; give the one that fits best"
-            )
+            several = "more than one of updates, extends and derives is given"
+            raise ValueError(f"{several}; give the one that fits best")
         return self
 
 
@@ -229,9 +228,8 @@ class RecordTurn(Request):
             raise ValueError("nothing was said; give user, assistant, or text with role")
         side = {"user": self.user, "assistant": self.assistant}.get((self.role or "").lower())
         if side is not None:
-            raise ValueError(
-                f"both text with role {self.role!r} and {self.role!r} are given; give one of them"
-            )
+            both = f"both text with role {self.role!r} and {self.role!r} are given"
+            raise ValueError(f"{both}; give one of them")
         return self
 
 

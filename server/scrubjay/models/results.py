@@ -28,11 +28,8 @@ class Result(BaseModel):
 
 def _slim(value: Any) -> Any:
     if isinstance(value, dict):
-        return {
-            key: _slim(item)
-            for key, item in value.items()
-            if item is not None and item != {} and (item != [] or key in _SENT_EMPTY)
-        }
+        full = ((key, item) for key, item in value.items() if item not in (None, {}))
+        return {key: _slim(item) for key, item in full if item != [] or key in _SENT_EMPTY}
     return [_slim(item) for item in value] if isinstance(value, list) else value
 
 

@@ -93,11 +93,7 @@ class Documents:
         fields = {name: value for name, value in {**fields, **values}.items() if value is not None}
         if "content" in fields:
             fields.pop("error", None)
-        text = DocumentText.model_validate(fields)
-        sent = await self._envelope(text, document.scope, source)
-        async with self._order:
-            await self._writer.drain()
-            return await self._write(text, sent, Prefetch(self._store))
+        return await self.add(DocumentText.model_validate(fields), scope=document.scope, source=source)
 
     async def with_custom_id(self, custom_id: str, scopes: Collection[str]) -> list[Document]:
         """Return the documents of these scopes with this custom_id, without their texts.

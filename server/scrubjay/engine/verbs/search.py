@@ -6,7 +6,6 @@ Each sees every write acknowledged before it.
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime
 from typing import Any, TypeVar
 
 from scrubjay.engine.background.access import Access
@@ -15,7 +14,7 @@ from scrubjay.engine.writing import Clock, Writer
 from scrubjay.home.scope_settings import ScopeBook
 from scrubjay.home.settings import Settings
 from scrubjay.models.filters import Filter
-from scrubjay.models.requests import ForgetMatching, SearchDocuments, SearchMemories
+from scrubjay.models.requests import ForgetMatching, Request, SearchDocuments, SearchMemories
 from scrubjay.models.results import DocumentHits, Hit, MemoryHits, Profile
 from scrubjay.search import injection
 from scrubjay.search.buckets import contents
@@ -69,19 +68,13 @@ class Search:
 
     async def recall(self, request: SearchMemories, scope: Scope, **options: Any) -> MemoryHits:
         """Recall facts and turns without counting them as accessed."""
-        embed = self._indexer.embed_query
-        return await self._timed(
-            lambda now: search_memories(self._store, request, scope=scope, now=now, embed=embed, **options)
-        )
+        return await self._timed(search_memories, request, scope, **options)
 
     async def documents(
         self, request: SearchDocuments, scope: Scope, *, room: int | None = None
     ) -> DocumentHits:
         """Search passages of documents; `room` as for `scrubjay.search.document_search`."""
-        embed = self._indexer.embed_query
-        return await self._timed(
-            lambda now: search_documents(self._store, request, scope=scope, now=now, embed=embed, room=room)
-        )
+        return await self._timed(search_documents, request, scope, room=room)
 
     async def chunks(self, request: SearchDocuments, scopes: tuple[str, ...]) -> list[FoundChunk]:
         """Return the best chunks of documents in these scopes; see `scrubjay.search.document_search`."""
@@ -125,11 +118,14 @@ class Search:
             return ""
         return injection.opening(await self.profile(scope), max_bytes=injection.room(event))
 
-    async def _timed(self, search: Callable[[datetime], Awaitable[Hits]]) -> Hits:
+    async def _timed(
+        self, search: Callable[..., Awaitable[Hits]], request: Request, scope: Scope, **options: Any
+    ) -> Hits:
         started = time.perf_counter()
         with self._indexer.aside():
             await self._writer.caught_up()
-            hits = await search(self._clock())
+            options |= {"scope": scope, "now": self._clock(), "embed": self._indexer.embed_query}
+            hits = await search(self._store, request, **options)
         milliseconds = round((time.perf_counter() - started) * 1000, 1)
         self._release.tick()
         self._ended = time.monotonic()

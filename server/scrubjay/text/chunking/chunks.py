@@ -93,10 +93,8 @@ def _table(text: str, starts: list[int], delimiter: str) -> Iterator[Section]:
                 ends.append(starts[reader.line_num] if reader.line_num < len(starts) else len(text))
     except csv.Error:  # a NUL, or one cell above 128 KB: not rows after all, and lines will do
         ends = starts[1:]
-    whole = tuple(
-        (low, low + len(text[low:high].rstrip()))
-        for low, high in pairwise([0, *ends])
-        if bisect_right(starts, high - 1) > bisect_right(starts, low)  # several lines
-    )
+    rows = pairwise([0, *ends])
+    long = [(low, high) for low, high in rows if bisect_right(starts, high - 1) > bisect_right(starts, low)]
+    whole = tuple((low, low + len(text[low:high].rstrip())) for low, high in long)  # rows of several lines
     repeats = (Repeat(ends[0] - 1, len(text), text[: ends[0]].strip()),) if len(ends) > 1 else ()
     yield Section(0, len(text), (), whole, repeats)
