@@ -179,6 +179,6 @@ TURNS: tuple[tuple[str, str], ...] = (
 
 QUESTIONS = (
     "Why don't we use Redis for the job queue?",
-    "What caused the duplicate uploads in the gallery?",
+    "Why did uploads show up twice in the gallery?",
     "How long do we keep unfinished uploads?",
 )

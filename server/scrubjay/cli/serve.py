@@ -31,6 +31,7 @@ SMALL_ENVIRONMENT = {
     "LANCEDB_LOG": "error",  # else a warning a leg a query
     "HF_HUB_OFFLINE": "1",  # the engine never opens a connection
     "HF_HUB_DISABLE_TELEMETRY": "1",
+    "ORT_DISABLE_TELEMETRY": "1",  # onnxruntime keeps what it would report in the user's ~/.cache
     "TOKENIZERS_PARALLELISM": "false",
     "LANCE_CPU_THREADS": "2",
     "LANCE_IO_THREADS": "4",
