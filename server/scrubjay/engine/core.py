@@ -140,9 +140,9 @@ class Core:
             looking.cancel()
 
     async def await_vectors(self, ids: Sequence[str], seconds: float) -> None:
-        """Commit what was written, and wait at most so long until these records are found by meaning too."""
-        await self.writer.settle()
-        self.indexer.wake()
+        """Wait at most so long until these records are found by meaning too; a search commits them."""
+        if not self.store.writes:
+            await self.writer.settle()  # the engine that writes gives them their vectors
         await self.indexer.found_by_meaning(ids, seconds)
 
     @property

@@ -37,7 +37,7 @@ from scrubjay.store.store import Store
 log = logging.getLogger("scrubjay.engine.writing")
 
 # How long a commit waits for company. Nobody waits for it: reads by id see what is staged, searches commit.
-GROUP_SECONDS = 0.5
+GROUP_SECONDS = 1.0
 SHARED_GROUP_SECONDS = 0.15  # in a shared store, where a search of another engine does wait for it
 DRAIN_SECONDS = 2.0  # how often the spool is looked at without being asked; hooks ask
 Clock = Callable[[], datetime]

@@ -82,6 +82,14 @@ class Staged:
         self.embeddings.update((each, embeddings[each]) for each in waiting & embeddings.keys())
         return {each: embedding for each, embedding in embeddings.items() if each not in waiting}
 
+    def without_vectors(self) -> dict[str, bool]:
+        """Tell of every record whose passages wait here whether one of them has no vector."""
+        return {
+            record_id: any(passage.id not in self.embeddings for passage in change.passages)
+            for record_id, change in self.changes.items()
+            if change.passages is not None
+        }
+
     def hidden(self) -> dict[datetime | None, list[str]]:
         """Return the ids of the records whose passages on disk leave every search, by the time of that."""
         ids: dict[datetime | None, list[str]] = {}

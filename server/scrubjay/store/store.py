@@ -349,9 +349,14 @@ class Store:
         return await self.tables.passages.count_rows(where)
 
     async def records_without_vectors(self, record_ids: Iterable[str]) -> set[str]:
-        """Return those of these records that have a passage without a vector."""
-        where = conditions.both(conditions.one_of("record_id", record_ids), _NO_VECTOR)
-        return {passage.record_id for passage in await self.passages(where, columns=["record_id"])}
+        """Return those of these records that have a passage without a vector, staged or committed."""
+        staged = self._committing.without_vectors() | self._staged.without_vectors()
+        ids = set(record_ids)
+        waiting = {each for each in ids if staged.get(each)}
+        if committed := ids - staged.keys():
+            where = conditions.both(conditions.one_of("record_id", committed), _NO_VECTOR)
+            waiting.update(row.record_id for row in await self.passages(where, columns=["record_id"]))
+        return waiting
 
     async def passages_without_vectors(self, limit: int, where: Where = _NO_VECTOR) -> list[Passage]:
         """Return passages without a vector, newest first, because the newest are searched for first."""

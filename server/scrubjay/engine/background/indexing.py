@@ -23,6 +23,7 @@ from scrubjay.encoders.protocol import (
 )
 from scrubjay.encoders.token_codes import EncodedQuery
 from scrubjay.encoders.worker import EmbeddingWorker, Vectors
+from scrubjay.engine.background.tasks import passed
 from scrubjay.errors import EncoderError
 from scrubjay.models.records import Document, Passage
 from scrubjay.store import conditions
@@ -81,6 +82,7 @@ class Indexer:
         self._may_lack_codes = True  # passages embedded by an older Scrubjay, or while the setting was off
         self._wake = asyncio.Event()
         self._arrived = asyncio.Event()
+        self._made = asyncio.Event()  # set, and replaced, when vectors were made
         self._compared = asyncio.Event()  # from then on `trouble` can be believed
         self.trouble: str | None = None
         self._compared_with: IndexNote | None = None
@@ -222,11 +224,11 @@ class Indexer:
         return None if asked is None else asked.vector
 
     async def found_by_meaning(self, ids: Sequence[str], seconds: float) -> bool:
-        """Wait until these committed records have their vectors, at most so long; whether they have."""
+        """Wait until these records have their vectors, at most so long; whether they have."""
         try:
             async with asyncio.timeout(seconds):
                 while waiting := bool(await self._store.records_without_vectors(ids)) and not self.trouble:
-                    await asyncio.sleep(LOOK_SECONDS)
+                    await passed(LOOK_SECONDS, self._made)
         except TimeoutError:
             return False
         return not waiting and not self.trouble
@@ -332,6 +334,8 @@ class Indexer:
             kept = {piece.id: code for piece, code in pairs if _gets_codes(piece)}
             if await self._store.set_vectors(dict(zip(ids, vectors, strict=True)), space_id, kept):
                 self._embedded()
+            made, self._made = self._made, asyncio.Event()
+            made.set()
             if not soon:
                 await asyncio.to_thread(give_memory_back)
 
