@@ -25,11 +25,10 @@ from scrubjay.records.documents import plan_add as plan_document
 from scrubjay.records.exchange import plan_import
 from scrubjay.records.forgetting import plan_forget, plan_restore
 from scrubjay.records.memories import plan_add as plan_memory
-from scrubjay.records.plans import Plan
 from scrubjay.records.reviewing import plan_review
 from scrubjay.records.turns import plan_record
 from scrubjay.store.bucket.inbox import ENVELOPE, Entry
-from scrubjay.store.changes import Change
+from scrubjay.store.changes import Change, Plan
 from scrubjay.store.failures import not_written
 from scrubjay.store.purging import purge
 from scrubjay.store.store import Store

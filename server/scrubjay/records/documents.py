@@ -13,9 +13,8 @@ from scrubjay.models.requests import DocumentText, parse
 from scrubjay.models.results import DocumentAdded
 from scrubjay.records.extracted import plan_facts
 from scrubjay.records.passages import cut_document, document_passages
-from scrubjay.records.plans import Plan
 from scrubjay.store import conditions
-from scrubjay.store.changes import Change
+from scrubjay.store.changes import Change, Plan
 from scrubjay.store.store import Store
 from scrubjay.text.chunking import Chunk
 from scrubjay.text.summary import ABSTRACT_LIMIT, abstract

@@ -26,8 +26,7 @@ from scrubjay.models.records import AnyRecord, Document, Memory, Turn, content_h
 from scrubjay.models.requests import Request, parse
 from scrubjay.models.results import Result
 from scrubjay.records.passages import passages_of
-from scrubjay.records.plans import Plan
-from scrubjay.store.changes import TABLE_OF, Change
+from scrubjay.store.changes import TABLE_OF, Change, Plan
 from scrubjay.store.store import Store
 
 LONGEST_LINE = 400_000_000  # bytes: a document of 50 MB, every character of it escaped

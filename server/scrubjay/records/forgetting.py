@@ -14,10 +14,9 @@ from scrubjay.models.results import Forgotten, Restored
 from scrubjay.records import extracted, session_summaries
 from scrubjay.records.memories import facts_with_text
 from scrubjay.records.passages import passages_of
-from scrubjay.records.plans import Plan
 from scrubjay.records.turns import conversation_turns
 from scrubjay.records.versions import history
-from scrubjay.store.changes import Change
+from scrubjay.store.changes import Change, Plan
 from scrubjay.store.store import Store
 
 

@@ -20,9 +20,8 @@ from scrubjay.models.requests import FactText, parse
 from scrubjay.models.results import Hit, MemoryAdded
 from scrubjay.records import versions
 from scrubjay.records.passages import passages_of
-from scrubjay.records.plans import Plan
 from scrubjay.store import conditions
-from scrubjay.store.changes import Change
+from scrubjay.store.changes import Change, Plan
 from scrubjay.store.store import Store
 
 STEP = 0.5  # of importance, for each further occasion

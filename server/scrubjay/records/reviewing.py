@@ -8,9 +8,8 @@ from scrubjay.models.records import SUMMARY, AnyRecord, Memory, is_current
 from scrubjay.models.requests import Review, parse
 from scrubjay.models.results import Reviewed
 from scrubjay.records.passages import passages_of
-from scrubjay.records.plans import Plan
 from scrubjay.store import conditions
-from scrubjay.store.changes import Change
+from scrubjay.store.changes import Change, Plan
 from scrubjay.store.store import Store
 
 MOST = 50  # facts that the queue shows

@@ -9,8 +9,7 @@ from scrubjay.models.records import AnyRecord, Document, Turn, derived_id
 from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.models.results import TurnRecorded
 from scrubjay.records.passages import TURN_PASSAGE, passages_of
-from scrubjay.records.plans import Plan
-from scrubjay.store.changes import Change
+from scrubjay.store.changes import Change, Plan
 from scrubjay.store.sessions import Place
 from scrubjay.store.store import Store
 from scrubjay.text.summary import summarise

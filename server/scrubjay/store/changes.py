@@ -1,12 +1,14 @@
-"""What one write does to the tables, and the writes that wait for the next group commit."""
+"""What one write does to the tables, as it is planned, and the writes that wait for the next group commit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn, hidden_since
+from scrubjay.models.results import Result
 
+A = TypeVar("A", bound=Result, covariant=True)
 TABLE_OF: dict[type, str] = {Turn: "turns", Memory: "memories", Document: "documents"}
 
 
@@ -18,6 +20,25 @@ class Change:
     passages: tuple[Passage, ...] | None = None
     rewritten: bool = False  # the record existed before, so that passages it no longer has must go
     hidden: bool = False  # its passages leave every search
+
+
+@dataclass(frozen=True)
+class Plan(Generic[A]):
+    """What a write will do to the store, and what the caller is answered; planning writes nothing.
+
+    `change` is None if the write would change nothing. `also` are records that change with it. `purged` are
+    ids whose bytes leave the disk as soon as everything acknowledged is on it.
+    """
+
+    change: Change | None
+    answer: A
+    also: tuple[Change, ...] = ()
+    purged: tuple[str, ...] = ()
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """All that is to be written, in order."""
+        return () if self.change is None else (self.change, *self.also)
 
 
 class Embedding(NamedTuple):
