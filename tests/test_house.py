@@ -38,7 +38,7 @@ ROOM_OF = {  # where alone a third party is imported, for those that import-lint
     "tree_sitter": "text",
     "watchfiles": "cli",
 }
-ARRIVES_WITH = {"httpx": "mcp"}
+ARRIVES_WITH = {"httpx": "mcp", "typing_extensions": "pydantic"}
 CALLED = {
     "bs4": "beautifulsoup4",
     "pptx": "python-pptx",
