@@ -37,7 +37,7 @@ def starting(spawns: int, starts: int) -> Iterator[Row]:
         yield timed_row("... the same interpreter with `-c pass`", "(baseline)", bare)
         cold = [age * 1e3 for age in restarts(place, starts, Client.initialize)]
         yield timed_row(
-            "`initialize` + `tools/list`, engine has to start", "p50 < 1.5 s", cold, share=0.5, limit=1500
+            "`initialize` + `tools/list`, engine has to start", "p50 < 120 ms", cold, share=0.5, limit=120
         )
         yield Row("resident memory of one pipe", "< 15 MB", spread(pipe, "MB"), max(pipe), 15, {"mb": pipe})
 
