@@ -17,7 +17,6 @@ import urllib.request
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from homes import STOP_SECONDS
 from locomo import Turn
 from rpc import Client
 
@@ -26,6 +25,7 @@ _REPOSITORY = Path(__file__).resolve().parents[2]
 _DRIVER = Path(__file__).with_name("peers_driver.py")
 _MINILM = "all-MiniLM-L6-v2"
 _HEBB_PORT = 8321
+_START_SECONDS = 300.0  # of its service, on a busy machine
 
 
 class Answer(NamedTuple):
@@ -110,7 +110,7 @@ class Scrubjay(Product):
 
     def ask(self, pipe: Pipe, question: str) -> Answer:
         text, found = pipe.ask("search_memories", {"query": question, "top_k": HITS})
-        return Answer([f"{hit['session_id']} {hit['turn']}" for hit in found["results"]], text)
+        return Answer([name_of(hit["session_id"], hit["turn"]) for hit in found["results"]], text)
 
     @staticmethod
     def _record(pipe: Pipe, turn: Turn) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class McpMemoryService(Product):
 
     def ask(self, pipe: Pipe, question: str) -> Answer:
         text, _ = pipe.ask("memory_search", {"query": question, "limit": HITS})
-        return Answer(re.findall(r"^Content: (.*?)$", text, re.M), text)
+        return Answer(re.findall(r"^\d+\. (.*)$", text, re.M), text)
 
 
 class MemPalace(Product):
@@ -210,26 +210,30 @@ class BasicMemory(Product):
         return [str(self.bin / "basic-memory"), "mcp"]
 
     def write(self, pipe: Pipe, turn: Turn) -> None:
-        where = {"title": name_of(turn), "directory": "turns", "project": "main"}
+        where = {"title": name_of(*turn.key), "directory": "turns", "project": "main"}
         pipe.ask("write_note", where | {"content": text_of(turn)})
 
     def ask(self, pipe: Pipe, question: str) -> Answer:
-        text, found = pipe.ask("search_notes", {"query": question, "page_size": HITS, "project": "main"})
-        return Answer([hit["title"] for hit in found["result"]["results"]], text)
+        text, _ = pipe.ask("search_notes", {"query": question, "page_size": HITS, "project": "main"})
+        return Answer(re.findall(r"^### (.*)$", text, re.M), text)
 
 
 class HebbMind(Product):
     """Its MCP server speaks to a service that the system keeps running; here it starts with the first client.
-    No reranker, because its model can only be downloaded.
+    No reranker, because its model can only be downloaded, and no least score, so that ten hits come.
     """
 
     name = "hebb-mind"
     packages = ("hebb-mind==0.3.0", "mcp<2")
     sqlite_extensions = True
 
+    def __init__(self, installed: Path, home: Path) -> None:
+        super().__init__(installed, home)
+        self.env |= {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}  # it would try three times to download it
+
     def prepare(self, model: Path) -> None:
         _link(self.home / ".hebb/models" / _MINILM, model)
-        settings = {"embedding_model": _MINILM, "rerank_enabled": False}
+        settings = {"embedding_model": _MINILM, "rerank_enabled": False, "recall_min_score": 0.0}
         (self.home / ".hebb/hebb.json").write_text(json.dumps(settings), encoding="ascii")
 
     def command(self) -> list[str]:
@@ -246,7 +250,7 @@ class HebbMind(Product):
                 stderr=subprocess.DEVNULL,
             )
             while not self._up():
-                if time.perf_counter() - started > 2 * STOP_SECONDS:
+                if time.perf_counter() - started > _START_SECONDS:
                     raise TimeoutError("The service of hebb-mind did not start.")
                 time.sleep(0.05)
         pipe = super().client()
@@ -275,8 +279,9 @@ PRODUCTS: dict[str, type[Product]] = {
 }
 
 
-def name_of(turn: Turn) -> str:
-    return f"{turn.session} {turn.number}"
+def name_of(session: str, number: int) -> str:
+    """A name of a turn that can be a file's."""
+    return f"{session.replace('/', ' ')} {number}"
 
 
 def text_of(turn: Turn) -> str:
