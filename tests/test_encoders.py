@@ -169,3 +169,11 @@ def test_a_name_that_is_no_model_is_refused(tmp_path: Path, name: str) -> None:
 def test_a_name_that_the_hub_forbids_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EncoderError, match="'a--b/c' cannot be the id of a model"):
         open_encoder("a--b/c", verdicts=tmp_path / "models.json")
+
+
+@pytest.mark.long
+def test_the_bundled_model_is_made_again_byte_for_byte(tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    script = Path(__file__).parents[1] / "server" / "model" / "make_minilm.py"
+    done = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and "differs" not in done.stdout, done.stdout + done.stderr

@@ -1,9 +1,7 @@
 """Embedding models: texts in, unit vectors out.
 
-open_encoder      opens a model by its name, as an Encoder, or a TokenEncoder if its runtime gives tokens
-EmbeddingWorker   one encoder in one thread, for callers on an event loop Space             the identity of
-the vectors; canary_vectors and drift notice a model that no longer keeps to it pull
-(scrubjay.encoders.hub) the explicit download
+open_encoder opens a model by its name, EmbeddingWorker runs one for callers on an event loop, Space is the
+identity of its vectors, and canary_vectors and drift notice a model that no longer keeps to it.
 """
 
 from scrubjay.encoders.bundled import BUNDLED
