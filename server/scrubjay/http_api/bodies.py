@@ -4,7 +4,6 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
-from typing_extensions import TypedDict
 
 from scrubjay.models.fields import Text
 
@@ -23,9 +22,6 @@ class CamelCase(BaseModel):
     """Anything on the wire of supermemory: camelCase outside, snake_case inside."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
-
-
-DeleteError = TypedDict("DeleteError", {"id": str, "error": str})  # why one id was not taken
 
 
 def none_if_empty(value: Any) -> Any:

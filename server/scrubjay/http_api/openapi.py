@@ -1,11 +1,13 @@
 """The served OpenAPI document: what FastAPI computes from the routes, and what holds for all of them."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from scrubjay import VERSION
+from scrubjay.http_api.answers import Answers, of_json
 from scrubjay.http_api.refusals import HEBB
 
 ABOUT = """\
@@ -67,18 +69,18 @@ _SCHEMAS: dict[str, Any] = {
 }
 
 
-def describe(app: FastAPI) -> None:
+def describe(app: FastAPI, *families: Answers) -> None:
     """Let the application serve its document at `/openapi.json`; the first request makes it."""
 
     def document() -> dict[str, Any]:
         if not app.openapi_schema:
-            app.openapi_schema = _document(app)
+            app.openapi_schema = _document(app, families)
         return app.openapi_schema
 
     app.openapi = document  # type: ignore[method-assign]
 
 
-def _document(app: FastAPI) -> dict[str, Any]:
+def _document(app: FastAPI, families: Iterable[Answers]) -> dict[str, Any]:
     document = get_openapi(
         title="Scrubjay",
         version=VERSION,
@@ -93,6 +95,8 @@ def _document(app: FastAPI) -> dict[str, Any]:
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)  # FastAPI's own, which we do not answer with
     schemas.update({name: {"title": name, **schema} for name, schema in _SCHEMAS.items()})
+    for answers in families:
+        schemas.update(answers.schemas)
     parts["securitySchemes"] = {
         "bearer": {
             "type": "http",
@@ -127,27 +131,23 @@ def _complete(operation: dict[str, Any], path: str, schemas: dict[str, Any]) -> 
     misfit = {"description": f"The request does not fit; {one} lists each mistake, or is one sentence."}
     either = {"oneOf": [_ref(f"{family}Refusal"), _ref(f"{family}Misfit")]}
     if hebb and of_fastapi is not None:
-        answers["422"] = {"description": misfit["description"], **_json(either)}
+        answers["422"] = {"description": misfit["description"], **of_json(either)}
         answers.setdefault(
             "400",
             {
                 "description": "The request cannot be understood or is out of range.",
-                **_json(_ref("HebbRefusal")),
+                **of_json(_ref("HebbRefusal")),
             },
         )
     else:
-        answers.setdefault("400", {**misfit, **_json(either)})
+        answers.setdefault("400", {**misfit, **of_json(either)})
     for status, says in _EVERYWHERE.items():
-        answers.setdefault(status, {"description": says, **_json(_ref(f"{family}Refusal"))})
+        answers.setdefault(status, {"description": says, **of_json(_ref(f"{family}Refusal"))})
     for status in ("404", "409", "422"):
         if status in answers and "content" not in answers[status]:
-            answers[status].update(_json(_ref(f"{family}Refusal")))
+            answers[status].update(of_json(_ref(f"{family}Refusal")))
     operation["responses"] = dict(sorted(answers.items()))
 
 
 def _ref(name: str) -> dict[str, Any]:
     return {"$ref": f"#/components/schemas/{name}"}
-
-
-def _json(schema: dict[str, Any]) -> dict[str, Any]:
-    return {"content": {"application/json": {"schema": schema}}}

@@ -1,28 +1,73 @@
-"""Declares routes: the verb and path of each, what it does in a few words, and what its 404 means."""
+"""Declares routes: the verb and path of each, what it does in a few words, and what it answers."""
 
-from collections.abc import Callable
+import functools
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
+from pydantic_core import to_json
 
-Handler = TypeVar("Handler", bound=Callable[..., Any])
+from scrubjay.http_api.answers import Answers
+
+Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 
 
 class Routes:
     """The routes of one family; `router` holds them, in the order in which paths are tried."""
 
-    def __init__(self) -> None:
-        self.router = APIRouter()
+    def __init__(self, answers: Answers) -> None:
+        self._answers, self.router = answers, APIRouter()
 
     def __call__(
-        self, route: str, summary: str, *, missing: str = "", **options: Any
+        self,
+        route: str,
+        summary: str,
+        answer: str = "",
+        *,
+        missing: str = "",
+        status: int = 200,
+        **options: Any,
     ) -> Callable[[Handler], Handler]:
         """Serve "VERB path" by the function that is decorated; `options` are FastAPI's.
 
-        `missing` says when it answers 404; the type of an `answer` counts before the function's own.
+        What it returns is sent as JSON as it is, because whoever makes it knows what `answer`, a type of
+        `Answers`, says; the tests check every answer by the document. `missing` says when there is a 404.
         """
         verb, _, path = route.partition(" ")
-        responses = {**({404: {"description": missing}} if missing else {}), **options.pop("responses", {})}
-        if "answer" in options:
-            options["response_model"] = options.pop("answer")
-        return self.router.api_route(path, methods=[verb], summary=summary, responses=responses, **options)
+        responses: dict[int | str, dict[str, Any]] = options.pop("responses", {})
+        if missing:
+            responses = {404: {"description": missing}, **responses}
+        if answer:
+            content = {"application/json": {"schema": self._answers.schema(answer)}}
+            own = responses.get(status, {})
+            content |= own.get("content", {})
+            responses = {
+                **responses,
+                status: {"description": "Successful Response", **own, "content": content},
+            }
+
+        def serve(handler: Handler) -> Handler:
+            @functools.wraps(handler)
+            async def answered(**given: Any) -> Response:
+                values = await handler(**given)
+                return values if isinstance(values, Response) else json_response(values, status)
+
+            self.router.add_api_route(
+                path,
+                answered,
+                methods=[verb],
+                summary=summary,
+                status_code=status,
+                response_model=None,
+                responses=responses,
+                **options,
+            )
+            return handler
+
+        return serve
+
+
+def json_response(values: Any, status: int = 200) -> Response:
+    """Return values of JSON, times among them, as a response; None is one without a body."""
+    body = None if values is None else to_json(values)
+    return Response(body, status, media_type=None if body is None else "application/json")

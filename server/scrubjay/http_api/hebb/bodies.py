@@ -2,18 +2,19 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import Annotated, Any, Literal, Self, cast
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
-from typing_extensions import TypedDict
 
 from scrubjay.engine.core import Core
+from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.hebb.answers import ANSWERS
 from scrubjay.models import records
 from scrubjay.models.fields import MAX_MEMORY, Flag, Importance, Metadata, PartitionId, Text
 from scrubjay.models.requests import Neighbours, Query, Share, Tags, Weight
 from scrubjay.search.hits import turn_text
 
+_FIELDS = ANSWERS.fields("Memory")
 RESERVED_SOURCE = "engine:"  # what Scrubjay writes itself
 
 
@@ -84,36 +85,6 @@ class MemoryUpdate(Body):
     metadata: MemoryMetadata | None = None
 
 
-class Memory(TypedDict):
-    """A memory: a fact, or a turn of a session, which is one in `mem_episodic`."""
-
-    id: str
-    partition_id: str
-    content: str
-    importance_score: float
-    tags: list[str]
-    metadata: dict[str, Any]
-    source: str | None
-    created_at: datetime
-    updated_at: datetime
-    last_accessed_at: datetime
-    access_count: int
-    expires_at: datetime | None
-
-
-class RelatedMemory(Memory):
-    """A memory beside the results, and why it is there."""
-
-    reason: Literal["window", "relation", "tag", "entity"]
-    via: Annotated[
-        str | None,
-        Field(description="What it shares with a result, or the id of the result it is linked to."),
-    ]
-
-
-Page = TypedDict("Page", {"items": list[Memory], "total": int, "offset": int, "limit": int})
-
-
 class MemoryQuery(Body):
     """What to recall, and how to weigh it.
 
@@ -155,28 +126,6 @@ class MemoryQuery(Body):
         return self
 
 
-SearchResult = TypedDict(
-    "SearchResult",
-    {
-        "memory": Memory,
-        "score": Part,
-        "recency_score": Part,
-        "importance_score_normalized": Part,
-        "relevance_score": Part,
-    },
-)
-
-
-class SearchResponse(TypedDict):
-    """Results by score, best first.
-
-    `related` are the window's turns, then memories tied to the first results, none twice.
-    """
-
-    results: list[SearchResult]
-    related: list[RelatedMemory]
-
-
 class IngestRequest(Body):
     """A conversation as it was exported.
 
@@ -192,18 +141,7 @@ class IngestRequest(Body):
     source: Source | None = "ingest"
 
 
-IngestResponse = TypedDict(
-    "IngestResponse",
-    {
-        "format_detected": Literal["claude_code", "chatgpt", "plain"],
-        "turns_parsed": int,
-        "memories_created": int,
-        "warnings": list[str],
-    },
-)
-
-
-async def as_memories(core: Core, rows: Sequence[records.Memory | records.Turn]) -> list[Memory]:
+async def as_memories(core: Core, rows: Sequence[records.Memory | records.Turn]) -> list[Answer]:
     """Show records as memories; one with older versions was created when the first of them was."""
     facts = [row for row in rows if isinstance(row, records.Memory)]
     roots = {fact.root_id for fact in facts if fact.root_id != fact.id}
@@ -211,13 +149,13 @@ async def as_memories(core: Core, rows: Sequence[records.Memory | records.Turn])
     return [_memory(row, first) for row in rows]
 
 
-async def as_memory(core: Core, record: records.Memory | records.Turn) -> Memory:
+async def as_memory(core: Core, record: records.Memory | records.Turn) -> Answer:
     """Show one record, with its accesses that are noted and not yet written."""
     (memory,) = await as_memories(core, [core.access.counted(record)])
     return memory
 
 
-def _memory(row: records.Memory | records.Turn, first: Mapping[str, records.Memory]) -> Memory:
+def _memory(row: records.Memory | records.Turn, first: Mapping[str, records.Memory]) -> Answer:
     own: dict[str, Any]
     if isinstance(row, records.Turn):
         place = {"session_id": row.session_id, "turn": row.turn}
@@ -226,5 +164,4 @@ def _memory(row: records.Memory | records.Turn, first: Mapping[str, records.Memo
     else:
         own = {"id": row.root_id, "content": row.content, "metadata": row.metadata}
         own["created_at"] = first.get(row.root_id, row).created_at
-    names = Memory.__annotations__.keys() - own.keys()
-    return cast(Memory, {name: getattr(row, name) for name in names} | own)
+    return {name: own[name] if name in own else getattr(row, name) for name in _FIELDS}

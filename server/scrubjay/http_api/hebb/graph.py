@@ -10,9 +10,10 @@ from itertools import combinations, pairwise
 from typing import Annotated
 
 from fastapi import Path, Query
-from typing_extensions import TypedDict
 
 from scrubjay.errors import InputError, NotFound
+from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.hebb.answers import ANSWERS
 from scrubjay.http_api.hebb.context import HebbContext, HebbRequest
 from scrubjay.http_api.routes import Routes
 
@@ -23,35 +24,23 @@ MOST_IDS = 100  # of records, named with a tag
 TAGS_PAIRED = 20  # of one record; all pairs of a hundred tags would be 4,950 edges
 _MISSING = "No memory carries this tag."
 
-route = Routes()
+route = Routes(ANSWERS)
 
 TagPath = Annotated[str, Path(min_length=1, max_length=100)]
 
 
-TagNode = TypedDict(  # `weight` memories carry it; of at most 100 the ids are named
-    "TagNode", {"id": str, "label": str, "description": str, "memory_ids": list[str], "weight": float}
-)
-TagEdge = TypedDict(  # two tags that `weight` memories carry together
-    "TagEdge", {"source": str, "target": str, "relation": str, "weight": float}
-)
-GraphState = TypedDict("GraphState", {"nodes": list[TagNode], "edges": list[TagEdge], "version": int})
-GraphQuery = TypedDict(  # `paths`: the way from one tag to another, if that was asked
-    "GraphQuery", {"nodes": list[TagNode], "edges": list[TagEdge], "paths": list[list[str]] | None}
-)
-
-
-@route("GET /api/v1/graph/tags", "List tags, the most used first")
+@route("GET /api/v1/graph/tags", "List tags, the most used first", "[TagNode]")
 async def tags(
     request: HebbRequest,
     q: Annotated[str | None, Query(max_length=100, description="A part of the tag.")] = None,
-) -> list[TagNode]:
+) -> list[Answer]:
     """Each tag with the number of memories that carry it."""
     graph = await graph_of(request)
     return _nodes(graph, [tag for tag in graph.counts if q is None or q.lower() in tag.lower()])
 
 
-@route("GET /api/v1/graph/tags/{tag}", "Read one tag", missing=_MISSING)
-async def tag(request: HebbRequest, tag: TagPath) -> TagNode:
+@route("GET /api/v1/graph/tags/{tag}", "Read one tag", "TagNode", missing=_MISSING)
+async def tag(request: HebbRequest, tag: TagPath) -> Answer:
     """The tag, how many memories carry it, and which."""
     graph = await graph_of(request)
     if tag not in graph.counts:
@@ -61,27 +50,27 @@ async def tag(request: HebbRequest, tag: TagPath) -> TagNode:
     return _nodes(graph, [tag])[0]
 
 
-@route("GET /api/v1/graph/neighbors/{tag}", "The tags around one")
+@route("GET /api/v1/graph/neighbors/{tag}", "The tags around one", "GraphQuery")
 async def neighbors(
     request: HebbRequest, tag: TagPath, depth: Annotated[int, Query(ge=1, le=5)] = 1
-) -> GraphQuery:
+) -> Answer:
     """The tag and those at most `depth` steps away, nearest first, with the edges between them.
 
     Empty for a tag that nothing carries.
     """
     graph = await graph_of(request)
     near = graph.around(tag, depth)
-    return GraphQuery(nodes=_nodes(graph, near), edges=_edges(graph, near), paths=None)
+    return dict(nodes=_nodes(graph, near), edges=_edges(graph, near), paths=None)
 
 
-@route("GET /api/v1/graph/path", "The shortest way between two tags")
+@route("GET /api/v1/graph/path", "The shortest way between two tags", "GraphQuery")
 async def path(
     request: HebbRequest,
     start: Annotated[str | None, Query(alias="from", max_length=100)] = None,
     end: Annotated[str | None, Query(alias="to", max_length=100)] = None,
     source: Annotated[str | None, Query(max_length=100, description="Another name of `from`.")] = None,
     target: Annotated[str | None, Query(max_length=100, description="Another name of `to`.")] = None,
-) -> GraphQuery:
+) -> Answer:
     """`paths` is empty where no way leads from one to the other."""
     first, last = start or source, end or target
     if not first or not last:
@@ -90,14 +79,14 @@ async def path(
     way = graph.path(first, last)
     steps = {frozenset(pair) for pair in pairwise(way)}
     edges = [edge for edge in _edges(graph, way) if {edge["source"], edge["target"]} in steps]
-    return GraphQuery(nodes=_nodes(graph, way), edges=edges, paths=[way] if way else [])
+    return dict(nodes=_nodes(graph, way), edges=edges, paths=[way] if way else [])
 
 
-@route("GET /api/v1/graph/export", "The whole graph")
-async def export(request: HebbRequest) -> GraphState:
+@route("GET /api/v1/graph/export", "The whole graph", "GraphState")
+async def export(request: HebbRequest) -> Answer:
     """At most the 2,000 most used tags and the 10,000 heaviest edges."""
     graph = await graph_of(request)
-    return GraphState(nodes=_nodes(graph, graph.counts), edges=_edges(graph, graph.counts), version=1)
+    return dict(nodes=_nodes(graph, graph.counts), edges=_edges(graph, graph.counts), version=1)
 
 
 async def graph_of(request: HebbContext) -> TagGraph:
@@ -107,18 +96,22 @@ async def graph_of(request: HebbContext) -> TagGraph:
     return await asyncio.to_thread(tag_graph, tagged)
 
 
-def _nodes(graph: TagGraph, tags: Iterable[str]) -> list[TagNode]:
+def _nodes(graph: TagGraph, tags: Iterable[str]) -> list[Answer]:
     return [
-        TagNode(
-            id=tag, label=tag, description="", memory_ids=list(graph.carriers[tag]), weight=graph.counts[tag]
+        dict(
+            id=tag,
+            label=tag,
+            description="",
+            memory_ids=list(graph.carriers[tag]),
+            weight=float(graph.counts[tag]),
         )
         for tag in tags
     ]
 
 
-def _edges(graph: TagGraph, tags: Iterable[str]) -> list[TagEdge]:
+def _edges(graph: TagGraph, tags: Iterable[str]) -> list[Answer]:
     return [
-        TagEdge(source=left, target=right, relation="together", weight=count)
+        dict(source=left, target=right, relation="together", weight=float(count))
         for (left, right), count in graph.among(tags).items()
     ]
 

@@ -5,7 +5,9 @@ import hashlib
 from typing import Any
 
 from scrubjay.errors import InputError
-from scrubjay.http_api.hebb.bodies import IngestRequest, IngestResponse
+from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.hebb.answers import ANSWERS
+from scrubjay.http_api.hebb.bodies import IngestRequest
 from scrubjay.http_api.hebb.chat_exports import FORMATS, Exchange, Format, read
 from scrubjay.http_api.hebb.context import HebbRequest
 from scrubjay.http_api.hebb.partitions import MISSING, require_partition
@@ -17,11 +19,11 @@ from scrubjay.records.turns import PARTITION
 
 MOST_WARNINGS = 20
 
-route = Routes()
+route = Routes(ANSWERS)
 
 
-@route("POST /api/v1/ingest", "Record an exported conversation", missing=MISSING, status_code=201)
-async def ingest(request: HebbRequest, item: IngestRequest) -> IngestResponse:
+@route("POST /api/v1/ingest", "Record a conversation", "IngestResponse", missing=MISSING, status=201)
+async def ingest(request: HebbRequest, item: IngestRequest) -> Answer:
     """`memories_created` counts the turns that were not known before.
 
     Importance and partition are a turn's own: 5 and mem_episodic.
@@ -50,7 +52,7 @@ async def ingest(request: HebbRequest, item: IngestRequest) -> IngestResponse:
             created += result.stored
         except InputError as error:  # a turn that contradicts what is recorded makes the others no less true
             warnings.append(str(error))
-    return IngestResponse(
+    return dict(
         format_detected=export.format,
         turns_parsed=len(export.turns),
         memories_created=created,

@@ -6,8 +6,10 @@ from typing import Annotated, Any
 from fastapi import Body, Path, Query
 
 from scrubjay.errors import InputError
+from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import SOURCE
-from scrubjay.http_api.hebb.bodies import Memory, MemoryCreate, MemoryUpdate, Page, as_memories, as_memory
+from scrubjay.http_api.hebb.answers import ANSWERS
+from scrubjay.http_api.hebb.bodies import MemoryCreate, MemoryUpdate, as_memories, as_memory
 from scrubjay.http_api.hebb.context import HebbContext, HebbRequest
 from scrubjay.http_api.hebb.partitions import require_partition
 from scrubjay.http_api.routes import Routes
@@ -26,23 +28,23 @@ _FIELDS = {  # of a request -> of a fact
     "metadata": "metadata",
 }
 
-route = Routes()
+route = Routes(ANSWERS)
 
 MemoryId = Annotated[str, Path(min_length=1, max_length=200)]
 
 
-@route("POST /api/v1/memories", "Keep one memory", missing=_MISSING, status_code=201)
-async def create(request: HebbRequest, item: MemoryCreate) -> Memory:
+@route("POST /api/v1/memories", "Keep one memory", "Memory", missing=_MISSING, status=201)
+async def create(request: HebbRequest, item: MemoryCreate) -> Answer:
     """The same words again are the same memory, which becomes what the request says of it."""
     scope = request.writes()
     await require_partition(request, item.partition_id)
     return await as_memory(request.core, await _keep(request, item, scope))
 
 
-@route("POST /api/v1/memories/batch", "Keep many memories", missing=_MISSING, status_code=201)
+@route("POST /api/v1/memories/batch", "Keep many memories", "[Memory]", missing=_MISSING, status=201)
 async def create_batch(
     request: HebbRequest, items: Annotated[list[MemoryCreate], Body(max_length=MOST_AT_ONCE)]
-) -> list[Memory]:
+) -> list[Answer]:
     """A bare list; the answer has one memory for each, in the same order.
 
     An unknown partition refuses all of them.
@@ -55,7 +57,7 @@ async def create_batch(
     return await as_memories(request.core, kept)
 
 
-@route("GET /api/v1/memories", "List memories, newest first")
+@route("GET /api/v1/memories", "List memories, newest first", "Page")
 async def listed(
     request: HebbRequest,
     partition_id: Annotated[str | None, Query(max_length=100)] = None,
@@ -65,18 +67,18 @@ async def listed(
     ] = None,
     offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
-) -> Page:
+) -> Answer:
     """Facts in their newest version, and turns; a fact by when it was added, a turn by when it was said."""
     carried = [tag.strip() for tag in (tags or "").split(",") if tag.strip()]
     page = await request.core.lists.facts_and_turns(
         await request.reads(), start=offset, size=limit, partition_id=partition_id, tags=carried
     )
     items = await as_memories(request.core, page.rows)
-    return Page(items=items, total=page.total, offset=offset, limit=limit)
+    return dict(items=items, total=page.total, offset=offset, limit=limit)
 
 
-@route("GET /api/v1/memories/{memory_id}", "Read one memory", missing=_MISSING)
-async def read(request: HebbRequest, memory_id: MemoryId) -> Memory:
+@route("GET /api/v1/memories/{memory_id}", "Read one memory", "Memory", missing=_MISSING)
+async def read(request: HebbRequest, memory_id: MemoryId) -> Answer:
     """Counts as an access, which the next answer shows."""
     record = await request.memory(memory_id)
     memory = await as_memory(request.core, record)
@@ -84,8 +86,8 @@ async def read(request: HebbRequest, memory_id: MemoryId) -> Memory:
     return memory
 
 
-@route("PATCH /api/v1/memories/{memory_id}", "Change one memory", missing=_MISSING)
-async def update(request: HebbRequest, memory_id: MemoryId, item: MemoryUpdate) -> Memory:
+@route("PATCH /api/v1/memories/{memory_id}", "Change one memory", "Memory", missing=_MISSING)
+async def update(request: HebbRequest, memory_id: MemoryId, item: MemoryUpdate) -> Answer:
     """The id stays, and what it said before is kept as an older version.
 
     A turn keeps what was said and is refused.
@@ -104,7 +106,7 @@ async def update(request: HebbRequest, memory_id: MemoryId, item: MemoryUpdate) 
     return await as_memory(request.core, await _revise(request, record, item.model_dump(exclude_none=True)))
 
 
-@route("DELETE /api/v1/memories/{memory_id}", "Forget one memory", missing=_MISSING, status_code=204)
+@route("DELETE /api/v1/memories/{memory_id}", "Forget one memory", missing=_MISSING, status=204)
 async def delete(request: HebbRequest, memory_id: MemoryId) -> None:
     """It leaves every search and list; `scrubjay restore` brings it back."""
     record = await request.memory(memory_id)

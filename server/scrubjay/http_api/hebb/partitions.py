@@ -1,15 +1,15 @@
 """`/api/v1/partitions`: the kinds of memories, as Hebb Mind's clients list and make them."""
 
 from dataclasses import asdict, replace
-from datetime import datetime
-from typing import Annotated, cast
+from typing import Annotated
 
 from fastapi import Path
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home.partitions import Partition
+from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.hebb.answers import ANSWERS
 from scrubjay.http_api.hebb.bodies import Body
 from scrubjay.http_api.hebb.context import HebbContext, HebbRequest
 from scrubjay.http_api.permissions import DEFAULT_TAG
@@ -18,7 +18,7 @@ from scrubjay.models.fields import Flag, PartitionId, Text
 
 MISSING = "There is no such partition."
 
-route = Routes()
+route = Routes(ANSWERS)
 
 PathId = Annotated[str, Path(min_length=1, max_length=100)]
 Title = Annotated[Text, Field(max_length=128)]
@@ -38,29 +38,14 @@ class PartitionUpdate(Body):
     enabled: Flag | None = None
 
 
-PartitionRead = TypedDict(  # `enabled` is kept and shown, and shuts nothing
-    "PartitionRead",
-    {
-        "id": str,
-        "name": str,
-        "description": str,
-        "enabled": bool,
-        "is_system": bool,
-        "created_at": datetime,
-        "updated_at": datetime,
-        "memory_count": int,
-    },
-)
-
-
-@route("GET /api/v1/partitions", "List partitions")
-async def listed(request: HebbRequest) -> list[PartitionRead]:
+@route("GET /api/v1/partitions", "List partitions", "[Partition]")
+async def listed(request: HebbRequest) -> list[Answer]:
     """The system's five, those that were made, and those that memories are in."""
     return list((await partitions(request)).values())
 
 
-@route("POST /api/v1/partitions", "Make a partition", status_code=201)
-async def create(request: HebbRequest, item: PartitionCreate) -> PartitionRead:
+@route("POST /api/v1/partitions", "Make a partition", "Partition", status=201)
+async def create(request: HebbRequest, item: PartitionCreate) -> Answer:
     """It belongs to the scope that the request writes to."""
     scope, book, now = request.writes(), request.core.partitions, request.now
     if item.id in book.of(await _scopes(request)):
@@ -69,16 +54,16 @@ async def create(request: HebbRequest, item: PartitionCreate) -> PartitionRead:
     return (await partitions(request))[item.id]
 
 
-@route("GET /api/v1/partitions/{partition_id}", "Read a partition", missing=MISSING)
-async def read(request: HebbRequest, partition_id: PathId) -> PartitionRead:
+@route("GET /api/v1/partitions/{partition_id}", "Read a partition", "Partition", missing=MISSING)
+async def read(request: HebbRequest, partition_id: PathId) -> Answer:
     """One partition and how many memories it holds."""
     if (partition := (await partitions(request)).get(partition_id)) is None:
         raise NotFound(f"There is no partition {partition_id[:80]!r}. GET /api/v1/partitions lists them.")
     return partition
 
 
-@route("PATCH /api/v1/partitions/{partition_id}", "Change a partition", missing=MISSING)
-async def update(request: HebbRequest, partition_id: PathId, item: PartitionUpdate) -> PartitionRead:
+@route("PATCH /api/v1/partitions/{partition_id}", "Change a partition", "Partition", missing=MISSING)
+async def update(request: HebbRequest, partition_id: PathId, item: PartitionUpdate) -> Answer:
     """What is left out stays as it was."""
     await read(request, partition_id)
     scope, book = await _owner(request, partition_id), request.core.partitions
@@ -88,9 +73,7 @@ async def update(request: HebbRequest, partition_id: PathId, item: PartitionUpda
     return await read(request, partition_id)
 
 
-@route(
-    "DELETE /api/v1/partitions/{partition_id}", "Delete an empty partition", status_code=204, missing=MISSING
-)
+@route("DELETE /api/v1/partitions/{partition_id}", "Delete an empty partition", status=204, missing=MISSING)
 async def delete(request: HebbRequest, partition_id: PathId) -> None:
     """One of the system's five, or one that holds memories, is refused."""
     partition = await read(request, partition_id)
@@ -102,15 +85,16 @@ async def delete(request: HebbRequest, partition_id: PathId) -> None:
     await request.core.partitions.remove(await _owner(request, partition_id), partition_id)
 
 
-async def partitions(request: HebbContext) -> dict[str, PartitionRead]:
+async def partitions(request: HebbContext) -> dict[str, Answer]:
     """Return the partitions that a request sees, by id, each with the number of its memories."""
     counts = await request.core.counts.by_partition(await request.reads())
     known = request.core.partitions.of(await _scopes(request))
     known |= {name: Partition(name, name) for name in sorted(counts.keys() - known.keys())}
-    return {
-        name: cast(PartitionRead, {**asdict(each), "is_system": each.is_system, "memory_count": counts[name]})
-        for name, each in known.items()
-    }
+    shown = {}
+    for name, each in known.items():
+        values = {**asdict(each), "is_system": each.is_system, "memory_count": counts[name]}
+        shown[name] = {field: values[field] for field in ANSWERS.fields("Partition")}
+    return shown
 
 
 async def require_partition(request: HebbContext, partition_id: str) -> None:

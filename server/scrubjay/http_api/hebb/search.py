@@ -1,14 +1,10 @@
 """`POST /api/v1/search`: recall with Hebb Mind's weights and windows."""
 
-from typing import cast
-
 from scrubjay.engine.core import Core
+from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.hebb.answers import ANSWERS
 from scrubjay.http_api.hebb.bodies import (
-    Memory,
     MemoryQuery,
-    RelatedMemory,
-    SearchResponse,
-    SearchResult,
     as_memories,
 )
 from scrubjay.http_api.hebb.context import HebbRequest
@@ -28,11 +24,11 @@ _SAME = {  # fields that a query and a search have in common
     "next_turns",
 }
 
-route = Routes()
+route = Routes(ANSWERS)
 
 
-@route("POST /api/v1/search", "Recall memories")
-async def search(request: HebbRequest, query: MemoryQuery) -> SearchResponse:
+@route("POST /api/v1/search", "Recall memories", "SearchResponse")
+async def search(request: HebbRequest, query: MemoryQuery) -> Answer:
     """The `top_k` best, whatever the window.
 
     A long turn is shown by its best part; read it by its id for all of it. Relevance is calibrated to [0, 1],
@@ -49,9 +45,9 @@ async def search(request: HebbRequest, query: MemoryQuery) -> SearchResponse:
     scopes = await request.reads()
     hits = await request.core.search.memories(question, scopes, apart=True, least_score=least or 0.0)
     memories = await _memories(request.core, hits)
-    return SearchResponse(
+    return dict(
         results=[
-            SearchResult(
+            dict(
                 memory=memories[hit.id],
                 score=hit.score or 0.0,
                 recency_score=hit.recency_score or 0.0,
@@ -62,14 +58,14 @@ async def search(request: HebbRequest, query: MemoryQuery) -> SearchResponse:
             if hit.id in memories
         ],
         related=[
-            cast(RelatedMemory, {**memories[hit.id], "reason": hit.reason, "via": hit.via})
+            {**memories[hit.id], "reason": hit.reason, "via": hit.via}
             for hit in hits.related
             if hit.id in memories
         ],
     )
 
 
-async def _memories(core: Core, hits: MemoryHits) -> dict[str, Memory]:
+async def _memories(core: Core, hits: MemoryHits) -> dict[str, Answer]:
     """Return the full memory of each hit, by the hit's id; a turn's content is what the hit shows of it."""
     rows: dict[str, records.AnyRecord] = dict(hits.records)
     rows |= await core.lists.get(records.Turn, [hit.id for hit in hits.related if hit.src == "turn"])

@@ -5,9 +5,9 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
-from typing_extensions import TypedDict
 
 from scrubjay.home.scopes import SCOPE_NAME
+from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.bodies import CamelCase
 from scrubjay.models.fields import Text
 from scrubjay.models.filters import Filter, parse_filter
@@ -90,9 +90,6 @@ class Tagged(Part):
         return list(dict.fromkeys([*own, *(self.container_tags or ())]))
 
 
-Pagination = TypedDict("Pagination", {"currentPage": int, "limit": int, "totalItems": int, "totalPages": int})
-
-
 class Paging(Part):
     page: Annotated[Whole, Field(ge=1, le=1_000_000)] = 1
     limit: Annotated[Whole, Field(ge=1, le=MOST_PER_PAGE)] = PER_PAGE
@@ -109,27 +106,10 @@ class Paging(Part):
             "descending": self.order == "desc",
         }
 
-    def pagination(self, total: int) -> Pagination:
+    def pagination(self, total: int) -> Answer:
         """Say which page this is of a list of so many items."""
         pages = -(-total // self.limit)
-        return Pagination(currentPage=self.page, limit=self.limit, totalItems=total, totalPages=pages)
-
-
-MemoryFields = TypedDict(
-    "MemoryFields",
-    {
-        "id": str,
-        "memory": str,
-        "version": int,
-        "isLatest": bool,
-        "isForgotten": bool,
-        "isStatic": bool,
-        "isInference": Annotated[bool, Field(description="It was concluded from other memories.")],
-        "parentMemoryId": str | None,
-        "sourceCount": int,
-        "metadata": Flat,
-    },
-)
+        return dict(currentPage=self.page, limit=self.limit, totalItems=total, totalPages=pages)
 
 
 def memory_values(fact: Memory) -> dict[str, Any]:
@@ -151,6 +131,11 @@ def memory_values(fact: Memory) -> dict[str, Any]:
 def parent_of(fact: Memory) -> str | None:
     """Return the id of the version before this one."""
     return fact.parent_ids[-1] if fact.relation == "updates" and fact.parent_ids else None
+
+
+def to_millisecond(moment: datetime) -> datetime:
+    """Cut a time to what `iso` spells; sent as it is, it has six digits or none."""
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
 def iso(moment: datetime) -> str:

@@ -5,50 +5,21 @@ from typing import Annotated, Any
 
 from fastapi import Path
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home.scope_settings import LONGEST_CONTEXT, LONGEST_NAME
+from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import SOURCE, Context, RequestContext
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.scopes import ScopeView, every_scope, scope_view
+from scrubjay.http_api.supermemory_v4.answers import ANSWERS
 from scrubjay.http_api.supermemory_v4.bodies import Part, TagList, iso
 from scrubjay.models.fields import Text
 
 TagInPath = Annotated[str, Path(description="The container tag.")]
 _UNKNOWN = "Nothing is kept under this tag, and nothing is said of it."
 
-route = Routes()
-
-
-ListedTag = TypedDict(
-    "ListedTag",
-    {
-        "id": str,
-        "containerTag": str,
-        "name": str,
-        "description": str | None,
-        "visibility": str,
-        "documentCount": int,
-        "memoryCount": int,
-        "lastActivityAt": str | None,
-        "createdAt": str | None,
-        "updatedAt": str | None,
-        "isExperimental": bool,
-        "isNova": bool,
-        "emoji": str | None,
-    },
-)
-TagSettings = TypedDict(
-    "TagSettings",
-    {
-        "containerTag": str,
-        "name": str | None,
-        "entityContext": str | None,
-        "createdAt": str | None,
-        "updatedAt": str | None,
-    },
-)
+route = Routes(ANSWERS)
 
 
 class TagChange(Part):
@@ -71,31 +42,15 @@ class Merge(Part):
     target_container_tag: Annotated[str, Field(description="The tag that gets everything.")]
 
 
-Merged = TypedDict(  # there is nothing to wait for
-    "Merged",
-    {
-        "success": bool,
-        "status": str,
-        "mergedCount": Annotated[int, Field(description="Documents, memories and turns that moved.")],
-        "targetTag": str,
-        "deletedTags": list[str],
-    },
-)
-DeletedTag = TypedDict(
-    "DeletedTag",
-    {"success": bool, "containerTag": str, "deletedDocumentsCount": int, "deletedMemoriesCount": int},
-)
-
-
-@route("GET /v3/container-tags/list", "List container tags")
-async def list_tags(context: Context) -> list[ListedTag]:
+@route("GET /v3/container-tags/list", "List container tags", "[Tag]")
+async def list_tags(context: Context) -> list[Answer]:
     """Every tag that the caller reaches, the one with the latest change first."""
     rows = [_listed(scope) for scope in await every_scope(context)]
     return sorted(rows, key=lambda row: row["lastActivityAt"] or "", reverse=True)
 
 
-@route("POST /v3/container-tags/merge", "Merge container tags", missing=_UNKNOWN)
-async def merge(context: Context, body: Merge) -> Merged:
+@route("POST /v3/container-tags/merge", "Merge container tags", "MergedTags", missing=_UNKNOWN)
+async def merge(context: Context, body: Merge) -> Answer:
     """Moves everything under some tags to another; a document whose customId both use is kept twice."""
     target = context.permissions.writes_to(body.target_container_tag)
     tags = dict.fromkeys(body.container_tags)
@@ -105,7 +60,7 @@ async def merge(context: Context, body: Merge) -> Merged:
     for tag in sources:
         await _tag(context, tag)
     moved = [await context.core.scopes.merge(tag, target) for tag in sources]
-    return Merged(
+    return dict(
         success=True, status="completed", mergedCount=sum(moved), targetTag=target, deletedTags=sources
     )
 
@@ -114,21 +69,21 @@ async def merge(context: Context, body: Merge) -> Merged:
     "GET /v3/container-tags/merge/{merge_id}",
     "How far a merge is",
     missing="Always: a merge is done when it is answered.",
-    status_code=404,
+    status=404,
 )
 async def merge_status(context: Context, merge_id: Annotated[str, Path(description="Of a merge.")]) -> None:
     """No merge is ever waiting."""
     raise NotFound("A merge is done when its call is answered, so there is none to wait for.")
 
 
-@route("GET /v3/container-tags/{tag}", "Read a container tag", missing=_UNKNOWN)
-async def read(context: Context, tag: TagInPath) -> TagSettings:
+@route("GET /v3/container-tags/{tag}", "Read a container tag", "TagSettings", missing=_UNKNOWN)
+async def read(context: Context, tag: TagInPath) -> Answer:
     """What is said of a tag."""
     return _settings(await _tag(context, str(context.permissions.own(tag))))
 
 
-@route("PATCH /v3/container-tags/{tag}", "Change what is said of a container tag")
-async def change(context: Context, tag: TagInPath, body: TagChange) -> TagSettings:
+@route("PATCH /v3/container-tags/{tag}", "Change what is said of a container tag", "TagSettings")
+async def change(context: Context, tag: TagInPath, body: TagChange) -> Answer:
     """Names a tag or describes its content; one that is not there yet begins with it."""
     own = context.permissions.writes_to(tag)
     values: dict[str, Any] = {}
@@ -140,13 +95,13 @@ async def change(context: Context, tag: TagInPath, body: TagChange) -> TagSettin
     return _settings(await scope_view(context, own))
 
 
-@route("DELETE /v3/container-tags/{tag}", "Delete a container tag", missing=_UNKNOWN)
-async def delete(context: Context, tag: TagInPath) -> DeletedTag:
+@route("DELETE /v3/container-tags/{tag}", "Delete a container tag", "DeletedTag", missing=_UNKNOWN)
+async def delete(context: Context, tag: TagInPath) -> Answer:
     """Deletes all under a tag for good: documents, memories, turns, their bytes, and what is said of it."""
     own = context.permissions.writes_to(tag)
     await _tag(context, own)
     counts = await context.core.scopes.delete(own, SOURCE)
-    return DeletedTag(
+    return dict(
         success=True,
         containerTag=own,
         deletedDocumentsCount=counts.documents if counts else 0,
@@ -158,8 +113,8 @@ async def _tag(context: RequestContext, tag: str) -> ScopeView:
     return await scope_view(context, tag, f"Nothing is kept under the container tag {tag!r}.")
 
 
-def _settings(scope: ScopeView) -> TagSettings:
-    return TagSettings(
+def _settings(scope: ScopeView) -> Answer:
+    return dict(
         containerTag=scope.name,
         name=scope.settings.name,
         entityContext=scope.settings.supporting_context,
@@ -168,9 +123,9 @@ def _settings(scope: ScopeView) -> TagSettings:
     )
 
 
-def _listed(scope: ScopeView) -> ListedTag:
+def _listed(scope: ScopeView) -> Answer:
     settings = _settings(scope)
-    return ListedTag(
+    return dict(
         id=scope.name,
         containerTag=scope.name,
         name=settings["name"] or scope.name,

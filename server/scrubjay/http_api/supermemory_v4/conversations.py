@@ -3,12 +3,13 @@
 from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BeforeValidator, Field
-from typing_extensions import TypedDict
 
 from scrubjay.errors import InputError
 from scrubjay.home.capture import storable
+from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import Context
 from scrubjay.http_api.routes import Routes
+from scrubjay.http_api.supermemory_v4.answers import ANSWERS
 from scrubjay.http_api.supermemory_v4.bodies import Part, Tagged
 from scrubjay.models.fields import MAX_TURN_TEXT, Instant, Metadata, Name
 from scrubjay.text.conversations import Message
@@ -16,7 +17,7 @@ from scrubjay.text.redaction import redact
 
 MOST_MESSAGES = 10_000
 
-route = Routes()
+route = Routes(ANSWERS)
 
 
 class Function(Part):
@@ -76,14 +77,8 @@ class Conversation(Tagged):
     metadata: Annotated[Metadata | None, BeforeValidator(lambda value: value or None)] = None
 
 
-AcceptedConversation = TypedDict(  # `id` is its document's
-    "AcceptedConversation",
-    {"id": str, "conversationId": str, "status": Literal["queued", "embedding", "done", "failed"]},
-)
-
-
-@route("POST /v4/conversations", "Keep a conversation")
-async def keep(body: Conversation, context: Context) -> AcceptedConversation:
+@route("POST /v4/conversations", "Keep a conversation", "Conversation")
+async def keep(body: Conversation, context: Context) -> Answer:
     """Keep a conversation that may grow: sent again, whole or only its end, the new messages are added.
 
     Every message is kept in a document, which is searched like any other. By the setting `chat_capture`
@@ -100,7 +95,7 @@ async def keep(body: Conversation, context: Context) -> AcceptedConversation:
     state = await context.core.conversations.add(
         body.conversation_id, messages, scope=scope, metadata=body.metadata
     )
-    return AcceptedConversation(id=state.id, conversationId=body.conversation_id, status=state.status)
+    return dict(id=state.id, conversationId=body.conversation_id, status=state.status)
 
 
 def _redacted(text: str) -> str:

@@ -1,22 +1,18 @@
 """Documents on the wire of `/v3`: what clients send to add, change or list them, and what they parse."""
 
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
-from typing_extensions import TypedDict
 
 from scrubjay.engine.verbs.documents import Status
 from scrubjay.errors import InputError
 from scrubjay.home.scope_settings import LONGEST_CONTEXT
-from scrubjay.http_api.bodies import Content, DeleteError, flat, none_if_empty
+from scrubjay.http_api.bodies import Content, flat, none_if_empty
 from scrubjay.http_api.supermemory_v4.bodies import (
     MOST_PER_PAGE,
     PER_PAGE,
     Filepath,
     Filters,
-    Flat,
-    MemoryFields,
-    Pagination,
     Paging,
     Part,
     TagList,
@@ -219,102 +215,6 @@ class Listing(Paged):
 
 
 # What is answered.
-Accepted = TypedDict(  # on disk, and found by words within a moment
-    "Accepted",
-    {
-        "id": str,
-        "status": Annotated[
-            Status, Field(description="queued, or how far it is where nothing new was sent.")
-        ],
-    },
-)
-BatchItem = TypedDict(
-    "BatchItem",
-    {
-        "id": Annotated[str, Field(description="Of one that failed its custom id, or unknown.")],
-        "status": Literal["queued", "embedding", "done", "failed", "error"],
-        "error": NotRequired[str],
-    },
-)
-BatchAnswer = TypedDict(  # in the order of the request
-    "BatchAnswer", {"results": list[BatchItem], "success": int, "failed": int}
-)
-BulkAnswer = TypedDict(
-    "BulkAnswer",
-    {
-        "success": bool,
-        "deletedCount": int,
-        "errors": NotRequired[list[DeleteError]],
-        "containerTags": NotRequired[list[str]],
-    },
-)
-
-
-class Listed(TypedDict):
-    """A document without its text, unless that was asked for."""
-
-    id: str
-    customId: str | None
-    connectionId: None
-    title: str | None
-    type: Literal["text", "pdf", "webpage"]
-    status: Status
-    summary: str | None
-    metadata: Flat
-    containerTags: list[str]
-    filepath: str | None
-    createdAt: str
-    updatedAt: str
-    errorMessage: NotRequired[Annotated[str, Field(description="Why it failed.")]]
-    content: NotRequired[str]
-
-
-class MemoryEntry(MemoryFields):
-    """A memory that was learned from a document, or that cites it."""
-
-    rootMemoryId: str | None
-    createdAt: str
-    updatedAt: str
-
-
-class WholeDocument(Listed):
-    dreamingStatus: Literal["dreaming", "done"]
-    source: str
-    taskType: Literal["memory", "superrag"]
-    url: NotRequired[str]
-    ogImage: None
-    raw: None
-    latestRevision: int
-    activeContentUpdateId: None
-    tombstonedAt: None
-    memories: NotRequired[list[MemoryEntry]]
-
-
-class WithMemories(Listed):
-    memoryEntries: list[MemoryEntry]
-
-
-class InHand(Listed):
-    stuck: Annotated[bool, Field(description="Nothing happened to it for four hours.")]
-
-
-DocumentPage = TypedDict("DocumentPage", {"memories": list[Listed], "pagination": Pagination})
-GraphPage = TypedDict("GraphPage", {"documents": list[WithMemories], "pagination": Pagination})
-Processing = TypedDict(
-    "Processing", {"documents": list[InHand], "totalCount": int, "pagination": NotRequired[Pagination]}
-)
-ChunkOfDocument = TypedDict(
-    "ChunkOfDocument",
-    {
-        "id": str,
-        "documentId": str,
-        "content": str,
-        "position": int,
-        "lineStart": int | None,
-        "lineEnd": int | None,
-    },
-)
-Chunks = TypedDict("Chunks", {"chunks": list[ChunkOfDocument], "pagination": Pagination})
 
 
 def type_of(kind: str) -> Any:

@@ -11,10 +11,12 @@ from fastapi import Body, Form, Path, Query, Response, UploadFile
 from pydantic import ValidationError
 
 from scrubjay.errors import InputError, NotFound
-from scrubjay.http_api.bodies import DeleteError, url_of
+from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.bodies import url_of
 from scrubjay.http_api.context import SOURCE, Context, RequestContext
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v4 import document_bodies as bodies
+from scrubjay.http_api.supermemory_v4.answers import ANSWERS
 from scrubjay.http_api.supermemory_v4.bodies import MOST_PER_PAGE, PER_PAGE
 from scrubjay.http_api.supermemory_v4.document_bodies import memory_entry, shown
 from scrubjay.http_api.uploads import read_upload
@@ -38,7 +40,7 @@ WithinTag = Annotated[
 PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
 PageSize = Annotated[int, Query(ge=1, le=MOST_PER_PAGE)]
 
-route = Routes()
+route = Routes(ANSWERS)
 
 
 class Upload(bodies.DocumentFields):
@@ -51,10 +53,8 @@ class Upload(bodies.DocumentFields):
     mime_type: Annotated[str | None, Form(description="Without effect, as fileType.")] = None
 
 
-@route("POST /v3/documents/file", "Upload a file")
-async def upload(
-    context: Context, body: Annotated[Upload, Form(media_type="multipart/form-data")]
-) -> bodies.Accepted:
+@route("POST /v3/documents/file", "Upload a file", "Accepted")
+async def upload(context: Context, body: Annotated[Upload, Form(media_type="multipart/form-data")]) -> Answer:
     """Reads a file of at most 50 MB and adds its text; the file itself is not kept.
 
     Text, Markdown, source code, HTML, PDF, Word, PowerPoint, sheets, notebooks and mails are read. A file
@@ -68,7 +68,7 @@ async def upload(
     "GET /v3/documents/{id:path}/file-url",
     "The file of a document, which is not kept",
     missing="Always: of a file its text is kept, and not the file.",
-    status_code=404,
+    status=404,
 )
 async def file_url(context: Context, name: Name, within: WithinTag = None) -> None:
     """Scrubjay keeps no files, so there is none to point to."""
@@ -79,10 +79,8 @@ async def file_url(context: Context, name: Name, within: WithinTag = None) -> No
     )
 
 
-@route("POST /v3/documents/list", "List documents")
-async def list_documents(
-    context: Context, body: Annotated[bodies.Listing | None, Body()] = None
-) -> bodies.DocumentPage:
+@route("POST /v3/documents/list", "List documents", "Documents")
+async def list_documents(context: Context, body: Annotated[bodies.Listing | None, Body()] = None) -> Answer:
     """A page of documents, under `memories`; failed ones are among them, deleted ones are not."""
     listing = body or bodies.Listing()
     page = await context.core.lists.documents(
@@ -94,13 +92,11 @@ async def list_documents(
     )
     status = await context.core.documents.statuses(page.rows)
     rows = [shown(row, status[row.id], with_text=listing.include_content) for row in page.rows]
-    return bodies.DocumentPage(memories=rows, pagination=listing.pagination(page.total))
+    return dict(memories=rows, pagination=listing.pagination(page.total))
 
 
-@route("POST /v3/documents/documents", "List documents with their memories")
-async def list_with_memories(
-    context: Context, body: Annotated[bodies.Paged | None, Body()] = None
-) -> bodies.GraphPage:
+@route("POST /v3/documents/documents", "List documents with their memories", "Graph")
+async def list_with_memories(context: Context, body: Annotated[bodies.Paged | None, Body()] = None) -> Answer:
     """A page of documents, each with the memories that were learned from it or cite it."""
     listing = body or bodies.Paged()
     scopes = await context.scopes(listing.container_tags)
@@ -115,10 +111,10 @@ async def list_with_memories(
         )
         for row in page.rows
     ]
-    return bodies.GraphPage(documents=rows, pagination=listing.pagination(page.total))
+    return dict(documents=rows, pagination=listing.pagination(page.total))
 
 
-@route("GET /v3/documents/processing", "List documents in hand")
+@route("GET /v3/documents/processing", "List documents in hand", "Processing")
 async def list_processing(
     context: Context,
     tags: Annotated[
@@ -133,14 +129,14 @@ async def list_processing(
     ] = "active",
     page: PageNumber = 1,
     limit: PageSize = PER_PAGE,
-) -> bodies.Processing:
+) -> Answer:
     """Documents that meaning does not find yet; none while no model can be loaded: words find all."""
     scopes = await context.scopes([tag.strip() for tag in (tags or "").split(",") if tag.strip()])
     rows = await context.core.lists.unfinished_documents(scopes, failed=view == "all")
     status = await context.core.documents.statuses(rows)
     is_old = {row.id: context.now - row.updated_at >= STUCK for row in rows}
     rows = [row for row in rows if status[row.id] != "done" and (view != "active" or not is_old[row.id])]
-    answer = bodies.Processing(documents=[], totalCount=len(rows))
+    answer: Answer = dict(documents=[], totalCount=len(rows))
     if view == "all":
         answer["pagination"] = bodies.Paged(page=page, limit=limit).pagination(len(rows))
         rows = rows[(page - 1) * limit : page * limit]
@@ -153,6 +149,7 @@ async def list_processing(
 @route(
     "GET /v3/documents/{id:path}/chunks",
     "The chunks of a document",
+    "Chunks",
     missing="No document that the caller reaches has this id or customId.",
 )
 async def chunks(
@@ -161,12 +158,12 @@ async def chunks(
     within: WithinTag = None,
     page: PageNumber = 1,
     limit: PageSize = MOST_PER_PAGE,
-) -> bodies.Chunks:
+) -> Answer:
     """The passages of a document in its order, without the headings that are searched with them."""
     row = await _document(context, name, within)
     passages = await context.core.lists.chunks_of(row.id, start=(page - 1) * limit, size=limit)
     rows = [
-        bodies.ChunkOfDocument(
+        dict(
             id=passage.id,
             documentId=row.id,
             content=passage.text,
@@ -176,13 +173,11 @@ async def chunks(
         )
         for passage in passages
     ]
-    return bodies.Chunks(
-        chunks=rows, pagination=bodies.Paged(page=page, limit=limit).pagination(row.chunk_count)
-    )
+    return dict(chunks=rows, pagination=bodies.Paged(page=page, limit=limit).pagination(row.chunk_count))
 
 
-@route("POST /v3/documents", "Add a document")
-async def add(context: Context, body: bodies.AddedDocument) -> bodies.Accepted:
+@route("POST /v3/documents", "Add a document", "Accepted")
+async def add(context: Context, body: bodies.AddedDocument) -> Answer:
     """Takes a text; it is on disk when this answers, and found by words within a moment.
 
     Repeating the call changes nothing.
@@ -190,11 +185,11 @@ async def add(context: Context, body: bodies.AddedDocument) -> bodies.Accepted:
     return await _add(context, body, body.text(), context.permissions.writes_to(body.tag()))
 
 
-@route("POST /v3/documents/batch", "Add up to 600 documents")
-async def add_batch(context: Context, body: bodies.Batch) -> bodies.BatchAnswer:
+@route("POST /v3/documents/batch", "Add up to 600 documents", "Batch")
+async def add_batch(context: Context, body: bodies.Batch) -> Answer:
     """Takes texts or objects, the earliest documentDate first; one that is wrong stops no other."""
     context.permissions.writes_to(body.tag())  # wrong for all of them is wrong once
-    results: dict[int, bodies.BatchItem] = {}
+    results: dict[int, Answer] = {}
     added: list[tuple[int, bodies.AddedDocument, str]] = []
     for number, item in enumerate(body.documents):
         values = {"content": item} if isinstance(item, str) else item
@@ -217,18 +212,19 @@ async def add_batch(context: Context, body: bodies.Batch) -> bodies.BatchAnswer:
         if isinstance(state, InputError):
             results[number] = _failure(document.custom_id, str(state))
         else:
-            results[number] = bodies.BatchItem(id=state.id, status=state.status)
+            results[number] = dict(id=state.id, status=state.status)
     ordered = [results[number] for number in sorted(results)]
     failed = sum(item["status"] == "error" for item in ordered)
-    return bodies.BatchAnswer(results=ordered, success=len(ordered) - failed, failed=failed)
+    return dict(results=ordered, success=len(ordered) - failed, failed=failed)
 
 
 @route(
     "DELETE /v3/documents/bulk",
     "Delete documents by id, by tag or by path",
+    "BulkDelete",
     missing="No document is filed there.",
 )
-async def delete_bulk(context: Context, body: bodies.BulkDelete) -> bodies.BulkAnswer:
+async def delete_bulk(context: Context, body: bodies.BulkDelete) -> Answer:
     """Hides documents and what was learned of them from every search, as deleting one does."""
     given = [name for name in ("ids", "container_tags", "filepath") if getattr(body, name)]
     if len(given) != 1:
@@ -240,22 +236,19 @@ async def delete_bulk(context: Context, body: bodies.BulkDelete) -> bodies.BulkA
         context.permissions.writes_to(tag)
     rows = await context.core.lists.documents_at(await context.scopes(body.container_tags), body.filepath)
     await _forget(context, rows)
-    answer = bodies.BulkAnswer(success=True, deletedCount=len(rows))
+    answer: Answer = dict(success=True, deletedCount=len(rows))
     if body.container_tags is not None:
         answer["containerTags"] = body.container_tags
     return answer
 
 
-@route("GET /v3/documents/{id:path}", "Get a document", missing=_MISSING, answer=bodies.WholeDocument)
+@route("GET /v3/documents/{id:path}", "Get a document", "WholeDocument", missing=_MISSING)
 async def get(context: Context, name: Name, within: WithinTag = None) -> Any:
     """A document with its text, how far it is, and what was learned of it; there once it was added."""
     row = await _document(context, name, within)
     status = (await context.core.documents.statuses([row]))[row.id]
-    more: dict[str, Any] = {}
-    if facts := await context.core.lists.facts_of_documents([row.id]):
-        more["memories"] = [memory_entry(fact) for fact in facts]
-    if url := url_of(row.content):
-        more["url"] = url
+    facts = await context.core.lists.facts_of_documents([row.id])
+    url = url_of(row.content)
     return shown(
         row,
         status,
@@ -263,17 +256,18 @@ async def get(context: Context, name: Name, within: WithinTag = None) -> Any:
         dreamingStatus="done",
         source=row.source,
         taskType=row.task_type or "superrag",
+        **({"url": url} if url else {}),
         ogImage=None,
         raw=None,
         latestRevision=1,
         activeContentUpdateId=None,
         tombstonedAt=None,
-        **more,
+        **({"memories": [memory_entry(fact) for fact in facts]} if facts else {}),
     )
 
 
-@route("PATCH /v3/documents/{id:path}", "Change a document", missing=_MISSING)
-async def change(context: Context, name: Name, body: bodies.ChangedDocument) -> bodies.Accepted:
+@route("PATCH /v3/documents/{id:path}", "Change a document", "Accepted", missing=_MISSING)
+async def change(context: Context, name: Name, body: bodies.ChangedDocument) -> Answer:
     """Another content replaces the text, and what is learned follows; all else changes without new vectors.
 
     A container tag says where the document is; it does not move it.
@@ -283,10 +277,10 @@ async def change(context: Context, name: Name, body: bodies.ChangedDocument) -> 
     await _keep_context(context, body, row.scope)
     content = {} if body.content is None else {"content": body.content}
     state = await context.core.documents.change(row, {**body.values(), **content}, source=SOURCE)
-    return bodies.Accepted(id=state.id, status=state.status)
+    return dict(id=state.id, status=state.status)
 
 
-@route("DELETE /v3/documents/{id:path}", "Delete a document", missing=_MISSING, status_code=204)
+@route("DELETE /v3/documents/{id:path}", "Delete a document", missing=_MISSING, status=204)
 async def delete(context: Context, name: Name, within: WithinTag = None) -> Response:
     """Hides it and what was learned of it from every search. The id of a memory or of a turn is taken too.
 
@@ -326,10 +320,10 @@ async def _document(context: RequestContext, name: str, tag: str | None = None) 
 
 async def _add(
     context: RequestContext, body: bodies.DocumentFields, text: DocumentText, scope: str
-) -> bodies.Accepted:
+) -> Answer:
     await _keep_context(context, body, scope)
     state = await context.core.documents.add(text, scope=scope, source=SOURCE)
-    return bodies.Accepted(id=state.id, status=state.status)
+    return dict(id=state.id, status=state.status)
 
 
 async def _keep_context(context: RequestContext, body: bodies.DocumentFields, scope: str) -> None:
@@ -337,12 +331,12 @@ async def _keep_context(context: RequestContext, body: bodies.DocumentFields, sc
     await context.core.scope_settings.keep_context(scope, body.entity_context, context.now)
 
 
-def _failure(custom_id: Any, problem: str) -> bodies.BatchItem:
+def _failure(custom_id: Any, problem: str) -> Answer:
     known = isinstance(custom_id, str) and custom_id
-    return bodies.BatchItem(id=custom_id if known else "unknown", status="error", error=problem)
+    return dict(id=custom_id if known else "unknown", status="error", error=problem)
 
 
-async def _delete_each(context: RequestContext, names: Iterable[str]) -> bodies.BulkAnswer:
+async def _delete_each(context: RequestContext, names: Iterable[str]) -> Answer:
     rows: dict[str, AnyRecord] = {}
     errors = []
     for name in dict.fromkeys(names):
@@ -350,9 +344,9 @@ async def _delete_each(context: RequestContext, names: Iterable[str]) -> bodies.
             row = await _record(context, name)
             rows[row.id] = row
         except (InputError, NotFound) as error:
-            errors.append(DeleteError(id=name, error=str(error)))
+            errors.append(dict(id=name, error=str(error)))
     await _forget(context, rows.values())
-    answer = bodies.BulkAnswer(success=not errors, deletedCount=len(rows))
+    answer: Answer = dict(success=not errors, deletedCount=len(rows))
     if errors:
         answer["errors"] = errors
     return answer

@@ -10,9 +10,11 @@ from typing import Annotated, Any
 from fastapi import Path, Query
 
 from scrubjay.errors import InputError, NotFound
+from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import SOURCE, Context, RequestContext
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v4 import memory_bodies as bodies
+from scrubjay.http_api.supermemory_v4.answers import ANSWERS
 from scrubjay.http_api.supermemory_v4.bodies import MOST_PER_PAGE, PER_PAGE, Tag, parent_of
 from scrubjay.http_api.supermemory_v4.container_tags import TagInPath
 from scrubjay.models.records import AnyRecord, Document, Memory, derived_id, is_current
@@ -24,19 +26,20 @@ SOON_SECONDS = 0.5  # for the vectors of new memories: some 8 ms each, while not
 _TEMPORAL = ("documentDate", "eventDate")  # of metadata
 _UNKNOWN = "There is no such memory under this tag."
 
-route = Routes()
+route = Routes(ANSWERS)
 
 
-@route("GET /v3/container-tags/{tag}/inferred", "Memories that wait for review")
-async def review_queue(context: Context, tag: TagInPath) -> bodies.Queue:
+@route("GET /v3/container-tags/{tag}/inferred", "Memories that wait for review", "Queue")
+async def review_queue(context: Context, tag: TagInPath) -> Answer:
     """What was concluded under a tag (`derives`) and nobody decided on."""
     facts = await context.core.lists.inferred(str(context.permissions.own(tag)))
-    return bodies.Queue(memories=[bodies.inferred(fact) for fact in facts], total=len(facts))
+    return dict(memories=[bodies.inferred(fact) for fact in facts], total=len(facts))
 
 
 @route(
     "POST /v3/container-tags/{tag}/inferred/{id}/review",
     "Review a memory that was concluded",
+    "Decided",
     missing="The tag has no memory of this id.",
 )
 async def review(
@@ -44,14 +47,14 @@ async def review(
     tag: TagInPath,
     memory_id: Annotated[str, Path(alias="id", description="Of the memory.")],
     body: bodies.Decision,
-) -> bodies.Decided:
+) -> Answer:
     """Approves, declines, or takes back either."""
     scope = context.permissions.writes_to(tag)
     fact = await context.find(memory_id, scope)
     if not isinstance(fact, Memory):
         raise NotFound(f"No memory under {tag!r} has the id {memory_id[:80]!r}.")
     result: Reviewed = await context.write("review", Review(id=fact.id, action=body.action), scope=scope)
-    return bodies.Decided(
+    return dict(
         id=result.id,
         isInference=result.is_inference,
         isForgotten=result.forgotten,
@@ -59,20 +62,20 @@ async def review(
     )
 
 
-@route("POST /v4/memories", "Create memories", status_code=201)
-async def create(body: bodies.CreateMemories, context: Context) -> bodies.CreatedMemories:
+@route("POST /v4/memories", "Create memories", "CreatedMemories", status=201)
+async def create(body: bodies.CreateMemories, context: Context) -> Answer:
     """Keep up to 100 facts as they are, searchable at once; known ones add nothing, so calls may repeat."""
     scope = context.permissions.writes_to(body.container_tag)
     facts = await _add(context, scope, [_fact_text(memory) for memory in body.memories])
     memories = [
-        bodies.Created(id=fact.id, memory=fact.content, isStatic=fact.is_static, createdAt=fact.created_at)
+        dict(id=fact.id, memory=fact.content, isStatic=fact.is_static, createdAt=fact.created_at)
         for fact in facts
     ]
-    return bodies.CreatedMemories(documentId=None, memories=memories)
+    return dict(documentId=None, memories=memories)
 
 
-@route("PATCH /v4/memories", "Update a memory", missing=_UNKNOWN)
-async def update(body: bodies.UpdateMemory, context: Context) -> bodies.Updated:
+@route("PATCH /v4/memories", "Update a memory", "UpdatedMemory", missing=_UNKNOWN)
+async def update(body: bodies.UpdateMemory, context: Context) -> Answer:
     """Give a memory new content as a new version, if it is new; what is not named is inherited."""
     old = await _fact(context, body)
     values: dict[str, Any] = {"content": body.new_content, "updates": [old.id]}
@@ -87,7 +90,7 @@ async def update(body: bodies.UpdateMemory, context: Context) -> bodies.Updated:
     if "forget_reason" in body.model_fields_set:
         values["forget_reason"] = body.forget_reason
     (new,) = await _add(context, old.scope, [parse(FactText, values)])
-    return bodies.Updated(
+    return dict(
         id=new.id,
         memory=new.content,
         version=new.version,
@@ -100,36 +103,36 @@ async def update(body: bodies.UpdateMemory, context: Context) -> bodies.Updated:
     )
 
 
-@route("POST /v4/memories/list", "List memories")
-async def list_memories(body: bodies.ListMemories, context: Context) -> bodies.MemoryEntries:
+@route("POST /v4/memories/list", "List memories", "Memories")
+async def list_memories(body: bodies.ListMemories, context: Context) -> Answer:
     """The newest version of every memory that is not forgotten, a page at a time, with its older versions."""
     lists, scopes = context.core.lists, await context.scopes(body.tags)
     page = await lists.memories(scopes, filters=body.filters, summaries=False, **body.window)
     entries = [bodies.memory_entry(fact, await lists.older_versions(fact)) for fact in page.rows]
-    return bodies.MemoryEntries(memoryEntries=entries, pagination=body.pagination(page.total))
+    return dict(memoryEntries=entries, pagination=body.pagination(page.total))
 
 
-@route("GET /v4/memories", "List memories, by query parameters")
+@route("GET /v4/memories", "List memories, by query parameters", "Memories")
 async def list_by_query(
     context: Context,
     tag: Annotated[Tag | None, Query(alias="containerTag")] = None,
     page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
     limit: Annotated[int, Query(ge=1, le=MOST_PER_PAGE)] = PER_PAGE,
-) -> bodies.MemoryEntries:
+) -> Answer:
     """As `POST /v4/memories/list`, of one tag or of all."""
     return await list_memories(bodies.ListMemories(container_tag=tag, page=page, limit=limit), context)
 
 
-@route("DELETE /v4/memories", "Forget a memory", missing=_UNKNOWN)
-async def forget(body: bodies.ForgetMemory, context: Context) -> bodies.Gone:
+@route("DELETE /v4/memories", "Forget a memory", "ForgottenMemory", missing=_UNKNOWN)
+async def forget(body: bodies.ForgetMemory, context: Context) -> Answer:
     """Hide a memory, a document with its memories, or a turn from every search. Twice is as once."""
     record = await _record(context, body)
     await _forget(context, [record.id], body.reason, record.scope)
-    return bodies.Gone(id=record.id, forgotten=True)
+    return dict(id=record.id, forgotten=True)
 
 
-@route("POST /v4/memories/forget-matching", "Forget the memories that a query is about")
-async def forget_matching(body: bodies.ForgetMany, context: Context) -> bodies.ForgottenMany:
+@route("POST /v4/memories/forget-matching", "Forget the memories that a query is about", "Matches")
+async def forget_matching(body: bodies.ForgetMany, context: Context) -> Answer:
     """Forget by a query or by ids, at most `maxForget` at once; `dryRun` true first shows what it would take.
 
     A query takes memories of this one tag that are at least `threshold` similar to it, neither turns nor
@@ -142,11 +145,11 @@ async def forget_matching(body: bodies.ForgetMany, context: Context) -> bodies.F
     scope = context.permissions.writes_to(body.container_tag)
     hits, unknown = await (_by_ids if body.ids is not None else _by_query)(context, body, scope)
     matched = [
-        bodies.Matched(id=hit.id, memory=hit.memory or hit.chunk or "", score=hit.relevance_score or 0.0)
+        dict(id=hit.id, memory=hit.memory or hit.chunk or "", score=hit.relevance_score or 0.0)
         for hit in hits
     ]
     is_done = matched and not body.dry_run
-    answer = bodies.ForgottenMany(
+    answer: Answer = dict(
         dryRun=body.dry_run,
         count=len(matched),
         forgetBatchId=derived_id("forget", *(hit.id for hit in hits)) if is_done else None,

@@ -1,16 +1,12 @@
 """Memories on the wire of `/v4/memories` and of the review queue: what clients send and parse."""
 
-from datetime import datetime
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
-from typing_extensions import TypedDict
 
+from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.supermemory_v4.bodies import (
     Filters,
-    Flat,
-    MemoryFields,
-    Pagination,
     Paging,
     Part,
     Tag,
@@ -59,16 +55,6 @@ class CreateMemories(Part):
     container_tag: Tag | None = None
 
 
-Created = TypedDict("Created", {"id": str, "memory": str, "isStatic": bool, "createdAt": datetime})
-CreatedMemories = TypedDict(  # in the order of the request; one that was known already has the id it had
-    "CreatedMemories",
-    {
-        "documentId": Annotated[None, Field(description="Always null: such a memory is of no document.")],
-        "memories": list[Created],
-    },
-)
-
-
 class _OneMemory(Part):
     id: Annotated[Name | None, Field(description="Of the memory; an older version's means the newest.")] = (
         None
@@ -90,29 +76,10 @@ class UpdateMemory(_OneMemory):
     ] = None
 
 
-Updated = TypedDict(  # the newest version; the old one stays as its history
-    "Updated",
-    {
-        "id": str,
-        "memory": str,
-        "version": int,
-        "parentMemoryId": str | None,
-        "rootMemoryId": str,
-        "createdAt": datetime,
-        "metadata": Flat,
-        "forgetAfter": datetime | None,
-        "forgetReason": str | None,
-    },
-)
-
-
 class ForgetMemory(_OneMemory):
     """What to forget. The id may also be a document's, which goes with its memories, or a turn's."""
 
     reason: Annotated[Reason | None, Field(description="Why; kept beside it.")] = None
-
-
-Gone = TypedDict("Gone", {"id": str, "forgotten": Literal[True]})
 
 
 class ForgetMany(Part):
@@ -131,74 +98,8 @@ class ForgetMany(Part):
     reason: Reason | None = None
 
 
-Matched = TypedDict(
-    "Matched",
-    {
-        "id": str,
-        "memory": str,
-        "score": Annotated[
-            float, Field(ge=0, le=1, description="Similarity to the query; 1 for what was named by its id.")
-        ],
-    },
-)
-
-
-class ForgottenMany(TypedDict):
-    """`candidates` of a dry run, else `forgotten`. `summary` says how many ids name nothing."""
-
-    dryRun: bool
-    count: int
-    forgetBatchId: str | None
-    summary: str
-    candidates: NotRequired[list[Matched]]
-    forgotten: NotRequired[list[Matched]]
-
-
 class ListMemories(Tagged, Paging):
     filters: Filters | None = None
-
-
-Version = TypedDict(
-    "Version", {"id": str, "memory": str, "version": int, "createdAt": datetime, "updatedAt": datetime}
-)
-
-
-class MemoryEntry(MemoryFields):
-    """A memory as it is now, with its older versions in `history`, the nearest first."""
-
-    createdAt: datetime
-    updatedAt: datetime
-    rootMemoryId: str
-    documentIds: list[str]
-    containerTag: str
-    forgetAfter: datetime | None
-    forgetReason: str | None
-    history: list[Version]
-
-
-MemoryEntries = TypedDict("MemoryEntries", {"memoryEntries": list[MemoryEntry], "pagination": Pagination})
-Inferred = TypedDict(
-    "Inferred",
-    {
-        "id": str,
-        "memory": str,
-        "isInference": bool,
-        "parentCount": Annotated[int, Field(description="How many records it was concluded from.")],
-        "parentIds": list[str],
-        "metadata": Flat,
-        "createdAt": str,
-        "updatedAt": str,
-    },
-)
-Queue = TypedDict(
-    "Queue",
-    {
-        "memories": Annotated[
-            list[Inferred], Field(description="At most 50, those that rest on most others first.")
-        ],
-        "total": int,
-    },
-)
 
 
 class Decision(Part):
@@ -206,17 +107,6 @@ class Decision(Part):
         Literal["approve", "decline", "undo"],
         Field(description="approve: it counts as said; decline: it is forgotten; undo: it waits again."),
     ]
-
-
-Decided = TypedDict(
-    "Decided",
-    {
-        "id": str,
-        "isInference": bool,
-        "isForgotten": bool,
-        "reviewStatus": Literal["approved", "declined"] | None,
-    },
-)
 
 
 def memory_entry(fact: Memory, history: list[Memory]) -> Any:
@@ -231,7 +121,7 @@ def memory_entry(fact: Memory, history: list[Memory]) -> Any:
         "forgetAfter": fact.expires_at,
         "forgetReason": fact.forget_reason,
         "history": [
-            Version(
+            dict(
                 id=older.id,
                 memory=older.content,
                 version=older.version,
@@ -243,9 +133,9 @@ def memory_entry(fact: Memory, history: list[Memory]) -> Any:
     }
 
 
-def inferred(fact: Memory) -> Inferred:
+def inferred(fact: Memory) -> Answer:
     """Return a memory as the review queue lists it."""
-    return Inferred(
+    return dict(
         id=fact.id,
         memory=fact.content,
         isInference=True,

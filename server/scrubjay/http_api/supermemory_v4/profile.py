@@ -4,16 +4,17 @@ They never tell what is of the user's own scope.
 """
 
 import time
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, Literal
 
 from pydantic import Field
-from typing_extensions import TypedDict
 
+from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.matches import MatchQuery, find_matches
 from scrubjay.http_api.routes import Routes
+from scrubjay.http_api.supermemory_v4.answers import ANSWERS
 from scrubjay.http_api.supermemory_v4.bodies import Filters, Tagged
-from scrubjay.http_api.supermemory_v4.results import Include, Results, Sources, results
+from scrubjay.http_api.supermemory_v4.results import Include, Sources, results
 from scrubjay.http_api.supermemory_v4.search import THRESHOLD
 from scrubjay.models.fields import Name, Real
 from scrubjay.models.requests import Query
@@ -22,7 +23,7 @@ from scrubjay.models.results import Hit
 TOKENS = 1_500  # of static and dynamic together, at most three fifths of them of static
 Section = Literal["static", "dynamic", "buckets"]
 
-route = Routes()
+route = Routes(ANSWERS)
 
 
 class AskProfile(Tagged):
@@ -43,29 +44,11 @@ class AskProfile(Tagged):
     ] = None
 
 
-class ProfileParts(TypedDict):
-    """Facts, word for word. A section that was not asked for is absent."""
-
-    static: NotRequired[Annotated[list[str], Field(description="What lasts, the most important first.")]]
-    dynamic: NotRequired[Annotated[list[str], Field(description="What is new, the newest first.")]]
-    buckets: NotRequired[
-        Annotated[
-            dict[str, list[str]],
-            Field(description="The facts that answer each bucket's description best."),
-        ]
-    ]
-
-
-ProfileAnswer = TypedDict("ProfileAnswer", {"profile": ProfileParts, "searchResults": NotRequired[Results]})
-Bucket = TypedDict("Bucket", {"key": str, "description": str})
-Buckets = TypedDict("Buckets", {"buckets": list[Bucket]})
-
-
-@route("POST /v4/profile", "Profile of a tag")
-async def profile(body: AskProfile, context: Context) -> ProfileAnswer:
+@route("POST /v4/profile", "Profile of a tag", "ProfileAnswer")
+async def profile(body: AskProfile, context: Context) -> Answer:
     """The lasting and the newest facts of a tag, its buckets, and with `q` what answers it."""
     scopes = await context.scopes(body.tags)
-    answer = ProfileAnswer(profile=await _sections(context, body, scopes))
+    answer: Answer = dict(profile=await _sections(context, body, scopes))
     if body.q is not None:
         started = time.perf_counter()
         query = MatchQuery(body.q, mode="hybrid", threshold=body.threshold, filters=body.filters)
@@ -75,20 +58,20 @@ async def profile(body: AskProfile, context: Context) -> ProfileAnswer:
     return answer
 
 
-@route("POST /v4/profile/buckets", "Buckets of a tag's profile")
-async def buckets(body: Tagged, context: Context) -> Buckets:
+@route("POST /v4/profile/buckets", "Buckets of a tag's profile", "Buckets")
+async def buckets(body: Tagged, context: Context) -> Answer:
     """The names and descriptions of the buckets."""
     descriptions: dict[str, str] = {}
     for scope in await context.scopes(body.tags):
         descriptions |= context.core.scope_settings.buckets(scope)
-    return Buckets(buckets=[Bucket(key=key, description=text) for key, text in descriptions.items()])
+    return dict(buckets=[dict(key=key, description=text) for key, text in descriptions.items()])
 
 
-async def _sections(context: RequestContext, body: AskProfile, scopes: tuple[str, ...]) -> ProfileParts:
+async def _sections(context: RequestContext, body: AskProfile, scopes: tuple[str, ...]) -> Answer:
     names = set(body.include or ("static", "dynamic"))
     if not body.include and body.buckets is not None:
         names.add("buckets")
-    sections = ProfileParts()
+    sections: Answer = {}
     if names & {"static", "dynamic"}:
         facts = await context.core.search.profile(scopes, TOKENS, body.filters) if scopes else None
         if "static" in names:

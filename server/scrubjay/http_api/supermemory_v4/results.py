@@ -3,22 +3,19 @@
 A key that was not asked for is absent and never null.
 """
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
-from typing import Annotated, Any, Literal, NamedTuple, NotRequired
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
 
 from pydantic import BeforeValidator, Field
-from typing_extensions import TypedDict
 
+from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.matches import Match
-from scrubjay.http_api.supermemory_v4.bodies import Flat, Part, Src, iso
+from scrubjay.http_api.supermemory_v4.bodies import Part, Src, iso, to_millisecond
 from scrubjay.models.fields import Flag
-from scrubjay.models.records import Document, Memory, Relation, Turn
+from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.models.results import Context, Linked
 from scrubjay.records.passages import speeches
 from scrubjay.search.retrieval.relevance import coverage
-
-Similarity = Annotated[float, Field(ge=0, le=1)]
 
 
 class Sources(NamedTuple):
@@ -75,120 +72,15 @@ class Include(Part):
     ] = False
 
 
-class Citation(TypedDict):
-    """Where a turn was said. `threadId` and `sessionId` are the same conversation."""
-
-    src: Literal["chat"]
-    threadId: str
-    sessionId: str
-    turn: int
-    role: Annotated[
-        str,
-        Field(
-            description="user, assistant, summary, or a speaker's name: who said what answers the question."
-        ),
-    ]
-    ts: datetime
-
-
-class Tie(TypedDict):
-    """A memory beside another one. `version` is the distance: -1 a parent, -2 its parent, 1 a child."""
-
-    id: str
-    memory: str
-    relation: Relation
-    version: int
-    updatedAt: datetime
-    metadata: Flat
-
-
-class Ties(TypedDict):
-    """`parents` and `children` hold all three relations; `related` those of them that are no versions."""
-
-    parents: list[Tie]
-    children: list[Tie]
-    related: list[Tie]
-
-
-ResultDocument = TypedDict(
-    "ResultDocument",
-    {
-        "id": str,
-        "title": str | None,
-        "type": str,
-        "metadata": Flat,
-        "createdAt": datetime,
-        "updatedAt": datetime,
-        "summary": NotRequired[str | None],
-    },
-)
-ResultChunk = TypedDict("ResultChunk", {"content": str, "documentId": str, "position": int})
-_Result = TypedDict(
-    "_Result",
-    {
-        "id": str,
-        "similarity": Similarity,
-        "metadata": Flat,
-        "updatedAt": datetime,
-        "version": int,
-        "rootMemoryId": Annotated[
-            str | None, Field(description="The first version of a memory; null for a chunk.")
-        ],
-        "src": NotRequired[
-            Annotated[Literal["doc"], Field(description="Only where turns could be among the results.")]
-        ],
-        "filepath": NotRequired[str],
-        "context": NotRequired[Ties],
-        "documents": NotRequired[list[ResultDocument]],
-    },
-)
-
-
-class MemoryResult(_Result):
-    """A memory: it has `memory`, and no `chunk`."""
-
-    memory: str
-    isLatest: NotRequired[bool]
-    isForgotten: NotRequired[bool]
-    chunks: NotRequired[list[ResultChunk]]
-
-
-class ChunkResult(_Result):
-    """A piece of a document: it has `chunk`, and no `memory`."""
-
-    chunk: str
-
-
-class ChatResult(Citation):
-    """What was said in a turn, with where: only where turns were asked for."""
-
-    id: str
-    memory: str
-    similarity: Similarity
-    metadata: Flat
-    updatedAt: datetime
-    version: int
-    rootMemoryId: None
-
-
-class Results(TypedDict):
-    """The results, most similar first. `timing` is in milliseconds, `total` the number of results."""
-
-    # The first that fits is meant: of a turn `src` does not fit a memory.
-    results: list[Annotated[MemoryResult | ChunkResult | ChatResult, Field(union_mode="left_to_right")]]
-    timing: Annotated[float, Field(ge=0)]
-    total: Annotated[int, Field(ge=0)]
-
-
 def results(
     matches: Sequence[Match], query: str, include: Include, sources: Sources, milliseconds: float
-) -> Any:
+) -> Answer:
     """Return `Results`; what was not asked for is not in them."""
     entries = [_result(match, query, include, sources) for match in matches]
     return {"results": entries, "timing": round(milliseconds, 1), "total": len(entries)}
 
 
-def citation(match: Match, query: str) -> dict[str, Any]:
+def citation(match: Match, query: str) -> Answer:
     """Return the citation of a turn, or of a summary of turns, as JSON values."""
     session = match.hit.session_id or ""
     return {
@@ -211,33 +103,32 @@ def _role(match: Match, query: str) -> str:
     return str(roles[best])
 
 
-def _result(match: Match, query: str, include: Include, sources: Sources) -> dict[str, Any]:
+def _result(match: Match, query: str, include: Include, sources: Sources) -> Answer:
     record = match.record
     fact = record if isinstance(record, Memory) and not match.is_chat else None
-    values: dict[str, Any] = {
-        "id": match.hit.id,
-        "memory" if match.hit.memory is not None else "chunk": match.text,
+    text = {"memory" if match.hit.memory is not None else "chunk": match.text}
+    values: Answer = {
         "similarity": match.similarity,
         "metadata": record.metadata or None,
-        "updatedAt": iso(record.updated_at),
+        "updatedAt": to_millisecond(record.updated_at),
         "version": record.version if isinstance(record, Memory) else 1,
         "rootMemoryId": fact and fact.root_id,
     }
     if match.is_chat:
-        return {**values, **citation(match, query)}
+        cited = citation(match, query) | {"ts": to_millisecond(match.hit.date)}
+        return {**cited, "id": match.hit.id, **text, **values}
+    values = {"id": match.hit.id, **values}
     if sources.with_src:
         values["src"] = "doc"
     if filepath := next((document.place for document in match.documents if document.place), None):
         values["filepath"] = filepath
     if include.related_memories:
         context = match.hit.context or Context()
-        values["context"] = {
-            "parents": _ties(context.parents),
-            "children": _ties(context.children),
-            "related": _ties(context.related),
-        }
+        links = {"parents": context.parents, "children": context.children, "related": context.related}
+        values["context"] = {name: [_tie(link) for link in each] for name, each in links.items()}
     if include.documents or include.summaries:
         values["documents"] = [_document(row, summary=include.summaries) for row in match.documents]
+    values |= text
     if include.forgotten_memories and fact:
         values |= {"isLatest": fact.is_latest, "isForgotten": fact.forgotten_at is not None}
     if include.chunks and fact:
@@ -248,27 +139,24 @@ def _result(match: Match, query: str, include: Include, sources: Sources) -> dic
     return values
 
 
-def _ties(links: Iterable[Linked]) -> list[dict[str, Any]]:
-    return [
-        {
-            "id": link.id,
-            "memory": link.memory,
-            "relation": link.relation,
-            "version": link.version,
-            "updatedAt": iso(link.updated_at),
-            "metadata": link.metadata or None,
-        }
-        for link in links
-    ]
+def _tie(link: Linked) -> Answer:
+    return {
+        "id": link.id,
+        "memory": link.memory,
+        "relation": link.relation,
+        "version": link.version,
+        "updatedAt": to_millisecond(link.updated_at),
+        "metadata": link.metadata or None,
+    }
 
 
-def _document(document: Document, *, summary: bool) -> dict[str, Any]:
+def _document(document: Document, *, summary: bool) -> Answer:
     values = {
         "id": document.id,
         "title": document.title,
         "type": document.type,
         "metadata": document.metadata or None,
-        "createdAt": iso(document.created_at),
-        "updatedAt": iso(document.updated_at),
+        "createdAt": to_millisecond(document.created_at),
+        "updatedAt": to_millisecond(document.updated_at),
     }
     return {**values, "summary": document.summary} if summary else values

@@ -3,27 +3,26 @@
 import asyncio
 import sys
 import time
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
-from typing_extensions import TypedDict
 
 from scrubjay.errors import InputError
+from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.matches import Match, MatchQuery, Mode, find_matches, rewrites
 from scrubjay.http_api.routes import Routes
+from scrubjay.http_api.supermemory_v4.answers import ANSWERS
 from scrubjay.http_api.supermemory_v4.bodies import (
     Filepath,
     Filters,
-    Flat,
-    Src,
     Tagged,
     TagList,
     Whole,
     iso,
 )
 from scrubjay.http_api.supermemory_v4.document_bodies import type_of
-from scrubjay.http_api.supermemory_v4.results import AsksForChats, Include, Results, citation, results
+from scrubjay.http_api.supermemory_v4.results import AsksForChats, Include, citation, results
 from scrubjay.models.fields import Count, Flag, Real, Text
 from scrubjay.models.requests import Query, SearchDocuments
 from scrubjay.models.results import DocumentHit
@@ -32,7 +31,7 @@ RELEVANT = 0.5  # from which score on a chunk is relevant where nobody says
 THRESHOLD = 0.6  # least similarity of a memory where nobody says
 _Share = Annotated[Real, Field(ge=0, le=1)]
 
-route = Routes()
+route = Routes(ANSWERS)
 
 
 class Search(AsksForChats):
@@ -102,52 +101,6 @@ class Search(AsksForChats):
         ).model_copy(update={"filters": self.filters})
 
 
-FoundChunk = TypedDict(
-    "FoundChunk",
-    {
-        "content": str,
-        "score": float,
-        "isRelevant": bool,
-        "position": Annotated[int, Field(description="Its place in the document, from 0.")],
-    },
-)
-
-
-class FoundDocument(TypedDict):
-    """A document that was found, or a turn of a chat, which alone has `threadId` and what follows."""
-
-    documentId: str
-    title: str | None
-    type: str
-    score: float
-    chunks: list[FoundChunk]
-    metadata: Flat
-    createdAt: str
-    updatedAt: str
-    filepath: NotRequired[str]
-    content: NotRequired[str]
-    summary: NotRequired[str | None]
-    src: NotRequired[Src]
-    threadId: NotRequired[str]
-    sessionId: NotRequired[str]
-    turn: NotRequired[int]
-    role: NotRequired[str]
-    ts: NotRequired[str]
-
-
-Found = TypedDict(
-    "Found",
-    {
-        "results": list[FoundDocument],
-        "total": Annotated[int, Field(description="How many results there are here.")],
-        "timing": Annotated[float, Field(description="Milliseconds.")],
-        "warnings": NotRequired[
-            Annotated[list[str], Field(description="A filter names what no record has.")]
-        ],
-    },
-)
-
-
 class MemorySearch(Tagged, AsksForChats):
     q: Annotated[Query, Field(min_length=1, description="What to find, in plain words.")]
     search_mode: Annotated[
@@ -184,13 +137,13 @@ class MemorySearch(Tagged, AsksForChats):
     ] = False
 
 
-@route("POST /v3/search", "Search documents", missing="No document has the docId.")
-async def search_documents(context: Context, body: Search) -> Found:
+@route("POST /v3/search", "Search documents", "ScoredDocuments", missing="No document has the docId.")
+async def search_documents(context: Context, body: Search) -> Answer:
     """Documents by their best chunk, best first, with matching chunks and, unless left out, those around."""
     started = time.perf_counter()
     own = [body.container_tag] if body.container_tag else []
     scopes = await context.scopes([*own, *(body.container_tags or ())])
-    entries: list[FoundDocument] = []
+    entries: list[Answer] = []
     if body.sources.docs and scopes:
         entries = await _documents(context, body, scopes)
     if body.sources.chats:
@@ -200,7 +153,7 @@ async def search_documents(context: Context, body: Search) -> Found:
         entries += [_turn(match, body) for match in await find_matches(context, query, scopes)]
         entries = sorted(entries, key=lambda entry: -entry["score"])[: body.limit]
     milliseconds = round((time.perf_counter() - started) * 1000, 1)
-    answer = Found(results=entries, total=len(entries), timing=milliseconds)
+    answer: Answer = dict(results=entries, total=len(entries), timing=milliseconds)
     if not entries and body.filters is not None:
         unused = await context.core.counts.unused_keys(body.filters, scopes)
         if unused:
@@ -211,7 +164,7 @@ async def search_documents(context: Context, body: Search) -> Found:
     return answer
 
 
-@route("POST /v4/search", "Search memories", answer=Results)
+@route("POST /v4/search", "Search memories", "Results")
 async def search_memories(body: MemorySearch, context: Context) -> Any:
     """Memories, most similar first; with `searchMode` hybrid or documents also the chunks of documents.
 
@@ -241,7 +194,7 @@ async def search_memories(body: MemorySearch, context: Context) -> Any:
     return results(matches, body.q, include, sources, (time.perf_counter() - started) * 1000)
 
 
-async def _documents(context: RequestContext, body: Search, scopes: tuple[str, ...]) -> list[FoundDocument]:
+async def _documents(context: RequestContext, body: Search, scopes: tuple[str, ...]) -> list[Answer]:
     wordings = rewrites(body.q) if body.rewrite_query else [body.q]
     search, best = context.core.search.documents, dict[str, DocumentHit]()
     for hits in await asyncio.gather(

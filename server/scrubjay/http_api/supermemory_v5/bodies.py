@@ -1,13 +1,12 @@
 """What the bodies of version 5 share: times, pages, ids, and that unknown fields are refused."""
 
-from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Query
 from pydantic import ConfigDict, Field
-from typing_extensions import TypedDict
 
 from scrubjay.errors import InputError
+from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.bodies import CamelCase
 from scrubjay.models.records import AnyRecord
 
@@ -32,27 +31,14 @@ class Body(CamelCase):
     model_config = ConfigDict(extra="forbid", populate_by_name=False)
 
 
-Changed = TypedDict("Changed", {"updatedAt": datetime})
-Times = TypedDict("Times", {"createdAt": datetime, "updatedAt": datetime})
-Pagination = TypedDict(
-    "Pagination",
-    {
-        "currentPage": Annotated[int, Field(ge=1)],
-        "limit": Annotated[int, Field(ge=1)],
-        "totalItems": Amount,
-        "totalPages": Amount,
-    },
-)
-
-
-def times_of(record: AnyRecord) -> Times:
+def times_of(record: AnyRecord) -> Answer:
     """Return when a record was created and changed."""
-    return Times(createdAt=record.created_at, updatedAt=record.updated_at)
+    return dict(createdAt=record.created_at, updatedAt=record.updated_at)
 
 
-def pagination(page: int, limit: int, total: int) -> Pagination:
+def pagination(page: int, limit: int, total: int) -> Answer:
     """Describe one page out of `total` entries."""
-    return Pagination(currentPage=page, limit=limit, totalItems=total, totalPages=-(-total // limit))
+    return dict(currentPage=page, limit=limit, totalItems=total, totalPages=-(-total // limit))
 
 
 def parse_include(values: list[str], known: tuple[str, ...]) -> frozenset[str]:

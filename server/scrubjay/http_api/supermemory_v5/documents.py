@@ -2,28 +2,27 @@
 
 import json
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal
 
 from fastapi import Form, Query, UploadFile
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
-from typing_extensions import TypedDict
 
 from scrubjay.engine.verbs.documents import DocumentState
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home.scope_settings import LONGEST_CONTEXT
-from scrubjay.http_api.bodies import Content, DeleteError, flat, none_if_empty, url_of
+from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.bodies import Content, flat, none_if_empty, url_of
 from scrubjay.http_api.context import SOURCE
 from scrubjay.http_api.routes import Routes
+from scrubjay.http_api.supermemory_v5.answers import ANSWERS
 from scrubjay.http_api.supermemory_v5.bodies import (
     LONGEST_ID,
-    Amount,
     Body,
     GivenId,
-    ShownMetadata,
     parse_include,
 )
 from scrubjay.http_api.supermemory_v5.context import DocumentId, NamespaceContext, Reading, Writing
-from scrubjay.http_api.supermemory_v5.memories import ShownMemory, as_memory
+from scrubjay.http_api.supermemory_v5.memories import as_memory
 from scrubjay.http_api.uploads import read_upload
 from scrubjay.models.fields import Instant, Metadata, Text
 from scrubjay.models.records import Document, Passage
@@ -34,7 +33,7 @@ _FIRST = datetime(1, 1, 2, tzinfo=UTC)  # where a document without a date stands
 _UNKNOWN = "No document of this namespace has that id."
 _OF_FILE = ("content", "type", "title", "metadata")  # fields that a file replaces
 
-route = Routes()
+route = Routes(ANSWERS)
 
 Status = Literal["queued", "embedding", "done", "failed"]
 OwnId = Annotated[
@@ -159,78 +158,8 @@ class Reupload(FileFields):
     file: UploadFile | None = None
 
 
-Ref = TypedDict("Ref", {"id": str, "status": Status})
-BatchItem = TypedDict(
-    "BatchItem",
-    {
-        "id": str,
-        "status": Literal["queued", "embedding", "done", "failed", "error"],
-        "error": NotRequired[str],
-        "url": NotRequired[str],
-    },
-)
-BatchResult = TypedDict(  # those that were taken, in the order in which they were sent, then the others
-    "BatchResult", {"results": list[BatchItem], "count": Amount, "failed": Amount}
-)
-DeleteResult = TypedDict("DeleteResult", {"count": Amount, "errors": list[DeleteError]})
-DocumentTimes = TypedDict(
-    "DocumentTimes",
-    {
-        "status": Status,
-        "dreamingStatus": Literal["done"],  # its memories are there as soon as it is
-        "memoryCount": NotRequired[Amount],
-        "createdAt": Instant,
-        "updatedAt": Instant,
-    },
-)
-Created = TypedDict("Created", {"createdAt": Instant})
-
-
-class ShownChunk(TypedDict):
-    """A passage of a document as it is searched; `position` counts from 0."""
-
-    id: str
-    position: Amount
-    content: str
-    type: str
-    metadata: ShownMetadata
-    system: Created
-
-
-class ListedChunk(ShownChunk):
-    documentId: str
-
-
-class ListedDocument(TypedDict):
-    """A document; its text where it is asked for."""
-
-    id: str
-    title: str | None
-    type: str
-    content: NotRequired[str | None]
-    summary: str | None
-    metadata: ShownMetadata
-    url: Annotated[
-        str | None,
-        Field(description="The address that it consists of; null where its text is not asked for."),
-    ]
-    system: DocumentTimes
-
-
-class WholeDocument(TypedDict):
-    id: str
-    title: str | None
-    type: str
-    content: str | None
-    summary: str | None
-    metadata: ShownMetadata
-    system: DocumentTimes
-    chunks: NotRequired[list[ShownChunk]]
-    memories: NotRequired[list[ShownMemory]]
-
-
-@route("POST /ns/{namespace}/document/file", "Upload a file")
-async def upload(ns: Writing, body: Annotated[Upload, Form(media_type="multipart/form-data")]) -> Ref:
+@route("POST /ns/{namespace}/document/file", "Upload a file", "Ref")
+async def upload(ns: Writing, body: Annotated[Upload, Form(media_type="multipart/form-data")]) -> Answer:
     """Reads a file of at most 50 MB and adds its text.
 
     It may be text, Markdown, source code, HTML, PDF, Word, PowerPoint, a sheet, a notebook or a mail. One
@@ -241,20 +170,27 @@ async def upload(ns: Writing, body: Annotated[Upload, Form(media_type="multipart
     return _as_ref(await ns.core.documents.add(text, scope=ns.name, source=SOURCE))
 
 
-@route("POST /ns/{namespace}/document/file/{id:path}", "Replace a document by a file", missing=_UNKNOWN)
+@route(
+    "POST /ns/{namespace}/document/file/{id:path}", "Replace a document by a file", "Ref", missing=_UNKNOWN
+)
 async def replace(
     ns: Writing, record_id: DocumentId, body: Annotated[Upload, Form(media_type="multipart/form-data")]
-) -> Ref:
+) -> Answer:
     """A document gets the text of a file, its title, and the metadata that is sent with it; its id stays."""
     document = await ns.document(record_id)
     text = await read_upload(body.file, ns.name, body.fields(), may_fail=False)
     return await _change(ns, document, body, {**body.fields(), **_values(text)})
 
 
-@route("PATCH /ns/{namespace}/document/file/{id:path}", "Change a document that was a file", missing=_UNKNOWN)
+@route(
+    "PATCH /ns/{namespace}/document/file/{id:path}",
+    "Change a document that was a file",
+    "Ref",
+    missing=_UNKNOWN,
+)
 async def change_file(
     ns: Writing, record_id: DocumentId, body: Annotated[Reupload, Form(media_type="multipart/form-data")]
-) -> Ref:
+) -> Answer:
     """A file that is sent replaces the text; what is left out stays as it was."""
     document, values = await ns.document(record_id), body.fields()
     if body.file is not None:
@@ -263,8 +199,8 @@ async def change_file(
     return await _change(ns, document, body, values)
 
 
-@route("POST /ns/{namespace}/document", "Add a document")
-async def add(ns: Writing, body: Added) -> Ref:
+@route("POST /ns/{namespace}/document", "Add a document", "Ref")
+async def add(ns: Writing, body: Added) -> Answer:
     """Takes a text; it is on disk when this answers, and words find it within a moment.
 
     Repeating the call changes nothing.
@@ -273,34 +209,29 @@ async def add(ns: Writing, body: Added) -> Ref:
     return _as_ref(await ns.core.documents.add(text, scope=ns.name, source=SOURCE))
 
 
-@route("POST /ns/{namespace}/document/batch", "Add up to 600 documents")
-async def add_batch(ns: Writing, body: Batch) -> BatchResult:
+@route("POST /ns/{namespace}/document/batch", "Add up to 600 documents", "BatchResult")
+async def add_batch(ns: Writing, body: Batch) -> Answer:
     """Takes documents, those with the earliest date first.
 
     One that cannot be added is reported and stops no other.
     """
     ordered = sorted(enumerate(body.documents), key=lambda pair: pair[1].date or _FIRST)
     texts = [(await _text(ns, document, body.task_type), ns.name) for _, document in ordered]
-    added: dict[int, BatchItem] = {}
-    refused: dict[int, BatchItem] = {}
+    added: dict[int, Answer] = {}
+    refused: dict[int, Answer] = {}
     outcomes = await ns.core.documents.add_all(texts, source=SOURCE)
     for (number, document), outcome in zip(ordered, outcomes, strict=True):
         if isinstance(outcome, InputError):
-            refused[number] = BatchItem(id=document.id or "", status="error", error=str(outcome))
+            refused[number] = dict(id=document.id or "", status="error", error=str(outcome))
             if url := url_of(document.content):
                 refused[number]["url"] = url
         else:
-            added[number] = BatchItem(id=outcome.id, status=outcome.status)
+            added[number] = dict(id=outcome.id, status=outcome.status)
     results = [items[number] for items in (added, refused) for number in sorted(items)]
-    return BatchResult(results=results, count=len(added), failed=len(refused))
+    return dict(results=results, count=len(added), failed=len(refused))
 
 
-@route(
-    "GET /ns/{namespace}/document/{id:path}",
-    "Read a document",
-    missing=_UNKNOWN,
-    answer=WholeDocument,
-)
+@route("GET /ns/{namespace}/document/{id:path}", "Read a document", "WholeDocument", missing=_UNKNOWN)
 async def read(
     ns: Reading,
     record_id: DocumentId,
@@ -311,19 +242,18 @@ async def read(
     """A document with its text, and how far it is; there from the moment that its add was answered."""
     names = parse_include(include, ("chunks", "memories"))
     row = await ns.document(record_id)
-    more: dict[str, Any] = {}
+    status = (await ns.core.documents.statuses([row]))[row.id]
+    answer = {**_about(row, {"content": row.content or None}), "system": _times(row, status)}
+    if "chunks" in names:
+        answer["chunks"] = [as_chunk(row, chunk) for chunk in await ns.core.lists.chunks_of(row.id)]
     if "memories" in names:
         facts = await ns.core.lists.facts_of_documents([row.id])
-        more["memories"] = [as_memory(fact, ns.now) for fact in facts]
-    if "chunks" in names:
-        chunks = await ns.core.lists.chunks_of(row.id)
-        more["chunks"] = [as_chunk(row, chunk) for chunk in chunks]
-    status = (await ns.core.documents.statuses([row]))[row.id]
-    return {**_about(row), "content": row.content or None, "system": _times(row, status), **more}
+        answer["memories"] = [as_memory(fact, ns.now) for fact in facts]
+    return answer
 
 
-@route("PATCH /ns/{namespace}/document/{id:path}", "Change a document", missing=_UNKNOWN)
-async def change(ns: Writing, record_id: DocumentId, body: Change) -> Ref:
+@route("PATCH /ns/{namespace}/document/{id:path}", "Change a document", "Ref", missing=_UNKNOWN)
+async def change(ns: Writing, record_id: DocumentId, body: Change) -> Answer:
     """Another content replaces the text, and what is learned follows it.
 
     All else is changed in place, without anything embedded anew.
@@ -333,8 +263,8 @@ async def change(ns: Writing, record_id: DocumentId, body: Change) -> Ref:
     return await _change(ns, document, body, {**body.fields(), **content})
 
 
-@route("DELETE /ns/{namespace}/document", "Delete documents")
-async def delete(ns: Writing, body: Doomed) -> DeleteResult:
+@route("DELETE /ns/{namespace}/document", "Delete documents", "DeleteResult")
+async def delete(ns: Writing, body: Doomed) -> Answer:
     """Hides documents and what was learned of them from every search and list; each id stands for itself.
 
     `scrubjay restore` brings one back, `scrubjay forget --purge` takes its bytes; deleting the namespace
@@ -346,42 +276,40 @@ async def delete(ns: Writing, body: Doomed) -> DeleteResult:
         try:
             ids[(await ns.document(given)).id] = None
         except NotFound as error:
-            errors.append(DeleteError(id=given, error=str(error)))
+            errors.append(dict(id=given, error=str(error)))
     if ids:
         await ns.write("forget", ForgetRecords(ids=list(ids), reason=_DELETED), scope=ns.name)
-    return DeleteResult(count=len(ids), errors=errors)
+    return dict(count=len(ids), errors=errors)
 
 
-def as_listed(row: Document, status: Status, content: bool, memories: int | None) -> Any:
+def as_listed(row: Document, status: Status, content: bool, memories: int | None) -> Answer:
     """Show a document in a list, with its text if `content`, and how many memories it has if known."""
-    text: dict[str, Any] = {"content": row.content or None} if content else {}
+    text: Answer = {"content": row.content or None} if content else {}
     url = url_of(row.content) if content else None
-    return {**_about(row), "system": _times(row, status, memories), "url": url, **text}
+    return {**_about(row, text), "url": url, "system": _times(row, status, memories)}
 
 
-def as_chunk(row: Document, chunk: Passage) -> ShownChunk:
+def as_chunk(row: Document, chunk: Passage) -> Answer:
     """Show a chunk of this document."""
-    return ShownChunk(
+    return dict(
         id=chunk.id,
         position=chunk.part,
         content=chunk.text,
         type=row.type,
         metadata=row.metadata,
-        system=Created(createdAt=row.updated_at),
+        system=dict(createdAt=row.updated_at),
     )
 
 
-def _about(row: Document) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in ("id", "title", "type", "summary", "metadata")}
+def _about(row: Document, text: Answer) -> Answer:
+    head = {"id": row.id, "title": row.title, "type": row.type}
+    return {**head, **text, "summary": row.summary, "metadata": row.metadata}
 
 
-def _times(row: Document, status: Status, memories: int | None = None) -> DocumentTimes:
-    times = DocumentTimes(
-        status=status, dreamingStatus="done", createdAt=row.created_at, updatedAt=row.updated_at
-    )
-    if memories is not None:
-        times["memoryCount"] = memories
-    return times
+def _times(row: Document, status: Status, memories: int | None = None) -> Answer:
+    count = {} if memories is None else {"memoryCount": memories}
+    times = {"createdAt": row.created_at, "updatedAt": row.updated_at}
+    return {"status": status, "dreamingStatus": "done", **count, **times}
 
 
 def _values(text: DocumentText) -> dict[str, Any]:
@@ -396,7 +324,7 @@ async def _text(ns: NamespaceContext, body: Input, task_type: TaskType) -> Docum
     return DocumentText.model_validate(values)
 
 
-async def _change(ns: NamespaceContext, document: Document, body: About, values: dict[str, Any]) -> Ref:
+async def _change(ns: NamespaceContext, document: Document, body: About, values: dict[str, Any]) -> Answer:
     """Give a document other values for some fields of a `DocumentText`."""
     await _keep_context(ns, body)
     return _as_ref(await ns.core.documents.change(document, values, source=SOURCE))
@@ -406,5 +334,5 @@ async def _keep_context(ns: NamespaceContext, body: About) -> None:
     await ns.core.scope_settings.keep_context(ns.name, body.supporting_context, ns.now)
 
 
-def _as_ref(state: DocumentState) -> Ref:
-    return Ref(id=state.id, status=state.status)
+def _as_ref(state: DocumentState) -> Answer:
+    return dict(id=state.id, status=state.status)

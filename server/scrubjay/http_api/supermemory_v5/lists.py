@@ -6,27 +6,26 @@ from typing import Annotated, Any, Literal
 
 from fastapi import Path, Query
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from scrubjay.errors import InputError
+from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.routes import Routes
+from scrubjay.http_api.supermemory_v5.answers import ANSWERS
 from scrubjay.http_api.supermemory_v5.bodies import (
-    Amount,
     Body,
     GivenId,
     PageNumber,
     PageSize,
-    Pagination,
     pagination,
 )
 from scrubjay.http_api.supermemory_v5.context import NamespaceContext, Reading
-from scrubjay.http_api.supermemory_v5.documents import ListedChunk, ListedDocument, as_chunk, as_listed
+from scrubjay.http_api.supermemory_v5.documents import as_chunk, as_listed
 from scrubjay.http_api.supermemory_v5.filter_expressions import FilterExpression
-from scrubjay.http_api.supermemory_v5.memories import ShownMemory, as_memory
+from scrubjay.http_api.supermemory_v5.memories import as_memory
 from scrubjay.models.fields import Flag
 from scrubjay.models.records import Document
 
-route = Routes()
+route = Routes(ANSWERS)
 
 Kind = Literal["documents", "chunks", "memories"]
 Rows = tuple[Sequence[Mapping[str, Any]], int]  # of one page, and how many there are
@@ -48,25 +47,12 @@ class Listing(Body):
     include: ListInclude = ListInclude()
 
 
-class Listed(TypedDict):
-    """One page; of the three lists those that were not asked for are empty."""
-
-    documents: list[ListedDocument]
-    chunks: list[ListedChunk]
-    memories: list[ShownMemory]
-    pagination: Pagination
-
-
 class Counting(Body):
     ids: Annotated[list[GivenId], Field(min_length=1, max_length=100)]
 
 
-MemoryCount = TypedDict("MemoryCount", {"id": str, "memoryCount": Amount})
-MemoryCounts = TypedDict("MemoryCounts", {"counts": list[MemoryCount]})  # of each document that is here
-
-
-@route("POST /ns/{namespace}/list/documents/memory-counts", "Count the memories of documents")
-async def memory_counts(ns: Reading, request: Counting) -> MemoryCounts:
+@route("POST /ns/{namespace}/list/documents/memory-counts", "Count the memories of documents", "MemoryCounts")
+async def memory_counts(ns: Reading, request: Counting) -> Answer:
     """How many memories were learned of each of these documents, by their ids.
 
     One that is not in the namespace is left out.
@@ -75,10 +61,10 @@ async def memory_counts(ns: Reading, request: Counting) -> MemoryCounts:
     rows = await ns.core.lists.cited_documents(ids)
     here = [row for document_id in ids if (row := rows.get(document_id)) and row.scope == ns.name]
     counts = await _count_memories(ns, here)
-    return MemoryCounts(counts=[MemoryCount(id=row.id, memoryCount=counts[row.id]) for row in here])
+    return dict(counts=[dict(id=row.id, memoryCount=counts[row.id]) for row in here])
 
 
-@route("POST /ns/{namespace}/list/{type}", "List documents, chunks or memories", answer=Listed)
+@route("POST /ns/{namespace}/list/{type}", "List documents, chunks or memories", "Listed")
 async def list_page(
     ns: Reading,
     kind: Annotated[Kind, Path(alias="type")],

@@ -3,22 +3,18 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated
 
 from fastapi import Query as InQuery
 from pydantic import Field
-from typing_extensions import TypedDict
 
-from scrubjay.http_api.bodies import DeleteError
+from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import SOURCE
 from scrubjay.http_api.routes import Routes
+from scrubjay.http_api.supermemory_v5.answers import ANSWERS
 from scrubjay.http_api.supermemory_v5.bodies import (
-    Amount,
     Body,
-    Changed,
     GivenId,
-    ShownMetadata,
-    Times,
     parse_include,
     times_of,
 )
@@ -35,64 +31,7 @@ STEPS = 3  # versions that are followed in each direction
 MOST_IDS = 500  # of one request
 _UNKNOWN = "No memory of this namespace has that id."
 
-route = Routes()
-
-
-SourceDocument = TypedDict(  # the document that a fact is from, without its text
-    "SourceDocument",
-    {
-        "id": str,
-        "title": str | None,
-        "type": str | None,
-        "metadata": ShownMetadata,
-        "summary": str | None,
-        "system": Times,
-    },
-)
-
-
-class RelatedMemory(TypedDict):
-    """A fact that another is linked to. `relation` is that of the younger of the two to the older."""
-
-    id: str
-    relation: Literal["updates", "extends", "derives"]
-    version: int
-    memory: str
-    metadata: ShownMetadata
-    system: Changed
-    document: NotRequired[SourceDocument]
-
-
-class Related(TypedDict):
-    """Older versions of a fact, newer ones, and the facts that it is linked to otherwise.
-
-    `siblings` are those that it extends, that extend it, or that were concluded one from the other.
-    """
-
-    parents: list[RelatedMemory]
-    children: list[RelatedMemory]
-    siblings: list[RelatedMemory]
-
-
-Included = TypedDict("Included", {"related": NotRequired[Related], "document": NotRequired[SourceDocument]})
-
-
-class ShownMemory(TypedDict):
-    """A fact: one version of it."""
-
-    id: str
-    memory: str
-    metadata: ShownMetadata
-    isStatic: bool
-    isInference: Annotated[bool, Field(description="It was concluded from others.")]
-    isLatest: bool
-    isForgotten: Annotated[bool, Field(description="It was forgotten or has expired.")]
-    version: Annotated[int, Field(ge=1)]
-    system: Times
-
-
-class MemoryDetails(ShownMemory):
-    included: NotRequired[Included]
+route = Routes(ANSWERS)
 
 
 class Exact(Body):
@@ -104,22 +43,16 @@ class Matching(Body):
     dry_run: Annotated[Flag, Field(description="True: only list them.")]
 
 
-ForgetMatch = TypedDict("ForgetMatch", {"id": str, "memory": str})
-ForgetResult = TypedDict(
-    "ForgetResult", {"count": Amount, "errors": list[DeleteError], "matches": list[ForgetMatch]}
-)
-
-
-@route("DELETE /ns/{namespace}/memories/semantic", "Forget what is about something")
-async def forget_matching(ns: Writing, request: Matching) -> ForgetResult:
+@route("DELETE /ns/{namespace}/memories/semantic", "Forget what is about something", "ForgetResult")
+async def forget_matching(ns: Writing, request: Matching) -> Answer:
     """Forget the facts that a query is about, at most 100; with `dryRun` only list them, best first."""
     values = {"query": request.query, "scope": ns.name, "dry_run": request.dry_run}
     hits = (await ns.core.removal.forget_matching(parse(ForgetMatching, values), SOURCE)).candidates
-    facts = [ForgetMatch(id=hit.id, memory=hit.memory or "") for hit in hits]
-    return ForgetResult(count=len(facts), errors=[], matches=facts)
+    facts = [dict(id=hit.id, memory=hit.memory or "") for hit in hits]
+    return dict(count=len(facts), errors=[], matches=facts)
 
 
-@route("GET /ns/{namespace}/memories/{id}", "Read a memory", missing=_UNKNOWN)
+@route("GET /ns/{namespace}/memories/{id}", "Read a memory", "MemoryDetails", missing=_UNKNOWN)
 async def read_memory(
     ns: Reading,
     record_id: MemoryId,
@@ -133,7 +66,7 @@ async def read_memory(
     related_limit: Annotated[
         int, InQuery(alias="relatedLimit", ge=1, le=100, description="Entries of each list.")
     ] = NEAREST,
-) -> MemoryDetails:
+) -> Answer:
     """One fact of the namespace, forgotten or not, with what is asked for beside it."""
     names = parse_include(include, ("related", "documents"))
     fact = await ns.memory(record_id)
@@ -145,8 +78,8 @@ async def read_memory(
     return {**as_memory(fact, ns.now), "included": around.of(fact.id)}
 
 
-@route("DELETE /ns/{namespace}/memories", "Forget memories")
-async def forget_memories(ns: Writing, request: Exact) -> ForgetResult:
+@route("DELETE /ns/{namespace}/memories", "Forget memories", "ForgetResult")
+async def forget_memories(ns: Writing, request: Exact) -> Answer:
     """Forget these facts: they leave every search and profile, and stay as history.
 
     Each id stands for itself; twice is no error.
@@ -159,17 +92,17 @@ async def forget_memories(ns: Writing, request: Exact) -> ForgetResult:
         await ns.write("forget", log, scope=ns.name)
     unknown = f"No memory of the namespace {ns.name!r} has this id."
     missing = [record_id for record_id in ids if record_id not in {fact.id for fact in facts}]
-    return ForgetResult(
+    return dict(
         count=len(facts),
-        errors=[DeleteError(id=record_id, error=unknown) for record_id in missing],
-        matches=[ForgetMatch(id=fact.id, memory=fact.content) for fact in facts],
+        errors=[dict(id=record_id, error=unknown) for record_id in missing],
+        matches=[dict(id=fact.id, memory=fact.content) for fact in facts],
     )
 
 
-def as_memory(fact: Memory, now: datetime) -> MemoryDetails:
+def as_memory(fact: Memory, now: datetime) -> Answer:
     """Show a fact by itself."""
     expired = fact.expires_at is not None and fact.expires_at <= now
-    return MemoryDetails(
+    return dict(
         id=fact.id,
         memory=fact.content,
         metadata=fact.metadata,
@@ -182,9 +115,9 @@ def as_memory(fact: Memory, now: datetime) -> MemoryDetails:
     )
 
 
-def as_source(document: Document) -> SourceDocument:
+def as_source(document: Document) -> Answer:
     """Show a document as the source of a fact or of a chunk."""
-    return SourceDocument(
+    return dict(
         id=document.id,
         title=document.title,
         type=document.type,
@@ -198,12 +131,12 @@ def as_source(document: Document) -> SourceDocument:
 class Surroundings:
     """What comes along with facts, by their ids: their links, and the latest document that each cites."""
 
-    related: Mapping[str, Related]
-    documents: Mapping[str, SourceDocument]
+    related: Mapping[str, Answer]
+    documents: Mapping[str, Answer]
 
-    def of(self, record_id: str, document: SourceDocument | None = None) -> Included:
+    def of(self, record_id: str, document: Answer | None = None) -> Answer:
         """Return what belongs to the fact or chunk with this id; `document` is that of a chunk."""
-        included = Included()
+        included = dict()
         if related := self.related.get(record_id):
             included["related"] = related
         if document := document or self.documents.get(record_id):
@@ -240,7 +173,7 @@ async def surroundings(
     return Surroundings(shown, sources)
 
 
-async def _sources(ns: NamespaceContext, facts: Collection[Memory]) -> dict[str, SourceDocument]:
+async def _sources(ns: NamespaceContext, facts: Collection[Memory]) -> dict[str, Answer]:
     ids = {document_id for fact in facts for document_id in fact.document_ids}
     rows = await ns.core.lists.cited_documents(ids)
     cited = {
@@ -257,13 +190,13 @@ async def _sources(ns: NamespaceContext, facts: Collection[Memory]) -> dict[str,
 
 
 def _related(
-    context: Context, linked: Mapping[str, Memory], sources: Mapping[str, SourceDocument], limit: int
-) -> Related:
-    def nearest(links: Iterable[Linked]) -> list[RelatedMemory]:
+    context: Context, linked: Mapping[str, Memory], sources: Mapping[str, Answer], limit: int
+) -> Answer:
+    def nearest(links: Iterable[Linked]) -> list[Answer]:
         near = sorted((link for link in links if link.id in linked), key=lambda link: abs(link.version))
         return [_as_related(link, linked[link.id], sources.get(link.id)) for link in near[:limit]]
 
-    return Related(
+    return dict(
         parents=nearest(link for link in context.parents if _is_version(link)),
         children=nearest(link for link in context.children if _is_version(link)),
         siblings=nearest(context.related),
@@ -274,14 +207,14 @@ def _is_version(link: Linked) -> bool:
     return link.relation == "updates" and abs(link.version) <= STEPS
 
 
-def _as_related(link: Linked, fact: Memory, document: SourceDocument | None) -> RelatedMemory:
-    related = RelatedMemory(
+def _as_related(link: Linked, fact: Memory, document: Answer | None) -> Answer:
+    related = dict(
         id=fact.id,
         relation=link.relation,
         version=fact.version,
         memory=fact.content,
         metadata=fact.metadata,
-        system=Changed(updatedAt=fact.updated_at),
+        system=dict(updatedAt=fact.updated_at),
     )
     if document is not None:
         related["document"] = document

@@ -1,70 +1,37 @@
 """Namespaces themselves: listing, describing, moving one into another, and deleting one for good."""
 
 from dataclasses import replace
-from typing import Annotated, Literal, cast
+from typing import Annotated
 from uuid import uuid4
 
 from fastapi import Query, Response
-from fastapi.responses import JSONResponse
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from scrubjay.errors import InputError
 from scrubjay.home.scope_settings import LONGEST_CONTEXT
 from scrubjay.home.scopes import EVERY_SCOPE
+from scrubjay.http_api.answers import Answer, of_json
 from scrubjay.http_api.context import SOURCE, Context, RequestContext
 from scrubjay.http_api.permissions import Forbidden
-from scrubjay.http_api.routes import Routes
+from scrubjay.http_api.routes import Routes, json_response
 from scrubjay.http_api.scopes import ScopeView, every_scope, scope_view
+from scrubjay.http_api.supermemory_v5.answers import ANSWERS
 from scrubjay.http_api.supermemory_v5.bodies import (
-    Amount,
     Body,
     PageNumber,
     PageSize,
-    Pagination,
-    Times,
     pagination,
 )
 from scrubjay.http_api.supermemory_v5.context import NamespaceContext, Reading, Target, Writing
 
 _UNKNOWN = "There is no such namespace."
 
-route = Routes()
+route = Routes(ANSWERS)
 
 SupportingContext = Annotated[
     Annotated[str, Field(max_length=LONGEST_CONTEXT)] | None,
     Field(description="Background to what is kept here; null removes it. It is kept and given back."),
 ]
-
-
-ListedNamespace = TypedDict(
-    "ListedNamespace",
-    {
-        "id": str,
-        "namespace": str,
-        "documentCount": Amount,
-        "memoryCount": Amount,
-        "description": str | None,
-        "system": Times,
-    },
-)
-NamespaceList = TypedDict("NamespaceList", {"namespaces": list[ListedNamespace], "pagination": Pagination})
-NamespaceDetails = TypedDict(
-    "NamespaceDetails", {"namespace": str, "supportingContext": str | None, "system": Times}
-)
-Organization = TypedDict("Organization", {"organizationalContext": str | None, "namespaceCount": Amount})
-Deleted = TypedDict(
-    "Deleted",
-    {
-        "status": Literal["deleted"],
-        "namespace": str,
-        "deletedDocumentsCount": Amount,
-        "deletedMemoriesCount": Amount,
-    },
-)
-Moved = TypedDict(  # all is in the other one already; clients of version 5 know this answer as `queued`
-    "Moved", {"status": Literal["queued"], "operationId": str, "namespace": str, "moveTo": str}
-)
 
 
 class NamespaceChange(Body):
@@ -75,8 +42,8 @@ class OrganizationChange(Body):
     organizational_context: SupportingContext
 
 
-@route("GET /ns", "List namespaces")
-@route("GET /namespaces", "List namespaces")
+@route("GET /ns", "List namespaces", "Namespaces")
+@route("GET /namespaces", "List namespaces", "Namespaces")
 async def list_namespaces(
     context: Context,
     page: PageNumber = 1,
@@ -84,7 +51,7 @@ async def list_namespaces(
     q: Annotated[
         str | None, Query(max_length=100, description="Only those whose name holds this, whatever its case.")
     ] = None,
-) -> NamespaceList:
+) -> Answer:
     """Every namespace that the caller reaches, newest first.
 
     Each comes with the number of documents and memories that can be found in it.
@@ -94,17 +61,17 @@ async def list_namespaces(
     ]
     scopes.sort(key=lambda scope: (_times(scope)["createdAt"], scope.name), reverse=True)
     shown = [_listed(scope) for scope in scopes[(page - 1) * limit : page * limit]]
-    return NamespaceList(namespaces=shown, pagination=pagination(page, limit, len(scopes)))
+    return dict(namespaces=shown, pagination=pagination(page, limit, len(scopes)))
 
 
-@route("GET /ns/{namespace}", "Read a namespace", missing=_UNKNOWN)
-async def read_namespace(ns: Reading) -> NamespaceDetails:
+@route("GET /ns/{namespace}", "Read a namespace", "NamespaceDetails", missing=_UNKNOWN)
+async def read_namespace(ns: Reading) -> Answer:
     """What is said of a namespace."""
     return await _details(ns)
 
 
-@route("PATCH /ns/{namespace}", "Change a namespace")
-async def change_namespace(ns: Writing, change: NamespaceChange) -> NamespaceDetails:
+@route("PATCH /ns/{namespace}", "Change a namespace", "NamespaceDetails")
+async def change_namespace(ns: Writing, change: NamespaceChange) -> Answer:
     """Say what a namespace is about; one that is not there yet begins with it."""
     await _describe(ns, ns.name, change.supporting_context)
     return await _details(ns)
@@ -113,9 +80,9 @@ async def change_namespace(ns: Writing, change: NamespaceChange) -> NamespaceDet
 @route(
     "DELETE /ns/{namespace}",
     "Delete a namespace, or move what is in it",
+    "Deleted",
     missing=_UNKNOWN,
-    answer=Deleted,
-    responses={202: {"model": Moved, "description": "Everything was moved."}},
+    responses={202: {"description": "Everything was moved.", **of_json(ANSWERS.schema("Moved"))}},
 )
 async def delete_namespace(
     ns: Writing,
@@ -126,12 +93,12 @@ async def delete_namespace(
             description="The namespace that gets everything; left out, it is deleted for good.",
         ),
     ] = None,
-) -> Deleted | Moved | Response:
+) -> Answer | Response:
     """Delete a namespace for good, with its documents, memories and chats, or move all of it elsewhere."""
     await _details(ns)
     if move_to is None:
         counts = await ns.core.scopes.delete(ns.name, SOURCE)
-        return Deleted(
+        return dict(
             status="deleted",
             namespace=ns.name,
             deletedDocumentsCount=counts.documents if counts else 0,
@@ -144,18 +111,18 @@ async def delete_namespace(
             "Name another one, or leave moveTo out to delete it."
         )
     await ns.core.scopes.merge(ns.name, target)
-    moved = Moved(status="queued", operationId=uuid4().hex, namespace=ns.name, moveTo=target)
-    return JSONResponse(moved, 202)
+    moved = dict(status="queued", operationId=uuid4().hex, namespace=ns.name, moveTo=target)
+    return json_response(moved, 202)
 
 
-@route("GET /organization", "Read what is said of all namespaces")
-async def read_organization(context: Context) -> Organization:
+@route("GET /organization", "Read what is said of all namespaces", "Organization")
+async def read_organization(context: Context) -> Answer:
     """Background to every namespace, and how many there are."""
     return await _organization(context)
 
 
-@route("PATCH /organization", "Change what is said of all namespaces")
-async def change_organization(context: Context, change: OrganizationChange) -> Organization:
+@route("PATCH /organization", "Change what is said of all namespaces", "Organization")
+async def change_organization(context: Context, change: OrganizationChange) -> Answer:
     """Say what every namespace is about. A token of one namespace may not."""
     context.permissions.writes_to(None)
     if context.permissions.tag is not None:
@@ -172,13 +139,13 @@ async def _describe(context: RequestContext, scope: str, text: str | None) -> No
     await settings.change(scope, lambda old: replace(old, supporting_context=text), context.now)
 
 
-async def _organization(context: RequestContext) -> Organization:
+async def _organization(context: RequestContext) -> Answer:
     text = context.core.scope_settings.of(EVERY_SCOPE).supporting_context
-    return Organization(organizationalContext=text, namespaceCount=len(await every_scope(context)))
+    return dict(organizationalContext=text, namespaceCount=len(await every_scope(context)))
 
 
-def _listed(scope: ScopeView) -> ListedNamespace:
-    return ListedNamespace(
+def _listed(scope: ScopeView) -> Answer:
+    return dict(
         id=scope.name,
         namespace=scope.name,
         documentCount=scope.documents,
@@ -188,14 +155,14 @@ def _listed(scope: ScopeView) -> ListedNamespace:
     )
 
 
-def _times(scope: ScopeView) -> Times:
-    return cast(Times, {"createdAt": scope.created_at, "updatedAt": scope.updated_at})
+def _times(scope: ScopeView) -> Answer:
+    return {"createdAt": scope.created_at, "updatedAt": scope.updated_at}
 
 
-async def _details(ns: NamespaceContext) -> NamespaceDetails:
+async def _details(ns: NamespaceContext) -> Answer:
     missing = (
         f"There is no namespace {ns.name!r}. It begins with the first document or memory that is added to it."
     )
     scope = await scope_view(ns, ns.name, missing)
     context = scope.settings.supporting_context
-    return NamespaceDetails(namespace=ns.name, supportingContext=context, system=_times(scope))
+    return dict(namespace=ns.name, supportingContext=context, system=_times(scope))

@@ -5,10 +5,11 @@ from typing import Annotated
 
 from fastapi import Request, Response
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from scrubjay.home.scope_settings import LONGEST_BUCKET, LONGEST_DESCRIPTION
+from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.routes import Routes
+from scrubjay.http_api.supermemory_v5.answers import ANSWERS
 from scrubjay.http_api.supermemory_v5.bodies import Body
 from scrubjay.http_api.supermemory_v5.context import NamespaceContext, Reading, Writing
 from scrubjay.http_api.supermemory_v5.filter_expressions import FilterExpression
@@ -18,7 +19,7 @@ MOST = 50  # buckets of one request
 TOKENS = 1_500  # of static and dynamic together, as on /v4/profile
 MARKDOWN = "text/markdown"
 
-route = Routes()
+route = Routes(ANSWERS)
 
 BucketName = Annotated[str, Field(min_length=1, max_length=LONGEST_BUCKET, pattern="^[a-z0-9][a-z0-9_-]*$")]
 Description = Annotated[str, Field(max_length=LONGEST_DESCRIPTION)]
@@ -32,21 +33,6 @@ class ProfileRequest(Body):
     ] = None
 
 
-Fact = TypedDict("Fact", {"id": str, "memory": str})
-
-
-class Profile(TypedDict):
-    """`static` lasts, `dynamic` is recent, newest first; a bucket holds what fits its description."""
-
-    static: list[Fact]
-    dynamic: list[Fact]
-    buckets: dict[str, list[Fact]]
-
-
-ProfileResponse = TypedDict("ProfileResponse", {"profile": Profile})
-Buckets = TypedDict("Buckets", {"buckets": dict[str, str]})  # each with what belongs there
-
-
 class BucketChange(Body):
     buckets: Annotated[dict[BucketName, Description], Field(min_length=1, max_length=MOST)]
 
@@ -58,7 +44,7 @@ class BucketNames(Body):
 @route(
     "POST /ns/{namespace}/profile",
     "Read the profile",
-    answer=ProfileResponse,
+    "ProfileResponse",
     responses={
         200: {
             "content": {MARKDOWN: {"schema": {"type": "string"}}},
@@ -68,12 +54,12 @@ class BucketNames(Body):
 )
 async def read_profile(
     ns: Reading, request: Request, body: ProfileRequest | None = None
-) -> ProfileResponse | Response:
+) -> Answer | Response:
     """What lasts, what is recent, and what fits each bucket; every fact word for word."""
     wanted, scopes = body or ProfileRequest(), (ns.name,)
     facts = await ns.core.search.profile(scopes, TOKENS, wanted.filter)
     buckets = await ns.core.search.profile_buckets(scopes, wanted.filter)
-    profile = Profile(
+    profile = dict(
         static=_facts(facts.static),
         dynamic=_facts(facts.recent),
         buckets={
@@ -85,24 +71,24 @@ async def read_profile(
     if prefers_markdown(request.headers.get("accept", "")):
         described = ns.core.scope_settings.buckets(ns.name)
         return Response(_markdown(ns.name, profile, described), media_type=MARKDOWN)
-    return ProfileResponse(profile=profile)
+    return dict(profile=profile)
 
 
-@route("GET /ns/{namespace}/profile/buckets", "Read the buckets of a profile")
-async def read_buckets(ns: Reading) -> Buckets:
+@route("GET /ns/{namespace}/profile/buckets", "Read the buckets of a profile", "Buckets")
+async def read_buckets(ns: Reading) -> Answer:
     """The sections of the profile beside `static` and `dynamic`."""
     return _buckets(ns)
 
 
-@route("PUT /ns/{namespace}/profile/buckets", "Add buckets, or describe them anew")
-async def set_buckets(ns: Writing, change: BucketChange) -> Buckets:
+@route("PUT /ns/{namespace}/profile/buckets", "Add buckets, or describe them anew", "Buckets")
+async def set_buckets(ns: Writing, change: BucketChange) -> Answer:
     """Buckets that are not named stay as they are."""
     await ns.core.scope_settings.change(ns.name, lambda old: old.with_buckets(change.buckets), ns.now)
     return _buckets(ns)
 
 
-@route("DELETE /ns/{namespace}/profile/buckets", "Remove buckets")
-async def delete_buckets(ns: Writing, names: BucketNames) -> Buckets:
+@route("DELETE /ns/{namespace}/profile/buckets", "Remove buckets", "Buckets")
+async def delete_buckets(ns: Writing, names: BucketNames) -> Answer:
     """A name that there is no bucket of changes nothing."""
     settings = ns.core.scope_settings
     if set(names.buckets) & settings.of(ns.name).buckets.keys():
@@ -110,12 +96,12 @@ async def delete_buckets(ns: Writing, names: BucketNames) -> Buckets:
     return _buckets(ns)
 
 
-def _buckets(ns: NamespaceContext) -> Buckets:
-    return Buckets(buckets=dict(ns.core.scope_settings.buckets(ns.name)))
+def _buckets(ns: NamespaceContext) -> Answer:
+    return dict(buckets=dict(ns.core.scope_settings.buckets(ns.name)))
 
 
-def _facts(hits: Sequence[Hit]) -> list[Fact]:
-    return [Fact(id=hit.id, memory=hit.memory or "") for hit in hits]
+def _facts(hits: Sequence[Hit]) -> list[Answer]:
+    return [dict(id=hit.id, memory=hit.memory or "") for hit in hits]
 
 
 def prefers_markdown(accept: str) -> bool:
@@ -130,7 +116,7 @@ def prefers_markdown(accept: str) -> bool:
     return MARKDOWN in kinds and "application/json" not in kinds[: kinds.index(MARKDOWN)]
 
 
-def _markdown(namespace: str, profile: Profile, described: Mapping[str, str]) -> str:
+def _markdown(namespace: str, profile: Answer, described: Mapping[str, str]) -> str:
     sections = [("What lasts", "", profile["static"]), ("What is recent", "", profile["dynamic"])]
     sections += [(name, described[name], facts) for name, facts in profile["buckets"].items()]
     parts = [f"# {namespace}"]

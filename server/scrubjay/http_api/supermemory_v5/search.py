@@ -1,18 +1,19 @@
 """Search in a namespace: facts and passages of documents, most similar first."""
 
 from time import perf_counter
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
-from typing_extensions import TypedDict
 
+from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.matches import Match, MatchQuery, Mode, find_matches
 from scrubjay.http_api.routes import Routes
-from scrubjay.http_api.supermemory_v5.bodies import Body, Times, times_of
+from scrubjay.http_api.supermemory_v5.answers import ANSWERS
+from scrubjay.http_api.supermemory_v5.bodies import Body, times_of
 from scrubjay.http_api.supermemory_v5.context import NamespaceContext, Reading
 from scrubjay.http_api.supermemory_v5.filter_expressions import FilterExpression
-from scrubjay.http_api.supermemory_v5.memories import Included, Surroundings, as_source, surroundings
-from scrubjay.models.fields import Count, Flag, Metadata
+from scrubjay.http_api.supermemory_v5.memories import Surroundings, as_source, surroundings
+from scrubjay.models.fields import Count, Flag
 from scrubjay.models.records import Document, Memory, is_current
 from scrubjay.models.requests import Query, Share
 from scrubjay.records.reviewing import is_derived
@@ -20,7 +21,7 @@ from scrubjay.records.reviewing import is_derived
 THRESHOLD = 0.3  # of version 5, where a request names none
 _MODES: dict[str, Mode] = {"hybrid": "hybrid", "memories": "memories", "chunks": "documents"}
 
-route = Routes()
+route = Routes(ANSWERS)
 
 
 class SearchInclude(Body):
@@ -52,31 +53,8 @@ class SearchRequest(Body):
     ] = False
 
 
-class Result(TypedDict):
-    """One result: a fact under `memory` or a passage of a document under `chunk`; the other key is absent."""
-
-    id: str
-    memory: NotRequired[Annotated[str, Field(description="Of a fact.")]]
-    chunk: NotRequired[Annotated[str, Field(description="Of a passage.")]]
-    metadata: Metadata
-    similarity: Annotated[float, Field(ge=0, le=1)]
-    isLatest: Annotated[bool, Field(description="False of a memory that was forgotten or has expired.")]
-    isInference: bool
-    system: Times
-    included: NotRequired[Included]
-
-
-SearchResponse = TypedDict(
-    "SearchResponse",
-    {
-        "results": list[Result],
-        "searchTime": Annotated[float, Field(ge=0, description="In milliseconds.")],
-    },
-)
-
-
-@route("POST /ns/{namespace}/search", "Search")
-async def search(ns: Reading, request: SearchRequest) -> SearchResponse:
+@route("POST /ns/{namespace}/search", "Search", "SearchResponse")
+async def search(ns: Reading, request: SearchRequest) -> Answer:
     """Facts and passages of documents that answer, most similar first.
 
     A passage that says no more than a fact above it is left out.
@@ -98,7 +76,7 @@ async def search(ns: Reading, request: SearchRequest) -> SearchResponse:
         ns, facts, related=include.related, documents=include.documents, filters=request.filter
     )
     results = [_result(ns, match, around, include) for match in matches]
-    return SearchResponse(results=results, searchTime=round((perf_counter() - started) * 1000, 1))
+    return dict(results=results, searchTime=round((perf_counter() - started) * 1000, 1))
 
 
 def _result(ns: NamespaceContext, match: Match, around: Surroundings, include: SearchInclude) -> Any:

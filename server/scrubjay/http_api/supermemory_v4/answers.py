@@ -1,0 +1,88 @@
+"""What version 4 answers. A field with ? is absent unless it was asked for or there is something to say."""
+
+from scrubjay.http_api.answers import Answers
+
+ANSWERS = Answers(
+    "Supermemory4",
+    """
+Pagination currentPage:int limit:int totalItems:int totalPages:int
+Problem id:str error:str
+Accepted id:str status:'queued'|'embedding'|'done'|'failed'
+    -- On disk, and found by words within a moment. queued, or how far it is where nothing new was sent.
+Conversation Accepted+ conversationId:str -- `id` is that of its document.
+BatchItem id:str status:'queued'|'embedding'|'done'|'failed'|'error' error?:str
+    -- `id` of one that failed is its custom id, or unknown.
+Batch results:[BatchItem] success:int failed:int -- In the order of the request.
+BulkDelete success:bool deletedCount:int errors?:[Problem] containerTags?:[str]
+Document id:str customId:str|null connectionId:null title:str|null type:'text'|'pdf'|'webpage'
+    status:'queued'|'embedding'|'done'|'failed' summary:str|null metadata:object|null containerTags:[str]
+    filepath:str|null createdAt:str updatedAt:str errorMessage?:str content?:str
+    -- Without its text, unless that was asked for; errorMessage says why it failed.
+Memory id:str memory:str version:int isLatest:bool isForgotten:bool isStatic:bool isInference:bool
+    parentMemoryId:str|null sourceCount:int metadata:object|null
+DocumentMemory Memory+ rootMemoryId:str|null createdAt:str updatedAt:str -- Learned from it, or citing it.
+WholeDocument Document+ dreamingStatus:'dreaming'|'done' source:str taskType:'memory'|'superrag' url?:str
+    ogImage:null raw:null latestRevision:int activeContentUpdateId:null tombstonedAt:null
+    memories?:[DocumentMemory]
+Documents memories:[Document] pagination:Pagination -- The documents of a page are under `memories`.
+GraphDocument Document+ memoryEntries:[DocumentMemory]
+Graph documents:[GraphDocument] pagination:Pagination
+UnfinishedDocument Document+ stuck:bool -- stuck: nothing happened to it for four hours.
+Processing documents:[UnfinishedDocument] totalCount:int pagination?:Pagination
+Chunk id:str documentId:str content:str position:int lineStart:int|null lineEnd:int|null
+Chunks chunks:[Chunk] pagination:Pagination
+CreatedMemory id:str memory:str isStatic:bool createdAt:time
+CreatedMemories documentId:null memories:[CreatedMemory]
+    -- In the order of the request; one that was known already has the id it had.
+UpdatedMemory id:str memory:str version:int parentMemoryId:str|null rootMemoryId:str createdAt:time
+    metadata:object|null forgetAfter:time|null forgetReason:str|null
+    -- The newest version; the old one stays as its history.
+ForgottenMemory id:str forgotten:bool
+Match id:str memory:str score:share -- score is the similarity to the query; 1 for what was named by its id.
+Matches dryRun:bool count:int forgetBatchId:str|null summary:str candidates?:[Match] forgotten?:[Match]
+    -- `candidates` of a dry run, else `forgotten`. `summary` says how many ids name nothing.
+Version id:str memory:str version:int createdAt:time updatedAt:time
+ListedMemory Memory+ createdAt:time updatedAt:time rootMemoryId:str documentIds:[str] containerTag:str
+    forgetAfter:time|null forgetReason:str|null history:[Version]
+    -- As it is now, with its older versions in `history`, the nearest first.
+Memories memoryEntries:[ListedMemory] pagination:Pagination
+Inferred id:str memory:str isInference:bool parentCount:int parentIds:[str] metadata:object|null
+    createdAt:str updatedAt:str -- Concluded from parentCount others.
+Queue memories:[Inferred] total:int -- At most 50, those that rest on most others first.
+Decided id:str isInference:bool isForgotten:bool reviewStatus:'approved'|'declined'|null
+Tie id:str memory:str relation:'updates'|'extends'|'derives' version:int updatedAt:time metadata:object|null
+    -- `version` is the distance: -1 a parent, -2 its parent, 1 a child.
+Ties parents:[Tie] children:[Tie] related:[Tie]
+    -- `parents` and `children` hold all three relations; `related` those of them that are no versions.
+ResultDocument id:str title:str|null type:str metadata:object|null createdAt:time updatedAt:time
+    summary?:str|null
+ResultChunk content:str documentId:str position:int
+Result id:str similarity:share metadata:object|null updatedAt:time version:int rootMemoryId:str|null
+    src?:'doc' filepath?:str context?:Ties documents?:[ResultDocument]
+MemoryResult Result+ memory:str isLatest?:bool isForgotten?:bool chunks?:[ResultChunk]
+ChunkResult Result+ chunk:str
+ChatResult src:'chat' threadId:str sessionId:str turn:int role:str ts:time id:str memory:str similarity:share
+    metadata:object|null updatedAt:time version:int rootMemoryId:null
+    -- A turn; `threadId` and `sessionId` are the same. `role` is who said what answers the question.
+Results results:[MemoryResult|ChunkResult|ChatResult] timing:float total:amount
+    -- Most similar first. `timing` is in milliseconds, `total` the number of results.
+Profile static?:[str] dynamic?:[str] buckets?:{[str]}
+    -- What lasts, the most important first; what is new, the newest first; what answers each bucket best.
+ProfileAnswer profile:Profile searchResults?:Results
+Bucket key:str description:str
+Buckets buckets:[Bucket]
+ScoredChunk content:str score:float isRelevant:bool position:int
+ScoredDocument documentId:str title:str|null type:str score:float chunks:[ScoredChunk] metadata:object|null
+    createdAt:str updatedAt:str filepath?:str content?:str summary?:str|null src?:'doc'|'chat' threadId?:str
+    sessionId?:str turn?:int role?:str ts?:str -- A document, or a turn, which alone has `threadId` and on.
+ScoredDocuments results:[ScoredDocument] total:int timing:float warnings?:[str]
+    -- `warnings` say that a filter names what no record has.
+Tag id:str containerTag:str name:str description:str|null visibility:str documentCount:int memoryCount:int
+    lastActivityAt:str|null createdAt:str|null updatedAt:str|null isExperimental:bool isNova:bool
+    emoji:str|null
+TagSettings containerTag:str name:str|null entityContext:str|null createdAt:str|null updatedAt:str|null
+MergedTags success:bool status:str mergedCount:int targetTag:str deletedTags:[str]
+    -- There is nothing to wait for. mergedCount are the documents, memories and turns that moved.
+DeletedTag success:bool containerTag:str deletedDocumentsCount:int deletedMemoriesCount:int
+""",
+)
