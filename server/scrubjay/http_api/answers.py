@@ -6,6 +6,7 @@ from typing import Any
 
 Answer = dict[str, Any]
 
+_CAPITAL = re.compile(r"([A-Z])")
 _PREFIX = "#/components/schemas/"
 _PLAIN: dict[str, dict[str, Any]] = {
     "any": {},
@@ -57,9 +58,18 @@ class Answers:
             return {"type": "object", "additionalProperties": self.schema(text[1:-1])}
         return _PLAIN.get(text, {"$ref": f"{_PREFIX}{self._family}{text}"})
 
-    def fields(self, name: str) -> tuple[str, ...]:
-        """Return the names of the fields of an answer, in their order."""
-        return tuple(self.schemas[self._family + name]["properties"])
+    def fill(self, name: str, record: object, /, **own: Any) -> Answer:
+        """Return an answer with its fields in their order: `own` ones, else attributes of a record.
+
+        An attribute is called like the field, in snake_case; an optional field is never read of a record.
+        """
+        schema, answer = self.schemas[self._family + name], dict[str, Any]()
+        for field in schema["properties"]:
+            if field in own:
+                answer[field] = own[field]
+            elif field in schema["required"]:
+                answer[field] = getattr(record, _CAPITAL.sub(r"_\1", field).lower())
+        return answer
 
     def _object(self, title: str, fields: list[str]) -> dict[str, Any]:
         properties: dict[str, Any] = {}

@@ -43,7 +43,7 @@ def build_app(engine: Engine, mcp_server: Server[Any]) -> FastAPI:
     for router in ROUTERS:
         app.include_router(router)
     app.router.routes.append(Route(PATH, mcp))
-    describe(app, supermemory_v4.ANSWERS, supermemory_v5.ANSWERS, hebb.ANSWERS)
+    describe(app, *(family.answers.ANSWERS for family in (supermemory_v4, supermemory_v5, hebb)))
     return app
 
 

@@ -3,7 +3,6 @@
 from fastapi import APIRouter
 
 from scrubjay.http_api.hebb import admin, graph, ingest, memories, partitions, search
-from scrubjay.http_api.hebb.answers import ANSWERS
 from scrubjay.http_api.refusals import absent
 
 _ABSENT = {
@@ -26,5 +25,3 @@ ROUTERS: tuple[APIRouter, ...] = (
     *(family.route.router for family in (search, memories, ingest, partitions, graph, admin)),
     absent(_ABSENT),  # last, because its paths also match routes of the others
 )
-
-__all__ = ["ANSWERS", "ROUTERS"]

@@ -35,8 +35,7 @@ async def consolidate(request: HebbRequest) -> Answer:
 @route("GET /api/v1/admin/stats", "How much is stored", "Stats")
 async def stats(request: HebbRequest) -> Answer:
     """Memories by partition, tags and pairs of tags."""
-    names = ANSWERS.fields("PartitionCount")
-    counts = [{name: each[name] for name in names} for each in (await partitions(request)).values()]
+    counts = [ANSWERS.fill("PartitionCount", None, **each) for each in (await partitions(request)).values()]
     graph = await graph_of(request)
     return dict(
         partitions=counts,

@@ -14,7 +14,6 @@ from scrubjay.models.fields import MAX_MEMORY, Flag, Importance, Metadata, Parti
 from scrubjay.models.requests import Neighbours, Query, Share, Tags, Weight
 from scrubjay.search.hits import turn_text
 
-_FIELDS = ANSWERS.fields("Memory")
 RESERVED_SOURCE = "engine:"  # what Scrubjay writes itself
 
 
@@ -164,4 +163,4 @@ def _memory(row: records.Memory | records.Turn, first: Mapping[str, records.Memo
     else:
         own = {"id": row.root_id, "content": row.content, "metadata": row.metadata}
         own["created_at"] = first.get(row.root_id, row).created_at
-    return {name: own[name] if name in own else getattr(row, name) for name in _FIELDS}
+    return ANSWERS.fill("Memory", row, **own)

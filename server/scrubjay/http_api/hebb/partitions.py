@@ -1,6 +1,6 @@
 """`/api/v1/partitions`: the kinds of memories, as Hebb Mind's clients list and make them."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Path
@@ -90,11 +90,7 @@ async def partitions(request: HebbContext) -> dict[str, Answer]:
     counts = await request.core.counts.by_partition(await request.reads())
     known = request.core.partitions.of(await _scopes(request))
     known |= {name: Partition(name, name) for name in sorted(counts.keys() - known.keys())}
-    shown = {}
-    for name, each in known.items():
-        values = {**asdict(each), "is_system": each.is_system, "memory_count": counts[name]}
-        shown[name] = {field: values[field] for field in ANSWERS.fields("Partition")}
-    return shown
+    return {name: ANSWERS.fill("Partition", each, memory_count=counts[name]) for name, each in known.items()}
 
 
 async def require_partition(request: HebbContext, partition_id: str) -> None:

@@ -11,7 +11,6 @@ from scrubjay.http_api.supermemory_v4 import (
     profile,
     search,
 )
-from scrubjay.http_api.supermemory_v4.answers import ANSWERS
 
 _ABSENT = {
     "/v3/connections* /connectors* /ns/{namespace}/connectors*": "Scrubjay opens no connection to other "
@@ -27,5 +26,3 @@ _ABSENT = {
 # In the order in which paths are tried: those that end in a word come before those of any id.
 _FAMILIES = (documents, search, container_tags, memories, profile, conversations)
 ROUTERS: tuple[APIRouter, ...] = (*(family.route.router for family in _FAMILIES), absent(_ABSENT))
-
-__all__ = ["ANSWERS", "ROUTERS"]

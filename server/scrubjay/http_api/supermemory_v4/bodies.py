@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, WithJso
 from scrubjay.home.scopes import SCOPE_NAME
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.bodies import CamelCase
+from scrubjay.http_api.supermemory_v4.answers import ANSWERS
 from scrubjay.models.fields import Text
 from scrubjay.models.filters import Filter, parse_filter
 from scrubjay.models.records import Memory
@@ -73,7 +74,6 @@ Filters = Annotated[
 ]
 Filepath = Annotated[Text, Field(max_length=4_096)]
 Whole = Annotated[int, BeforeValidator(_number)]  # 10.0 is one too, as JSON has it
-Flat = dict[str, Any] | None
 Src = Literal["doc", "chat"]
 
 
@@ -113,19 +113,17 @@ class Paging(Part):
 
 
 def memory_values(fact: Memory) -> dict[str, Any]:
-    """Return the values of `MemoryFields`; the parent is the version before this one."""
-    return {
-        "id": fact.id,
-        "memory": fact.content,
-        "version": fact.version,
-        "isLatest": fact.is_latest,
-        "isForgotten": fact.forgotten_at is not None,
-        "isStatic": fact.is_static,
-        "isInference": is_inference(fact),
-        "parentMemoryId": parent_of(fact),
-        "sourceCount": max(1, len(fact.document_ids)),
-        "metadata": fact.metadata or None,
-    }
+    """Return the fields of a memory, wherever it is listed; the parent is the version before this one."""
+    return ANSWERS.fill(
+        "Memory",
+        fact,
+        memory=fact.content,
+        isForgotten=fact.forgotten_at is not None,
+        isInference=is_inference(fact),
+        parentMemoryId=parent_of(fact),
+        sourceCount=max(1, len(fact.document_ids)),
+        metadata=fact.metadata or None,
+    )
 
 
 def parent_of(fact: Memory) -> str | None:

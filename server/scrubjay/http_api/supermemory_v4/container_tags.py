@@ -114,29 +114,31 @@ async def _tag(context: RequestContext, tag: str) -> ScopeView:
 
 
 def _settings(scope: ScopeView) -> Answer:
-    return dict(
-        containerTag=scope.name,
-        name=scope.settings.name,
-        entityContext=scope.settings.supporting_context,
-        createdAt=iso(scope.created_at) if scope.created_at else None,
-        updatedAt=iso(scope.updated_at) if scope.updated_at else None,
-    )
+    return ANSWERS.fill("TagSettings", scope.settings, **_about(scope), name=scope.settings.name)
 
 
 def _listed(scope: ScopeView) -> Answer:
-    settings = _settings(scope)
-    return dict(
+    return ANSWERS.fill(
+        "Tag",
+        scope,
+        **_about(scope),
         id=scope.name,
-        containerTag=scope.name,
-        name=settings["name"] or scope.name,
-        description=settings["entityContext"],
+        name=scope.settings.name or scope.name,
+        description=scope.settings.supporting_context,
         visibility="private",
         documentCount=scope.documents,
         memoryCount=scope.memories,
-        lastActivityAt=settings["updatedAt"],
-        createdAt=settings["createdAt"],
-        updatedAt=settings["updatedAt"],
+        lastActivityAt=scope.updated_at and iso(scope.updated_at),
         isExperimental=False,
         isNova=False,
         emoji=None,
     )
+
+
+def _about(scope: ScopeView) -> dict[str, Any]:
+    return {
+        "containerTag": scope.name,
+        "entityContext": scope.settings.supporting_context,
+        "createdAt": scope.created_at and iso(scope.created_at),
+        "updatedAt": scope.updated_at and iso(scope.updated_at),
+    }

@@ -7,7 +7,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from scrubjay.engine.verbs.documents import Status
 from scrubjay.errors import InputError
 from scrubjay.home.scope_settings import LONGEST_CONTEXT
+from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.bodies import Content, flat, none_if_empty
+from scrubjay.http_api.supermemory_v4.answers import ANSWERS
 from scrubjay.http_api.supermemory_v4.bodies import (
     MOST_PER_PAGE,
     PER_PAGE,
@@ -222,30 +224,28 @@ def type_of(kind: str) -> Any:
     return _TYPES.get(kind, "text")
 
 
-def shown(row: Document, status: Status, *, with_text: bool = False, **more: Any) -> Any:
-    """Return a document as a `Listed` or a kind of it, which has `more`."""
-    error = {"errorMessage": row.error} if row.error else {}
-    text = {"content": row.content} if with_text else {}
-    return {
-        "id": row.id,
-        "customId": row.custom_id,
-        "connectionId": None,
-        "title": row.title,
-        "type": type_of(row.type),
-        "status": status,
-        "summary": row.summary,
-        "metadata": row.metadata or None,
-        "containerTags": [row.scope],
-        "filepath": row.filepath or row.path,
-        "createdAt": iso(row.created_at),
-        "updatedAt": iso(row.updated_at),
-        **error,
-        **text,
+def shown(kind: str, row: Document, status: Status, *, with_text: bool = False, **more: Any) -> Answer:
+    """Return a document as a kind of `Document`, which has `more`."""
+    if row.error:
+        more["errorMessage"] = row.error
+    if with_text:
+        more["content"] = row.content
+    return ANSWERS.fill(
+        kind,
+        row,
+        connectionId=None,
+        type=type_of(row.type),
+        status=status,
+        metadata=row.metadata or None,
+        containerTags=[row.scope],
+        filepath=row.filepath or row.path,
+        createdAt=iso(row.created_at),
+        updatedAt=iso(row.updated_at),
         **more,
-    }
+    )
 
 
-def memory_entry(fact: Memory) -> Any:
+def memory_entry(fact: Memory) -> Answer:
     """Return a memory as documents list it; of several parents the first is named."""
     values = memory_values(fact)
     if values["parentMemoryId"]:

@@ -91,7 +91,7 @@ async def list_documents(context: Context, body: Annotated[bodies.Listing | None
         **listing.window,
     )
     status = await context.core.documents.statuses(page.rows)
-    rows = [shown(row, status[row.id], with_text=listing.include_content) for row in page.rows]
+    rows = [shown("Document", row, status[row.id], with_text=listing.include_content) for row in page.rows]
     return dict(memories=rows, pagination=listing.pagination(page.total))
 
 
@@ -105,6 +105,7 @@ async def list_with_memories(context: Context, body: Annotated[bodies.Paged | No
     facts = await context.core.lists.facts_of_documents([row.id for row in page.rows])
     rows = [
         shown(
+            "GraphDocument",
             row,
             status[row.id],
             memoryEntries=[memory_entry(fact) for fact in facts if row.id in fact.document_ids],
@@ -141,7 +142,8 @@ async def list_processing(
         answer["pagination"] = bodies.Paged(page=page, limit=limit).pagination(len(rows))
         rows = rows[(page - 1) * limit : page * limit]
     answer["documents"] = [
-        shown(row, status[row.id], stuck=status[row.id] != "failed" and is_old[row.id]) for row in rows
+        shown("UnfinishedDocument", row, status[row.id], stuck=status[row.id] != "failed" and is_old[row.id])
+        for row in rows
     ]
     return answer
 
@@ -163,14 +165,7 @@ async def chunks(
     row = await _document(context, name, within)
     passages = await context.core.lists.chunks_of(row.id, start=(page - 1) * limit, size=limit)
     rows = [
-        dict(
-            id=passage.id,
-            documentId=row.id,
-            content=passage.text,
-            position=passage.part,
-            lineStart=passage.line_start,
-            lineEnd=passage.line_end,
-        )
+        ANSWERS.fill("Chunk", passage, documentId=row.id, content=passage.text, position=passage.part)
         for passage in passages
     ]
     return dict(chunks=rows, pagination=bodies.Paged(page=page, limit=limit).pagination(row.chunk_count))
@@ -250,11 +245,11 @@ async def get(context: Context, name: Name, within: WithinTag = None) -> Any:
     facts = await context.core.lists.facts_of_documents([row.id])
     url = url_of(row.content)
     return shown(
+        "WholeDocument",
         row,
         status,
         with_text=True,
         dreamingStatus="done",
-        source=row.source,
         taskType=row.task_type or "superrag",
         **({"url": url} if url else {}),
         ogImage=None,

@@ -54,12 +54,7 @@ async def review(
     if not isinstance(fact, Memory):
         raise NotFound(f"No memory under {tag!r} has the id {memory_id[:80]!r}.")
     result: Reviewed = await context.write("review", Review(id=fact.id, action=body.action), scope=scope)
-    return dict(
-        id=result.id,
-        isInference=result.is_inference,
-        isForgotten=result.forgotten,
-        reviewStatus=result.review,
-    )
+    return ANSWERS.fill("Decided", result, isForgotten=result.forgotten, reviewStatus=result.review)
 
 
 @route("POST /v4/memories", "Create memories", "CreatedMemories", status=201)
@@ -67,10 +62,7 @@ async def create(body: bodies.CreateMemories, context: Context) -> Answer:
     """Keep up to 100 facts as they are, searchable at once; known ones add nothing, so calls may repeat."""
     scope = context.permissions.writes_to(body.container_tag)
     facts = await _add(context, scope, [_fact_text(memory) for memory in body.memories])
-    memories = [
-        dict(id=fact.id, memory=fact.content, isStatic=fact.is_static, createdAt=fact.created_at)
-        for fact in facts
-    ]
+    memories = [ANSWERS.fill("CreatedMemory", fact, memory=fact.content) for fact in facts]
     return dict(documentId=None, memories=memories)
 
 
@@ -90,16 +82,14 @@ async def update(body: bodies.UpdateMemory, context: Context) -> Answer:
     if "forget_reason" in body.model_fields_set:
         values["forget_reason"] = body.forget_reason
     (new,) = await _add(context, old.scope, [parse(FactText, values)])
-    return dict(
-        id=new.id,
+    return ANSWERS.fill(
+        "UpdatedMemory",
+        new,
         memory=new.content,
-        version=new.version,
         parentMemoryId=parent_of(new),
         rootMemoryId=new.root_id,
-        createdAt=new.created_at,
         metadata=new.metadata or None,
         forgetAfter=new.expires_at,
-        forgetReason=new.forget_reason,
     )
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.supermemory_v4.answers import ANSWERS
 from scrubjay.http_api.supermemory_v4.bodies import (
     Filters,
     Paging,
@@ -109,38 +110,27 @@ class Decision(Part):
     ]
 
 
-def memory_entry(fact: Memory, history: list[Memory]) -> Any:
-    """Return a memory with its older versions, as a `MemoryEntry`."""
-    return {
+def memory_entry(fact: Memory, history: list[Memory]) -> Answer:
+    """Return a memory with its older versions."""
+    return ANSWERS.fill(
+        "ListedMemory",
+        fact,
         **memory_values(fact),
-        "createdAt": fact.created_at,
-        "updatedAt": fact.updated_at,
-        "rootMemoryId": fact.root_id,
-        "documentIds": fact.document_ids,
-        "containerTag": fact.scope,
-        "forgetAfter": fact.expires_at,
-        "forgetReason": fact.forget_reason,
-        "history": [
-            dict(
-                id=older.id,
-                memory=older.content,
-                version=older.version,
-                createdAt=older.created_at,
-                updatedAt=older.updated_at,
-            )
-            for older in history
-        ],
-    }
+        rootMemoryId=fact.root_id,
+        containerTag=fact.scope,
+        forgetAfter=fact.expires_at,
+        history=[ANSWERS.fill("Version", older, memory=older.content) for older in history],
+    )
 
 
 def inferred(fact: Memory) -> Answer:
     """Return a memory as the review queue lists it."""
-    return dict(
-        id=fact.id,
+    return ANSWERS.fill(
+        "Inferred",
+        fact,
         memory=fact.content,
         isInference=True,
         parentCount=len(fact.parent_ids),
-        parentIds=list(fact.parent_ids),
         metadata=fact.metadata or None,
         createdAt=iso(fact.created_at),
         updatedAt=iso(fact.updated_at),

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field
 
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.matches import Match
+from scrubjay.http_api.supermemory_v4.answers import ANSWERS
 from scrubjay.http_api.supermemory_v4.bodies import Part, Src, iso, to_millisecond
 from scrubjay.models.fields import Flag
 from scrubjay.models.records import Document, Memory, Turn
@@ -140,23 +141,16 @@ def _result(match: Match, query: str, include: Include, sources: Sources) -> Ans
 
 
 def _tie(link: Linked) -> Answer:
-    return {
-        "id": link.id,
-        "memory": link.memory,
-        "relation": link.relation,
-        "version": link.version,
-        "updatedAt": to_millisecond(link.updated_at),
-        "metadata": link.metadata or None,
-    }
+    updated = to_millisecond(link.updated_at)
+    return ANSWERS.fill("Tie", link, updatedAt=updated, metadata=link.metadata or None)
 
 
 def _document(document: Document, *, summary: bool) -> Answer:
-    values = {
-        "id": document.id,
-        "title": document.title,
-        "type": document.type,
-        "metadata": document.metadata or None,
-        "createdAt": to_millisecond(document.created_at),
-        "updatedAt": to_millisecond(document.updated_at),
-    }
-    return {**values, "summary": document.summary} if summary else values
+    return ANSWERS.fill(
+        "ResultDocument",
+        document,
+        metadata=document.metadata or None,
+        createdAt=to_millisecond(document.created_at),
+        updatedAt=to_millisecond(document.updated_at),
+        **({"summary": document.summary} if summary else {}),
+    )

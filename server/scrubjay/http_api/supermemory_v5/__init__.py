@@ -4,7 +4,6 @@ from fastapi import APIRouter
 
 from scrubjay.http_api.refusals import absent
 from scrubjay.http_api.supermemory_v5 import documents, lists, memories, namespaces, profiles, search
-from scrubjay.http_api.supermemory_v5.answers import ANSWERS
 
 _SAME = "its containerTag is the namespace."
 _ABSENT = {
@@ -19,5 +18,3 @@ ROUTERS: tuple[APIRouter, ...] = (
     *(family.route.router for family in (documents, search, profiles, lists, memories, namespaces)),
     absent(_ABSENT),
 )
-
-__all__ = ["ANSWERS", "ROUTERS"]

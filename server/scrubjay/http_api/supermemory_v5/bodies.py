@@ -1,6 +1,6 @@
 """What the bodies of version 5 share: times, pages, ids, and that unknown fields are refused."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Query
 from pydantic import ConfigDict, Field
@@ -13,13 +13,9 @@ from scrubjay.models.records import AnyRecord
 LONGEST_ID = 255  # characters
 MOST = 100  # entries of a page
 
-Amount = Annotated[int, Field(ge=0)]
 GivenId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]
 PageNumber = Annotated[int, Query(ge=1, le=10_000_000, description="From 1 on.")]
 PageSize = Annotated[int, Query(ge=1, le=MOST, description="Entries a page.")]
-ShownMetadata = Annotated[
-    dict[str, Any], Field(description="Names and values that came with it; empty for none.")
-]
 
 
 class Body(CamelCase):

@@ -291,14 +291,8 @@ def as_listed(row: Document, status: Status, content: bool, memories: int | None
 
 def as_chunk(row: Document, chunk: Passage) -> Answer:
     """Show a chunk of this document."""
-    return dict(
-        id=chunk.id,
-        position=chunk.part,
-        content=chunk.text,
-        type=row.type,
-        metadata=row.metadata,
-        system=dict(createdAt=row.updated_at),
-    )
+    times = {"createdAt": row.updated_at}
+    return ANSWERS.fill("Chunk", row, id=chunk.id, position=chunk.part, content=chunk.text, system=times)
 
 
 def _about(row: Document, text: Answer) -> Answer:

@@ -102,29 +102,19 @@ async def forget_memories(ns: Writing, request: Exact) -> Answer:
 def as_memory(fact: Memory, now: datetime) -> Answer:
     """Show a fact by itself."""
     expired = fact.expires_at is not None and fact.expires_at <= now
-    return dict(
-        id=fact.id,
+    return ANSWERS.fill(
+        "Memory",
+        fact,
         memory=fact.content,
-        metadata=fact.metadata,
-        isStatic=fact.is_static,
         isInference=is_derived(fact),
-        isLatest=fact.is_latest,
         isForgotten=fact.forgotten_at is not None or expired,
-        version=fact.version,
         system=times_of(fact),
     )
 
 
 def as_source(document: Document) -> Answer:
     """Show a document as the source of a fact or of a chunk."""
-    return dict(
-        id=document.id,
-        title=document.title,
-        type=document.type,
-        metadata=document.metadata,
-        summary=document.summary,
-        system=times_of(document),
-    )
+    return ANSWERS.fill("SourceDocument", document, system=times_of(document))
 
 
 @dataclass(frozen=True)
@@ -208,14 +198,11 @@ def _is_version(link: Linked) -> bool:
 
 
 def _as_related(link: Linked, fact: Memory, document: Answer | None) -> Answer:
-    related = dict(
-        id=fact.id,
+    return ANSWERS.fill(
+        "RelatedMemory",
+        fact,
         relation=link.relation,
-        version=fact.version,
         memory=fact.content,
-        metadata=fact.metadata,
-        system=dict(updatedAt=fact.updated_at),
+        system={"updatedAt": fact.updated_at},
+        **({} if document is None else {"document": document}),
     )
-    if document is not None:
-        related["document"] = document
-    return related
