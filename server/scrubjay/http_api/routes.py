@@ -69,5 +69,4 @@ class Routes:
 
 def json_response(values: Any, status: int = 200) -> Response:
     """Return values of JSON, times among them, as a response; None is one without a body."""
-    body = None if values is None else to_json(values)
-    return Response(body, status, media_type=None if body is None else "application/json")
+    return Response(None if values is None else to_json(values), status, media_type="application/json")
