@@ -153,7 +153,7 @@ def table(found: dict[str, Measured]) -> str:
         ("start: `tools/list` / search, s", lambda it: f"{it.start[0]:.2f} / {it.start[1]:.2f}"),
         (
             f"memory: 1 / {CLIENTS} clients, MB",
-            lambda it: " / ".join(f"{size / _MB:.0f}" for size in it.memory),
+            lambda it: " / ".join(_memory(it)),
         ),
         ("write p50, ms", lambda it: f"{percentile(it.writes, 0.5):.1f}"),
         ("cpu of a write until it is found by meaning, ms", lambda it: f"{it.cpu:.0f}"),
@@ -339,6 +339,11 @@ def _shortened(options: argparse.Namespace) -> Haystack:
     count = min(options.questions or len(questions), len(questions))
     spread = (questions[at * len(questions) // count] for at in range(count))
     return Haystack(whole.name, turns, tuple(spread))
+
+
+def _memory(it: Measured) -> list[str]:
+    sizes = [f"{size / _MB:.0f}" for size in it.memory]
+    return sizes if len(sizes) > 1 else [*sizes, "-"]
 
 
 def _shares(outcomes: Sequence[Outcome]) -> str:
