@@ -20,6 +20,7 @@ from scrubjay.models.records import PassageSrc
 # New rows that are read one by one; from there on, all of 10,000 are read in the same time (7 ms).
 _MANY = 64
 _MOST_BYTES = 64 << 20
+_FIRST = 3  # uses of a table that do not read it whole: the first search after a start must not wait for it
 _MOST_ROWS = 10_000  # passages at hand as objects
 
 
@@ -47,13 +48,16 @@ class TableCache:
     def __init__(self, most: int, columns: list[str] | None = None) -> None:
         self._most, self._columns = most, columns
         self._lock = asyncio.Lock()
-        self._version = -1
+        self._asked, self._version = 0, -1
         self._fits = True
         self._rows: pa.Table = None
         self._row_ids: NDArray[np.uint64] = np.empty(0, np.uint64)  # of these rows, in order
 
     async def current(self, table: AsyncTable) -> pa.Table | None:
-        """Return the table as it is now; None if it is too long."""
+        """Return the table as it is now; None if it is too long, or was not asked for often enough."""
+        self._asked += 1
+        if self._asked <= _FIRST:
+            return None
         async with self._lock:
             # Before the reading, so that what is committed meanwhile is read again next time.
             if self._fits and (version := await table.version()) != self._version:

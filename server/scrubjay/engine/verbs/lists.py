@@ -5,32 +5,53 @@ commit, the others commit first.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Literal, TypeVar, cast
+from dataclasses import dataclass
+from datetime import datetime
+from operator import attrgetter
+from typing import Generic, Literal, Required, TypedDict, TypeVar, Unpack, cast
 
 from scrubjay.engine.background.access import Access
 from scrubjay.engine.writing import Clock, Writer
 from scrubjay.home.scopes import EVERY_SCOPE
-from scrubjay.models.filters import Filter
+from scrubjay.models.filters import Filter, matches
 from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn, is_current
 from scrubjay.models.requests import Forget
 from scrubjay.models.results import Context, Hit
 from scrubjay.records import reviewing, versions
 from scrubjay.records.extracted import facts_of_documents
 from scrubjay.records.forgetting import records_to_forget
-from scrubjay.search import lineage, listing
+from scrubjay.search import lineage
 from scrubjay.search.details import Detail, detail
 from scrubjay.search.document_search import COLUMNS
 from scrubjay.search.hits import as_hit
-from scrubjay.search.listing import Page
 from scrubjay.search.retrieval.query import Question
-from scrubjay.store import conditions
+from scrubjay.store import conditions, facets
 from scrubjay.store.conditions import Where
 from scrubjay.store.counts import KINDS, current
 from scrubjay.store.store import Store
 
 T = TypeVar("T", Turn, Memory, Document)
+R = TypeVar("R", bound=AnyRecord | Passage)
 Sort = Literal["created_at", "updated_at"]
 _PASSAGE_COLUMNS = ["id", "record_id", "part", "text", "line_start", "line_end"]
+
+
+@dataclass(frozen=True)
+class Page(Generic[R]):
+    """One page of rows, and how many rows all pages have together."""
+
+    rows: list[R]
+    total: int
+
+
+class Paging(TypedDict, total=False):
+    """Which page of records, in which order; `filters` are on metadata."""
+
+    start: Required[int]
+    size: Required[int]
+    sort: Sort
+    descending: bool
+    filters: Filter | None
 
 
 class Lists:
@@ -71,30 +92,16 @@ class Lists:
         self,
         scopes: Collection[str],
         *,
-        start: int,
-        size: int,
-        sort: Sort = "created_at",
-        descending: bool = True,
-        filters: Filter | None = None,
         path: str | None = None,
         content: bool = False,
+        **paging: Unpack[Paging],
     ) -> Page[Document]:
         """Return a page of the documents that are not forgotten, without their texts unless `content`.
 
         `path` is where they are filed: exactly there, or anywhere below if it ends in a slash.
         """
-        await self._writer.caught_up()
-        return await listing.page(
-            self._store,
-            Document,
-            _documents(scopes, path),
-            start=start,
-            size=size,
-            sort=sort,
-            descending=descending,
-            filters=filters,
-            columns=None if content else COLUMNS,
-        )
+        where = _documents(scopes, path)
+        return await self._page(Document, where, None if content else COLUMNS, **paging)
 
     async def documents_at(self, scopes: Collection[str], path: str | None = None) -> list[Document]:
         """Return the ids and scopes of all documents that are filed at `path`, as for `documents`."""
@@ -141,49 +148,38 @@ class Lists:
     ) -> Page[Passage]:
         """Return a page of the chunks of a scope's documents, by their document's time or by position."""
         await self._writer.caught_up()
-        return await listing.chunk_page(
-            self._store,
-            scope,
-            start=start,
-            size=size,
-            descending=descending,
-            by_position=by_position,
-            filters=filters,
+        where = conditions.both(
+            conditions.equal("src", "chunk"),
+            conditions.equal("hidden", False),
+            conditions.equal("scope", scope),
+            facets.where(filters) if filters else None,
         )
+        keys = await self._store.passages(where, columns=["id", "record_id", "part", "dated_at"])
+        order = ("part", "dated_at") if by_position else ("dated_at", "record_id", "part")
+        keys.sort(key=attrgetter(*order), reverse=descending)
+        ids = [row.id for row in keys[start : start + size]]
+        rows = await self._store.passages(conditions.one_of("id", ids), columns=_PASSAGE_COLUMNS)
+        return _in_order(ids, rows, len(keys))
 
     async def memories(
         self,
         scopes: Collection[str],
         *,
-        start: int,
-        size: int,
-        sort: Sort = "created_at",
-        descending: bool = True,
-        filters: Filter | None = None,
         forgotten: bool = False,
         summaries: bool = True,
+        **paging: Unpack[Paging],
     ) -> Page[Memory]:
         """Return a page of facts, each in its newest version.
 
         `forgotten` includes those that are forgotten or expired, `summaries` those of sessions.
         """
-        await self._writer.caught_up()
         where = conditions.both(
             conditions.one_of("scope", scopes),
             conditions.LATEST,
             None if forgotten else conditions.current(Memory, self._clock()),
             None if summaries else conditions.NOT_A_SUMMARY,
         )
-        return await listing.page(
-            self._store,
-            Memory,
-            where,
-            start=start,
-            size=size,
-            sort=sort,
-            descending=descending,
-            filters=filters,
-        )
+        return await self._page(Memory, where, None, **paging)
 
     async def facts_and_turns(
         self,
@@ -201,7 +197,17 @@ class Lists:
             conditions.has_all("tags", tags) if tags else None,
         )
         wheres = {kind: current(kind, scopes, self._clock(), here) for kind in KINDS}
-        return await listing.facts_and_turns(self._store, wheres, start=start, size=size)
+        keys: list[tuple[datetime, str]] = []
+        for kind, where in wheres.items():
+            moment = "started_at" if kind is Turn else "created_at"
+            found = await self._store.select(kind, where, columns=["id", moment])
+            keys += [(getattr(row, moment), row.id) for row in found]
+        keys.sort(reverse=True)
+        ids = [record_id for _, record_id in keys[start : start + size]]
+        rows: list[Memory | Turn] = []
+        for kind in wheres:
+            rows += await self._store.select(kind, conditions.one_of("id", ids))
+        return _in_order(ids, rows, len(keys))
 
     async def facts_of_documents(self, document_ids: Collection[str]) -> list[Memory]:
         """Return the current facts that come from these documents or cite them, oldest first."""
@@ -239,6 +245,33 @@ class Lists:
         """Return the facts of a scope that were concluded and wait for review, most parents first."""
         await self._writer.caught_up()
         return await reviewing.review_queue(self._store, scope, self._clock())
+
+    async def _page(
+        self,
+        kind: type[T],
+        where: Where,
+        columns: Sequence[str] | None,
+        *,
+        start: int,
+        size: int,
+        sort: Sort = "created_at",
+        descending: bool = True,
+        filters: Filter | None = None,
+    ) -> Page[T]:
+        """Read the ids and sort keys of all that match, then the records of one page, with these columns."""
+        await self._writer.caught_up()
+        keys = await self._store.select(kind, where, columns=["id", sort, *(["metadata"] if filters else [])])
+        if filters is not None:
+            keys = [row for row in keys if matches(filters, row.metadata)]
+        keys.sort(key=attrgetter(sort, "id"), reverse=descending)
+        ids = [row.id for row in keys[start : start + size]]
+        rows = await self._store.select(kind, conditions.one_of("id", ids), columns=columns)
+        return _in_order(ids, rows, len(keys))
+
+
+def _in_order(ids: Iterable[str], rows: Iterable[R], total: int) -> Page[R]:
+    by_id = {row.id: row for row in rows}
+    return Page([by_id[each] for each in ids if each in by_id], total)
 
 
 def _documents(scopes: Collection[str], path: str | None) -> Where:
