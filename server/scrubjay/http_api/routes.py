@@ -5,11 +5,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, Response
-from pydantic_core import to_json
+from pydantic import TypeAdapter
 
 from scrubjay.http_api.answers import Answers
 
 Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
+_JSON = TypeAdapter(Any)
 
 
 class Routes:
@@ -69,4 +70,4 @@ class Routes:
 
 def json_response(values: Any, status: int = 200) -> Response:
     """Return values of JSON, times among them, as a response; None is one without a body."""
-    return Response(None if values is None else to_json(values), status, media_type="application/json")
+    return Response(None if values is None else _JSON.dump_json(values), status, media_type="application/json")
