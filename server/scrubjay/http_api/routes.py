@@ -70,4 +70,5 @@ class Routes:
 
 def json_response(values: Any, status: int = 200) -> Response:
     """Return values of JSON, times among them, as a response; None is one without a body."""
-    return Response(None if values is None else _JSON.dump_json(values), status, media_type="application/json")
+    body = None if values is None else _JSON.dump_json(values)
+    return Response(body, status, media_type="application/json")
