@@ -268,3 +268,18 @@ async def test_the_end_of_a_long_record_is_embedded_too(home: Home, clock):
             await asyncio.sleep(0.01)
     assert await core.store.count_passages() > 2 * NEW_OF_ONE
     await core.close()
+
+
+async def test_every_passage_of_a_burst_gets_its_vector(home: Home, clock):
+    core = await opened(home, clock, HashingEncoder)
+    for number in range(3 * NEW_OF_ONE):
+        await turn(core, "a", user=f"We settled on zebra {number} for the icon. " * 30)
+        if number % NEW_OF_ONE == 0:
+            await core.store.flush()  # so that some are committed before they were embedded
+    await core.writer.settle()
+    core.indexer.wake()
+    async with asyncio.timeout(30):
+        while not core.indexer.idle:
+            await asyncio.sleep(0.01)
+    assert not await core.store.passages_without_vectors(1)
+    await core.close()

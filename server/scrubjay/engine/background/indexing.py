@@ -311,14 +311,20 @@ class Indexer:
                 self.wake()
 
     async def _embed_new(self) -> None:
-        """Embed the newest passages, at least one."""
+        """Embed the newest passages; of many, only those that can still go to disk with their commit."""
         size = 0
         while self._new and size < AHEAD_SIZE:
             passage_id, passage = self._new.popitem()
-            self._ahead[passage_id] = passage
-            size += len(passage.text)
-        await self._embed(await self._worker.ready(), list(self._ahead.values()), soon=True)
-        self._ahead.clear()
+            if len(self._new) < NEW_OF_ONE or self._store.is_staged(passage.record_id):
+                self._ahead[passage_id] = passage
+                size += len(passage.text)
+            else:
+                self._seen_bare = -1  # it waits with all others
+        if self._seen_bare < 0:
+            self.wake()
+        if self._ahead:
+            await self._embed(await self._worker.ready(), list(self._ahead.values()), soon=True)
+            self._ahead.clear()
 
     async def _embed(self, encoder: Encoder, waiting: Sequence[Passage], *, soon: bool = False) -> None:
         coded = self._late() and isinstance(encoder, TokenEncoder)
