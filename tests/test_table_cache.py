@@ -43,7 +43,8 @@ async def found_anew(core: Core) -> list[Any]:
     """The same through a connection that remembers nothing."""
     store, tables = core.store, core.store.tables
     store.tables = await open_tables(store.path, store.note.passages, store.note.dim)
-    store.tables.whole_turns._fits = store.tables.whole_passages._fits = False
+    for whole in (store.tables.whole_turns, store.tables.whole_passages, store.tables.whole_codes):
+        whole._fits = False
     try:
         return await found(core)
     finally:

@@ -82,7 +82,9 @@ class TableCache:
         there = (await table.query().select([]).with_row_id().to_arrow())["_rowid"].to_numpy()
         new = np.setdiff1d(there, self._row_ids, assume_unique=True)
         if rows is None or len(new) > _MANY:
-            rows = (await query.with_row_id().to_arrow()).sort_by("_rowid").combine_chunks()
+            rows = (await query.with_row_id().to_arrow()).combine_chunks()
+            if (np.diff(rows["_rowid"].to_numpy().astype(np.int64)) < 0).any():
+                rows = rows.sort_by("_rowid").combine_chunks()
         else:
             rows = rows.filter(np.isin(self._row_ids, there))
             if len(new):  # in new fragments, so that they come after all others

@@ -330,7 +330,7 @@ class Store:
         for 80 records.
         """
         ids = list(record_ids)
-        if (rows := await self.tables.whole_passages.current(self.tables.passages)) is not None:
+        if (rows := await self.tables.whole_codes.current(self.tables.passages)) is not None:
             rows = with_value(rows, "record_id", ids)
         else:
             columns = ["record_id", "token_vectors"]

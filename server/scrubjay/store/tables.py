@@ -87,9 +87,10 @@ class Tables:
     repairs: tuple[str, ...] = ()
     outdated: bool = False  # an older Scrubjay wrote the passages, and left out what this one looks into
     whole_turns: TableCache = field(default_factory=lambda: TableCache(12_000))
-    whole_passages: TableCache = field(
-        default_factory=lambda: TableCache(40_000, [*PassageRow._fields, "token_vectors"])
+    whole_codes: TableCache = field(
+        default_factory=lambda: TableCache(40_000, ["record_id", "token_vectors"])
     )
+    whole_passages: TableCache = field(default_factory=lambda: TableCache(150_000, list(PassageRow._fields)))
 
     @cached_property
     def cached_passages(self) -> PassageCache:
