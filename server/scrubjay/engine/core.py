@@ -18,7 +18,7 @@ from scrubjay.engine.background.consolidation import QUIET_SECONDS, Consolidatio
 from scrubjay.engine.background.indexing import Indexer
 from scrubjay.engine.background.sharing import Sharing
 from scrubjay.engine.background.tasks import Background
-from scrubjay.engine.background.upkeep import Upkeep
+from scrubjay.engine.background.upkeep import LOOK_EVERY, Upkeep
 from scrubjay.engine.verbs.backup import Backup
 from scrubjay.engine.verbs.conversations import Conversations
 from scrubjay.engine.verbs.counts import Counts
@@ -198,10 +198,11 @@ class Core:
 
     def _committed(self) -> None:
         self.indexer.wake()
-        self._embedded()
+        self.upkeep.wake()
+        self.consolidation.wake()
 
     def _embedded(self) -> None:
-        self.upkeep.wake()
+        self.upkeep.wake(LOOK_EVERY)
         self.consolidation.wake()
 
     def _recorded(self, envelope: Envelope, answer: Result) -> None:

@@ -83,9 +83,9 @@ class Upkeep:
         self.compactions = 0
         self.working = False
 
-    def wake(self) -> None:
-        """Note that something was written."""
-        self._commits += 1
+    def wake(self, commits: int = 1) -> None:
+        """Note that something was written; a backlog's vectors count as many commits, for their many rows."""
+        self._commits += commits
         self._wake.set()
 
     async def run(self) -> None:
