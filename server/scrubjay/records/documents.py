@@ -177,12 +177,8 @@ async def _get(store: Store, document_id: str) -> Document | None:
 
 async def _find_at(store: Store, scope: str, path: str) -> Document | None:
     """Return the document of a file that is not forgotten."""
-    where = conditions.both(
-        conditions.equal("scope", scope),
-        conditions.equal("path", path),
-        conditions.missing("custom_id"),
-        conditions.NOT_FORGOTTEN,
-    )
+    here = conditions.matching(scope=scope, path=path)
+    where = conditions.both(here, conditions.missing("custom_id"), conditions.NOT_FORGOTTEN)
     rows = await store.select(Document, where, columns=["id"])
     staged = [
         row.id

@@ -207,9 +207,7 @@ def _answer(memory: Memory, action: Literal["stored", "known", "updated"], envel
 
 async def facts_with_text(store: Store, scope: str, hashes: Collection[str]) -> list[Memory]:
     """Return the facts of a scope whose text has one of these hashes, forgotten and replaced ones too."""
-    where = conditions.both(
-        conditions.one_of("content_hash", sorted(hashes)), conditions.equal("scope", scope)
-    )
+    where = conditions.matching(content_hash=sorted(hashes), scope=scope)
     ids = [row.id for row in store.staged(Memory)]  # before the look at the disk, or a commit could hide one
     # Most facts are new: their ids cost half of what whole rows do.
     ids += [row.id for row in await store.select(Memory, where, columns=["id"])]

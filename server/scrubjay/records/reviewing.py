@@ -58,12 +58,8 @@ async def review_queue(store: Store, scope: str, now: datetime) -> list[Memory]:
 
     The caller has committed everything (`Store.flush`).
     """
-    where = conditions.both(
-        conditions.equal("scope", scope),
-        conditions.equal("relation", "derives"),
-        conditions.missing("review"),
-        conditions.NOT_FORGOTTEN,
-    )
+    derived = conditions.matching(scope=scope, relation="derives")
+    where = conditions.both(derived, conditions.missing("review"), conditions.NOT_FORGOTTEN)
     found = [row for row in await store.select(Memory, where) if is_derived(row) and is_current(row, now)]
     found.sort(key=lambda row: (-len(row.parent_ids), row.created_at, row.id))
     return found[:MOST]

@@ -50,5 +50,5 @@ async def detail(store: Store, record_id: str, counted: Callable[[AnyRecord], An
         relations=[child.relation or "" for child in younger],
         newest=newest.id if newest.id != record.id else None,
         passages=await store.count_passages(own),
-        waiting_for_vector=await store.count_passages(conditions.both(own, conditions.missing("space_id"))),
+        waiting_for_vector=await store.count_passages(conditions.both(own, conditions.NO_VECTOR)),
     )

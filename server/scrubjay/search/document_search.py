@@ -117,11 +117,8 @@ async def _document_id(store: Store, name: str, scopes: tuple[str, ...] | None) 
     Raises:
         NotFound: these scopes hold none.
     """
-    where = conditions.both(
-        conditions.either(conditions.equal("id", name), conditions.equal("custom_id", name)),
-        conditions.NOT_FORGOTTEN,
-        None if scopes is None else conditions.one_of("scope", scopes),
-    )
+    named = conditions.either(conditions.equal("id", name), conditions.equal("custom_id", name))
+    where = conditions.both(named, conditions.NOT_FORGOTTEN, conditions.matching(scope=scopes))
     rows = await store.select(Document, where, limit=1, columns=["id"])
     if not rows:
         raise NotFound(
@@ -159,10 +156,7 @@ async def _read_chunks(store: Store, places: Sequence[Place]) -> dict[Place, Pas
     by_document: dict[str, set[int]] = {}
     for document_id, position in places:
         by_document.setdefault(document_id, set()).add(position)
-    each = (
-        conditions.both(conditions.equal("record_id", document_id), conditions.one_of("part", sorted(parts)))
-        for document_id, parts in by_document.items()
-    )
+    each = (conditions.matching(record_id=row, part=sorted(parts)) for row, parts in by_document.items())
     columns = ["record_id", "part", "text", "line_start", "line_end"]
     rows = await store.passages(conditions.either(*each), columns=columns)
     return {(row.record_id, row.part): row for row in rows}

@@ -5,7 +5,7 @@ backslashes and newlines included, is plain text there. Column names come from o
 caller.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import NewType
 
@@ -43,6 +43,19 @@ def one_of(column: str, values: Iterable[str | int]) -> Where:
     """The column has one of these values; no values, no rows (an empty IN list would be a syntax error)."""
     literals = ", ".join(quote(value) if isinstance(value, str) else str(value) for value in values)
     return Where(f"{column} IN ({literals})") if literals else NO_ROW
+
+
+def matching(**values: str | int | bool | Collection[str | int] | None) -> Where:
+    """Each column has its value, or one of several; one of None may hold anything.
+
+    >>> print(matching(scope="a", path=None, id=["x", "y"]))
+    (scope = 'a') AND (id IN ('x', 'y'))
+    """
+    parts = []
+    for column, value in values.items():
+        if value is not None:
+            parts.append(equal(column, value) if isinstance(value, str | int) else one_of(column, value))
+    return both(*parts)
 
 
 def missing(column: str) -> Where:
@@ -112,7 +125,7 @@ def at_or_below(column: str, path: str) -> Where:
 
 def both(*parts: Where | None) -> Where:
     """All of these conditions, without the empty ones; none at all is every row."""
-    return Where(" AND ".join(f"({part})" for part in parts if part)) or EVERY_ROW
+    return Where(" AND ".join(f"({part})" for part in parts if part not in (None, EVERY_ROW))) or EVERY_ROW
 
 
 def either(*parts: Where) -> Where:
@@ -143,6 +156,7 @@ def compares(column: str, operator: str, value: float) -> Where:
 # What "current" means for rows. `models.records.is_current` says it of a record; a test compares the two.
 
 NOT_FORGOTTEN = missing("forgotten_at")
+NO_VECTOR = missing("space_id")  # of a passage
 LATEST = equal("is_latest", True)
 NOT_A_SUMMARY = negation(equal("source", SUMMARY))  # of a session, which says its turns again
 

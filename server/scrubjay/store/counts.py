@@ -78,10 +78,8 @@ async def count_by_scope(tables: Tables, now: datetime, scope: str | None = None
     """
     found: dict[str, ScopeCounts] = {}
     for kind, name in TABLE_OF.items():
-        where = conditions.both(
-            None if scope is None else conditions.equal("scope", scope),
-            conditions.missing("purged_at") if kind is Turn else None,
-        )
+        there = conditions.missing("purged_at") if kind is Turn else None
+        where = conditions.both(conditions.matching(scope=scope), there)
         columns = ["scope", "created_at", "updated_at", "forgotten_at", "expires_at"]
         columns += ["is_latest"] if kind is Memory else []
         rows = await tables.of(name).query().where(where).select(columns).to_arrow()

@@ -96,7 +96,7 @@ class TableNotes:
             merge = self.table.merge_insert("id").when_not_matched_insert_all()
             inserted: int = (await merge.execute(_row(name, after))).num_inserted_rows
             return inserted == 1
-        same = conditions.both(conditions.equal("id", name), conditions.equal("text", before))
+        same = conditions.matching(id=name, text=before)
         updated: int = (await self.table.update({"text": after}, where=same)).rows_updated
         return updated == 1
 

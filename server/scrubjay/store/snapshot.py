@@ -57,7 +57,7 @@ async def snapshot(store: Store, scope: str | None) -> AsyncIterator[Snapshot]:
             tables = {name: await database.open_table(name) for name in TABLE_OF.values()}
             for table in tables.values():
                 await table.checkout(await table.version())
-        yield Snapshot(tables, conditions.EVERY_ROW if scope is None else conditions.equal("scope", scope))
+        yield Snapshot(tables, conditions.matching(scope=scope))
     finally:
         store.readers -= 1
 

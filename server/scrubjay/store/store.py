@@ -45,8 +45,6 @@ from scrubjay.store.upserts import (
 # million, where 20 miss a third of the nearest 200.
 PROBES = 64
 
-_NO_VECTOR = conditions.missing("space_id")
-
 T = TypeVar("T", Turn, Memory, Document)
 Put = Callable[[AsyncTable, pa.Table], Awaitable[None]]
 
@@ -252,11 +250,11 @@ class Store:
 
     async def latest(self, last: int, scope: str | None, now: datetime) -> list[AnyRecord]:
         """Return the `last` newest committed records of every kind that are current, newest first."""
-        here = None if scope is None else conditions.equal("scope", scope)
         rows: list[AnyRecord] = []
         for kind, name in TABLE_OF.items():
             order = _descending("started_at" if kind is Turn else "created_at")
-            query = _scan(self.tables.of(name)).where(conditions.both(conditions.current(kind, now), here))
+            where = conditions.both(conditions.current(kind, now), conditions.matching(scope=scope))
+            query = _scan(self.tables.of(name)).where(where)
             rows += from_table(kind, await query.order_by(order).limit(last).to_arrow())
         rows.sort(key=lambda row: row.started_at if isinstance(row, Turn) else row.created_at, reverse=True)
         return rows[:last]
@@ -354,11 +352,13 @@ class Store:
         ids = set(record_ids)
         waiting = {each for each in ids if staged.get(each)}
         if committed := ids - staged.keys():
-            where = conditions.both(conditions.one_of("record_id", committed), _NO_VECTOR)
+            where = conditions.both(conditions.one_of("record_id", committed), conditions.NO_VECTOR)
             waiting.update(row.record_id for row in await self.passages(where, columns=["record_id"]))
         return waiting
 
-    async def passages_without_vectors(self, limit: int, where: Where = _NO_VECTOR) -> list[Passage]:
+    async def passages_without_vectors(
+        self, limit: int, where: Where = conditions.NO_VECTOR
+    ) -> list[Passage]:
         """Return passages without a vector, newest first, because the newest are searched for first."""
         query = _scan(self.tables.passages).where(where).order_by(_descending("dated_at"))
         columns = ["id", "src", "record_id", "role", "part", "text", "embed_text", "dated_at"]

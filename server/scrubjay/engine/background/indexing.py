@@ -273,7 +273,7 @@ class Indexer:
         waiting: Sequence[Passage] = ()
         if (bare := self._store.bare) != self._seen_bare:
             others = conditions.negation(conditions.one_of("id", besides))
-            where = conditions.both(conditions.missing("space_id"), others)
+            where = conditions.both(conditions.NO_VECTOR, others)
             waiting = await self._store.passages_without_vectors(BATCH, where)
             if not waiting:
                 self._seen_bare = bare

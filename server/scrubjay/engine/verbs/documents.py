@@ -100,7 +100,7 @@ class Documents:
 
         Those that are not forgotten come first, and of these the latest.
         """
-        where = conditions.both(conditions.equal("custom_id", custom_id), conditions.one_of("scope", scopes))
+        where = conditions.matching(custom_id=custom_id, scope=scopes)
         rows = {row.id: row for row in await self._store.select(Document, where, columns=_COLUMNS)}
         rows.update((row.id, row) for row in self._store.staged(Document))
         named = [row for row in rows.values() if row.custom_id == custom_id and row.scope in scopes]
@@ -196,12 +196,8 @@ class Prefetch:
             if len(content := str(each.args.get("content") or "").strip()) <= SHORT:
                 self._facts.setdefault(each.scope, {})[content_hash(content)] = None
         for scope, facts in self._facts.items():
-            where = conditions.both(
-                conditions.one_of("content_hash", sorted(facts)),
-                conditions.equal("scope", scope),
-                conditions.NOT_FORGOTTEN,
-                conditions.LATEST,
-            )
+            words = conditions.matching(content_hash=sorted(facts), scope=scope)
+            where = conditions.both(words, conditions.NOT_FORGOTTEN, conditions.LATEST)
             if matches := await self._store.select(Memory, where, columns=["id"]):
                 stored = await self._store.get(Memory, [row.id for row in matches])
                 facts.update((row.content_hash, row) for row in stored.values())

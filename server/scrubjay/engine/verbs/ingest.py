@@ -44,7 +44,7 @@ class Ingest:
     async def list_documents(self, scope: str, last: int) -> list[ListedDocument]:
         """List the documents of a scope ("*": everywhere): those being ingested, then the latest others."""
         await self._writer.caught_up()
-        here = None if scope == EVERY_SCOPE else conditions.equal("scope", scope)
+        here = conditions.matching(scope=None if scope == EVERY_SCOPE else scope)
         where = conditions.both(conditions.NOT_FORGOTTEN, here)
         rows = await self._store.select(Document, where, columns=_COLUMNS)
         rows = sorted(rows, key=lambda row: row.updated_at, reverse=True)[:last]

@@ -114,13 +114,12 @@ class Lists:
         `failed` includes those that could not be read.
         """
         await self._writer.caught_up()
-        here = conditions.one_of("scope", scopes)
-        chunks = conditions.both(here, conditions.equal("src", "chunk"), conditions.missing("space_id"))
+        chunks = conditions.both(conditions.matching(scope=scopes, src="chunk"), conditions.NO_VECTOR)
         waiting = await self._store.passages(chunks, columns=["record_id"])
         unfinished = conditions.one_of("id", sorted({passage.record_id for passage in waiting}))
         if failed:
             unfinished = conditions.either(unfinished, conditions.equal("status", "failed"))
-        where = conditions.both(here, conditions.NOT_FORGOTTEN, unfinished)
+        where = conditions.both(conditions.one_of("scope", scopes), conditions.NOT_FORGOTTEN, unfinished)
         rows = await self._store.select(Document, where, columns=COLUMNS)
         return sorted(rows, key=lambda row: (row.updated_at, row.id), reverse=True)
 
@@ -132,9 +131,8 @@ class Lists:
             conditions.at_least("part", start),
             None if size is None else conditions.below("part", start + size),
         )
-        return sorted(
-            await self._store.passages(where, columns=_PASSAGE_COLUMNS), key=lambda passage: passage.part
-        )
+        chunks = await self._store.passages(where, columns=_PASSAGE_COLUMNS)
+        return sorted(chunks, key=lambda chunk: chunk.part)
 
     async def chunks(
         self,
@@ -148,12 +146,8 @@ class Lists:
     ) -> Page[Passage]:
         """Return a page of the chunks of a scope's documents, by their document's time or by position."""
         await self._writer.caught_up()
-        where = conditions.both(
-            conditions.equal("src", "chunk"),
-            conditions.equal("hidden", False),
-            conditions.equal("scope", scope),
-            facets.where(filters) if filters else None,
-        )
+        here = conditions.matching(src="chunk", hidden=False, scope=scope)
+        where = conditions.both(here, facets.where(filters) if filters else None)
         keys = await self._store.passages(where, columns=["id", "record_id", "part", "dated_at"])
         order = ("part", "dated_at") if by_position else ("dated_at", "record_id", "part")
         keys.sort(key=attrgetter(*order), reverse=descending)
@@ -192,11 +186,9 @@ class Lists:
     ) -> Page[Memory | Turn]:
         """Return a page of the current facts and turns with all of these tags, newest first."""
         await self._writer.caught_up()
-        here = conditions.both(
-            conditions.equal("partition_id", partition_id) if partition_id else None,
-            conditions.has_all("tags", tags) if tags else None,
-        )
-        wheres = {kind: current(kind, scopes, self._clock(), here) for kind in KINDS}
+        here = conditions.matching(partition_id=partition_id or None)
+        tagged = conditions.has_all("tags", tags) if tags else conditions.EVERY_ROW
+        wheres = {kind: current(kind, scopes, self._clock(), here, tagged) for kind in KINDS}
         keys: list[tuple[datetime, str]] = []
         for kind, where in wheres.items():
             moment = "started_at" if kind is Turn else "created_at"
@@ -275,9 +267,8 @@ def _in_order(ids: Iterable[str], rows: Iterable[R], total: int) -> Page[R]:
 
 
 def _documents(scopes: Collection[str], path: str | None) -> Where:
-    filed = (
-        None
-        if path is None
-        else conditions.either(conditions.at_or_below("filepath", path), conditions.at_or_below("path", path))
-    )
-    return conditions.both(conditions.one_of("scope", scopes), conditions.NOT_FORGOTTEN, filed)
+    there = conditions.both(conditions.one_of("scope", scopes), conditions.NOT_FORGOTTEN)
+    if path is None:
+        return there
+    places = (conditions.at_or_below(column, path) for column in ("filepath", "path"))
+    return conditions.both(there, conditions.either(*places))

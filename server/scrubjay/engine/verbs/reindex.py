@@ -64,7 +64,7 @@ class Reindex:
         total = await store.count_passages()
         while await indexer.embed_some(encoder):
             if progress:
-                progress(total - await store.count_passages(conditions.missing("space_id")), total)
+                progress(total - await store.count_passages(conditions.NO_VECTOR), total)
         return total
 
     async def _refill(self, kind: type[T]) -> None:

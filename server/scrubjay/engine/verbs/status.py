@@ -63,7 +63,7 @@ class Status:
                 "memories": await store.count(Memory, conditions.both(visible, conditions.LATEST)),
                 "documents": await store.count(Document, visible),
                 "passages": await store.count_passages(),
-                "waiting_for_vector": await store.count_passages(conditions.missing("space_id")),
+                "waiting_for_vector": await store.count_passages(conditions.NO_VECTOR),
             },
             "captured": await store.count(Turn, from_hooks),
             "spool": {"waiting": len(spool.pending(home)), "set_aside": len(set_aside)},

@@ -87,12 +87,8 @@ class Ingest:
             except InputError:
                 missing.append(path)
         await self.store.flush()
-        where = conditions.both(
-            conditions.equal("scope", self.scope),
-            conditions.present("path"),
-            conditions.missing("custom_id"),
-            conditions.NOT_FORGOTTEN,
-        )
+        by_path = conditions.both(conditions.present("path"), conditions.missing("custom_id"))
+        where = conditions.both(conditions.matching(scope=self.scope), by_path, conditions.NOT_FORGOTTEN)
         known = await self.store.select(Document, where, columns=_COLUMNS)
         self._known_ids = {document.id for document in known}
         work = await asyncio.to_thread(differences, files, known, paths, again=again)

@@ -40,14 +40,11 @@ class Question:
     def where(self, *, unexpired: bool = True) -> Where:
         """Build the prefilter over passages; without `unexpired`, the caller asks `is_expired` of each."""
         return conditions.both(
-            None if self.scopes is None else conditions.one_of("scope", self.scopes),
-            conditions.one_of("src", self.srcs),
+            conditions.matching(scope=self.scopes, src=self.srcs, partition_id=self.partition_ids),
+            conditions.matching(session_id=self.session_id, record_id=self.record_id),
             self._not_hidden(),
             conditions.unexpired(self.as_of or self.now) if unexpired and not self.forgotten else None,
-            None if self.partition_ids is None else conditions.one_of("partition_id", self.partition_ids),
             conditions.has_all("tags", self.tags) if self.tags else None,
-            None if self.session_id is None else conditions.equal("session_id", self.session_id),
-            None if self.record_id is None else conditions.equal("record_id", self.record_id),
             None if self.path is None else conditions.at_or_below("path", self.path),
             None if self.filters is None else facets.where(self.filters),
             None if self.since is None else conditions.at_least("dated_at", micros(self.since)),
