@@ -6,16 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from scrubjay.cli.command import (
-    Place,
-    call_engine,
-    command,
-    engine_runs,
-    flag,
-    note,
-    value,
-    visit_engine,
-)
+from scrubjay.cli.command import Place, call_engine, command, engine_runs, flag, note, value, visit_engine
 from scrubjay.cli.display import Progress, plural
 from scrubjay.errors import EngineError, InputError
 

@@ -159,10 +159,7 @@ def _sdk_server(engine: Engine) -> Server[Any]:
 
 
 def _http(
-    engine: Engine,
-    sdk_server: Callable[[], Server[Any]],
-    listening: Listening,
-    http: Options | None,
+    engine: Engine, sdk_server: Callable[[], Server[Any]], listening: Listening, http: Options | None
 ) -> AbstractAsyncContextManager[None]:
     """The HTTP face for as long as the engine lives; its libraries are imported only where it is wanted."""
     if listening is None or http is None:

@@ -56,10 +56,7 @@ def _mistakes(**fields: Any) -> dict[str, Any]:
 _SCHEMAS: dict[str, Any] = {
     "Refusal": _object({"error": _SENTENCE}),
     "Misfit": _object(
-        {
-            "success": {"type": "boolean", "const": False},
-            "error": _mistakes(message=_SENTENCE, path=_PATH),
-        },
+        {"success": {"type": "boolean", "const": False}, "error": _mistakes(message=_SENTENCE, path=_PATH)},
         **_MISFIT,
     ),
     "HebbRefusal": _object({"detail": _SENTENCE}),

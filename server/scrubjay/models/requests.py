@@ -61,9 +61,9 @@ class Request(BaseModel):
 R = TypeVar("R", bound=Request)
 
 
-def about(description: str, default: Any = None) -> Any:
-    """Describe a field that may be left out."""
-    return Field(default=default, description=description)
+def about(description: str, default: Any = None, **rules: Any) -> Any:
+    """Describe a field that may be left out; `rules` are pydantic's."""
+    return Field(default=default, description=description, **rules)
 
 
 class Include(Request):

@@ -11,7 +11,7 @@ from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.hebb.answers import ANSWERS
 from scrubjay.models import records
 from scrubjay.models.fields import MAX_MEMORY, Flag, Importance, Metadata, PartitionId, Text
-from scrubjay.models.requests import Neighbours, Query, Share, Tags, Weight
+from scrubjay.models.requests import Neighbours, Query, Share, Tags, Weight, about
 from scrubjay.search.hits import turn_text
 
 RESERVED_SOURCE = "engine:"  # what Scrubjay writes itself
@@ -72,7 +72,7 @@ class MemoryCreate(Body):
     importance_score: Importance = 5.0
     tags: MemoryTags = []
     metadata: MemoryMetadata = {}
-    source: Annotated[Source | None, Field(description="Where it is from; left out, api.")] = None
+    source: Source | None = about("Where it is from; left out, api.")
 
 
 class MemoryUpdate(Body):
@@ -93,27 +93,18 @@ class MemoryQuery(Body):
 
     query: Query
     top_k: Annotated[int, Field(strict=True, ge=1, le=100)] = 10
-    partition_ids: Annotated[
-        list[PartitionId] | None, Field(max_length=1_000, description="Only these; none or left out, all.")
-    ] = None
-    tags: Annotated[MemoryTags | None, Field(description="Only memories that carry all of these.")] = None
+    partition_ids: list[PartitionId] | None = about("Only these; none or left out, all.", max_length=1_000)
+    tags: MemoryTags | None = about("Only memories that carry all of these.")
     weight_relevance: Weight = 1.0
     weight_importance: Weight = 1.0
     weight_recency: Weight = 1.0
-    prev_turns: Annotated[
-        Neighbours,
-        Field(description="Turns before each result to bring along, of its session and partition."),
-    ] = 0
-    next_turns: Annotated[Neighbours, Field(description="Turns after each result to bring along.")] = 0
-    min_score: Annotated[Share | None, Field(description="Least score of a result; 0 or left out, any.")] = (
-        None
+    prev_turns: Neighbours = about(
+        "Turns before each result to bring along, of its session and partition.", 0
     )
-    strict_recall: Annotated[
-        Flag, Field(description="Where no min_score is given: only what is likely about the query.")
-    ] = False
-    filter_score: Annotated[
-        Share | None, Field(description="Another name of min_score, which wins over it.")
-    ] = None
+    next_turns: Neighbours = about("Turns after each result to bring along.", 0)
+    min_score: Share | None = about("Least score of a result; 0 or left out, any.")
+    strict_recall: Flag = about("Where no min_score is given: only what is likely about the query.", False)
+    filter_score: Share | None = about("Another name of min_score, which wins over it.")
 
     @model_validator(mode="after")
     def _check_weights(self) -> Self:
@@ -132,9 +123,7 @@ class IngestRequest(Body):
     """
 
     content: Annotated[Text, Field(max_length=500_000)]
-    format_hint: Annotated[
-        str | None, Field(max_length=100, description="claude_code, chatgpt or plain; else it is recognised.")
-    ] = None
+    format_hint: str | None = about("claude_code, chatgpt or plain; else it is recognised.", max_length=100)
     partition_id: PartitionId = "mem_hippocampus"
     importance_score: Importance = 5.0
     source: Source | None = "ingest"

@@ -3,10 +3,7 @@
 from scrubjay.engine.core import Core
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.hebb.answers import ANSWERS
-from scrubjay.http_api.hebb.bodies import (
-    MemoryQuery,
-    as_memories,
-)
+from scrubjay.http_api.hebb.bodies import MemoryQuery, as_memories
 from scrubjay.http_api.hebb.context import HebbRequest
 from scrubjay.http_api.routes import Routes
 from scrubjay.models import records

@@ -15,6 +15,7 @@ from scrubjay.http_api.scopes import ScopeView, every_scope, scope_view
 from scrubjay.http_api.supermemory_v4.answers import ANSWERS
 from scrubjay.http_api.supermemory_v4.bodies import Part, TagList, iso
 from scrubjay.models.fields import Text
+from scrubjay.models.requests import about
 
 TagInPath = Annotated[str, Path(description="The container tag.")]
 _UNKNOWN = "Nothing is kept under this tag, and nothing is said of it."
@@ -25,21 +26,17 @@ route = Routes(ANSWERS)
 class TagChange(Part):
     """What is to be said of a tag; what is left out stays, null takes it away."""
 
-    name: Annotated[
-        Annotated[Text, Field(max_length=LONGEST_NAME)] | None, Field(description="What people call it.")
-    ] = None
-    entity_context: Annotated[
-        Annotated[str, Field(max_length=LONGEST_CONTEXT)] | None,
-        Field(description="Background to everything under it."),
-    ] = None
+    name: Annotated[Text, Field(max_length=LONGEST_NAME)] | None = about("What people call it.")
+    entity_context: Annotated[str, Field(max_length=LONGEST_CONTEXT)] | None = about(
+        "Background to everything under it."
+    )
 
 
 class Merge(Part):
-    container_tags: Annotated[
-        TagList,
-        Field(min_length=1, description="Tags whose content moves; the target itself may be among them."),
-    ]
-    target_container_tag: Annotated[str, Field(description="The tag that gets everything.")]
+    container_tags: TagList = Field(
+        description="Tags whose content moves; the target itself may be among them.", min_length=1
+    )
+    target_container_tag: str = Field(description="The tag that gets everything.")
 
 
 @route("GET /v3/container-tags/list", "List container tags", "[Tag]")

@@ -12,6 +12,7 @@ from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v4.answers import ANSWERS
 from scrubjay.http_api.supermemory_v4.bodies import Part, Tagged
 from scrubjay.models.fields import MAX_TURN_TEXT, Instant, Metadata, Name
+from scrubjay.models.requests import about
 from scrubjay.text.conversations import Message
 from scrubjay.text.redaction import redact
 
@@ -37,21 +38,16 @@ class ContentPart(Part):
 
 class SentMessage(Part):
     role: Literal["user", "assistant", "system", "tool"]
-    content: Annotated[
-        Annotated[str, Field(max_length=MAX_TURN_TEXT)] | list[ContentPart] | None,
-        Field(description="A text, or its parts."),
-    ] = None
+    content: Annotated[str, Field(max_length=MAX_TURN_TEXT)] | list[ContentPart] | None = about(
+        "A text, or its parts."
+    )
     name: Annotated[str | None, Field(max_length=200)] = None
     tool_calls: Annotated[
         list[ToolCall] | None, Field(max_length=200, validation_alias=AliasChoices("tool_calls", "toolCalls"))
     ] = None
-    timestamp: Annotated[
-        Instant | None,
-        Field(
-            validation_alias=AliasChoices("timestamp", "createdAt", "ts"),
-            description="When it was said; left out, now.",
-        ),
-    ] = None
+    timestamp: Instant | None = about(
+        "When it was said; left out, now.", validation_alias=AliasChoices("timestamp", "createdAt", "ts")
+    )
 
     def message(self) -> Message:
         """Return it as it is kept: as one text, its secrets replaced."""
@@ -70,9 +66,9 @@ class SentMessage(Part):
 class Conversation(Tagged):
     """A conversation, or what it has more than before."""
 
-    conversation_id: Annotated[
-        Name, Field(description="Its id: the session of its turns, and the custom id of its document.")
-    ]
+    conversation_id: Name = Field(
+        description="Its id: the session of its turns, and the custom id of its document."
+    )
     messages: Annotated[list[SentMessage], Field(min_length=1, max_length=MOST_MESSAGES)]
     metadata: Annotated[Metadata | None, BeforeValidator(lambda value: value or None)] = None
 

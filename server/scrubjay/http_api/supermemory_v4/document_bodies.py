@@ -24,7 +24,7 @@ from scrubjay.http_api.supermemory_v4.bodies import (
 )
 from scrubjay.models.fields import Flag, Instant, Metadata, Name
 from scrubjay.models.records import Document, Memory
-from scrubjay.models.requests import DocumentText
+from scrubjay.models.requests import DocumentText, about
 
 MOST_AT_ONCE = 600  # documents of a batch
 MOST_IDS = 100  # of one bulk delete
@@ -172,14 +172,11 @@ class ChangedDocument(DocumentFields):
 class Batch(DocumentFields):
     """Documents to add together; what is said beside them holds for each that does not say otherwise."""
 
-    documents: Annotated[
-        list[str | dict[str, Any]],
-        Field(
-            min_length=1,
-            max_length=MOST_AT_ONCE,
-            description="Texts, or objects as for adding one. One that is wrong stops no other.",
-        ),
-    ]
+    documents: list[str | dict[str, Any]] = Field(
+        description="Texts, or objects as for adding one. One that is wrong stops no other.",
+        min_length=1,
+        max_length=MOST_AT_ONCE,
+    )
 
     def defaults(self, item: dict[str, Any]) -> dict[str, Any]:
         """Return what is said beside the documents, without the tag if an item names its own."""
@@ -191,28 +188,20 @@ class Batch(DocumentFields):
 class BulkDelete(Part):
     """Which documents to delete: one of the three."""
 
-    ids: Annotated[
-        list[str] | None, Field(min_length=1, max_length=MOST_IDS, description="Ids or custom ids.")
-    ] = None
-    container_tags: Annotated[
-        TagList | None, Field(description="Every document under one of these tags.")
-    ] = None
-    filepath: Annotated[
-        Filepath | None, Field(description="The document filed there; a folder where it ends in /.")
-    ] = None
+    ids: list[str] | None = about("Ids or custom ids.", min_length=1, max_length=MOST_IDS)
+    container_tags: TagList | None = about("Every document under one of these tags.")
+    filepath: Filepath | None = about("The document filed there; a folder where it ends in /.")
 
 
 class Paged(Paging):
-    container_tags: Annotated[
-        TagList | None, Field(description="Documents under any of these tags; left out, under every one.")
-    ] = None
+    container_tags: TagList | None = about("Documents under any of these tags; left out, under every one.")
     page: Annotated[Number, Field(ge=1, le=1_000_000)] = 1
     limit: Annotated[Number, Field(ge=1, le=MOST_PER_PAGE)] = PER_PAGE
 
 
 class Listing(Paged):
     filters: Filters | None = None
-    filepath: Annotated[Filepath | None, Field(description="Exact, or a folder where it ends in /.")] = None
+    filepath: Filepath | None = about("Exact, or a folder where it ends in /.")
     include_content: Flag = False
 
 

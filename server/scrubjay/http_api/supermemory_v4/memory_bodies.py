@@ -18,7 +18,7 @@ from scrubjay.http_api.supermemory_v4.bodies import (
 )
 from scrubjay.models.fields import MAX_MEMORY, Flag, Instant, Metadata, Name, Real, Text
 from scrubjay.models.records import Memory
-from scrubjay.models.requests import Query, Reason
+from scrubjay.models.requests import Query, Reason, about
 
 Content = Annotated[Text, Field(max_length=MAX_MEMORY)]
 ForgetAfter = Annotated[
@@ -43,8 +43,8 @@ class TemporalContext(Part):
 
 
 class NewMemory(Part):
-    content: Annotated[Content, Field(description="One fact, understandable on its own.")]
-    is_static: Annotated[Flag, Field(description="A lasting trait rather than a passing state.")] = False
+    content: Content = Field(description="One fact, understandable on its own.")
+    is_static: Flag = about("A lasting trait rather than a passing state.", False)
     metadata: Metadata = Field(default_factory=dict)
     forget_after: ForgetAfter = None
     forget_reason: Reason | None = None
@@ -57,30 +57,25 @@ class CreateMemories(Part):
 
 
 class _OneMemory(Part):
-    id: Annotated[Name | None, Field(description="Of the memory; an older version's means the newest.")] = (
-        None
-    )
-    content: Annotated[Content | None, Field(description="Its exact words, in place of the id.")] = None
+    id: Name | None = about("Of the memory; an older version's means the newest.")
+    content: Content | None = about("Its exact words, in place of the id.")
     container_tag: Tag | None = None
 
 
 class UpdateMemory(_OneMemory):
     new_content: Content
-    metadata: Annotated[Metadata | None, Field(description="Left out: as in the old version.")] = None
-    forget_after: Annotated[ForgetAfter, Field(description="Left out: as in the old version.")] = None
+    metadata: Metadata | None = about("Left out: as in the old version.")
+    forget_after: ForgetAfter = about("Left out: as in the old version.")
     forget_reason: Reason | None = None
-    temporal_context: Annotated[
-        TemporalContext | None,
-        Field(
-            description="Kept in the metadata as documentDate and eventDate; left out: as in the old version."
-        ),
-    ] = None
+    temporal_context: TemporalContext | None = about(
+        "Kept in the metadata as documentDate and eventDate; left out: as in the old version."
+    )
 
 
 class ForgetMemory(_OneMemory):
     """What to forget. The id may also be a document's, which goes with its memories, or a turn's."""
 
-    reason: Annotated[Reason | None, Field(description="Why; kept beside it.")] = None
+    reason: Reason | None = about("Why; kept beside it.")
 
 
 class ForgetMany(Part):
@@ -89,13 +84,9 @@ class ForgetMany(Part):
     container_tag: Tag | None = None
     query: Query | None = None
     ids: Annotated[list[Name] | None, Field(min_length=1, max_length=500)] = None
-    dry_run: Annotated[Flag, Field(description="True: only list them.")] = False
-    threshold: Annotated[
-        Real, Field(ge=0, le=1, description="Least similarity to the query of what is forgotten.")
-    ] = 0.5
-    max_forget: Annotated[
-        Whole, Field(ge=1, le=500, description="At most so many, the most similar first.")
-    ] = 100
+    dry_run: Flag = about("True: only list them.", False)
+    threshold: Real = about("Least similarity to the query of what is forgotten.", 0.5, ge=0, le=1)
+    max_forget: Whole = about("At most so many, the most similar first.", 100, ge=1, le=500)
     reason: Reason | None = None
 
 
@@ -104,10 +95,9 @@ class ListMemories(Tagged, Paging):
 
 
 class Decision(Part):
-    action: Annotated[
-        Literal["approve", "decline", "undo"],
-        Field(description="approve: it counts as said; decline: it is forgotten; undo: it waits again."),
-    ]
+    action: Literal["approve", "decline", "undo"] = Field(
+        description="approve: it counts as said; decline: it is forgotten; undo: it waits again."
+    )
 
 
 def memory_entry(fact: Memory, history: list[Memory]) -> Answer:

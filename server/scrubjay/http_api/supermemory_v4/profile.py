@@ -4,9 +4,7 @@ They never tell what is of the user's own scope.
 """
 
 import time
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Literal
 
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import Context, RequestContext
@@ -17,7 +15,7 @@ from scrubjay.http_api.supermemory_v4.bodies import Filters, Tagged
 from scrubjay.http_api.supermemory_v4.results import Include, Sources, results
 from scrubjay.http_api.supermemory_v4.search import THRESHOLD
 from scrubjay.models.fields import Name, Real
-from scrubjay.models.requests import Query
+from scrubjay.models.requests import Query, about
 from scrubjay.models.results import Hit
 
 TOKENS = 1_500  # of static and dynamic together, at most three fifths of them of static
@@ -29,19 +27,11 @@ route = Routes(ANSWERS)
 class AskProfile(Tagged):
     """Whose profile, which parts of it, and what to search for beside it."""
 
-    q: Annotated[Query | None, Field(description="Also search for this, in memories and documents.")] = None
-    threshold: Annotated[Real, Field(ge=0, le=1, description="Least similarity of a search result.")] = (
-        THRESHOLD
-    )
+    q: Query | None = about("Also search for this, in memories and documents.")
+    threshold: Real = about("Least similarity of a search result.", THRESHOLD, ge=0, le=1)
     filters: Filters | None = None
-    include: Annotated[
-        list[Section] | None,
-        Field(description="Left out: static and dynamic, and the buckets that are asked for."),
-    ] = None
-    buckets: Annotated[
-        list[Name] | None,
-        Field(max_length=100, description="The names of the buckets to fill; left out, all."),
-    ] = None
+    include: list[Section] | None = about("Left out: static and dynamic, and the buckets that are asked for.")
+    buckets: list[Name] | None = about("The names of the buckets to fill; left out, all.", max_length=100)
 
 
 @route("POST /v4/profile", "Profile of a tag", "ProfileAnswer")

@@ -14,6 +14,7 @@ from scrubjay.http_api.supermemory_v4.answers import ANSWERS
 from scrubjay.http_api.supermemory_v4.bodies import Part, Src, iso, to_millisecond
 from scrubjay.models.fields import Flag
 from scrubjay.models.records import Document, Memory, Turn
+from scrubjay.models.requests import about
 from scrubjay.models.results import Context, Linked
 from scrubjay.records.passages import speeches
 from scrubjay.search.retrieval.relevance import coverage
@@ -33,10 +34,9 @@ class Sources(NamedTuple):
 class AsksForChats(Part):
     """The fields of a search that asks for turns. `type` has the last word where both are given."""
 
-    include_chats: Annotated[
-        Flag | None,
-        Field(description='True: also turns of conversations, and on every result `src`, "doc" or "chat".'),
-    ] = None
+    include_chats: Flag | None = about(
+        'True: also turns of conversations, and on every result `src`, "doc" or "chat".'
+    )
     type: Annotated[
         Annotated[list[Src], Field(min_length=1, max_length=10)] | None,
         BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
@@ -54,23 +54,15 @@ class AsksForChats(Part):
 class Include(Part):
     """What each result brings beside itself; nothing of it unless it is asked for."""
 
-    documents: Annotated[
-        Flag, Field(description="The documents that a memory is from, or the one of a chunk.")
-    ] = False
-    summaries: Annotated[Flag, Field(description="With each of these documents its summary.")] = False
-    related_memories: Annotated[
-        Flag, Field(description="`context`: older and newer versions, and what it extends or derives from.")
-    ] = False
-    forgotten_memories: Annotated[
-        Flag, Field(description="Also memories that were forgotten or have expired.")
-    ] = False
-    chunks: Annotated[
-        Flag,
-        Field(
-            description="With each memory the chunks of its documents that answer too "
-            "(deprecated: use hybrid)."
-        ),
-    ] = False
+    documents: Flag = about("The documents that a memory is from, or the one of a chunk.", False)
+    summaries: Flag = about("With each of these documents its summary.", False)
+    related_memories: Flag = about(
+        "`context`: older and newer versions, and what it extends or derives from.", False
+    )
+    forgotten_memories: Flag = about("Also memories that were forgotten or have expired.", False)
+    chunks: Flag = about(
+        "With each memory the chunks of its documents that answer too (deprecated: use hybrid).", False
+    )
 
 
 def results(

@@ -13,18 +13,11 @@ from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.matches import Match, MatchQuery, Mode, find_matches, rewrites
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v4.answers import ANSWERS
-from scrubjay.http_api.supermemory_v4.bodies import (
-    Filepath,
-    Filters,
-    Tagged,
-    TagList,
-    Whole,
-    iso,
-)
+from scrubjay.http_api.supermemory_v4.bodies import Filepath, Filters, Tagged, TagList, Whole, iso
 from scrubjay.http_api.supermemory_v4.document_bodies import type_of
 from scrubjay.http_api.supermemory_v4.results import AsksForChats, Include, citation, results
 from scrubjay.models.fields import Count, Flag, Real, Text
-from scrubjay.models.requests import Query, SearchDocuments
+from scrubjay.models.requests import Query, SearchDocuments, about
 from scrubjay.models.results import DocumentHit
 
 RELEVANT = 0.5  # from which score on a chunk is relevant where nobody says
@@ -35,41 +28,30 @@ route = Routes(ANSWERS)
 
 
 class Search(AsksForChats):
-    q: Annotated[Text, Field(max_length=10_000, description="What to find.")]
-    limit: Annotated[Count, Field(ge=1, le=100, description="Documents returned.")] = 10
-    chunk_threshold: Annotated[
-        _Share | None,
-        Field(
-            description="From which score on a chunk is relevant, and a document without such a chunk is "
-            "left out. Left out, nothing is, and isRelevant is told from 0.5 on."
-        ),
-    ] = None
-    document_threshold: Annotated[_Share, Field(description="Least score of a document.")] = 0.0
-    container_tag: Annotated[str | None, Field(description="The tag to look in; left out, every one.")] = None
-    container_tags: Annotated[TagList | None, Field(description="Any of these tags.")] = None
-    doc_id: Annotated[
-        Annotated[Text, Field(max_length=255)] | None,
-        Field(description="Only this document, by id or customId; an unknown one is 404."),
-    ] = None
-    filepath: Annotated[Filepath | None, Field(description="Exact, or a folder where it ends in /.")] = None
+    q: Text = Field(description="What to find.", max_length=10_000)
+    limit: Count = about("Documents returned.", 10, ge=1, le=100)
+    chunk_threshold: _Share | None = about(
+        "From which score on a chunk is relevant, and a document without such a chunk is "
+        "left out. Left out, nothing is, and isRelevant is told from 0.5 on."
+    )
+    document_threshold: _Share = about("Least score of a document.", 0.0)
+    container_tag: str | None = about("The tag to look in; left out, every one.")
+    container_tags: TagList | None = about("Any of these tags.")
+    doc_id: Annotated[Text, Field(max_length=255)] | None = about(
+        "Only this document, by id or customId; an unknown one is 404."
+    )
+    filepath: Filepath | None = about("Exact, or a folder where it ends in /.")
     filters: Filters | None = None
-    include_full_docs: Annotated[Flag, Field(description="With each document its text, under content.")] = (
-        False
+    include_full_docs: Flag = about("With each document its text, under content.", False)
+    include_summary: Flag = about("With each document its summary.", False)
+    only_matching_chunks: Flag = about(
+        "Without the chunks before and after, which have isRelevant false.", False
     )
-    include_summary: Annotated[Flag, Field(description="With each document its summary.")] = False
-    only_matching_chunks: Annotated[
-        Flag, Field(description="Without the chunks before and after, which have isRelevant false.")
-    ] = False
-    rerank: Annotated[Flag, Field(description="Taken without effect: no reranking stage is configured.")] = (
-        False
+    rerank: Flag = about("Taken without effect: no reranking stage is configured.", False)
+    rewrite_query: Flag = about(
+        "Asks again without the wording, part by part, and by what is named; deterministic, without a model.",
+        False,
     )
-    rewrite_query: Annotated[
-        Flag,
-        Field(
-            description="Asks again without the wording, part by part, and by what is named; deterministic, "
-            "without a model."
-        ),
-    ] = False
     categories_filter: Annotated[
         Any,
         BeforeValidator(lambda value: None),
@@ -102,39 +84,27 @@ class Search(AsksForChats):
 
 
 class MemorySearch(Tagged, AsksForChats):
-    q: Annotated[Query, Field(min_length=1, description="What to find, in plain words.")]
-    search_mode: Annotated[
-        Mode,
-        Field(
-            description="memories, documents (chunks), or hybrid: both, merged by similarity, each thing "
-            "once."
-        ),
-    ] = "memories"
+    q: Query = Field(description="What to find, in plain words.", min_length=1)
+    search_mode: Mode = about(
+        "memories, documents (chunks), or hybrid: both, merged by similarity, each thing once.", "memories"
+    )
     limit: Annotated[Whole, Field(ge=1, le=100)] = 10
-    threshold: Annotated[
-        Real, Field(ge=0, le=1, description="Least similarity of a result; 0 lets everything through.")
-    ] = THRESHOLD
+    threshold: Real = about("Least similarity of a result; 0 lets everything through.", THRESHOLD, ge=0, le=1)
     filters: Filters | None = None
-    filepath: Annotated[
-        Filepath | None,
-        Field(description="Only what is from the document filed here; a folder where it ends in /."),
-    ] = None
+    filepath: Filepath | None = about(
+        "Only what is from the document filed here; a folder where it ends in /."
+    )
     include: Include = Include()
-    rewrite_query: Annotated[
-        Flag,
-        Field(
-            description="Also search with the question's content words alone, with each of its parts, and "
-            "with what it names; the best of all is kept, each thing once. By words, without a model, so "
-            "that the same question is always rewritten alike."
-        ),
-    ] = False
-    rerank: Annotated[
-        Flag, Field(description="Accepted and without effect: no rerank stage is configured.")
-    ] = False
-    aggregate: Annotated[
-        Flag,
-        Field(description="Accepted and without effect: nothing here writes new sentences. Not with rerank."),
-    ] = False
+    rewrite_query: Flag = about(
+        "Also search with the question's content words alone, with each of its parts, and "
+        "with what it names; the best of all is kept, each thing once. By words, without a model, so "
+        "that the same question is always rewritten alike.",
+        False,
+    )
+    rerank: Flag = about("Accepted and without effect: no rerank stage is configured.", False)
+    aggregate: Flag = about(
+        "Accepted and without effect: nothing here writes new sentences. Not with rerank.", False
+    )
 
 
 @route("POST /v3/search", "Search documents", "ScoredDocuments", missing="No document has the docId.")

@@ -15,18 +15,13 @@ from scrubjay.http_api.bodies import Content, flat, none_if_empty, url_of
 from scrubjay.http_api.context import SOURCE
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v5.answers import ANSWERS
-from scrubjay.http_api.supermemory_v5.bodies import (
-    LONGEST_ID,
-    Body,
-    GivenId,
-    parse_include,
-)
+from scrubjay.http_api.supermemory_v5.bodies import LONGEST_ID, Body, GivenId, parse_include
 from scrubjay.http_api.supermemory_v5.context import DocumentId, NamespaceContext, Reading, Writing
 from scrubjay.http_api.supermemory_v5.memories import as_memory
 from scrubjay.http_api.uploads import read_upload
 from scrubjay.models.fields import Instant, Metadata, Text
 from scrubjay.models.records import Document, Passage
-from scrubjay.models.requests import DocumentText, ForgetRecords
+from scrubjay.models.requests import DocumentText, ForgetRecords, about
 
 _DELETED = "deleted over HTTP"
 _FIRST = datetime(1, 1, 2, tzinfo=UTC)  # where a document without a date stands among those of a batch
@@ -108,10 +103,9 @@ class Change(About):
 
 
 class Doomed(Body):
-    ids: Annotated[
-        list[GivenId],
-        Field(min_length=1, max_length=100, description="Ids of documents, or the ids that you gave them."),
-    ]
+    ids: list[GivenId] = Field(
+        description="Ids of documents, or the ids that you gave them.", min_length=1, max_length=100
+    )
 
 
 def _parse_json(value: Any) -> Any:
@@ -142,10 +136,8 @@ class FileFields(About):
     date: Annotated[Date, BeforeValidator(none_if_empty)] = None
     task_type: Annotated[TaskType, BeforeValidator(none_if_empty)] = None
     dreaming: Annotated[Dreaming, BeforeValidator(none_if_empty)] = None
-    file_type: Annotated[
-        str | None, Field(description="Without effect: what a file is shows in its bytes and its name.")
-    ] = None
-    mime_type: Annotated[str | None, Field(description="Without effect, as fileType.")] = None
+    file_type: str | None = about("Without effect: what a file is shows in its bytes and its name.")
+    mime_type: str | None = about("Without effect, as fileType.")
 
 
 class Upload(FileFields):

@@ -11,19 +11,14 @@ from scrubjay.errors import InputError
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v5.answers import ANSWERS
-from scrubjay.http_api.supermemory_v5.bodies import (
-    Body,
-    GivenId,
-    PageNumber,
-    PageSize,
-    pagination,
-)
+from scrubjay.http_api.supermemory_v5.bodies import Body, GivenId, PageNumber, PageSize, pagination
 from scrubjay.http_api.supermemory_v5.context import NamespaceContext, Reading
 from scrubjay.http_api.supermemory_v5.documents import as_chunk, as_listed
 from scrubjay.http_api.supermemory_v5.filter_expressions import FilterExpression
 from scrubjay.http_api.supermemory_v5.memories import as_memory
 from scrubjay.models.fields import Flag
 from scrubjay.models.records import Document
+from scrubjay.models.requests import about
 
 route = Routes(ANSWERS)
 
@@ -33,17 +28,13 @@ Sort = Literal["createdAt", "updatedAt", "position"]
 
 
 class ListInclude(Body):
-    content: Annotated[Flag, Field(description="With each document its text.")] = False
-    memory_count: Annotated[
-        Flag, Field(description="With each document how many memories were learned of it.")
-    ] = False
-    forgotten: Annotated[Flag, Field(description="Also memories that were forgotten or have expired.")] = (
-        False
-    )
+    content: Flag = about("With each document its text.", False)
+    memory_count: Flag = about("With each document how many memories were learned of it.", False)
+    forgotten: Flag = about("Also memories that were forgotten or have expired.", False)
 
 
 class Listing(Body):
-    filter: Annotated[FilterExpression | None, Field(description="Only what has metadata that fits.")] = None
+    filter: FilterExpression | None = about("Only what has metadata that fits.")
     include: ListInclude = ListInclude()
 
 

@@ -12,12 +12,7 @@ from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import SOURCE
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v5.answers import ANSWERS
-from scrubjay.http_api.supermemory_v5.bodies import (
-    Body,
-    GivenId,
-    parse_include,
-    times_of,
-)
+from scrubjay.http_api.supermemory_v5.bodies import Body, GivenId, parse_include, times_of
 from scrubjay.http_api.supermemory_v5.context import MemoryId, NamespaceContext, Reading, Writing
 from scrubjay.models.fields import Flag
 from scrubjay.models.filters import Filter, matches
@@ -39,8 +34,8 @@ class Exact(Body):
 
 
 class Matching(Body):
-    query: Annotated[Query, Field(description="What the memories to forget are about.")]
-    dry_run: Annotated[Flag, Field(description="True: only list them.")]
+    query: Query = Field(description="What the memories to forget are about.")
+    dry_run: Flag = Field(description="True: only list them.")
 
 
 @route("DELETE /ns/{namespace}/memories/semantic", "Forget what is about something", "ForgetResult")

@@ -16,12 +16,7 @@ from scrubjay.http_api.permissions import Forbidden
 from scrubjay.http_api.routes import Routes, json_response
 from scrubjay.http_api.scopes import ScopeView, every_scope, scope_view
 from scrubjay.http_api.supermemory_v5.answers import ANSWERS
-from scrubjay.http_api.supermemory_v5.bodies import (
-    Body,
-    PageNumber,
-    PageSize,
-    pagination,
-)
+from scrubjay.http_api.supermemory_v5.bodies import Body, PageNumber, PageSize, pagination
 from scrubjay.http_api.supermemory_v5.context import NamespaceContext, Reading, Target, Writing
 
 _UNKNOWN = "There is no such namespace."

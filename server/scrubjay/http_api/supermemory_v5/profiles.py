@@ -13,6 +13,7 @@ from scrubjay.http_api.supermemory_v5.answers import ANSWERS
 from scrubjay.http_api.supermemory_v5.bodies import Body
 from scrubjay.http_api.supermemory_v5.context import NamespaceContext, Reading, Writing
 from scrubjay.http_api.supermemory_v5.filter_expressions import FilterExpression
+from scrubjay.models.requests import about
 from scrubjay.models.results import Hit
 
 MOST = 50  # buckets of one request
@@ -26,11 +27,8 @@ Description = Annotated[str, Field(max_length=LONGEST_DESCRIPTION)]
 
 
 class ProfileRequest(Body):
-    filter: Annotated[FilterExpression | None, Field(description="Only memories whose metadata fits.")] = None
-    buckets: Annotated[
-        list[BucketName] | None,
-        Field(max_length=MOST, description="Only these buckets; left out, every one."),
-    ] = None
+    filter: FilterExpression | None = about("Only memories whose metadata fits.")
+    buckets: list[BucketName] | None = about("Only these buckets; left out, every one.", max_length=MOST)
 
 
 class BucketChange(Body):

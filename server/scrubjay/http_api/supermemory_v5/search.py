@@ -15,7 +15,7 @@ from scrubjay.http_api.supermemory_v5.filter_expressions import FilterExpression
 from scrubjay.http_api.supermemory_v5.memories import Surroundings, as_source, surroundings
 from scrubjay.models.fields import Count, Flag
 from scrubjay.models.records import Document, Memory, is_current
-from scrubjay.models.requests import Query, Share
+from scrubjay.models.requests import Query, Share, about
 from scrubjay.records.reviewing import is_derived
 
 THRESHOLD = 0.3  # of version 5, where a request names none
@@ -25,32 +25,24 @@ route = Routes(ANSWERS)
 
 
 class SearchInclude(Body):
-    documents: Annotated[Flag, Field(description="With each result the document that it is from.")] = False
-    related: Annotated[
-        Flag, Field(description="With each memory its other versions and what it is linked to.")
-    ] = False
-    forgotten: Annotated[Flag, Field(description="Also memories that were forgotten or have expired.")] = (
-        False
-    )
+    documents: Flag = about("With each result the document that it is from.", False)
+    related: Flag = about("With each memory its other versions and what it is linked to.", False)
+    forgotten: Flag = about("Also memories that were forgotten or have expired.", False)
 
 
 class SearchRequest(Body):
-    query: Annotated[Query, Field(description="What to find, in plain words.")]
-    filter: Annotated[FilterExpression | None, Field(description="Only results whose metadata fits.")] = None
-    search_mode: Annotated[
-        Literal["hybrid", "memories", "chunks"],
-        Field(description="memories: facts; chunks: passages of documents; hybrid: both."),
-    ] = "hybrid"
+    query: Query = Field(description="What to find, in plain words.")
+    filter: FilterExpression | None = about("Only results whose metadata fits.")
+    search_mode: Literal["hybrid", "memories", "chunks"] = about(
+        "memories: facts; chunks: passages of documents; hybrid: both.", "hybrid"
+    )
     limit: Annotated[Count, Field(ge=1, le=100)] = 10
     include: SearchInclude = SearchInclude()
-    threshold: Annotated[Share, Field(description="Least similarity of a result.")] = THRESHOLD
-    rerank: Annotated[
-        Literal["none", "order", "aggregate"],
-        Field(description="Accepted; the order is always that of similarity, and nothing is joined."),
-    ] = "none"
-    rewrite_query: Annotated[
-        Flag, Field(description="Also search for the parts of the question and for what it names.")
-    ] = False
+    threshold: Share = about("Least similarity of a result.", THRESHOLD)
+    rerank: Literal["none", "order", "aggregate"] = about(
+        "Accepted; the order is always that of similarity, and nothing is joined.", "none"
+    )
+    rewrite_query: Flag = about("Also search for the parts of the question and for what it names.", False)
 
 
 @route("POST /ns/{namespace}/search", "Search", "SearchResponse")
