@@ -1,10 +1,11 @@
 """What bodies of several families have in common: their spelling, texts of documents, fields of forms."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from scrubjay.home.scope_settings import LONGEST_CONTEXT
 from scrubjay.models.fields import Text
 
 LONGEST_TEXT = 10_000_000  # characters of one document
@@ -15,6 +16,20 @@ Content = Annotated[
         max_length=LONGEST_TEXT,
         description="The text, plain or Markdown. A URL is kept as it is: nothing is fetched.",
     ),
+]
+
+
+SupportingContext = Annotated[str, Field(max_length=LONGEST_CONTEXT)]
+TaskType = Annotated[
+    Literal["memory", "superrag"] | None,
+    Field(
+        description="memory (default): each paragraph of its prose is a memory too, at most 200; "
+        "superrag: its chunks alone are found."
+    ),
+]
+Dreaming = Annotated[
+    Literal["instant", "dynamic"] | None,
+    Field(description="Without effect: memories are there as soon as the document is."),
 ]
 
 

@@ -52,10 +52,9 @@ class RequestContext:
         named = await self.core.documents.with_custom_id(name, await self.scopes(scope))
         scopes = sorted(row.scope for row in named if row.forgotten_at is None)
         if len(scopes) > 1:
-            raise InputError(
-                f"customId {name[:80]!r} is used under several tags ({', '.join(scopes[:5])}). "
-                "Add ?containerTag=, or give the document's id."
-            )
+            where = f"under several tags ({', '.join(scopes[:5])})"
+            advice = "Add ?containerTag=, or give the document's id."
+            raise InputError(f"customId {name[:80]!r} is used {where}. {advice}")
         return await self.find(named[0].id) if scopes else None
 
     async def write(

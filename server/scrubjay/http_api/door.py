@@ -26,10 +26,7 @@ BURST_SECONDS = 2.0  # of unused allowance that a caller may spend at once
 _MOST_CALLERS = 10_000  # remembered; one whose allowance is full again is like one who never came
 _LOCAL = Options(Address("127.0.0.1", 0))
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-_EXPOSED = (
-    "Retry-After",
-    "WWW-Authenticate",
-)  # what a page of another origin may read beside the usual headers
+_EXPOSED = ("Retry-After", "WWW-Authenticate")  # a page of another origin may read these headers too
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 # Reads that are POST because of their bodies.
 _READS = re.compile(r"/(search|profile|profile/buckets|list|list/[a-z]+|documents/documents|mcp)/?$")
@@ -72,10 +69,8 @@ class Door:
             await self._app(scope, receive, send)
         elif not self._hosts.answers(host := Request(scope).headers.get("host", "")):
             # The host comes before all: CORS would answer a preflight without asking us.
-            sentence = (
-                f"Host {host[:80]!r} is not this server. "
-                "Ask it by its address, or start it with `--allow-host NAME`."
-            )
+            advice = "Ask it by its address, or start it with `--allow-host NAME`."
+            sentence = f"Host {host[:80]!r} is not this server. {advice}"
             await refusal(Request(scope), 421, sentence)(scope, receive, send)
         else:
             await self._inner(scope, receive, send)
@@ -95,11 +90,8 @@ class Door:
     def _check_origin(self, request: Request) -> None:
         origin, host = request.headers.get("origin"), request.headers.get("host", "")
         if origin is not None and origin not in self._origins and not _is_own(origin, host):
-            raise HTTPException(
-                403,
-                f"Pages of {origin[:80]!r} may not ask this server. "
-                "`--cors ORIGIN` lets those of one origin in.",
-            )
+            advice = "`--cors ORIGIN` lets those of one origin in."
+            raise HTTPException(403, f"Pages of {origin[:80]!r} may not ask this server. {advice}")
 
     def _permissions(self, request: Request) -> Permissions:
         """Return what this caller may do.
@@ -116,9 +108,8 @@ class Door:
         token = None if needs_no_key else match(_key(request), tokens)
         host = request.client.host if request.client else ""
         if wait := self._rate.wait(f"token {token.name}" if token else f"host {host}"):
-            raise HTTPException(
-                429, "Too many requests from one caller.", {"Retry-After": str(math.ceil(wait))}
-            )
+            headers = {"Retry-After": str(math.ceil(wait))}
+            raise HTTPException(429, "Too many requests from one caller.", headers)
         if needs_no_key:
             return Permissions()
         if token is None:
@@ -226,8 +217,5 @@ def _counted(receive: Receive) -> Receive:
 
 
 def _too_large() -> HTTPException:
-    return HTTPException(
-        413,
-        f"A request may have at most {LONGEST_BODY:,} bytes. Split what you send.",
-        {"Connection": "close"},
-    )
+    sentence = f"A request may have at most {LONGEST_BODY:,} bytes. Split what you send."
+    return HTTPException(413, sentence, {"Connection": "close"})

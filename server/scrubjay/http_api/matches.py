@@ -147,13 +147,9 @@ async def _records(
 async def _chunks(
     context: RequestContext, query: MatchQuery, scopes: tuple[str, ...]
 ) -> Sequence[FoundChunk]:
-    values = {
-        "query": query.query,
-        "limit": query.limit,
-        "chunk_threshold": query.threshold,
-        "path": query.filepath,
-    }
-    request = parse(SearchDocuments, values).model_copy(update={"filters": query.filters})
+    wanted = {"query": query.query, "path": query.filepath}
+    request = parse(SearchDocuments, {**wanted, "limit": query.limit, "chunk_threshold": query.threshold})
+    request = request.model_copy(update={"filters": query.filters})
     return await context.core.search.chunks(request, scopes)
 
 

@@ -63,9 +63,6 @@ def _caller(request: Request) -> Caller:
     """
     permissions: Permissions = request.state.permissions
     named = request.headers.get(SCOPE_HEADER) or request.query_params.get("scope") or None
-    scope = (
-        USER_SCOPE
-        if named == USER_SCOPE and permissions.tag is None
-        else permissions.own(named) or DEFAULT_TAG
-    )
+    own = named == USER_SCOPE and permissions.tag is None
+    scope = USER_SCOPE if own else permissions.own(named) or DEFAULT_TAG
     return Caller(scope=scope, confined=permissions.tag is not None, read_only=permissions.read_only)

@@ -94,13 +94,8 @@ def _document(app: FastAPI, families: Iterable[Answers]) -> dict[str, Any]:
     schemas.update({name: {"title": name, **schema} for name, schema in _SCHEMAS.items()})
     for answers in families:
         schemas.update(answers.schemas)
-    parts["securitySchemes"] = {
-        "bearer": {
-            "type": "http",
-            "scheme": "bearer",
-            "description": "A key of `scrubjay token add`; any, where none was made.",
-        }
-    }
+    key = {"description": "A key of `scrubjay token add`; any, where none was made."}
+    parts["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer", **key}}
     for path, item in document["paths"].items():
         for method in _METHODS & item.keys():
             _complete(item[method], path, schemas)
@@ -115,10 +110,8 @@ def _may_be_empty(body: dict[str, Any], schemas: dict[str, Any]) -> bool:
 
 def _complete(operation: dict[str, Any], path: str, schemas: dict[str, Any]) -> None:
     """Add its family, its key, and the answers that any operation of that family may give."""
-    hebb = path.startswith(HEBB)
-    operation["tags"] = [
-        HEBB_MIND if hebb else SUPERMEMORY if path.startswith(("/v3", "/v4")) else NAMESPACES
-    ]
+    hebb, with_tags = path.startswith(HEBB), path.startswith(("/v3", "/v4"))
+    operation["tags"] = [HEBB_MIND if hebb else SUPERMEMORY if with_tags else NAMESPACES]
     operation["security"] = [{"bearer": []}, {}]
     if "requestBody" in operation and _may_be_empty(operation["requestBody"], schemas):
         operation["requestBody"]["required"] = False
@@ -128,14 +121,9 @@ def _complete(operation: dict[str, Any], path: str, schemas: dict[str, Any]) -> 
     misfit = {"description": f"The request does not fit; {one} lists each mistake, or is one sentence."}
     either = {"oneOf": [_ref(f"{family}Refusal"), _ref(f"{family}Misfit")]}
     if hebb and of_fastapi is not None:
-        answers["422"] = {"description": misfit["description"], **of_json(either)}
-        answers.setdefault(
-            "400",
-            {
-                "description": "The request cannot be understood or is out of range.",
-                **of_json(_ref("HebbRefusal")),
-            },
-        )
+        answers["422"] = {**misfit, **of_json(either)}
+        unclear = {"description": "The request cannot be understood or is out of range."}
+        answers.setdefault("400", {**unclear, **of_json(_ref("HebbRefusal"))})
     else:
         answers.setdefault("400", {**misfit, **of_json(either)})
     for status, says in _EVERYWHERE.items():

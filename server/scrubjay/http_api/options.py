@@ -51,10 +51,8 @@ class Address(NamedTuple):
             listening.listen(_BACKLOG)
         except OSError as error:
             listening.close()
-            raise EngineError(
-                f"{self} cannot be listened at: {error.strerror}. "
-                "Give --http another port, or end what uses it."
-            ) from error
+            advice = "Give --http another port, or end what uses it."
+            raise EngineError(f"{self} cannot be listened at: {error.strerror}. {advice}") from error
         return listening
 
 
@@ -127,10 +125,8 @@ def parse_origin(text: str) -> str:
     parts = urlsplit(text)
     is_exact = parts.hostname and parts.path in ("", "/") and not parts.query and not parts.username
     if parts.scheme not in ("http", "https") or not is_exact:
-        raise InputError(
-            f"--cors {text!r}: must be one exact origin, such as https://app.example.com or "
-            "http://localhost:3000."
-        )
+        such = "https://app.example.com or http://localhost:3000"
+        raise InputError(f"--cors {text!r}: must be one exact origin, such as {such}.")
     return f"{parts.scheme}://{parts.netloc.lower()}"
 
 

@@ -36,18 +36,15 @@ def refuse(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
             return refusal(request, 400, sentence)
         if error.status_code == 405:
             verbs = ", ".join(_verbs(request, routes)) or "nothing"
-            return refusal(
-                request, 405, f"{request.method} does nothing here; {verbs} does.", {"Allow": verbs}
-            )
+            sentence = f"{request.method} does nothing here; {verbs} does."
+            return refusal(request, 405, sentence, {"Allow": verbs})
         return refusal(request, error.status_code, str(error.detail), error.headers)
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         if request.url.path.startswith(HEBB):
-            return JSONResponse(
-                {"detail": [{key: each[key] for key in ("type", "loc", "msg")} for each in error.errors()]},
-                422,
-            )
+            mistakes = [{key: each[key] for key in ("type", "loc", "msg")} for each in error.errors()]
+            return JSONResponse({"detail": mistakes}, 422)
         return JSONResponse({"success": False, "error": [_problem(each) for each in error.errors()]}, 400)
 
     @app.exception_handler(Exception)  # the outermost edge
@@ -69,10 +66,8 @@ def misnamed(path: str) -> str | None:
     name, *rest = path.removeprefix(NAMESPACES).split("/")
     if name and (not rest or rest[0] in _NOUNS):
         return None
-    return (
-        f"{path[:120]} names no namespace: it is called by 1 to 100 letters, digits or . _ : -, "
-        "so it is neither empty nor holds a slash."
-    )
+    rule = "it is called by 1 to 100 letters, digits or . _ : -, so it is neither empty nor holds a slash"
+    return f"{path[:120]} names no namespace: {rule}."
 
 
 def status_of(error: ScrubjayError) -> int:

@@ -35,17 +35,13 @@ class Routes:
         `Answers`, says; the tests check every answer by the document. `missing` says when there is a 404.
         """
         verb, _, path = route.partition(" ")
-        responses: dict[int | str, dict[str, Any]] = options.pop("responses", {})
-        if missing:
-            responses = {404: {"description": missing}, **responses}
+        responses: dict[int | str, dict[str, Any]] = {404: {"description": missing}} if missing else {}
+        responses |= options.pop("responses", {})
         if answer:
+            own = {"description": "Successful Response", **responses.get(status, {})}
             content = {"application/json": {"schema": self._answers.schema(answer)}}
-            own = responses.get(status, {})
-            content |= own.get("content", {})
-            responses = {
-                **responses,
-                status: {"description": "Successful Response", **own, "content": content},
-            }
+            responses[status] = {**own, "content": content | own.get("content", {})}
+        options |= {"summary": summary, "status_code": status, "responses": responses}
 
         def serve(handler: Handler) -> Handler:
             @functools.wraps(handler)
@@ -53,16 +49,7 @@ class Routes:
                 values = await handler(**given)
                 return values if isinstance(values, Response) else json_response(values, status)
 
-            self.router.add_api_route(
-                path,
-                answered,
-                methods=[verb],
-                summary=summary,
-                status_code=status,
-                response_model=None,
-                responses=responses,
-                **options,
-            )
+            self.router.add_api_route(path, answered, methods=[verb], response_model=None, **options)
             return handler
 
         return serve

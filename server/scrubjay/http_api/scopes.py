@@ -8,7 +8,8 @@ from typing import Literal
 from scrubjay.engine.verbs.counts import ScopeCounts
 from scrubjay.errors import NotFound
 from scrubjay.home.scope_settings import ScopeSettings
-from scrubjay.http_api.context import RequestContext
+from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.context import SOURCE, RequestContext
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,13 @@ async def every_scope(context: RequestContext) -> list[ScopeView]:
     names = dict.fromkeys([*counts, *settings.all()])
     reached = filter(context.permissions.reaches, names)
     return [ScopeView(name, counts.get(name), settings.of(name)) for name in reached]
+
+
+async def delete_scope(context: RequestContext, name: str) -> Answer:
+    """Delete a scope for good, and say how many documents and memories it had."""
+    counts = await context.core.scopes.delete(name, SOURCE)
+    documents, memories = (counts.documents, counts.memories) if counts else (0, 0)
+    return {"deletedDocumentsCount": documents, "deletedMemoriesCount": memories}
 
 
 async def scope_view(context: RequestContext, name: str, missing: str | None = None) -> ScopeView:

@@ -91,10 +91,8 @@ def add(
         tokens = load(home)
         taken = {token.name for token in tokens}
         if name in taken:
-            raise InputError(
-                f"A token is called {name!r} already. "
-                f"Choose another name, or `scrubjay token remove {name}` first."
-            )
+            advice = f"Choose another name, or `scrubjay token remove {name}` first."
+            raise InputError(f"A token is called {name!r} already. {advice}")
         stamp = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         token = Token(name or _free(taken, tag or "token"), digest(key), tag, read_only, stamp)
         _save(home, [*tokens, token])
@@ -128,10 +126,8 @@ def load(home: Home) -> tuple[Token, ...]:
     except FileNotFoundError:
         return ()
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise HomeError(
-            f"{home.tokens} cannot be read, so no key can be checked. "
-            "Put it right, or remove it and make new tokens."
-        ) from error
+        advice = "Put it right, or remove it and make new tokens."
+        raise HomeError(f"{home.tokens} cannot be read, so no key can be checked. {advice}") from error
 
 
 class Tokens:
@@ -174,6 +170,5 @@ def _save(home: Home, tokens: Sequence[Token]) -> None:
     try:
         durable_write(home, home.tokens, text.encode())
     except OSError as error:
-        raise HomeError(
-            f"{home.tokens} cannot be written: {error.strerror or error}. Look at its rights."
-        ) from error
+        why = error.strerror or error
+        raise HomeError(f"{home.tokens} cannot be written: {why}. Look at its rights.") from error

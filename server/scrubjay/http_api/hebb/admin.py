@@ -17,6 +17,8 @@ from scrubjay.http_api.routes import Routes
 from scrubjay.search.injection import FLOOR
 from scrubjay.search.recall import HALF_LIFE_DAYS
 
+_OF_MODEL = ("model", "dimension", "available")
+
 route = Routes(ANSWERS)
 
 
@@ -49,9 +51,8 @@ async def stats(request: HebbRequest) -> Answer:
 async def config(request: HebbRequest) -> dict[str, Any]:
     """The model, and the defaults of a search."""
     model = _embedding(request.core)
-    weights = {
-        name: field.default for name, field in MemoryQuery.model_fields.items() if name.startswith("weight_")
-    }
+    fields = MemoryQuery.model_fields.items()
+    weights = {name: field.default for name, field in fields if name.startswith("weight_")}
     return {
         "embedding_enabled": model["enabled"],
         "embedding_provider": model["provider"],
@@ -90,10 +91,4 @@ def _jobs(core: Core) -> Answer:
 
 def _embedding(core: Core) -> Answer:
     model = core.status.model()
-    return dict(
-        enabled=True,
-        provider="local",
-        model=model["model"],
-        dimension=model["dimension"],
-        available=model["available"],
-    )
+    return dict(enabled=True, provider="local", **{name: model[name] for name in _OF_MODEL})

@@ -109,10 +109,8 @@ class MemoryQuery(Body):
     @model_validator(mode="after")
     def _check_weights(self) -> Self:
         if self.weight_relevance + self.weight_importance + self.weight_recency == 0:
-            raise ValueError(
-                "weight_relevance, weight_importance and weight_recency are all 0; "
-                "make at least one of them positive"
-            )
+            weights = "weight_relevance, weight_importance and weight_recency"
+            raise ValueError(f"{weights} are all 0; make at least one of them positive")
         return self
 
 

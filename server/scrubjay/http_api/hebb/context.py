@@ -38,15 +38,14 @@ class HebbContext(RequestContext):
         record = await self.find(record_id)
         if isinstance(record, Memory):
             record = await self.core.lists.newest_version(record)
-        hidden = (
-            record is None
+        if (
+            not isinstance(record, Memory | Turn)
             or record.forgotten_at is not None
             or (record.expires_at is not None and record.expires_at <= self.now)
-        )
-        if hidden or not isinstance(record, Memory | Turn) or record.scope not in await self.reads():
-            raise NotFound(
-                f"No memory has the id {record_id[:80]!r}. Take the id of a search result or of a list."
-            )
+            or record.scope not in await self.reads()
+        ):
+            advice = "Take the id of a search result or of a list."
+            raise NotFound(f"No memory has the id {record_id[:80]!r}. {advice}")
         return record
 
 

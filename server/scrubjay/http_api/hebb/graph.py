@@ -44,9 +44,8 @@ async def tag(request: HebbRequest, tag: TagPath) -> Answer:
     """The tag, how many memories carry it, and which."""
     graph = await graph_of(request)
     if tag not in graph.counts:
-        raise NotFound(
-            f"No memory carries the tag {tag!r}. GET /api/v1/graph/tags lists those that are carried."
-        )
+        advice = "GET /api/v1/graph/tags lists those that are carried."
+        raise NotFound(f"No memory carries the tag {tag!r}. {advice}")
     return _nodes(graph, [tag])[0]
 
 
@@ -97,16 +96,11 @@ async def graph_of(request: HebbContext) -> TagGraph:
 
 
 def _nodes(graph: TagGraph, tags: Iterable[str]) -> list[Answer]:
-    return [
-        dict(
-            id=tag,
-            label=tag,
-            description="",
-            memory_ids=list(graph.carriers[tag]),
-            weight=float(graph.counts[tag]),
-        )
-        for tag in tags
-    ]
+    def node(tag: str) -> Answer:
+        named = {"id": tag, "label": tag, "description": ""}
+        return {**named, "memory_ids": list(graph.carriers[tag]), "weight": float(graph.counts[tag])}
+
+    return [node(tag) for tag in tags]
 
 
 def _edges(graph: TagGraph, tags: Iterable[str]) -> list[Answer]:

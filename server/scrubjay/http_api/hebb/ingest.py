@@ -34,30 +34,22 @@ async def ingest(request: HebbRequest, item: IngestRequest) -> Answer:
     export = await asyncio.to_thread(read, item.content, hint)
     warnings = list(export.warnings)
     if item.format_hint and hint is None:
-        warnings.append(
-            f"format_hint {item.format_hint!r} is none of {', '.join(FORMATS)}; "
-            f"the text was taken for {export.format}."
-        )
+        unknown = f"format_hint {item.format_hint!r} is none of {', '.join(FORMATS)}"
+        warnings.append(f"{unknown}; the text was taken for {export.format}.")
     if item.partition_id not in (PARTITION, IngestRequest.model_fields["partition_id"].default):
         warnings.append(f"The turns of a conversation are kept in {PARTITION}, not in {item.partition_id}.")
     # A session without a name is named by its text, so that the same text is the same session.
     unnamed = f"ingest-{hashlib.sha256(item.content.strip().encode()).hexdigest()[:16]}"
-    created = 0
+    created, source = 0, item.source or "ingest"
     for turn in export.turns:
         try:
             record = _request(turn, unnamed)
-            result: TurnRecorded = await request.write(
-                "turn", record, scope=scope, source=item.source or "ingest"
-            )
+            result: TurnRecorded = await request.write("turn", record, scope=scope, source=source)
             created += result.stored
         except InputError as error:  # a turn that contradicts what is recorded makes the others no less true
             warnings.append(str(error))
-    return dict(
-        format_detected=export.format,
-        turns_parsed=len(export.turns),
-        memories_created=created,
-        warnings=warnings[:MOST_WARNINGS],
-    )
+    counts = dict(turns_parsed=len(export.turns), memories_created=created)
+    return dict(format_detected=export.format, **counts, warnings=warnings[:MOST_WARNINGS])
 
 
 def _request(turn: Exchange, unnamed: str) -> RecordTurn:

@@ -95,14 +95,11 @@ async def update(request: HebbRequest, memory_id: MemoryId, item: MemoryUpdate) 
     record = await request.memory(memory_id)
     request.permissions.writes_to(record.scope)
     if isinstance(record, Turn):
-        raise InputError(
-            f"{record.id} is a turn of a session, which keeps what was said. "
-            "Add a memory, or delete this one."
-        )
+        what = "a turn of a session, which keeps what was said"
+        raise InputError(f"{record.id} is {what}. Add a memory, or delete this one.")
     if record.source == SUMMARY:
-        raise InputError(
-            f"{record.id} is the summary of a session, which follows from its turns. Add a memory instead."
-        )
+        what = "the summary of a session, which follows from its turns"
+        raise InputError(f"{record.id} is {what}. Add a memory instead.")
     return await as_memory(request.core, await _revise(request, record, item.model_dump(exclude_none=True)))
 
 

@@ -78,10 +78,8 @@ async def delete(request: HebbRequest, partition_id: PathId) -> None:
     """One of the system's five, or one that holds memories, is refused."""
     partition = await read(request, partition_id)
     if partition["memory_count"] and not partition["is_system"]:
-        raise InputError(
-            f"{partition_id!r} holds {partition['memory_count']:,} memories. "
-            "Delete them first, so that none is lost by it."
-        )
+        content = f"{partition['memory_count']:,} memories"
+        raise InputError(f"{partition_id!r} holds {content}. Delete them first, so that none is lost by it.")
     await request.core.partitions.remove(await _owner(request, partition_id), partition_id)
 
 
@@ -103,9 +101,8 @@ async def require_partition(request: HebbContext, partition_id: str) -> None:
     if partition_id in request.core.partitions.of(scopes):
         return
     if not (await request.core.counts.by_partition(scopes))[partition_id]:
-        raise NotFound(
-            f"There is no partition {partition_id!r}. Make it first, with POST /api/v1/partitions."
-        )
+        advice = "Make it first, with POST /api/v1/partitions."
+        raise NotFound(f"There is no partition {partition_id!r}. {advice}")
 
 
 async def _owner(request: HebbContext, partition_id: str) -> str:

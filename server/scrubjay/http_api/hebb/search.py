@@ -11,15 +11,9 @@ from scrubjay.models.requests import SearchMemories
 from scrubjay.models.results import MemoryHits
 from scrubjay.search.injection import FLOOR
 
-_SAME = {  # fields that a query and a search have in common
-    "query",
-    "top_k",
-    "weight_relevance",
-    "weight_importance",
-    "weight_recency",
-    "prev_turns",
-    "next_turns",
-}
+_WEIGHTS = {"weight_relevance", "weight_importance", "weight_recency"}
+_SAME = {"query", "top_k", "prev_turns", "next_turns", *_WEIGHTS}  # fields of a query and of a search
+_SCORES = ("score", "recency_score", "importance_score_normalized", "relevance_score")
 
 route = Routes(ANSWERS)
 
@@ -42,23 +36,14 @@ async def search(request: HebbRequest, query: MemoryQuery) -> Answer:
     scopes = await request.reads()
     hits = await request.core.search.memories(question, scopes, apart=True, least_score=least or 0.0)
     memories = await _memories(request.core, hits)
+    found = [hit for hit in hits.results if hit.id in memories]
+    related = [hit for hit in hits.related if hit.id in memories]
     return dict(
         results=[
-            dict(
-                memory=memories[hit.id],
-                score=hit.score or 0.0,
-                recency_score=hit.recency_score or 0.0,
-                importance_score_normalized=hit.importance_score_normalized or 0.0,
-                relevance_score=hit.relevance_score or 0.0,
-            )
-            for hit in hits.results
-            if hit.id in memories
+            {"memory": memories[hit.id], **{name: getattr(hit, name) or 0.0 for name in _SCORES}}
+            for hit in found
         ],
-        related=[
-            {**memories[hit.id], "reason": hit.reason, "via": hit.via}
-            for hit in hits.related
-            if hit.id in memories
-        ],
+        related=[{**memories[hit.id], "reason": hit.reason, "via": hit.via} for hit in related],
     )
 
 

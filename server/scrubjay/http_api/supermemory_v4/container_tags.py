@@ -7,11 +7,12 @@ from fastapi import Path
 from pydantic import Field
 
 from scrubjay.errors import InputError, NotFound
-from scrubjay.home.scope_settings import LONGEST_CONTEXT, LONGEST_NAME
+from scrubjay.home.scope_settings import LONGEST_NAME
 from scrubjay.http_api.answers import Answer
-from scrubjay.http_api.context import SOURCE, Context, RequestContext
+from scrubjay.http_api.bodies import SupportingContext
+from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.routes import Routes
-from scrubjay.http_api.scopes import ScopeView, every_scope, scope_view
+from scrubjay.http_api.scopes import ScopeView, delete_scope, every_scope, scope_view
 from scrubjay.http_api.supermemory_v4.answers import ANSWERS
 from scrubjay.http_api.supermemory_v4.bodies import Part, TagList, iso
 from scrubjay.models.fields import Text
@@ -27,9 +28,7 @@ class TagChange(Part):
     """What is to be said of a tag; what is left out stays, null takes it away."""
 
     name: Annotated[Text, Field(max_length=LONGEST_NAME)] | None = about("What people call it.")
-    entity_context: Annotated[str, Field(max_length=LONGEST_CONTEXT)] | None = about(
-        "Background to everything under it."
-    )
+    entity_context: SupportingContext | None = about("Background to everything under it.")
 
 
 class Merge(Part):
@@ -56,10 +55,9 @@ async def merge(context: Context, body: Merge) -> Answer:
         raise InputError("containerTags names only the target. Name a tag whose content is to move.")
     for tag in sources:
         await _tag(context, tag)
-    moved = [await context.core.scopes.merge(tag, target) for tag in sources]
-    return dict(
-        success=True, status="completed", mergedCount=sum(moved), targetTag=target, deletedTags=sources
-    )
+    count = sum([await context.core.scopes.merge(tag, target) for tag in sources])
+    done = dict(success=True, status="completed", mergedCount=count)
+    return dict(**done, targetTag=target, deletedTags=sources)
 
 
 @route(
@@ -97,13 +95,7 @@ async def delete(context: Context, tag: TagInPath) -> Answer:
     """Deletes all under a tag for good: documents, memories, turns, their bytes, and what is said of it."""
     own = context.permissions.writes_to(tag)
     await _tag(context, own)
-    counts = await context.core.scopes.delete(own, SOURCE)
-    return dict(
-        success=True,
-        containerTag=own,
-        deletedDocumentsCount=counts.documents if counts else 0,
-        deletedMemoriesCount=counts.memories if counts else 0,
-    )
+    return dict(success=True, containerTag=own, **await delete_scope(context, own))
 
 
 async def _tag(context: RequestContext, tag: str) -> ScopeView:

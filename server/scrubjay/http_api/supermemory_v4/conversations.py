@@ -83,15 +83,13 @@ async def keep(body: Conversation, context: Context) -> Answer:
     """
     tags = body.tags
     if len(tags) > 1:
-        raise InputError(
-            f"{len(tags)} container tags are named, and a conversation belongs to one. Name one."
-        )
+        belongs = "a conversation belongs to one"
+        raise InputError(f"{len(tags)} container tags are named, and {belongs}. Name one.")
     scope = context.permissions.writes_to(tags[0] if tags else None)
     messages = [sent.message() for sent in body.messages]
-    state = await context.core.conversations.add(
-        body.conversation_id, messages, scope=scope, metadata=body.metadata
-    )
-    return dict(id=state.id, conversationId=body.conversation_id, status=state.status)
+    name, add = body.conversation_id, context.core.conversations.add
+    state = await add(name, messages, scope=scope, metadata=body.metadata)
+    return dict(id=state.id, conversationId=name, status=state.status)
 
 
 def _redacted(text: str) -> str:

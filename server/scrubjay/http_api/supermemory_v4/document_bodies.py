@@ -1,14 +1,13 @@
 """Documents on the wire of `/v3`: what clients send to add, change or list them, and what they parse."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from scrubjay.engine.verbs.documents import Status
 from scrubjay.errors import InputError
-from scrubjay.home.scope_settings import LONGEST_CONTEXT
 from scrubjay.http_api.answers import Answer
-from scrubjay.http_api.bodies import Content, flat, none_if_empty
+from scrubjay.http_api.bodies import Content, Dreaming, SupportingContext, TaskType, flat, none_if_empty
 from scrubjay.http_api.supermemory_v4.answers import ANSWERS
 from scrubjay.http_api.supermemory_v4.bodies import (
     MOST_PER_PAGE,
@@ -36,9 +35,8 @@ def _or_empty(schema: dict[str, Any]) -> None:
 
 
 def _or_json_text(schema: dict[str, Any]) -> None:
-    schema["anyOf"].append(
-        {"type": "string", "contentMediaType": "application/json", "description": "The same as JSON text."}
-    )
+    text = {"type": "string", "contentMediaType": "application/json"}
+    schema["anyOf"].append({**text, "description": "The same as JSON text."})
 
 
 def _whole_number(value: Any) -> Any:
@@ -47,18 +45,10 @@ def _whole_number(value: Any) -> Any:
 
 # Of fields of a form: an empty text is as good as none; an object may come as JSON text.
 _MAY_BE_EMPTY = (BeforeValidator(none_if_empty), Field(json_schema_extra=_or_empty))
-_MAY_BE_JSON = (
-    BeforeValidator(none_if_empty),
-    BeforeValidator(from_json),
-    Field(json_schema_extra=_or_json_text),
-)
-Number = Annotated[
-    int,
-    BeforeValidator(_whole_number),
-    WithJsonSchema(
-        {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^[1-9][0-9]*$"}]}
-    ),
-]
+_OF_JSON = Field(json_schema_extra=_or_json_text)
+_MAY_BE_JSON = (BeforeValidator(none_if_empty), BeforeValidator(from_json), _OF_JSON)
+_NUMBERS = [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^[1-9][0-9]*$"}]
+Number = Annotated[int, BeforeValidator(_whole_number), WithJsonSchema({"anyOf": _NUMBERS})]
 
 
 class OneTag(Part):
@@ -82,10 +72,8 @@ class OneTag(Part):
         own = [self.container_tag] if self.container_tag else []
         tags = list(dict.fromkeys([*own, *(self.container_tags or ())]))
         if len(tags) > 1:
-            raise InputError(
-                f"{len(tags)} container tags are named, and a document belongs to one. "
-                "Name it by containerTag, and keep the others as metadata."
-            )
+            advice = "Name it by containerTag, and keep the others as metadata."
+            raise InputError(f"{len(tags)} container tags are named, and a document belongs to one. {advice}")
         return tags[0] if tags else None
 
 
@@ -124,23 +112,12 @@ class DocumentFields(OneTag):
         ),
     ] = None
     entity_context: Annotated[
-        Annotated[str, Field(max_length=LONGEST_CONTEXT)] | None,
+        SupportingContext | None,
         *_MAY_BE_EMPTY,
         Field(description="Background to everything under the tag; kept with it."),
     ] = None
-    task_type: Annotated[
-        Literal["memory", "superrag"] | None,
-        *_MAY_BE_EMPTY,
-        Field(
-            description="memory (default): each paragraph of its prose is a memory too, at most 200; "
-            "superrag: its chunks alone are found."
-        ),
-    ] = None
-    dreaming: Annotated[
-        Literal["instant", "dynamic"] | None,
-        *_MAY_BE_EMPTY,
-        Field(description="Without effect: memories are there as soon as the document is."),
-    ] = None
+    task_type: Annotated[TaskType, *_MAY_BE_EMPTY] = None
+    dreaming: Annotated[Dreaming, *_MAY_BE_EMPTY] = None
 
     def values(self) -> dict[str, Any]:
         """Return what it says as fields of a `DocumentText`."""

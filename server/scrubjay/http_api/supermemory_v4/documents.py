@@ -73,10 +73,8 @@ async def upload(context: Context, body: Annotated[Upload, Form(media_type="mult
 async def file_url(context: Context, name: Name, within: WithinTag = None) -> None:
     """Scrubjay keeps no files, so there is none to point to."""
     row = await _document(context, name, within)
-    raise NotFound(
-        f"Of {row.title or row.id} the text is kept and not the file. "
-        f"Read its content with GET /v3/documents/{row.id}."
-    )
+    advice = f"Read its content with GET /v3/documents/{row.id}."
+    raise NotFound(f"Of {row.title or row.id} the text is kept and not the file. {advice}")
 
 
 @route("POST /v3/documents/list", "List documents", "Documents")
@@ -103,15 +101,10 @@ async def list_with_memories(context: Context, body: Annotated[bodies.Paged | No
     page = await context.core.lists.documents(scopes, **listing.window)
     status = await context.core.documents.statuses(page.rows)
     facts = await context.core.lists.facts_of_documents([row.id for row in page.rows])
-    rows = [
-        shown(
-            "GraphDocument",
-            row,
-            status[row.id],
-            memoryEntries=[memory_entry(fact) for fact in facts if row.id in fact.document_ids],
-        )
-        for row in page.rows
-    ]
+    rows = []
+    for row in page.rows:
+        entries = [memory_entry(fact) for fact in facts if row.id in fact.document_ids]
+        rows.append(shown("GraphDocument", row, status[row.id], memoryEntries=entries))
     return dict(documents=rows, pagination=listing.pagination(page.total))
 
 

@@ -72,9 +72,8 @@ async def update(body: bodies.UpdateMemory, context: Context) -> Answer:
     old = await _fact(context, body)
     values: dict[str, Any] = {"content": body.new_content, "updates": [old.id]}
     if body.metadata is not None or body.temporal_context is not None:
-        inherited = {
-            key: value for key, value in old.metadata.items() if body.metadata is None or key in _TEMPORAL
-        }
+        names = old.metadata if body.metadata is None else _TEMPORAL
+        inherited = {key: value for key, value in old.metadata.items() if key in names}
         dates = body.temporal_context.metadata() if body.temporal_context else {}
         values["metadata"] = {**inherited, **(body.metadata or {}), **dates}
     if "forget_after" in body.model_fields_set:
@@ -129,9 +128,8 @@ async def forget_matching(body: bodies.ForgetMany, context: Context) -> Answer:
     documents.
     """
     if (body.query is None) == (body.ids is None):
-        raise InputError(
-            "Give either query or ids" + ("; neither is given." if body.query is None else ", not both.")
-        )
+        mistake = "; neither is given" if body.query is None else ", not both"
+        raise InputError(f"Give either query or ids{mistake}.")
     scope = context.permissions.writes_to(body.container_tag)
     hits, unknown = await (_by_ids if body.ids is not None else _by_query)(context, body, scope)
     matched = [
@@ -180,15 +178,12 @@ async def _fact(context: RequestContext, body: bodies.UpdateMemory) -> Memory:
     if isinstance(record, Document):
         facts = await context.core.lists.facts_of_documents([record.id])
         if len(facts) != 1:
-            raise InputError(
-                f"{record.id} is a document with {len(facts)} memories, and not one memory. "
-                "Take the id of a memory."
-            )
+            what = f"a document with {len(facts)} memories, and not one memory"
+            raise InputError(f"{record.id} is {what}. Take the id of a memory.")
         record = facts[0]
     if not isinstance(record, Memory):
-        raise InputError(
-            f"{record.id} is a turn of a conversation, and has no versions. Take the id of a memory."
-        )
+        what = "a turn of a conversation, and has no versions"
+        raise InputError(f"{record.id} is {what}. Take the id of a memory.")
     if not is_current(record, context.now):
         raise NotFound(f"The memory {record.id!r} was forgotten. Create a new one.")
     return record
@@ -196,11 +191,8 @@ async def _fact(context: RequestContext, body: bodies.UpdateMemory) -> Memory:
 
 def _fact_text(memory: bodies.NewMemory) -> FactText:
     dates = memory.temporal_context.metadata() if memory.temporal_context else {}
-    values: dict[str, Any] = {
-        "content": memory.content,
-        "is_static": memory.is_static,
-        "metadata": {**memory.metadata, **dates},
-    }
+    values: dict[str, Any] = {"content": memory.content, "is_static": memory.is_static}
+    values["metadata"] = {**memory.metadata, **dates}
     if memory.forget_after is not None:
         values |= {"expires_at": memory.forget_after, "forget_reason": memory.forget_reason}
     return parse(FactText, values)

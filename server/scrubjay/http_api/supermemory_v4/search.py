@@ -22,6 +22,7 @@ from scrubjay.models.results import DocumentHit
 
 RELEVANT = 0.5  # from which score on a chunk is relevant where nobody says
 THRESHOLD = 0.6  # least similarity of a memory where nobody says
+_SAME = ("limit", "doc_id", "include_full_docs", "include_summary", "only_matching_chunks")
 _Share = Annotated[Real, Field(ge=0, le=1)]
 
 route = Routes(ANSWERS)
@@ -72,14 +73,10 @@ class Search(AsksForChats):
         """Return it as the engine takes it, with another wording of the question."""
         return SearchDocuments(
             query=query,
-            limit=self.limit,
+            path=self.filepath,
             chunk_threshold=self.chunk_threshold or 0.0,
             document_threshold=self.threshold,
-            doc_id=self.doc_id,
-            path=self.filepath,
-            include_full_docs=self.include_full_docs,
-            include_summary=self.include_summary,
-            only_matching_chunks=self.only_matching_chunks,
+            **{name: getattr(self, name) for name in _SAME},
         ).model_copy(update={"filters": self.filters})
 
 
@@ -179,28 +176,22 @@ async def _documents(context: RequestContext, body: Search, scopes: tuple[str, .
 
 def _document(hit: DocumentHit, body: Search) -> Any:
     chunks = [
-        {
-            "content": chunk.content,
-            "score": chunk.score,
-            "isRelevant": chunk.is_relevant and chunk.score >= body.relevant,
-            "position": chunk.position,
-        }
+        ANSWERS.fill("ScoredChunk", chunk, isRelevant=chunk.is_relevant and chunk.score >= body.relevant)
         for chunk in hit.chunks
     ]
-    return {
-        "documentId": hit.document_id,
-        "title": hit.title,
-        "type": type_of(hit.type),
-        "score": hit.score,
-        "chunks": chunks,
-        "metadata": hit.metadata or None,
-        "createdAt": iso(hit.created_at),
-        "updatedAt": iso(hit.updated_at),
+    return ANSWERS.fill(
+        "ScoredDocument",
+        hit,
+        type=type_of(hit.type),
+        chunks=chunks,
+        metadata=hit.metadata or None,
+        createdAt=iso(hit.created_at),
+        updatedAt=iso(hit.updated_at),
         **({"filepath": hit.path} if hit.path else {}),
         **({"content": hit.content or ""} if body.include_full_docs else {}),
         **({"summary": hit.summary} if body.include_summary else {}),
         **({"src": "doc"} if body.sources.with_src else {}),
-    }
+    )
 
 
 def _turn(match: Match, body: Search) -> Any:

@@ -1,7 +1,7 @@
 """A namespace that a request names, and its records by id. A namespace is a scope."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Path
 from pydantic import AfterValidator, WithJsonSchema
@@ -25,9 +25,8 @@ _SCHEMA = {
 
 def _check_name(name: str) -> str:
     if name in RESERVED:
-        raise ValueError(
-            f"{name!r} is reserved: over HTTP nobody reads or writes it. Name another namespace."
-        )
+        reason = "over HTTP nobody reads or writes it"
+        raise ValueError(f"{name!r} is reserved: {reason}. Name another namespace.")
     if not is_scope(name):
         raise ValueError(f"{name[:80]!r} cannot be one. {_RULE}; spell other characters with these.")
     return name
@@ -35,18 +34,14 @@ def _check_name(name: str) -> str:
 
 Target = Annotated[str, AfterValidator(_check_name), WithJsonSchema(_SCHEMA)]  # named beside the path
 Namespace = Annotated[Target, Path(description=f"{_RULE}; `user` is reserved.")]
-MemoryId = Annotated[
-    str, Path(alias="id", min_length=1, max_length=LONGEST_ID, description="An id that an answer gave.")
-]
-DocumentId = Annotated[
-    str,
-    Path(
-        alias="id",
-        min_length=1,
-        max_length=LONGEST_ID,
-        description="The id that an answer gave, or the caller's own.",
-    ),
-]
+
+
+def _id(description: str) -> Any:
+    return Path(alias="id", min_length=1, max_length=LONGEST_ID, description=description)
+
+
+MemoryId = Annotated[str, _id("An id that an answer gave.")]
+DocumentId = Annotated[str, _id("The id that an answer gave, or the caller's own.")]
 
 
 @dataclass(frozen=True)

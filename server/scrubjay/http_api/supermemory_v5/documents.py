@@ -9,9 +9,16 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from scrubjay.engine.verbs.documents import DocumentState
 from scrubjay.errors import InputError, NotFound
-from scrubjay.home.scope_settings import LONGEST_CONTEXT
 from scrubjay.http_api.answers import Answer
-from scrubjay.http_api.bodies import Content, flat, none_if_empty, url_of
+from scrubjay.http_api.bodies import (
+    Content,
+    Dreaming,
+    SupportingContext,
+    TaskType,
+    flat,
+    none_if_empty,
+    url_of,
+)
 from scrubjay.http_api.context import SOURCE
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v5.answers import ANSWERS
@@ -48,28 +55,17 @@ Group = Annotated[
         "values; of a list any one.",
     ),
 ]
-SupportingContext = Annotated[
-    Annotated[str, Field(max_length=LONGEST_CONTEXT)] | None,
+NamespaceBackground = Annotated[
+    SupportingContext | None,
     Field(description="Background to the namespace; kept as its supportingContext."),
 ]
 Date = Annotated[Instant | None, Field(description="When the content is from (ISO 8601).")]
-TaskType = Annotated[
-    Literal["memory", "superrag"] | None,
-    Field(
-        description="memory (default): each paragraph of its prose is a memory too, at most 200; "
-        "superrag: its chunks alone are found."
-    ),
-]
-Dreaming = Annotated[
-    Literal["instant", "dynamic"] | None,
-    Field(description="Without effect: memories are there as soon as the document is."),
-]
 
 
 class About(Body):
     """What can be said of a document beside its text. What is left out is as it was."""
 
-    supporting_context: SupportingContext = None
+    supporting_context: NamespaceBackground = None
     metadata: Metadata | None = None
     group: Group | None = None
     date: Date = None
@@ -130,7 +126,7 @@ _GROUP = _as_json("A JSON object: names and values that known memories must have
 class FileFields(About):
     """What a form says of a file. An empty field is one that was not sent."""
 
-    supporting_context: Annotated[SupportingContext, BeforeValidator(none_if_empty)] = None
+    supporting_context: Annotated[NamespaceBackground, BeforeValidator(none_if_empty)] = None
     metadata: Annotated[Metadata | None, *_METADATA] = None
     group: Annotated[Group | None, *_GROUP] = None
     date: Annotated[Date, BeforeValidator(none_if_empty)] = None

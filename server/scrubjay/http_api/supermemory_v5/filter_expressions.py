@@ -46,10 +46,8 @@ def parse_expression(given: Any) -> Filter:
 def _parse(given: Any, path: str, depth: int, numbers: Iterator[int]) -> Filter:
     """Parse the part of a filter at `path`; each predicate of the whole filter takes one of `numbers`."""
     if not isinstance(given, Mapping):
-        raise ValueError(
-            f"{path or 'the filter'} must be an object with field, operator and value, "
-            "or with operator and operands"
-        )
+        form = "an object with field, operator and value, or with operator and operands"
+        raise ValueError(f"{path or 'the filter'} must be {form}")
     where = f"{path}." if path else ""
     if "operands" in given or given.get("operator") in ("and", "or"):
         return _group(given, where, depth, numbers)
@@ -78,21 +76,17 @@ def _predicate(given: Mapping[str, Any], where: str) -> Condition | Comparison:
     _only(given, ("field", "operator", "value", "caseSensitive"), where)
     field, operator, value = given.get("field"), given.get("operator"), given.get("value")
     if not isinstance(field, str) or len(field) > LONGEST_FIELD or not _FIELD.fullmatch(field):
-        raise ValueError(
-            f"{where}field must be the name of a metadata value: 1 to {LONGEST_FIELD} letters, "
-            "digits or _ . -"
-        )
+        rule = f"1 to {LONGEST_FIELD} letters, digits or _ . -"
+        raise ValueError(f"{where}field must be the name of a metadata value: {rule}")
     if not isinstance(operator, str) or operator not in _OPERATORS:
-        raise ValueError(
-            f"{where}operator must be one of {', '.join(_OPERATORS)}, not {str(operator)[:60]!r}"
-        )
+        known = ", ".join(_OPERATORS)
+        raise ValueError(f"{where}operator must be one of {known}, not {str(operator)[:60]!r}")
     if operator in _COMPARE:
         return Comparison(field, _COMPARE[operator], _number(given, value, f"{where}value"))
     text = _text(operator, value, f"{where}value")
     kind, negate = _MATCH[operator]
-    return Condition(
-        field, text, kind, negate, ignore_case=not _case_sensitive(given, operator, value, where)
-    )
+    sensitive = _case_sensitive(given, operator, value, where)
+    return Condition(field, text, kind, negate, ignore_case=not sensitive)
 
 
 def _number(given: Mapping[str, Any], value: Any, where: str) -> float:
@@ -132,9 +126,8 @@ def _case_sensitive(given: Mapping[str, Any], operator: str, value: Any, where: 
     if "caseSensitive" not in given:
         return True
     if operator.startswith("array") or not isinstance(value, str):
-        raise ValueError(
-            f"{where}caseSensitive belongs to eq, neq, contains and notContains of a text; leave it out"
-        )
+        owners = "eq, neq, contains and notContains of a text"
+        raise ValueError(f"{where}caseSensitive belongs to {owners}; leave it out")
     if not isinstance(given["caseSensitive"], bool):
         raise ValueError(
             f"{where}caseSensitive must be true or false, not {str(given['caseSensitive'])[:60]!r}"
@@ -177,12 +170,8 @@ def _schema() -> dict[str, Any]:
 
 def _object(required: dict[str, Any], optional: dict[str, Any]) -> dict[str, Any]:
     properties = {**required, **optional}
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
+    closed = {"type": "object", "additionalProperties": False}
+    return {**closed, "properties": properties, "required": list(required)}
 
 
 FilterExpression = Annotated[Filter, PlainValidator(parse_expression), WithJsonSchema(_schema())]

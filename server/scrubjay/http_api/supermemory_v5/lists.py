@@ -71,12 +71,8 @@ async def list_page(
     if sort == "position" and kind != "chunks":
         raise InputError(f"sort = 'position' is not possible for {kind}; give createdAt or updatedAt.")
     request = listing or Listing()
-    window: dict[str, Any] = {
-        "start": (page - 1) * limit,
-        "size": limit,
-        "descending": order == "desc",
-        "filters": request.filter,
-    }
+    window: dict[str, Any] = {"start": (page - 1) * limit, "size": limit}
+    window |= {"descending": order == "desc", "filters": request.filter}
     if kind == "chunks":
         window["by_position"] = sort == "position"
     else:

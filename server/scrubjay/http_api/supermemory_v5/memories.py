@@ -144,13 +144,9 @@ async def surroundings(
     nothing comes along with a fact that a search with these filters could not have found.
     """
     contexts = await ns.core.lists.links(facts, ns.name) if related else {}
-    links = {
-        link.id: None
-        for context in contexts.values()
-        for link in (*context.parents, *context.children)
-        if link.src == "memory"
-    }
-    linked = await ns.core.lists.get(Memory, links) if links else {}
+    links = [link for context in contexts.values() for link in (*context.parents, *context.children)]
+    ids = dict.fromkeys(link.id for link in links if link.src == "memory")
+    linked = await ns.core.lists.get(Memory, ids) if ids else {}
     if filters is not None:
         linked = {record_id: row for record_id, row in linked.items() if matches(filters, row.metadata)}
     sources = await _sources(ns, [*facts, *linked.values()]) if documents else {}
@@ -161,17 +157,12 @@ async def surroundings(
 async def _sources(ns: NamespaceContext, facts: Collection[Memory]) -> dict[str, Answer]:
     ids = {document_id for fact in facts for document_id in fact.document_ids}
     rows = await ns.core.lists.cited_documents(ids)
-    cited = {
-        fact.id: [
-            rows[other] for other in fact.document_ids if other in rows and rows[other].scope == ns.name
-        ]
-        for fact in facts
-    }
-    return {
-        fact_id: as_source(max(documents, key=lambda row: row.updated_at))
-        for fact_id, documents in cited.items()
-        if documents
-    }
+    sources = {}
+    for fact in facts:
+        cited = [rows[other] for other in fact.document_ids if other in rows]
+        if here := [row for row in cited if row.scope == ns.name]:
+            sources[fact.id] = as_source(max(here, key=lambda row: row.updated_at))
+    return sources
 
 
 def _related(

@@ -8,13 +8,13 @@ from fastapi import Query, Response
 from pydantic import Field
 
 from scrubjay.errors import InputError
-from scrubjay.home.scope_settings import LONGEST_CONTEXT
 from scrubjay.home.scopes import EVERY_SCOPE
 from scrubjay.http_api.answers import Answer, of_json
-from scrubjay.http_api.context import SOURCE, Context, RequestContext
+from scrubjay.http_api.bodies import SupportingContext
+from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.permissions import Forbidden
 from scrubjay.http_api.routes import Routes, json_response
-from scrubjay.http_api.scopes import ScopeView, every_scope, scope_view
+from scrubjay.http_api.scopes import ScopeView, delete_scope, every_scope, scope_view
 from scrubjay.http_api.supermemory_v5.answers import ANSWERS
 from scrubjay.http_api.supermemory_v5.bodies import Body, PageNumber, PageSize, pagination
 from scrubjay.http_api.supermemory_v5.context import NamespaceContext, Reading, Target, Writing
@@ -23,18 +23,18 @@ _UNKNOWN = "There is no such namespace."
 
 route = Routes(ANSWERS)
 
-SupportingContext = Annotated[
-    Annotated[str, Field(max_length=LONGEST_CONTEXT)] | None,
+Background = Annotated[
+    SupportingContext | None,
     Field(description="Background to what is kept here; null removes it. It is kept and given back."),
 ]
 
 
 class NamespaceChange(Body):
-    supporting_context: SupportingContext
+    supporting_context: Background
 
 
 class OrganizationChange(Body):
-    organizational_context: SupportingContext
+    organizational_context: Background
 
 
 @route("GET /ns", "List namespaces", "Namespaces")
@@ -51,9 +51,8 @@ async def list_namespaces(
 
     Each comes with the number of documents and memories that can be found in it.
     """
-    scopes = [
-        each for each in await every_scope(context) if q is None or q.casefold() in each.name.casefold()
-    ]
+    part = (q or "").casefold()
+    scopes = [scope for scope in await every_scope(context) if part in scope.name.casefold()]
     scopes.sort(key=lambda scope: (_times(scope)["createdAt"], scope.name), reverse=True)
     shown = [_listed(scope) for scope in scopes[(page - 1) * limit : page * limit]]
     return dict(namespaces=shown, pagination=pagination(page, limit, len(scopes)))
@@ -92,19 +91,11 @@ async def delete_namespace(
     """Delete a namespace for good, with its documents, memories and chats, or move all of it elsewhere."""
     await _details(ns)
     if move_to is None:
-        counts = await ns.core.scopes.delete(ns.name, SOURCE)
-        return dict(
-            status="deleted",
-            namespace=ns.name,
-            deletedDocumentsCount=counts.documents if counts else 0,
-            deletedMemoriesCount=counts.memories if counts else 0,
-        )
+        return dict(status="deleted", namespace=ns.name, **await delete_scope(ns, ns.name))
     target = ns.permissions.writes_to(move_to)
     if target == ns.name:
-        raise InputError(
-            f"moveTo = {move_to!r} is the namespace itself. "
-            "Name another one, or leave moveTo out to delete it."
-        )
+        advice = "Name another one, or leave moveTo out to delete it."
+        raise InputError(f"moveTo = {move_to!r} is the namespace itself. {advice}")
     await ns.core.scopes.merge(ns.name, target)
     moved = dict(status="queued", operationId=uuid4().hex, namespace=ns.name, moveTo=target)
     return json_response(moved, 202)
@@ -121,9 +112,8 @@ async def change_organization(context: Context, change: OrganizationChange) -> A
     """Say what every namespace is about. A token of one namespace may not."""
     context.permissions.writes_to(None)
     if context.permissions.tag is not None:
-        raise Forbidden(
-            "This token reaches one namespace, and what is said of all of them is not its to change."
-        )
+        reach = "This token reaches one namespace"
+        raise Forbidden(f"{reach}, and what is said of all of them is not its to change.")
     await _describe(context, EVERY_SCOPE, change.organizational_context)
     return await _organization(context)
 
@@ -140,14 +130,9 @@ async def _organization(context: RequestContext) -> Answer:
 
 
 def _listed(scope: ScopeView) -> Answer:
-    return dict(
-        id=scope.name,
-        namespace=scope.name,
-        documentCount=scope.documents,
-        memoryCount=scope.memories,
-        description=scope.settings.name,
-        system=_times(scope),
-    )
+    counts = dict(documentCount=scope.documents, memoryCount=scope.memories)
+    names = dict(id=scope.name, namespace=scope.name)
+    return {**names, **counts, "description": scope.settings.name, "system": _times(scope)}
 
 
 def _times(scope: ScopeView) -> Answer:
@@ -155,9 +140,7 @@ def _times(scope: ScopeView) -> Answer:
 
 
 async def _details(ns: NamespaceContext) -> Answer:
-    missing = (
-        f"There is no namespace {ns.name!r}. It begins with the first document or memory that is added to it."
-    )
-    scope = await scope_view(ns, ns.name, missing)
+    beginning = "It begins with the first document or memory that is added to it."
+    scope = await scope_view(ns, ns.name, f"There is no namespace {ns.name!r}. {beginning}")
     context = scope.settings.supporting_context
     return dict(namespace=ns.name, supportingContext=context, system=_times(scope))

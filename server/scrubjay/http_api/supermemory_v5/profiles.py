@@ -57,15 +57,9 @@ async def read_profile(
     wanted, scopes = body or ProfileRequest(), (ns.name,)
     facts = await ns.core.search.profile(scopes, TOKENS, wanted.filter)
     buckets = await ns.core.search.profile_buckets(scopes, wanted.filter)
-    profile = dict(
-        static=_facts(facts.static),
-        dynamic=_facts(facts.recent),
-        buckets={
-            name: _facts(hits)
-            for name, hits in buckets.items()
-            if wanted.buckets is None or name in wanted.buckets
-        },
-    )
+    names = buckets.keys() if wanted.buckets is None else set(wanted.buckets)
+    filled = {name: _facts(hits) for name, hits in buckets.items() if name in names}
+    profile = dict(static=_facts(facts.static), dynamic=_facts(facts.recent), buckets=filled)
     if prefers_markdown(request.headers.get("accept", "")):
         described = ns.core.scope_settings.buckets(ns.name)
         return Response(_markdown(ns.name, profile, described), media_type=MARKDOWN)
