@@ -78,20 +78,20 @@ class Core:
         self._add_verbs()
 
     def _add_verbs(self) -> None:
-        home, store, writer, clock = self.home, self.store, self.writer, self.clock
-        indexer, access = self.indexer, self.access
-        self.search = Search(store, writer, indexer, access, clock, self._settings_now, self.scope_settings)
-        self.lists = Lists(store, writer, access, clock)
-        self.counts = Counts(store, writer, clock)
-        self.status = Status(home, store, writer, indexer, self.upkeep, self._settings_now)
-        self.reindex = Reindex(store, writer, indexer)
-        self.exchange = Exchange(store, writer, access, clock)
-        self.backup = Backup(home, store, writer, access, clock)
-        self.removal = Removal(home, store, writer, self.search, clock, self._refuse_purge)
-        self.scopes = Scopes(store, writer, self.counts, self.removal, self.scope_settings)
-        self.ingest = Ingest(store, writer, clock)
-        self.documents = Documents(store, writer, clock, lambda: not indexer.trouble)
-        self.conversations = Conversations(store, writer, self.documents, clock, self._settings_now)
+        engine = (self.home, self.store, self.writer, self.indexer, self.access, self.clock)
+        parts = (*engine, lambda: self.settings, self.scope_settings)
+        self.search = Search(*parts)
+        self.lists = Lists(*parts)
+        self.counts = Counts(*parts)
+        self.status = Status(*parts, self.upkeep)
+        self.reindex = Reindex(*parts)
+        self.exchange = Exchange(*parts)
+        self.backup = Backup(*parts)
+        self.removal = Removal(*parts, self.search, self._refuse_purge)
+        self.scopes = Scopes(*parts, self.counts, self.removal)
+        self.ingest = Ingest(*parts)
+        self.documents = Documents(*parts)
+        self.conversations = Conversations(*parts, self.documents)
 
     def start(self) -> None:
         """Begin the background work."""
@@ -182,9 +182,6 @@ class Core:
             why = "An export, import or backup runs, which would keep what is deleted."
             raise InputError(f"{why} Purge when it is done.")
 
-    def _settings_now(self) -> Settings:
-        return self.settings
-
     def _policy(self) -> capture.Policy:
         return capture.policy(capture_view(self.settings))
 
@@ -205,7 +202,7 @@ class Core:
         self.upkeep.wake(LOOK_EVERY)
         self.consolidation.wake()
 
-    def _recorded(self, envelope: Envelope, answer: Result) -> None:
+    def _recorded(self, envelope: Envelope) -> None:
         self.completion.consider(envelope)
 
 

@@ -64,7 +64,7 @@ class Writer:
         home: Home,
         store: Store,
         clock: Clock,
-        recorded: Callable[[Envelope, Result], None],
+        recorded: Callable[[Envelope], None],
         staged: Callable[[Change], None] = lambda change: None,
     ) -> None:
         self._home, self._store, self._clock = home, store, clock
@@ -156,7 +156,7 @@ class Writer:
             self._stage(path, plan)
             # A transcript lies on the machine of its hook.
             if envelope.source.startswith("hook:") and path not in self._borrowed:
-                self._recorded(envelope, plan.answer)
+                self._recorded(envelope)
 
     def _put_aside(self, path: str, reason: str) -> None:
         self.set_aside += 1

@@ -3,17 +3,16 @@
 import asyncio
 import os
 import shutil
+from dataclasses import dataclass, field
 from uuid import uuid4
 
 from scrubjay import VERSION
-from scrubjay.engine.background.access import Access
-from scrubjay.engine.writing import Clock, Writer
+from scrubjay.engine.verbs.verb import Verb
 from scrubjay.errors import InputError, StoreError
 from scrubjay.home import backups
 from scrubjay.home.paths import SCHEMA_VERSION, Home
 from scrubjay.models.results import Result
 from scrubjay.store.snapshot import count_rows_at
-from scrubjay.store.store import Store
 
 
 class BackupSummary(Result):
@@ -27,12 +26,11 @@ class BackupSummary(Result):
     bytes: int
 
 
-class Backup:
+@dataclass(eq=False)
+class Backup(Verb):
     """Makes backups of one home, one at a time."""
 
-    def __init__(self, home: Home, store: Store, writer: Writer, access: Access, clock: Clock) -> None:
-        self._home, self._store, self._writer, self._access, self._clock = home, store, writer, access, clock
-        self._turn = asyncio.Lock()
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def working(self) -> bool:

@@ -1,20 +1,18 @@
 """Keeps conversations of chat clients, as documents and, if `chat_capture` says so, as turns of sessions."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from scrubjay.engine.verbs.documents import Documents, DocumentState, Status
-from scrubjay.engine.writing import Clock, Writer
+from scrubjay.engine.verbs.verb import Verb
 from scrubjay.errors import InputError
 from scrubjay.home.capture import Policy, cut, should_record
-from scrubjay.home.settings import Settings
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import Document, Turn
 from scrubjay.models.requests import DocumentText, RecordTurn, parse
 from scrubjay.records.turns import SOURCE
-from scrubjay.store.store import Store
 from scrubjay.text.conversations import Exchange, Message, contains, exchanges, transcript
 
 
@@ -26,23 +24,12 @@ class ConversationState(NamedTuple):
     turns: int
 
 
-class Conversations:
-    """Adds to one conversation after another, because what one continues must not change meanwhile.
+@dataclass(eq=False)
+class Conversations(Verb):
+    """Adds to one conversation after another, because what one continues must not change meanwhile."""
 
-    `settings` are those of the moment.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        writer: Writer,
-        documents: Documents,
-        clock: Clock,
-        settings: Callable[[], Settings],
-    ) -> None:
-        self._store, self._writer, self._documents = store, writer, documents
-        self._clock, self._settings = clock, settings
-        self._order = asyncio.Lock()
+    _documents: Documents
+    _order: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def add(
         self, name: str, messages: Sequence[Message], *, scope: str, metadata: Mapping[str, Any] | None = None

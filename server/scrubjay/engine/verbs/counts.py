@@ -3,11 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from scrubjay.engine.writing import Clock, Writer
+from scrubjay.engine.verbs.verb import Verb
 from scrubjay.models.filters import Condition, Filter, Group
 from scrubjay.store import conditions, facets
 from scrubjay.store.counts import ScopeCounts, count_by_partition, count_by_scope, record_tags
-from scrubjay.store.store import Store
 
 __all__ = ["Counts", "ScopeCounts"]
 
@@ -15,11 +14,8 @@ MOST_KEYS = 20  # of a filter that are looked up
 _NAMES = ("turns", "memories", "documents")
 
 
-class Counts:
-    """Counts records; `clock` says which of them have expired."""
-
-    def __init__(self, store: Store, writer: Writer, clock: Clock) -> None:
-        self._store, self._writer, self._clock = store, writer, clock
+class Counts(Verb):
+    """Counts records."""
 
     async def scopes(self) -> frozenset[str]:
         """Return every scope that holds a record, or held one when they were last counted."""

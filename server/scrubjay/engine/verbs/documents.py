@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, NamedTuple, cast
 
-from scrubjay.engine.writing import Clock, Writer
+from scrubjay.engine.verbs.verb import Verb
 from scrubjay.errors import InputError
 from scrubjay.models.envelopes import Envelope, envelope
 from scrubjay.models.records import Document, Memory, content_hash, derived_id
@@ -38,15 +39,11 @@ class DocumentState(NamedTuple):
     redacted: int
 
 
-class Documents:
-    """Adds one document after another, because the text that one continues must not change meanwhile.
+@dataclass(eq=False)
+class Documents(Verb):
+    """Adds one document after another, because the text that one continues must not change meanwhile."""
 
-    `searchable` says whether vectors can be made.
-    """
-
-    def __init__(self, store: Store, writer: Writer, clock: Clock, searchable: Callable[[], bool]) -> None:
-        self._store, self._writer, self._clock, self._searchable = store, writer, clock, searchable
-        self._order = asyncio.Lock()
+    _order: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def add(self, text: DocumentText, *, scope: str, source: str) -> DocumentState:
         """Add a document, or replace or continue the one that has its custom_id; see `continue_text`.
@@ -113,7 +110,8 @@ class Documents:
         """
         ids = [row.id for row in rows]
         staged = {row.id for row in self._store.staged(Document)}
-        waiting = await self._store.records_without_vectors(ids) if ids and self._searchable() else set()
+        searchable = ids and not self._indexer.trouble
+        waiting = await self._store.records_without_vectors(ids) if searchable else set()
 
         def status(row: Document) -> Status:
             if row.status == "failed":

@@ -7,12 +7,12 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import BinaryIO, cast
 from uuid import uuid4
 
 from scrubjay import VERSION
-from scrubjay.engine.background.access import Access
-from scrubjay.engine.writing import Clock, Writer
+from scrubjay.engine.verbs.verb import Verb
 from scrubjay.errors import InputError, StoreError
 from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.envelopes import envelope
@@ -21,7 +21,6 @@ from scrubjay.records import exchange
 from scrubjay.records.exchange import Exported, Header, Imported, ImportRecords, Numbered, RecordCounts
 from scrubjay.store.failures import reason
 from scrubjay.store.snapshot import Snapshot, snapshot
-from scrubjay.store.store import Store
 
 PAGE_RECORDS, PAGE_BYTES = 200, 2_000_000  # of one envelope; a larger record has one of its own
 AHEAD = 4  # envelopes that wait for their commit before the next page is planned
@@ -31,12 +30,11 @@ CHANGED = "It was changed meanwhile: what stood before that line is imported; re
 Report = Callable[[int, int, str], None]  # done, total, what is done
 
 
-class Exchange:
+@dataclass(eq=False)
+class Exchange(Verb):
     """Exports and imports of one engine."""
 
-    def __init__(self, store: Store, writer: Writer, access: Access, clock: Clock) -> None:
-        self._store, self._writer, self._access, self._clock = store, writer, access, clock
-        self._running = 0
+    _running: int = 0
 
     @property
     def working(self) -> bool:

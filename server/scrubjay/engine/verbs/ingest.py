@@ -2,25 +2,24 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from scrubjay.engine.writing import Clock, Writer
+from scrubjay.engine.verbs.verb import Verb
 from scrubjay.home.scopes import EVERY_SCOPE
 from scrubjay.models.records import Document
 from scrubjay.models.results import Ingested, ListedDocument
 from scrubjay.records.ingest import job
 from scrubjay.store import conditions
-from scrubjay.store.store import Store
 
 _COLUMNS = ["id", "title", "type", "path", "scope", "status", "error", "chunk_count", "updated_at"]
 
 
-class Ingest:
-    """Runs one ingest at a time."""
+@dataclass(eq=False)
+class Ingest(Verb):
+    """Runs one ingest at a time: two of one tree at once would write every file twice."""
 
-    def __init__(self, store: Store, writer: Writer, clock: Clock) -> None:
-        self._store, self._writer, self._clock = store, writer, clock
-        self._turn = asyncio.Lock()  # two ingests of one tree at once would write every file twice
-        self._running: job.Ingest | None = None
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _running: job.Ingest | None = None
 
     @property
     def working(self) -> bool:

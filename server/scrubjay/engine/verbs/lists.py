@@ -10,8 +10,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Generic, Literal, Required, TypedDict, TypeVar, Unpack, cast
 
-from scrubjay.engine.background.access import Access
-from scrubjay.engine.writing import Clock, Writer
+from scrubjay.engine.verbs.verb import Verb
 from scrubjay.home.scopes import EVERY_SCOPE
 from scrubjay.models.filters import Filter, matches
 from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn, is_current
@@ -28,7 +27,6 @@ from scrubjay.search.retrieval.query import Question
 from scrubjay.store import conditions, facets
 from scrubjay.store.conditions import Where
 from scrubjay.store.counts import KINDS, current
-from scrubjay.store.store import Store
 
 T = TypeVar("T", Turn, Memory, Document)
 R = TypeVar("R", bound=AnyRecord | Passage)
@@ -54,11 +52,8 @@ class Paging(TypedDict, total=False):
     filters: Filter | None
 
 
-class Lists:
-    """Reads records; `clock` says which of them are current."""
-
-    def __init__(self, store: Store, writer: Writer, access: Access, clock: Clock) -> None:
-        self._store, self._writer, self._access, self._clock = store, writer, access, clock
+class Lists(Verb):
+    """Reads records."""
 
     async def find(self, record_id: str) -> AnyRecord | None:
         """Return the record of any kind that has this id, None if there is none."""

@@ -1,28 +1,26 @@
 """Builds the passages anew from the records, after a changed model, changed chunking, or damage."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
-from scrubjay.engine.background.indexing import Indexer
-from scrubjay.engine.writing import Writer
+from scrubjay.engine.verbs.verb import Verb
 from scrubjay.errors import EncoderError
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.records.passages import passages_of
 from scrubjay.store import conditions
 from scrubjay.store.bucket.sharing import refuse_follower
-from scrubjay.store.store import Store
 
 PAGE = 500  # records a commit
 Progress = Callable[[int, int], None]  # passages done, passages in all
 T = TypeVar("T", Turn, Memory, Document)
 
 
-class Reindex:
+@dataclass(eq=False)
+class Reindex(Verb):
     """Reindexes one store."""
 
-    def __init__(self, store: Store, writer: Writer, indexer: Indexer) -> None:
-        self._store, self._writer, self._indexer = store, writer, indexer
-        self._running = 0
+    _running: int = 0
 
     @property
     def working(self) -> bool:

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, cast
 
 from scrubjay.engine.verbs.search import Search
-from scrubjay.engine.writing import Clock, Writer
+from scrubjay.engine.verbs.verb import Verb
 from scrubjay.errors import InputError
 from scrubjay.home import spool
-from scrubjay.home.paths import Home
 from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import AnyRecord
@@ -16,7 +16,6 @@ from scrubjay.models.requests import Forget, ForgetMatching, ForgetRecords, Requ
 from scrubjay.models.results import Forgotten, Restored, Result
 from scrubjay.records.forgetting import records_to_forget, texts_of, with_history
 from scrubjay.search.hits import as_hit
-from scrubjay.store.store import Store
 
 # of what a query means to forget; a hit below it is more likely to be about something else
 LEAST_RELEVANCE = 0.5
@@ -24,24 +23,16 @@ MOST = 100  # records that one query forgets
 DRY_RUNS = 32  # that are remembered, the last ones
 
 
-class Removal:
+@dataclass(eq=False)
+class Removal(Verb):
     """Forgets and restores.
 
     What a dry run listed is what the same query forgets afterwards, whatever was added in between.
     """
 
-    def __init__(
-        self,
-        home: Home,
-        store: Store,
-        writer: Writer,
-        search: Search,
-        clock: Clock,
-        refuse_purge: Callable[[], None],
-    ) -> None:
-        self._home, self._store, self._writer, self._search, self._clock = home, store, writer, search, clock
-        self.refuse_purge = refuse_purge
-        self._listed: dict[tuple[str, str], list[str]] = {}  # (scope, query) -> ids
+    _search: Search
+    refuse_purge: Callable[[], None]
+    _listed: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # (scope, query) -> ids
 
     async def forget(self, request: Forget, scope: str, source: str) -> Forgotten:
         """Forget by id, by the exact words of a fact, or what a dry run of the same query listed.

@@ -1,23 +1,21 @@
 """What an engine does with a scope as a whole: moves it into another, deletes it for good."""
 
+from dataclasses import dataclass
+
 from scrubjay.engine.verbs.counts import Counts, ScopeCounts
 from scrubjay.engine.verbs.removal import Removal
-from scrubjay.engine.writing import Writer
-from scrubjay.home.scope_settings import ScopeBook
+from scrubjay.engine.verbs.verb import Verb
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.store import conditions
 from scrubjay.store.bucket.sharing import refuse_follower
-from scrubjay.store.store import Store
 
 
-class Scopes:
+@dataclass(eq=False)
+class Scopes(Verb):
     """Merges and deletes scopes, their settings included."""
 
-    def __init__(
-        self, store: Store, writer: Writer, counts: Counts, removal: Removal, settings: ScopeBook
-    ) -> None:
-        self._store, self._writer, self._counts = store, writer, counts
-        self._removal, self._settings = removal, settings
+    _counts: Counts
+    _removal: Removal
 
     async def merge(self, old: str, new: str) -> int:
         """Move everything of one scope into another, and its settings; how many records moved.
@@ -28,7 +26,7 @@ class Scopes:
         refuse_follower(self._store.shared, "Merging scopes")
         await self._writer.drain()
         await self._writer.settle()
-        await self._settings.merge(old, new)
+        await self._scope_settings.merge(old, new)
         return await self._store.rescope(old, new)
 
     async def delete(self, scope: str, source: str) -> ScopeCounts | None:
@@ -47,6 +45,6 @@ class Scopes:
         ]
         if records:
             await self._removal.purge(records, source)
-        await self._settings.remove(scope)
+        await self._scope_settings.remove(scope)
         self._store.names.clear()
         return counts

@@ -6,13 +6,10 @@ Each sees every write acknowledged before it.
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from scrubjay.engine.background.access import Access
-from scrubjay.engine.background.indexing import Indexer
-from scrubjay.engine.writing import Clock, Writer
-from scrubjay.home.scope_settings import ScopeBook
-from scrubjay.home.settings import Settings
+from scrubjay.engine.verbs.verb import Verb
 from scrubjay.models.filters import Filter
 from scrubjay.models.requests import ForgetMatching, Request, SearchDocuments, SearchMemories
 from scrubjay.models.results import DocumentHits, Hit, MemoryHits, Profile
@@ -22,30 +19,18 @@ from scrubjay.search.document_search import FoundChunk, search_chunks, search_do
 from scrubjay.search.profile import TOKENS, profile
 from scrubjay.search.recall import facts_about, search_memories
 from scrubjay.store.allocator import PeriodicRelease
-from scrubjay.store.store import Store
 
 SEARCHES = 8  # after which memory is given back; 50 MB and more lie idle after 32
 Scope = str | tuple[str, ...]  # the caller's project, or all that a caller without one may see
 Hits = TypeVar("Hits", MemoryHits, DocumentHits)
 
 
-class Search:
-    """Searches one store. `settings` are those of the moment."""
+@dataclass(eq=False)
+class Search(Verb):
+    """Searches one store."""
 
-    def __init__(
-        self,
-        store: Store,
-        writer: Writer,
-        indexer: Indexer,
-        access: Access,
-        clock: Clock,
-        settings: Callable[[], Settings],
-        scope_settings: ScopeBook,
-    ) -> None:
-        self._store, self._writer, self._indexer, self._access = store, writer, indexer, access
-        self._clock, self._settings, self._scope_settings = clock, settings, scope_settings
-        self._release = PeriodicRelease(SEARCHES)
-        self._ended = -math.inf  # when the last search ended
+    _release: PeriodicRelease = field(default_factory=lambda: PeriodicRelease(SEARCHES))
+    _ended: float = -math.inf  # when the last search ended
 
     @property
     def idle_seconds(self) -> float:

@@ -2,17 +2,14 @@
 
 import asyncio
 import os
-from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
-from scrubjay.engine.background.indexing import Indexer
 from scrubjay.engine.background.upkeep import Upkeep
-from scrubjay.engine.writing import Writer
+from scrubjay.engine.verbs.verb import Verb
 from scrubjay.errors import ScrubjayError
 from scrubjay.home import spool
-from scrubjay.home.paths import Home
-from scrubjay.home.settings import Settings
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
@@ -21,20 +18,11 @@ from scrubjay.store.tables import TABLES
 ERRORS_SHOWN = 5
 
 
-class Status:
-    """Reports the state of a home in numbers. `settings` are those of the moment."""
+@dataclass(eq=False)
+class Status(Verb):
+    """Reports the state of a home in numbers."""
 
-    def __init__(
-        self,
-        home: Home,
-        store: Store,
-        writer: Writer,
-        indexer: Indexer,
-        upkeep: Upkeep,
-        settings: Callable[[], Settings],
-    ) -> None:
-        self._home, self._store, self._writer, self._indexer = home, store, writer, indexer
-        self._upkeep, self._settings = upkeep, settings
+    _upkeep: Upkeep
 
     def model(self) -> dict[str, Any]:
         """Return the model's name, the dimension of its vectors, and whether it works."""

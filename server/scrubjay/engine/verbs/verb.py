@@ -1,0 +1,26 @@
+"""What the verbs of one engine work with."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from scrubjay.engine.background.access import Access
+from scrubjay.engine.background.indexing import Indexer
+from scrubjay.engine.writing import Clock, Writer
+from scrubjay.home.paths import Home
+from scrubjay.home.scope_settings import ScopeBook
+from scrubjay.home.settings import Settings
+from scrubjay.store.store import Store
+
+
+@dataclass(eq=False)
+class Verb:
+    """The base of what faces ask for. `_settings` are those of the moment."""
+
+    _home: Home
+    _store: Store
+    _writer: Writer
+    _indexer: Indexer
+    _access: Access
+    _clock: Clock
+    _settings: Callable[[], Settings]
+    _scope_settings: ScopeBook
