@@ -6,6 +6,7 @@ import itertools
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -91,7 +92,7 @@ async def test_a_passage_is_found_by_words_at_once_and_by_meaning_when_it_has_a_
 
 
 async def test_vectors_that_come_before_the_commit_go_to_disk_with_it(store: Store, now):
-    await store.write_note(store.note.with_space("space", ()))
+    await store.write_note(replace(store.note, space_id="space"))
     store.stage(Change(a_turn(now), (a_passage(now), a_passage(now, "p_2"))), fresh=True)
     assert not await store.set_vectors({"p_1": np.eye(64, dtype=np.float32)[0]}, "space")
     before = await store.tables.passages.version()

@@ -66,17 +66,18 @@ def envelope(
 
 def redact_fields(fields: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
     """Replace the secrets in the prose of some fields by placeholders, and count them."""
-    pairs = {name: _redact(value) if name in _PROSE else (value, 0) for name, value in fields.items()}
-    return {name: value for name, (value, _) in pairs.items()}, sum(count for _, count in pairs.values())
+    total = 0
 
+    def clean(value: Any) -> Any:
+        nonlocal total
+        if isinstance(value, str):
+            value, count = redact(value)
+            total += count
+        elif isinstance(value, list | tuple):
+            return [clean(item) for item in value]
+        elif isinstance(value, dict):
+            return {key: clean(item) for key, item in value.items()}
+        return value
 
-def _redact(value: Any) -> tuple[Any, int]:
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, list | tuple):
-        items = [_redact(item) for item in value]
-        return [item for item, _ in items], sum(count for _, count in items)
-    if isinstance(value, dict):
-        pairs = {key: _redact(item) for key, item in value.items()}
-        return {key: item for key, (item, _) in pairs.items()}, sum(count for _, count in pairs.values())
-    return value, 0
+    redacted = {name: clean(value) if name in _PROSE else value for name, value in fields.items()}
+    return redacted, total

@@ -8,9 +8,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
 
-from scrubjay.models.records import AnyRecord, Relation, Src
+from scrubjay.models.records import Relation, Src
 
 Score = Annotated[float, Field(ge=0, le=1)]
 
@@ -150,18 +151,8 @@ class MemoryHits(Result):
     tokens: Tokens
     left_out: int | None = None  # hits that the budget had no room for
     degraded: str | None = None  # why meaning was not searched, and what repairs it
-    # No face shows these records, but none needs to read them again.
-    _records: dict[str, AnyRecord] = PrivateAttr(default_factory=dict)
-
-    def made_of(self, records: dict[str, AnyRecord]) -> MemoryHits:
-        """These hits, with what they were made of, by id."""
-        self._records = records
-        return self
-
-    @property
-    def records(self) -> dict[str, AnyRecord]:
-        """What the hits were made of, by id."""
-        return self._records
+    # By id, what the hits were made of: no face shows these records, but none needs to read them again.
+    records: SkipJsonSchema[dict[str, Any]] = Field({}, exclude=True, repr=False)
 
 
 class Chunk(Result):

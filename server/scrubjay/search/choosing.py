@@ -94,7 +94,8 @@ class Selector:
             timing=0.0,
             tokens=Tokens(spent=self.spent, budget=self.budget),
             left_out=self.left_out or None,
-        ).made_of(self.records)
+            records=self.records,
+        )
 
     @property
     def windowed(self) -> bool:

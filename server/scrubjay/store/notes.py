@@ -9,7 +9,6 @@ import asyncio
 import json
 import os
 from dataclasses import asdict, dataclass, replace
-from typing import Protocol
 
 import pyarrow as pa
 from lancedb import AsyncConnection, AsyncTable
@@ -22,16 +21,6 @@ from scrubjay.store.tables import open_or_create
 
 INDEX = "index"  # the name of the note on the index
 _SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("text", pa.string())])
-
-
-class Notes(Protocol):
-    """Texts by name."""
-
-    async def read(self, name: str) -> str | None:
-        """Return the text of that name, None if there is none."""
-
-    async def write(self, name: str, text: str) -> None:
-        """Replace a text, whole or not at all; it is on disk when this returns."""
 
 
 class FileNotes:
@@ -101,6 +90,9 @@ class TableNotes:
         return updated == 1
 
 
+Notes = FileNotes | TableNotes
+
+
 def _row(name: str, text: str) -> pa.Table:
     return pa.Table.from_pylist([{"id": name, "text": text}], schema=_SCHEMA)
 
@@ -134,18 +126,6 @@ class IndexNote:
         """Return the note of the next generation, which holds no vectors yet."""
         generation = self.generation + 1
         return replace(self, generation=generation, dim=dim, space_id=None, canaries=(), complete=False)
-
-    def with_space(self, space_id: str, canaries: tuple[tuple[float, ...], ...]) -> IndexNote:
-        """Return the note with the vector space of an accepted model."""
-        return replace(self, space_id=space_id, canaries=canaries)
-
-    def as_incomplete(self) -> IndexNote:
-        """Return the note of passages to be made anew from the records; they keep their vectors."""
-        return replace(self, complete=False)
-
-    def as_complete(self) -> IndexNote:
-        """Return the note of passages that are all there."""
-        return replace(self, complete=True)
 
 
 def parse_note(text: str, where: str) -> IndexNote:
@@ -190,5 +170,6 @@ async def mark_if_outdated(notes: Notes, note: IndexNote, *, outdated: bool) -> 
     """Mark `outdated` passages as incomplete, so that the next engine to open the store fills them."""
     if not outdated or not note.complete:
         return note
-    await notes.write(INDEX, dump_note(note.as_incomplete()))
-    return note.as_incomplete()
+    note = replace(note, complete=False)  # they keep their vectors
+    await notes.write(INDEX, dump_note(note))
+    return note

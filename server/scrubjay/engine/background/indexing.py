@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 
 import numpy as np
 
@@ -152,17 +153,16 @@ class Indexer:
             self.trouble = f"{error} Until then words alone are searched."
             return None
         note, space = self._store.note, encoder.space
+        accepted = replace(note, space_id=space.space_id, canaries=tuple(map(tuple, fresh.tolist())))
         if note.space_id is None and not self._store.writes:
             self.trouble = None  # the engine that writes will say which space it is
         elif note.space_id is None and note.dim == space.dim:
-            canaries = tuple(tuple(float(value) for value in row) for row in fresh)
-            await self._store.write_note(note.with_space(space.space_id, canaries))
+            await self._store.write_note(accepted)
             self.trouble = None
         elif note.space_id == former_space(space) and drift(_canaries(note), fresh) <= FORMER_LIMIT:
             # The note says the new space from now on, and each passage says its own: a killed engine goes on.
             if self._store.writes:
-                canaries = tuple(tuple(float(value) for value in row) for row in fresh)
-                await self._store.write_note(note.with_space(space.space_id, canaries))
+                await self._store.write_note(accepted)
             self.trouble = None
         elif note.space_id != space.space_id:
             self.trouble = (

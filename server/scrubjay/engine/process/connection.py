@@ -85,11 +85,8 @@ class Connection(asyncio.Protocol):
         """
         data = line.encode() if isinstance(line, str) else bytes(line)
         if len(data) > self._line_limit + 1:
-            data = _error(
-                glance(data),
-                f"The answer has {len(data)} bytes and the limit of a line is {self._line_limit}. Ask for "
-                "less.",
-            )
+            what = f"The answer has {len(data)} bytes and the limit of a line is {self._line_limit}."
+            data = _error(glance(data), f"{what} Ask for less.")
         self._answered(glance(data))
         self._send(data if data.endswith(b"\n") else data + b"\n")
 
@@ -173,12 +170,8 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
         self.lines_read += 1
         if isinstance(line, TooLong):
-            self._send(
-                _error(
-                    glance(line),
-                    f"A line may have {self._line_limit} bytes, and this one has more. Send it in parts.",
-                )
-            )
+            what = f"A line may have {self._line_limit} bytes, and this one has more."
+            self._send(_error(glance(line), f"{what} Send it in parts."))
             return None
         seen = glance(line)
         if seen.key is not None and seen.method is not None and seen.method not in _ENDLESS:

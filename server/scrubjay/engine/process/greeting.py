@@ -43,21 +43,14 @@ def greet(hello: Hello, me: Identity, *, ready: bool, token: str | None, env: Ma
     """
     fields = me.fields(ready=ready)
     if token is not None and not hmac.compare_digest((hello.token or "").encode(), token.encode()):
-        return _refused(
-            fields,
-            "This port belongs to the Scrubjay engine of another user, or its token file is out of date.",
-            retry=True,
-        )
+        why = "This port belongs to the Scrubjay engine of another user, or its token file is out of date."
+        return _refused(fields, why, retry=True)
+    if hello.replace and me.auto:
+        why = f"The engine {me.version} is finishing to make room."
+        return _refused(fields, why, retry=True, make_room=True)
     if hello.replace:
-        if me.auto:
-            return _refused(
-                fields, f"The engine {me.version} is finishing to make room.", retry=True, make_room=True
-            )
-        return _refused(
-            fields,
-            f"The engine {me.version} (pid {me.pid}) was started by hand and stays. Stop it where it was "
-            "started.",
-        )
+        why = f"The engine {me.version} (pid {me.pid}) was started by hand and stays."
+        return _refused(fields, f"{why} Stop it where it was started.")
     if hello.protocol != me.protocol:
         return _refused(fields, _mismatch(hello, me))
     return Greeting({**fields, "notices": _notices(hello, me, env)}, True)
@@ -79,11 +72,9 @@ def _refused(
 def _mismatch(hello: Hello, me: Identity) -> str:
     where = hello.project_dir or hello.cwd
     if hello.protocol < me.protocol:
-        client = f"The client {hello.version} registered for {where}"
-        return (
-            f"{client} is too old for the running engine {me.version}. "
-            "Upgrade the scrubjay that this client starts."
-        )
+        client = f"The client {hello.version} registered for {where} is too old"
+        advice = "Upgrade the scrubjay that this client starts."
+        return f"{client} for the running engine {me.version}. {advice}"
     engine = f"The running engine {me.version} (pid {me.pid})"
     return f"{engine} is too old for the client {hello.version} of {where}. Restart it, upgraded."
 
@@ -91,15 +82,10 @@ def _mismatch(hello: Hello, me: Identity) -> str:
 def _notices(hello: Hello, me: Identity, env: Mapping[str, str]) -> list[str]:
     """What the client shows its user: settings that have no effect, an engine that will not be replaced."""
     notices = []
-    odd = unheeded(hello, env)
-    if odd:
-        notices.append(
-            f"{', '.join(odd)} has no effect here: one engine serves all clients. Use `scrubjay config` "
-            "instead."
-        )
+    if odd := unheeded(hello, env):
+        what = f"{', '.join(odd)} has no effect here: one engine serves all clients."
+        notices.append(f"{what} Use `scrubjay config` instead.")
     if newer(hello.version, me.version) and not me.auto:
-        notices.append(
-            f"The engine (pid {me.pid}) is version {me.version} and was started by hand; restart it to use "
-            f"{hello.version}."
-        )
+        what = f"The engine (pid {me.pid}) is version {me.version} and was started by hand"
+        notices.append(f"{what}; restart it to use {hello.version}.")
     return notices

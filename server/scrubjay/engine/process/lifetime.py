@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from scrubjay import VERSION
@@ -33,54 +34,31 @@ _CLOSE_SECONDS = 2.0  # for a client to read its last lines
 _TICK_SECONDS = 5.0  # at most this late the engine notices that it is idle or homeless
 
 
+@dataclass(eq=False, kw_only=True)
 class Lifetime:
     """One engine of one home.
 
     Make it, give its `finish` to whoever may end it, then `await serve(...)`, once.
-
-    Args:
-        lock: the engine's lock, held; when its file disappears the home was deleted and the engine ends.
-        auto: started by a pipe: it ends after `idle_seconds` without a client or work, and makes room for
-            a newer version.
-        busy: whether work goes on that no client waits for.
-        ready: whether loading is over; told to every client in the hello.
-        grace_seconds: how long requests in flight may take once the engine is finishing.
-        http: the address of the HTTP face for `engine.json`, or None.
-        env: the environment, for SCRUBJAY_* variables and XDG_RUNTIME_DIR.
-        loopback: listen on a port with a token, as on Windows, instead of on a Unix socket.
-        line_limit, output_limit: see `Connection`; bytes.
     """
 
-    def __init__(
-        self,
-        home: Home,
-        lock: FileLock,
-        *,
-        auto: bool,
-        idle_seconds: float,
-        busy: Callable[[], bool] = lambda: False,
-        ready: Callable[[], bool] = lambda: True,
-        grace_seconds: float = 30.0,
-        http: str | None = None,
-        version: str = VERSION,
-        env: Mapping[str, str] = os.environ,
-        loopback: bool = not HAS_UNIX_SOCKETS,
-        line_limit: int = LINE_LIMIT,
-        output_limit: int = OUTPUT_LIMIT,
-    ) -> None:
-        self.home = home
-        self.me = Identity(version, os.getpid(), auto, identity(lock.path))
+    home: Home = field(kw_only=False)
+    lock: FileLock = field(kw_only=False)  # held; when its file disappears the home was deleted: the end
+    auto: bool  # started by a pipe: it ends when idle, and makes room for a newer version
+    idle_seconds: float  # without a client or work
+    busy: Callable[[], bool] = lambda: False  # whether work goes on that no client waits for
+    ready: Callable[[], bool] = lambda: True  # whether loading is over; told to every client in the hello
+    grace_seconds: float = 30.0  # for requests in flight once the engine is finishing
+    http: str | None = None  # the address of the HTTP face for `engine.json`
+    version: str = VERSION
+    env: Mapping[str, str] = field(default_factory=lambda: os.environ)  # SCRUBJAY_*, XDG_RUNTIME_DIR
+    loopback: bool = not HAS_UNIX_SOCKETS  # a port with a token, as on Windows, not a Unix socket
+    line_limit: int = LINE_LIMIT  # this and the next: see `Connection`; bytes
+    output_limit: int = OUTPUT_LIMIT
+
+    def __post_init__(self) -> None:
+        self.me = Identity(self.version, os.getpid(), self.auto, identity(self.lock.path))
         self.started_at = datetime.now(UTC)
-        self.http = http
         self.connections: set[Connection] = set()  # those that have said hello
-        self._lock = lock
-        self._idle_seconds = idle_seconds
-        self._busy = busy
-        self._ready = ready
-        self._grace_seconds = grace_seconds
-        self._env = dict(env)
-        self._loopback = loopback
-        self._limits = {"line_limit": line_limit, "output_limit": output_limit}
         self._attended: dict[asyncio.Task[None], Connection] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._finishing = asyncio.Event()
@@ -109,7 +87,7 @@ class Lifetime:
                 error is raised here.
         """
         self._loop = asyncio.get_running_loop()
-        listener = listen(self.home, self._env, loopback=self._loopback)
+        listener = listen(self.home, dict(self.env), loopback=self.loopback)
         work: asyncio.Future[None] | None = None
         try:
             server = await self._accept(listener, faces)
@@ -123,7 +101,7 @@ class Lifetime:
                 server.close()
         finally:
             # Where the home was removed under us, the files at these paths are another engine's by now.
-            ours = self._lock.held
+            ours = self.lock.held
             listener.close(remove_files=ours)
         await self._see_off()
         if ours:
@@ -142,8 +120,9 @@ class Lifetime:
             task.add_done_callback(self._attended.pop)
 
         loop = asyncio.get_running_loop()
-        make = loop.create_server if self._loopback else loop.create_unix_server
-        return await make(lambda: Connection(opened, **self._limits), sock=listener.socket)
+        make = loop.create_server if self.loopback else loop.create_unix_server
+        limits = {"line_limit": self.line_limit, "output_limit": self.output_limit}
+        return await make(lambda: Connection(opened, **limits), sock=listener.socket)
 
     async def _attend(self, connection: Connection, faces: Mapping[str, Face], token: str | None) -> None:
         """See one client from its hello to its end."""
@@ -155,9 +134,8 @@ class Lifetime:
             log.exception("a connection ended with an error")
         finally:
             if connection in self.connections and self._finishing.is_set():
-                connection.say(
-                    {"scrubjay": "goodbye", "lines": connection.lines_read, "reason": self._reason}
-                )
+                goodbye = {"scrubjay": "goodbye", "lines": connection.lines_read, "reason": self._reason}
+                connection.say(goodbye)
             self.connections.discard(connection)
             await connection.closed(_CLOSE_SECONDS)
 
@@ -180,10 +158,10 @@ class Lifetime:
             if hello.kind not in faces:
                 raise EngineError(f"This engine has no face for a client of kind {hello.kind!r}.")
         except EngineError as error:
-            connection.say({**self.me.fields(ready=self._ready()), "error": str(error), "retry": False})
+            connection.say({**self.me.fields(ready=self.ready()), "error": str(error), "retry": False})
             return False
         connection.hello = hello
-        greeting = greet(hello, self.me, ready=self._ready(), token=token, env=self._env)
+        greeting = greet(hello, self.me, ready=self.ready(), token=token, env=self.env)
         connection.say(greeting.fields)
         if greeting.make_room:
             self._end(f"client {hello.version} of pid {hello.pid} takes over")
@@ -192,26 +170,26 @@ class Lifetime:
     async def _see_off(self) -> None:
         """Let every client have its answers, then end the faces that have not ended by themselves."""
         for connection in self._attended.values():
-            connection.drain(self._grace_seconds)
+            connection.drain(self.grace_seconds)
         if self._attended:
-            _, late = await asyncio.wait(self._attended, timeout=self._grace_seconds + _CLOSE_SECONDS)
+            _, late = await asyncio.wait(self._attended, timeout=self.grace_seconds + _CLOSE_SECONDS)
             for task in late:
                 task.cancel()
             if late:
-                log.warning("%d connections did not end within %g seconds", len(late), self._grace_seconds)
+                log.warning("%d connections did not end within %g seconds", len(late), self.grace_seconds)
                 await asyncio.wait(late, timeout=2 * _CLOSE_SECONDS)
 
     async def _watch(self) -> None:
         """Return when the engine is to finish: somebody asked, it was idle too long, or its home is gone."""
         loop = asyncio.get_running_loop()
-        tick = min(_TICK_SECONDS, max(self._idle_seconds / 10, 0.02))
+        tick = min(_TICK_SECONDS, max(self.idle_seconds / 10, 0.02))
         last = loop.time()
         while not self._finishing.is_set():
-            if not self._lock.held:
+            if not self.lock.held:
                 self._end("its home was removed")
-            elif not self.me.auto or self.connections or self._busy():
+            elif not self.me.auto or self.connections or self.busy():
                 last = loop.time()
-            elif loop.time() - last >= self._idle_seconds:
+            elif loop.time() - last >= self.idle_seconds:
                 self._end("idle")
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._finishing.wait(), tick)
@@ -237,7 +215,7 @@ class Lifetime:
             "http": self.http,
             "finishing": finishing,
         }
-        if self._lock.held:
+        if self.lock.held:
             with contextlib.suppress(FileNotFoundError):  # the home may be removed at any moment
                 write_facts(self.home, facts)
 

@@ -1,7 +1,7 @@
 """Builds the passages anew from the records, after a changed model, changed chunking, or damage."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from scrubjay.engine.verbs.verb import Verb
@@ -55,7 +55,7 @@ class Reindex(Verb):
         await self._refill(Turn)
         await self._refill(Memory)
         await self._refill(Document)
-        await store.write_note(store.note.as_complete())
+        await store.write_note(replace(store.note, complete=True))
         await indexer.check_space()
         if indexer.trouble:
             raise EncoderError(indexer.trouble)
