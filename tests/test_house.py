@@ -23,10 +23,10 @@ ROOM_OF = {  # where alone a third party is imported, for those that import-lint
     "charset_normalizer": "reading",
     "huggingface_hub": "encoders",
     "lancedb": "store",
+    "lxml": "reading",
     "mammoth": "reading",
     "markdownify": "reading",
     "pathspec": "records",
-    "pptx": "reading",
     "pyarrow": "store",
     "pypdfium2": "reading",
     "python_calamine": "reading",
@@ -40,11 +40,8 @@ ROOM_OF = {  # where alone a third party is imported, for those that import-lint
     "watchfiles": "cli",
 }
 ARRIVES_WITH = {"httpx": "mcp", "pydantic_core": "pydantic", "typing_extensions": "pydantic"}
-CALLED = {
-    "bs4": "beautifulsoup4",
-    "pptx": "python-pptx",
-}  # import -> distribution, where more than dashes differ
-READ_NOT_IMPORTED = re.compile("tree-sitter-|lxml|python-multipart")  # asked for by name
+CALLED = {"bs4": "beautifulsoup4"}  # import -> distribution, where more than dashes differ
+READ_NOT_IMPORTED = re.compile("tree-sitter-|python-multipart")  # asked for by name
 
 
 @cache

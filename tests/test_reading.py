@@ -92,6 +92,16 @@ def test_slides_become_headings_lists_tables_and_notes() -> None:
     )
 
 
+def test_slides_come_in_the_order_of_the_presentation() -> None:
+    deck = made.pptx.Presentation()
+    for title in ("made first", "made second"):
+        deck.slides.add_slide(deck.slide_layouts[5]).shapes.title.text = title
+    order = deck.slides._sldIdLst
+    order.append(order[0])
+    text = read(made.saved(deck), "a.pptx").text
+    assert text == "## Slide 1: made second\n\n## Slide 2: made first"
+
+
 def test_a_workbook_becomes_a_table_for_each_sheet() -> None:
     found = read(made.workbook(), "ports.xlsx")
     assert (found.kind, found.title, found.metadata["author"]) == ("xlsx", "Ports", "Ann Lee")

@@ -1,4 +1,4 @@
-"""Converts office files to Markdown: Word documents, slides and workbooks.
+"""Converts office files to Markdown: Word documents and workbooks; `slides` does the rest.
 
 It first looks into the archive that such a file is: which kind it is, and whether it is safe to open.
 """
@@ -9,7 +9,7 @@ import io
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from scrubjay.reading.result import Budget, Conversion, Unreadable, tidy_values
@@ -22,7 +22,6 @@ ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 LARGEST = 256 * 1024 * 1024
 _MOST_MEMBERS = 10_000
 _STEP = 1 << 20  # bytes
-_DEEPEST = 20  # groups of shapes in groups
 _MAIN = {
     "word/document.xml": "docx",
     "ppt/presentation.xml": "pptx",
@@ -119,52 +118,6 @@ def convert_word(data: bytes) -> Conversion:
     )
     title, metadata = core_properties(data)
     return Conversion(convert_html(html.value, whole=True).text, title=title, metadata=metadata)
-
-
-def convert_slides(data: bytes, budget: Budget) -> Conversion:
-    """Write slide by slide: `## Slide 1: its title` and what is on it.
-
-    Raises:
-        TooLong: it has too much text.
-    """
-    from pptx import Presentation
-
-    title, metadata = core_properties(data)
-    slides = enumerate(Presentation(io.BytesIO(data)).slides, 1)
-    texts = [budget.take(_slide(number, slide)) for number, slide in slides]
-    return Conversion("\n\n".join(texts), title=title, metadata=metadata)
-
-
-def _slide(number: int, slide: Any) -> str:
-    title = slide.shapes.title
-    name = " ".join(title.text_frame.text.split()) if title is not None and title.has_text_frame else ""
-    blocks = [f"## Slide {number}: {name}" if name else f"## Slide {number}"]
-    for shape in _flat(slide.shapes, 0):
-        if title is not None and shape.shape_id == title.shape_id:
-            continue
-        if getattr(shape, "has_table", False):
-            rows = ([cell.text for cell in row.cells] for row in shape.table.rows)
-            blocks.append("\n".join(markdown_table(rows)))
-        elif getattr(shape, "has_text_frame", False):
-            blocks.append("\n".join(_paragraphs(shape.text_frame.paragraphs)))
-    notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
-    if notes is not None and notes.text.strip():
-        blocks.append(f"Notes: {notes.text.strip()}")
-    return "\n\n".join(block for block in blocks if block.strip()).replace("\v", "\n")
-
-
-def _flat(shapes: Iterable[Any], depth: int) -> Iterator[Any]:
-    for shape in shapes:
-        if hasattr(shape, "shapes") and depth < _DEEPEST:
-            yield from _flat(shape.shapes, depth + 1)
-        else:
-            yield shape
-
-
-def _paragraphs(paragraphs: Iterable[Any]) -> Iterator[str]:
-    texts = [(paragraph.level, paragraph.text.strip()) for paragraph in paragraphs if paragraph.text.strip()]
-    for level, text in texts:
-        yield f"{'  ' * level}- {text}" if len(texts) > 1 else text
 
 
 def convert_workbook(data: bytes, budget: Budget) -> Conversion:

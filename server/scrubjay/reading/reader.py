@@ -17,7 +17,7 @@ _HEAD = 1024  # bytes that tell what a file is
 _FROM_BYTES = {
     "pdf": "pdf.convert_pdf",
     "docx": "office.convert_word",
-    "pptx": "office.convert_slides",
+    "pptx": "slides.convert_slides",
     "xlsx": "office.convert_workbook",
     "email": "mail.convert_mail",
 }

@@ -1,0 +1,135 @@
+"""Converts slides (PPTX) to Markdown, in the presentation's order."""
+
+import io
+import posixpath
+import zipfile
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from lxml import etree
+
+from scrubjay.reading.office import core_properties, markdown_table
+from scrubjay.reading.result import Budget, Conversion
+
+_DECK = "ppt/presentation.xml"
+_LARGEST_PART = (
+    32 * 1024 * 1024
+)  # bytes of XML, a part that is cut there is damaged; pictures are other parts
+_DEEPEST_LEVEL = 8  # of lists; a file may state any number
+
+Element = Any  # lxml has no types
+
+
+class _Relation(NamedTuple):
+    kind: str
+    part: str
+
+
+def convert_slides(data: bytes, budget: Budget) -> Conversion:
+    """Write slide by slide: `## Slide 1: its title` and what is on it.
+
+    Raises:
+        TooLong: it has too much text.
+    """
+    title, metadata = core_properties(data)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        related = _related(archive, _DECK)
+        slides = _root(archive, _DECK).iterfind("{*}sldIdLst/{*}sldId")
+        parts = [related[_relation_id(slide)].part for slide in slides]
+        texts = [budget.take(_slide(archive, part, number)) for number, part in enumerate(parts, 1)]
+    return Conversion("\n\n".join(texts), title=title, metadata=metadata)
+
+
+def _related(archive: zipfile.ZipFile, part: str) -> dict[str, _Relation]:
+    """Return the parts that `part` refers to, by the ids that it has for them."""
+    folder, name = posixpath.split(part)
+    relations = f"{folder}/_rels/{name}.rels"
+    if relations not in archive.namelist():
+        return {}
+    return {
+        each.get("Id"): _Relation(
+            kind=posixpath.basename(each.get("Type")),
+            part=posixpath.normpath(posixpath.join("/", folder, each.get("Target"))).lstrip("/"),
+        )
+        for each in _root(archive, relations)
+    }
+
+
+def _root(archive: zipfile.ZipFile, part: str) -> Element:
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
+    with archive.open(part) as member:
+        return etree.fromstring(member.read(_LARGEST_PART), parser)
+
+
+def _relation_id(element: Element) -> str:
+    """Return the attribute `r:id`, whose namespace is not the same in all editions of the format."""
+    return next(str(value) for name, value in element.items() if name.endswith("}id"))
+
+
+def _slide(archive: zipfile.ZipFile, part: str, number: int) -> str:
+    shapes = _shapes(archive, part)
+    title = next((shape for shape in shapes if _placeholder(shape).get("idx") == "0"), None)
+    name = "" if title is None else " ".join(_text(title).split())
+    blocks = [f"## Slide {number}: {name}" if name else f"## Slide {number}"]
+    blocks += [_block(shape) for shape in shapes if shape is not title]
+    if notes := _notes(archive, part):
+        blocks.append(f"Notes: {notes}")
+    return "\n\n".join(block for block in blocks if block.strip())
+
+
+def _shapes(archive: zipfile.ZipFile, part: str) -> list[Element]:
+    return list(_flat(_root(archive, part).find("{*}cSld/{*}spTree")))
+
+
+def _flat(shapes: Iterable[Element]) -> Iterator[Element]:
+    """Yield those that can have text, and those of groups; lxml reads no more than 256 levels."""
+    for shape in shapes:
+        kind = _kind(shape)
+        if kind == "grpSp":
+            yield from _flat(shape)
+        elif kind in ("sp", "graphicFrame"):
+            yield shape
+
+
+def _kind(element: Element) -> str:
+    return str(etree.QName(element).localname)
+
+
+def _placeholder(shape: Element) -> dict[str, str]:
+    """Return what says for which part of its layout a shape stands; empty if for none."""
+    found = shape.find("*/{*}nvPr/{*}ph")
+    return {} if found is None else {"idx": "0", **found.attrib}
+
+
+def _block(shape: Element) -> str:
+    table = shape.find("{*}graphic/{*}graphicData/{*}tbl")
+    if table is not None:
+        rows = ([_text(cell) for cell in row.iterfind("{*}tc")] for row in table.iterfind("{*}tr"))
+        return "\n".join(markdown_table(rows))
+    lines = [(level, text.strip()) for level, text in _paragraphs(shape) if text.strip()]
+    return "\n".join(f"{'  ' * level}- {text}" if len(lines) > 1 else text for level, text in lines)
+
+
+def _notes(archive: zipfile.ZipFile, slide: str) -> str:
+    for kind, part in _related(archive, slide).values():
+        if kind == "notesSlide":
+            bodies = (shape for shape in _shapes(archive, part) if _placeholder(shape).get("type") == "body")
+            return "\n".join(map(_text, bodies)).strip()
+    return ""
+
+
+def _text(shape: Element) -> str:
+    return "\n".join(text for _, text in _paragraphs(shape))
+
+
+def _paragraphs(shape: Element) -> Iterator[tuple[int, str]]:
+    """Yield level and text of the paragraphs of a shape or cell."""
+    for paragraph in shape.iterfind("{*}txBody/{*}p"):
+        properties = paragraph.find("{*}pPr")
+        level = 0 if properties is None else int(properties.get("lvl", 0))
+        parts = (_run(part) for part in paragraph if _kind(part) in ("r", "br", "fld"))
+        yield min(level, _DEEPEST_LEVEL), "".join(parts)
+
+
+def _run(part: Element) -> str:
+    return "\n" if _kind(part) == "br" else part.findtext("{*}t") or ""
