@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scrubjay.encoders.bundled import FOLDER, TOKENIZER
+from scrubjay.encoders.bundled import FOLDER, VOCABULARY
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def save_bert(folder: Path, *, layers: int = 3, dense: bool = False, half: bool 
     )
     model = BertModel(config)
     (model.half() if half else model).save_pretrained(folder)
-    shutil.copy(FOLDER / TOKENIZER, folder)
+    shutil.copy(FOLDER / VOCABULARY, folder)
     kinds = ["Transformer", "Pooling", *(["Dense"] if dense else []), "Normalize"]
     places = [f"{place}_{kind}" if place else "" for place, kind in enumerate(kinds)]
     modules = [

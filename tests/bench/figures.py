@@ -72,7 +72,7 @@ def timed_row(
 
 def header() -> dict[str, str]:
     """When, where and with what."""
-    packages = ("scrubjay", "lancedb", "pyarrow", "numpy", "mcp", "tokenizers")
+    packages = ("scrubjay", "lancedb", "pyarrow", "numpy", "mcp", "onnxruntime")
     return {
         "date": f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}",
         "machine": f"{_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.release()}",

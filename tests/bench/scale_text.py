@@ -8,17 +8,15 @@ few topics, and every turn names an identifier and a path of its own.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from operator import itemgetter
 from random import Random
 from typing import NamedTuple
 
 import numpy as np
 
-from scrubjay.encoders.bundled import FOLDER, TOKENIZER
+from scrubjay.encoders.bundled import FOLDER, VOCABULARY
 from scrubjay.text.terms import STOP
 
 SESSION = 20  # turns
@@ -87,10 +85,9 @@ def _words() -> tuple[str, ...]:
     """English by frequency, as the bundled model's tokenizer lists it (so that vectors mean something), then
     invented words.
     """
-    known = json.loads((FOLDER / TOKENIZER).read_text("utf-8"))
-    listed = sorted(known["model"]["vocab"].items(), key=itemgetter(1))
+    listed = (FOLDER / VOCABULARY).read_text("utf-8").splitlines()
     made = dict.fromkeys(
-        word for word, _ in listed if word.isascii() and word.isalpha() and len(word) > 2 and word not in STOP
+        word for word in listed if word.isascii() and word.isalpha() and len(word) > 2 and word not in STOP
     )
     random, (onsets, vowels) = Random("words"), _SOUNDS
     while len(made) < _VOCABULARY:

@@ -35,7 +35,7 @@ LITTLE_SPACE, NO_SPACE = 1e9, 2e8  # bytes free: compaction needs room for what 
 SLOW_SPOOL_S = 30.0  # an engine that runs takes the spool every 2 s
 ANSWER_S = 5.0  # for the HTTP face to answer
 MANY_FRAGMENTS = 200  # upkeep folds them long before
-PACKAGES = ("lancedb", "mcp", "numpy", "tokenizers", "onnxruntime")
+PACKAGES = ("lancedb", "mcp", "numpy", "onnxruntime")
 SCOPE = "scrubjay-doctor"
 
 

@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 
 SMALL_ENVIRONMENT = {
     "LANCEDB_LOG": "error",  # else a warning a leg a query
-    "HF_HUB_OFFLINE": "1",  # the engine never opens a connection
-    "HF_HUB_DISABLE_TELEMETRY": "1",
-    "ORT_DISABLE_TELEMETRY": "1",  # onnxruntime keeps what it would report in the user's ~/.cache
-    "TOKENIZERS_PARALLELISM": "false",
     "LANCE_CPU_THREADS": "2",
     "LANCE_IO_THREADS": "4",
     "ARROW_DEFAULT_MEMORY_POOL": "system",  # Arrow's own allocator keeps 20-45 MB more beside the C library's

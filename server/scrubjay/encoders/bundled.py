@@ -4,29 +4,33 @@
 """
 
 import hashlib
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
-from tokenizers import Encoding, Tokenizer
 
 from scrubjay.encoders.digests import sha256
 from scrubjay.encoders.protocol import Space
 from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts, says_something, signs
+from scrubjay.encoders.wordpiece import WordPiece
 from scrubjay.errors import EncoderError
 
 BUNDLED = "bundled"
 FOLDER = Path(__file__).parent / "minilm"
-GRAPH, WEIGHTS, TOKENIZER = "model.onnx", "model.bin", "tokenizer.json"
+GRAPH, WEIGHTS, VOCABULARY = "model.onnx", "model.bin", "vocab.txt"
 DIGESTS = {
     GRAPH: "63301e5c94ae58066fa80568d027d7dc8964c70c366d3dd1bf79d367f5382c83",
     WEIGHTS: "2688f37d45bc0c858bbb89a1cf87976fc8bfe4d8f1c9bf7b2028c26951963e01",
-    TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    VOCABULARY: "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
 }
+# The published tokenizer.json, which says what `WordPiece` does; every home's space names it.
+_TOKENIZER = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 
-UNKNOWN = "[UNK]"  # the token for a word that the model cannot spell
+LONGEST = 256  # tokens of a text, with the two around it
+_BEGIN, _END = 101, 102  # the ids of [CLS] and [SEP]
 UNREAD = 0.3
 """Share of unknown letters above which a question has no meaning to the model: the rest of it is noise.
 
@@ -91,19 +95,17 @@ class BundledEncoder:
         self.space = Space(
             model=BUNDLED,
             weights=hashlib.sha256((DIGESTS[GRAPH] + DIGESTS[WEIGHTS]).encode()).hexdigest(),
-            tokenizer=DIGESTS[TOKENIZER],
+            tokenizer=_TOKENIZER,
             dim=384,
             pooling="mean",
-            max_seq_length=256,
+            max_seq_length=LONGEST,
             query_prompt=query_prompt,
             document_prompt=document_prompt,
             precision="int8",
         )
-        self._tokenizer = Tokenizer.from_file(str(FOLDER / TOKENIZER))
-        self._unknown = self._tokenizer.token_to_id(UNKNOWN)
-        # The file carries settings of its training: every text padded to 128 tokens and cut there.
-        self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(256)
+        self._vocabulary = WordPiece(FOLDER / VOCABULARY)
+        # onnxruntime reports to its maker by default, and keeps what it would report in the user's ~/.cache.
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         import onnxruntime  # 60 ms, which commands that only look for the model do not need
 
         options = onnxruntime.SessionOptions()
@@ -148,20 +150,20 @@ class BundledEncoder:
 
     def _unread(self, text: str) -> float:
         """Return the share of the text's letters in tokens that the vocabulary lacks, in [0, 1]."""
-        encoding = self._tokenizer.encode(text, add_special_tokens=False)
-        spans = zip(encoding.ids, encoding.offsets, strict=True)
-        unknown = "".join(text[start:end] for token, (start, end) in spans if token == self._unknown)
-        letters = sum(map(str.isalpha, text))
-        return sum(map(str.isalpha, unknown)) / letters if letters else 0.0
+        letters = _letters(text)
+        return _letters(self._vocabulary.unknown(text)) / letters if letters else 0.0
 
     def _read(
         self, prompt: str, texts: Sequence[str]
     ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
         """Yield each text's last hidden states, shape (tokens, dim), and which tokens say something."""
+        vocabulary, start = self._vocabulary, 1 + len(self._vocabulary.ids(prompt))
         for text in texts:
-            encoding = self._tokenizer.encode(prompt + text)
-            (states,) = self._session.run(None, {"ids": np.array([encoding.ids], np.int64)})
-            yield states[0], _telling(encoding, len(prompt))
+            ids = [_BEGIN, *vocabulary.ids(prompt + text)[: LONGEST - 2], _END]
+            telling = np.zeros(len(ids), dtype=bool)
+            telling[start:-1] = [says_something(vocabulary.tokens[token]) for token in ids[start:-1]]
+            (states,) = self._session.run(None, {"ids": np.array([ids], np.int64)})
+            yield states[0], telling
 
 
 def _pooled(states: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -171,10 +173,5 @@ def _pooled(states: NDArray[np.float32]) -> NDArray[np.float32]:
     return pooled
 
 
-def _telling(encoding: Encoding, start: int) -> NDArray[np.bool_]:
-    """Tell which tokens say something; none that is special, or of a prompt that ends before `start`."""
-    tokens = zip(encoding.tokens, encoding.special_tokens_mask, encoding.offsets, strict=True)
-    return np.array(
-        [not special and begin >= start and says_something(token) for token, special, (begin, _) in tokens],
-        dtype=bool,
-    )
+def _letters(text: str) -> int:
+    return sum(map(str.isalpha, text))

@@ -1,0 +1,102 @@
+"""BERT's uncased tokenizer: words in lower case without accents, cut into the longest pieces of a vocabulary.
+
+It gives the tokens of the package `tokenizers`, save for 1,000 characters of which no vocabulary knows any:
+that package has the categories of Unicode 8, and this module those of the interpreter.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from unicodedata import category, normalize
+
+UNKNOWN = "[UNK]"  # the token for a word that the vocabulary cannot spell
+_SPECIAL = ("[PAD]", UNKNOWN, "[CLS]", "[SEP]", "[MASK]")  # tokens even where a text writes them
+_AROUND_SPECIAL = re.compile(f"({'|'.join(map(re.escape, _SPECIAL))})")
+_LONGEST_WORD = 100  # characters; a longer word is unknown
+_CACHED_WORDS = 1 << 14
+# The blocks of Chinese characters, each of which is a word; the gap from 2B820 is that of `tokenizers`.
+_CHINESE = (
+    (0x3400, 0x4DBF),
+    (0x4E00, 0x9FFF),
+    (0xF900, 0xFAFF),
+    (0x20000, 0x2A6DF),
+    (0x2A700, 0x2B81F),
+    (0x2B920, 0x2CEAF),
+    (0x2F800, 0x2FA1F),
+)
+
+
+class WordPiece:
+    """A vocabulary: a file with a token a line, whose number is its id."""
+
+    def __init__(self, file: Path) -> None:
+        self.tokens = tuple(file.read_text("utf-8").removesuffix("\n").split("\n"))
+        self._ids = {token: number for number, token in enumerate(self.tokens)}
+        self._unknown = (self._ids[UNKNOWN],)
+        self._spell = lru_cache(_CACHED_WORDS)(self._cut)
+
+    def ids(self, text: str) -> list[int]:
+        """Return the ids of a text's tokens, without any before or after it."""
+        return [piece for word in _words(text) for piece in self._pieces(word)]
+
+    def unknown(self, text: str) -> str:
+        """Return those words of a text that the vocabulary cannot spell, in lower case, without accents."""
+        words = " ".join(word for word in _words(text) if self._pieces(word) == self._unknown)
+        return normalize("NFC", words)
+
+    def _pieces(self, word: str) -> tuple[int, ...]:
+        return self._spell(word) if len(word) <= _LONGEST_WORD else self._unknown
+
+    def _cut(self, word: str) -> tuple[int, ...]:
+        """Cut off the longest token that the word begins with, until nothing is left."""
+        pieces: list[int] = []
+        start = 0
+        while start < len(word):
+            prefix = "##" if start else ""
+            ends = range(len(word), start, -1)
+            end = next((end for end in ends if prefix + word[start:end] in self._ids), None)
+            if end is None:
+                return self._unknown
+            pieces.append(self._ids[prefix + word[start:end]])
+            start = end
+        return tuple(pieces)
+
+
+def _words(text: str) -> Iterator[str]:
+    for part in _AROUND_SPECIAL.split(text):
+        if part in _SPECIAL:
+            yield part
+        else:
+            yield from part.translate(_PLAIN).split()
+
+
+class _Plain(dict[int, str]):
+    """What stands for a character, by its code point, as `str.translate` asks for it."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = plain = _plain(chr(code))
+        return plain
+
+
+_PLAIN = _Plain()
+
+
+def _plain(character: str) -> str:
+    """Return a character in lower case, without accents; one that is a word by itself between spaces."""
+    kind = category(character)
+    if character in "\t\n\r" or kind[0] == "Z":
+        return " "
+    if character == "\ufffd" or (kind[0] == "C" and kind != "Cn"):
+        return ""
+    plain = "".join(map(_plain_part, normalize("NFD", character)))
+    chinese = any(first <= ord(character) <= last for first, last in _CHINESE)
+    return f" {plain} " if chinese else plain
+
+
+def _plain_part(character: str) -> str:
+    kind = category(character)
+    if kind == "Mn":  # an accent
+        return ""
+    punctuation = kind[0] == "P" or character in "$+<=>^`|~"
+    return f" {character} " if punctuation else character.lower()
