@@ -1,6 +1,6 @@
 """BERT's uncased tokenizer: words in lower case without accents, cut into the longest pieces of a vocabulary.
 
-It gives the tokens of the package `tokenizers`, save for 1,000 characters of which no vocabulary knows any:
+It gives the tokens of the package `tokenizers`, save for some 800 characters that no vocabulary lists:
 that package has the categories of Unicode 8, and this module those of the interpreter.
 """
 
