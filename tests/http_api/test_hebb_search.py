@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from said import forget, turn
+from said import embedded, forget, turn
 
 from scrubjay.engine.engine import Engine
 
@@ -250,6 +250,7 @@ async def test_the_results_do_not_depend_on_the_window(http: httpx2.AsyncClient,
             user=f"The zebra stable has door number {n}. " + "word " * 150,
             ts=f"2026-03-01T09:{n:02d}:00Z",
         )
+    await embedded(core)
     alone = await search(http, "zebra stable door", top_k=5)
     around = await search(http, "zebra stable door", top_k=5, prev_turns=20, next_turns=20)
     assert [hit["memory"]["id"] for hit in alone["results"]] == [
