@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 from scrubjay.engine.caller import Caller, caller
@@ -58,9 +59,8 @@ async def call(
         request = parse(offer.request, arguments)
         by = caller() if report is None else replace(caller(), report=report)
         if by.read_only and not offer.read_only:
-            raise InputError(
-                f"{name} changes what is remembered, and this token may only read. Call it with another one."
-            )
+            reason = "changes what is remembered, and this token may only read"
+            raise InputError(f"{name} {reason}. Call it with another one.")
         answer = await _CALLS[offer.request](engine, await confine(engine, request, by), by)
     except ScrubjayError as error:
         return failure(str(error))
@@ -97,9 +97,8 @@ async def _search_memories(engine: Engine, request: SearchMemories, by: Caller) 
 
 
 async def _search_documents(engine: Engine, request: SearchDocuments, by: Caller) -> Answer:
-    if (
-        request.path is not None and by.folder is not None
-    ):  # documents know their whole path, clients a relative one
+    # Documents know their whole path, clients a relative one.
+    if request.path is not None and by.folder is not None:
         path = os.path.normpath(os.path.join(by.folder, request.path)).rstrip("/")
         request = request.model_copy(update={"path": path + ("/" if request.path.endswith("/") else "")})
     hits: DocumentHits = await (await engine.core()).search.documents(request, by.seen)
@@ -130,10 +129,8 @@ async def _add_document(engine: Engine, request: AddDocument, by: Caller) -> Ans
     if request.path is not None and os.path.isdir(path := allowed(request.path, by.folder, roots)):
         return await _add_folder(engine, request, path, by)
     text: DocumentText = await read_document(request, by.folder, roots)
-    # In a thread, because redacting 10 MB takes two seconds.
-    made = await asyncio.to_thread(
-        envelope, "document", text, scope=scope, source=by.source, at=engine.clock()
-    )
+    make = partial(envelope, "document", text, scope=scope, source=by.source, at=engine.clock())
+    made = await asyncio.to_thread(make)  # it redacts, which takes two seconds for 10 MB
     added: Any = await (await engine.core()).write(made)
     count = f"{added.chunks} {'chunk' if added.chunks == 1 else 'chunks'}"
     return Answer(added, f"Document {added.id}: {added.status}, {count}.{_redactions(added.redacted)}")
@@ -178,13 +175,11 @@ async def confine(engine: Engine, request: R, by: Caller) -> R:
         return request
     named = getattr(request, "scope", None)
     if named not in (None, by.scope):
-        raise InputError(
-            f"scope = {named!r}: this token reaches the scope {by.scope!r} alone. Leave scope out."
-        )
+        reach = f"this token reaches the scope {by.scope!r} alone"
+        raise InputError(f"scope = {named!r}: {reach}. Leave scope out.")
     if isinstance(request, AddDocument) and request.path is not None:
-        raise InputError(
-            "path = a file of the server: a token of one scope adds texts. Give the text as content."
-        )
+        reason = "a token of one scope adds texts"
+        raise InputError(f"path = a file of the server: {reason}. Give the text as content.")
     for record_id in _ids(request):
         record = await (await engine.core()).lists.find(record_id)
         if record is None or record.scope != by.scope:
@@ -207,15 +202,12 @@ async def read_document(request: AddDocument, folder: str | None, roots: Sequenc
     Raises:
         InputError: the file is outside the allowed folders, or it cannot be read.
     """
-    given = {
-        name: getattr(request, name) for name in request.model_fields_set & {"title", "custom_id", "metadata"}
-    }
+    given = request.model_dump(include={"title", "custom_id", "metadata"}, exclude_unset=True)
     if request.content is not None:
         size = len(request.content.encode())
         if size > MAX_DOCUMENT:
-            raise InputError(
-                f"content has {size:,} bytes; at most {MAX_DOCUMENT:,} are allowed, so split the document."
-            )
+            limit = f"at most {MAX_DOCUMENT:,} are allowed"
+            raise InputError(f"content has {size:,} bytes; {limit}, so split the document.")
         return DocumentText(content=request.content, **given)
     assert request.path is not None
     path = allowed(request.path, folder, roots)
@@ -229,16 +221,8 @@ def _read(path: str, given: dict[str, Any]) -> DocumentText:
         raise InputError(f"path = {error}") from None
     language = {"language": found.language} if found.language and found.kind == "code" else {}
     about = {**language, **found.metadata, **given.get("metadata", {})}
-    return DocumentText(
-        **{
-            "content": found.text,
-            "path": path,
-            "type": found.kind,
-            "title": found.title,
-            **given,
-            "metadata": about,
-        }
-    )
+    own = {"content": found.text, "path": path, "type": found.kind, "title": found.title}
+    return DocumentText(**{**own, **given, "metadata": about})
 
 
 def allowed(named: str, folder: str | None, roots: Sequence[str]) -> str:

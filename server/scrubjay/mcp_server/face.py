@@ -22,20 +22,16 @@ from scrubjay.wire.lines import glance, key_of
 if TYPE_CHECKING:
     from mcp.server import Server
 
-_COMPLETE = {
-    "resultType": "complete",
-    "_meta": {
-        "io.modelcontextprotocol/serverInfo": {"name": "scrubjay", "title": "Scrubjay", "version": VERSION}
-    },
-}  # what each result has since 2026-07-28
+_SERVER = {"name": "scrubjay", "title": "Scrubjay", "version": VERSION}
+# What each result has since 2026-07-28.
+_COMPLETE = {"resultType": "complete", "_meta": {"io.modelcontextprotocol/serverInfo": _SERVER}}
 
 
 async def serve_pipe(engine: Engine, sdk_server: Callable[[], "Server[Any]"], connection: Connection) -> None:
     """Answer one connection's lines until it ends; `sdk_server` builds or gives the SDK's server."""
     hello = connection.hello
-    set_caller(
-        Caller(scope=engine.scope_of(hello), folder=hello.project_dir or hello.cwd or None, source="mcp")
-    )
+    folder = hello.project_dir or hello.cwd or None
+    set_caller(Caller(scope=engine.scope_of(hello), folder=folder, source="mcp"))
     offer, sdk = read_offer(), _Sdk(connection, sdk_server)
     calls: dict[tuple[str, object], asyncio.Task[None]] = {}
     try:

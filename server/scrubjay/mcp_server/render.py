@@ -18,9 +18,8 @@ def memory_hits(hits: MemoryHits) -> str:
     count = f"{hits.total} {'hit' if hits.total == 1 else 'hits'}"
     spent = f"about {hits.tokens.spent} tokens" + (f" of {hits.tokens.budget}" if hits.tokens.budget else "")
     cut = f"; {hits.left_out} more did not fit" if hits.left_out else ""
-    return "\n".join(
-        [f"{count}, {spent}{cut}.", *_note(hits.degraded), OPENING, "\n\n".join(groups), CLOSING]
-    )
+    head = [f"{count}, {spent}{cut}.", *_note(hits.degraded)]
+    return "\n".join([*head, OPENING, "\n\n".join(groups), CLOSING])
 
 
 def _sessions(results: Sequence[Hit], related: Iterable[Hit]) -> list[str]:
@@ -49,11 +48,8 @@ def _why(hit: Hit, rank: int | None) -> str:
     if rank:
         return f"hit {rank}" + (f", score {hit.score:.2f}" if hit.score is not None else "")
     via = one_line(hit.via or "")
-    return {
-        "relation": f"linked to {via}",
-        "tag": f"shares #{via} with a hit",
-        "entity": f"names {via} like a hit",
-    }.get(hit.reason or "", "beside a hit")
+    tie = {"relation": f"linked to {via}", "tag": f"shares #{via} with a hit"}
+    return {**tie, "entity": f"names {via} like a hit"}.get(hit.reason or "", "beside a hit")
 
 
 def _state(hit: Hit) -> str:
@@ -71,10 +67,8 @@ def _links(hit: Hit) -> list[str]:
     for link in [*hit.context.parents, *hit.context.children] if hit.context else []:
         who = f"{link.relation} {link.id}" if link.version < 0 else f"{link.id} {link.relation} it"
         lines.append(f"  - {link.version:+d}: {who}, {link.updated_at:%Y-%m-%d}\n{_quote(link.memory)}")
-    lines += [
-        f"  - cites {one_line(source.title or source.id)} ({source.type}, {source.id})"
-        for source in hit.documents or ()
-    ]
+    for source in hit.documents or ():
+        lines.append(f"  - cites {one_line(source.title or source.id)} ({source.type}, {source.id})")
     return lines
 
 
@@ -115,34 +109,24 @@ def document_hits(hits: DocumentHits) -> str:
         if hit.summary:
             body.insert(0, f"Summary:\n{_quote(hit.summary)}")
         if hit.content:
-            what = (
-                f"Beginning; all at scrubjay://document/{hit.document_id}" if hit.truncated else "Whole text"
-            )
+            beginning = f"Beginning; all at scrubjay://document/{hit.document_id}"
+            what = beginning if hit.truncated else "Whole text"
             body.append(f"{what}:\n{_quote(hit.content)}")
         parts.append("\n".join([head, *body]))
     cut = f" {hits.left_out} more did not fit." if hits.left_out else ""
     if hits.chunks_left_out:
         chunks = "chunk" if hits.chunks_left_out == 1 else "chunks"
-        cut += (
-            f" {hits.chunks_left_out} more {chunks} of these did not fit: "
-            "name a larger max_tokens, or one document in doc_id."
-        )
+        advice = "name a larger max_tokens, or one document in doc_id"
+        cut += f" {hits.chunks_left_out} more {chunks} of these did not fit: {advice}."
     count = f"{hits.total} {'document' if hits.total == 1 else 'documents'}"
     return "\n".join([f"{count}.{cut}", *_note(hits.degraded), OPENING, "\n\n".join(parts), CLOSING])
 
 
 def ingested(done: Ingested) -> str:
     """Say what became of the files of a folder."""
-    counts = {
-        "added": done.added,
-        "changed": done.changed,
-        "renamed": done.renamed,
-        "removed": done.removed,
-        "unchanged": done.unchanged,
-    }
-    lines = [
-        f"Documents: {', '.join(f'{count:,} {name}' for name, count in counts.items() if count) or 'none'}."
-    ]
+    names = ("added", "changed", "renamed", "removed", "unchanged")
+    counts = ", ".join(f"{count:,} {name}" for name in names if (count := getattr(done, name)))
+    lines = [f"Documents: {counts or 'none'}."]
     lines += [f"Not read: {one_line(each.reason)}" for each in done.failed[:NOT_READ_SHOWN]]
     if len(done.failed) > NOT_READ_SHOWN:
         lines.append(f"{len(done.failed) - NOT_READ_SHOWN:,} more could not be read.")
@@ -151,9 +135,8 @@ def ingested(done: Ingested) -> str:
 
 def memory_added(added: MemoryAdded) -> str:
     """Say what became of a fact, and quote similar ones that are known."""
-    head = {"stored": "Saved", "known": "Already known as", "updated": "Updated"}[
-        added.action
-    ] + f" {added.id}."
+    outcomes = {"stored": "Saved", "known": "Already known as", "updated": "Updated"}
+    head = f"{outcomes[added.action]} {added.id}."
     if not added.similar:
         return head
     known = [f"- {hit.date:%Y-%m-%d}, id {hit.id}\n{_quote(hit.memory or '')}" for hit in added.similar]
@@ -163,30 +146,19 @@ def memory_added(added: MemoryAdded) -> str:
 def forgotten(done: Forgotten, *, dry_run: bool) -> str:
     """Say what was forgotten, or quote what a dry run would forget."""
     if not dry_run:
-        what = "Deleted for good" if done.purged else "Forgotten"
-        return (
-            f"{what}: {', '.join(done.ids)}."
-            if done.forgotten or done.purged
-            else "Forgotten before; nothing changed."
-        )
+        if not (done.forgotten or done.purged):
+            return "Forgotten before; nothing changed."
+        return f"{'Deleted for good' if done.purged else 'Forgotten'}: {', '.join(done.ids)}."
     if not done.candidates:
         return "Nothing would be forgotten: no fact or turn is likely about that."
     listed = []
     for hit in done.candidates:
         relevance = f", relevance {hit.relevance_score:.2f}" if hit.relevance_score is not None else ""
-        listed.append(
-            f"- {hit.src}, {hit.date:%Y-%m-%d}, id {hit.id}{relevance}\n"
-            f"{_quote(hit.memory or hit.chunk or '')}"
-        )
+        text = _quote(hit.memory or hit.chunk or "")
+        listed.append(f"- {hit.src}, {hit.date:%Y-%m-%d}, id {hit.id}{relevance}\n{text}")
     count = f"{len(listed)} {'record' if len(listed) == 1 else 'records'} would be forgotten; nothing is yet."
-    return "\n".join(
-        [
-            f"{count} Repeat the call without dry_run to forget all of them, or give the id of one.",
-            OPENING,
-            *listed,
-            CLOSING,
-        ]
-    )
+    advice = "Repeat the call without dry_run to forget all of them, or give the id of one."
+    return "\n".join([f"{count} {advice}", OPENING, *listed, CLOSING])
 
 
 def profile(known: Profile) -> str:
@@ -197,10 +169,8 @@ def profile(known: Profile) -> str:
     shown = len(known.static) + len(known.recent)
     lines = [f"{shown} of {known.total} facts known in {known.scope}, about {known.spent} tokens.", OPENING]
     for title, hits in parts:
-        lines += [
-            f"## {title}",
-            *(f"- {hit.date:%Y-%m-%d}, id {hit.id}\n{_quote(hit.memory or '')}" for hit in hits),
-        ]
+        lines.append(f"## {title}")
+        lines += [f"- {hit.date:%Y-%m-%d}, id {hit.id}\n{_quote(hit.memory or '')}" for hit in hits]
     return "\n".join([*lines, CLOSING])
 
 

@@ -14,43 +14,29 @@ from scrubjay.models.records import AnyRecord, Document, Memory
 
 _URI = re.compile(r"^scrubjay://(memory|turn|document)/([A-Za-z0-9_-]{1,100})$")
 _PROFILE = re.compile(rf"^scrubjay://profile(?:/({SCOPE_NAME}))?$")
-_NAMES = {
-    "memory": "A fact that was kept",
-    "turn": "One recorded turn, word for word",
-    "document": "The whole text of a document",
-}
 _TITLE = "The lasting and the newest facts of a project"
+_TEMPLATES = (  # kind, what its address ends in, title
+    ("memory", "id", "A fact that was kept"),
+    ("turn", "id", "One recorded turn, word for word"),
+    ("document", "id", "The whole text of a document"),
+    ("profile", "scope", _TITLE),
+)
+_TEXT = "text/plain"
 
 
 def templates() -> list[ResourceTemplate]:
     """Describe the addresses that can be read."""
+    addresses = ((kind, f"scrubjay://{kind}/{{{end}}}", title) for kind, end, title in _TEMPLATES)
     return [
-        ResourceTemplate(
-            name=kind,
-            title=title,
-            uri_template=f"scrubjay://{kind}/{{id}}",
-            description=title,
-            mime_type="text/plain",
-        )
-        for kind, title in _NAMES.items()
-    ] + [
-        ResourceTemplate(
-            name="profile",
-            title=_TITLE,
-            uri_template="scrubjay://profile/{scope}",
-            description=_TITLE,
-            mime_type="text/plain",
-        )
+        ResourceTemplate(name=kind, title=title, uri_template=uri, description=title, mime_type=_TEXT)
+        for kind, uri, title in addresses
     ]
 
 
 def resources() -> list[Resource]:
     """Describe what can be read without an id: the profile of the project that the client works in."""
-    return [
-        Resource(
-            name="profile", title=_TITLE, uri="scrubjay://profile", description=_TITLE, mime_type="text/plain"
-        )
-    ]
+    uri = "scrubjay://profile"
+    return [Resource(name="profile", title=_TITLE, uri=uri, description=_TITLE, mime_type=_TEXT)]
 
 
 async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
@@ -64,7 +50,7 @@ async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
         if by.confined and scope != by.scope:
             raise NotFound(f"This token reaches the scope {by.scope!r} alone. Read scrubjay://profile.")
         known = await (await engine.core()).search.profile((scope,) if by.confined else scope)
-        return TextResourceContents(uri=uri, mime_type="text/plain", text=profile(known))
+        return TextResourceContents(uri=uri, mime_type=_TEXT, text=profile(known))
     match = _URI.match(uri)
     if match is None:
         raise NotFound(
@@ -76,7 +62,7 @@ async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
     reached = record is not None and (not by.confined or record.scope == by.scope)
     if record is None or not reached or _gone(record, engine.clock()) or _kind(record) != kind:
         raise NotFound(f"There is no {kind} with the id {record_id!r}. Take the id of a search result.")
-    return TextResourceContents(uri=uri, mime_type="text/plain", text=full_text(record))
+    return TextResourceContents(uri=uri, mime_type=_TEXT, text=full_text(record))
 
 
 def _gone(record: AnyRecord, now: datetime) -> bool:

@@ -72,10 +72,7 @@ def build_server(engine: Engine) -> Server[Any]:
         version=VERSION,
         title="Scrubjay",
         instructions=INSTRUCTIONS,
-        cache_hints={
-            "tools/list": CacheHint(ttl_ms=300_000),
-            "resources/templates/list": CacheHint(ttl_ms=300_000),
-        },
+        cache_hints=dict.fromkeys(("tools/list", "resources/templates/list"), CacheHint(ttl_ms=300_000)),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,
