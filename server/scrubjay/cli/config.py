@@ -47,25 +47,19 @@ def _show_all(path: str) -> None:
 def pause(place: Place, options: argparse.Namespace) -> None:
     """Let capture rest: hooks record nothing until `resume`."""
     _change(place, "paused", "true")
-    print(
-        "Capture is paused: hooks record nothing until `scrubjay resume`. What is remembered can still be "
-        "recalled."
-    )
+    recall = "What is remembered can still be recalled."
+    print(f"Capture is paused: hooks record nothing until `scrubjay resume`. {recall}")
 
 
 @command()
 def resume(place: Place, options: argparse.Namespace) -> None:
     """Let hooks record again."""
     if _change(place, "paused", "false").capture == "off":
-        print(
-            "The pause is over, but hooks record nothing all the same: `scrubjay config capture all` turns "
-            "capture on."
-        )
+        advice = "`scrubjay config capture all` turns capture on."
+        print(f"The pause is over, but hooks record nothing all the same: {advice}")
     else:
-        print(
-            "Capture goes on: hooks record every new turn. What was said during the pause is not fetched "
-            "afterwards."
-        )
+        missed = "What was said during the pause is not fetched afterwards."
+        print(f"Capture goes on: hooks record every new turn. {missed}")
 
 
 FOLDER = value("folder", "FOLDER", "the folder, with all below it (this one)", nargs="?", default=".")
@@ -77,10 +71,8 @@ def exclude(place: Place, options: argparse.Namespace) -> None:
     folder, excluded = place.path(options.folder), load(place.home.config).excluded
     if folder not in excluded:
         _change(place, "excluded", _listed((*excluded, folder)))
-    print(
-        f"Sessions in {folder} are not captured any more. What was captured before stays; `scrubjay forget` "
-        "hides it."
-    )
+    past = "What was captured before stays; `scrubjay forget` hides it."
+    print(f"Sessions in {folder} are not captured any more. {past}")
 
 
 @command(FOLDER)
@@ -124,10 +116,8 @@ def _look_for(place: Place, model: str) -> None:
     except EncoderError as error:
         print(f"scrubjay: {error}", file=sys.stderr)
     else:
-        print(
-            "Memories that another model embedded are found by words alone until `scrubjay reindex` has "
-            "embedded them anew."
-        )
+        until = "until `scrubjay reindex` has embedded them anew"
+        print(f"Memories that another model embedded are found by words alone {until}.")
 
 
 def _listed(folders: tuple[str, ...]) -> str:

@@ -77,10 +77,8 @@ def _add_standard_input(place: Place, options: argparse.Namespace) -> None:
     text = read(data, options.title or "standard input")
     document = given(content=text.text, type=text.kind, title=text.title, metadata=text.metadata)
     if options.title:
-        document |= {
-            "title": options.title,
-            "custom_id": f"stdin:{options.title}"[:200],
-        }  # the same replaces it
+        custom_id = f"stdin:{options.title}"[:200]  # the same title replaces it
+        document |= {"title": options.title, "custom_id": custom_id}
     with call_engine(place, scope=options.scope) as engine:
         added = engine.call("add_document", document)
     print(f"Document {added['id']}: {plural(added['chunks'], 'chunk')}.")

@@ -15,13 +15,11 @@ from scrubjay.cli.installation import hook_entries, is_our_hook
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home.paths import Home
 
+ACTIONS = ("show", "add", "remove")
+
 
 @command(
-    choice(
-        "action",
-        ["show", "add", "remove"],
-        "show: print the JSON for doing it by hand; add, remove: change the file",
-    ),
+    choice("action", ACTIONS, "show: print the JSON for doing it by hand; add, remove: change the file"),
     value("--settings", "FILE", "another file than settings.json in ~/.claude (or CLAUDE_CONFIG_DIR)"),
 )
 def hooks(place: Place, options: argparse.Namespace) -> None:
@@ -40,9 +38,8 @@ def hooks(place: Place, options: argparse.Namespace) -> None:
         print(f"The hooks are in {path}. Claude Code captures every turn from its next session on; {undo}.")
         if place.env.get("SCRUBJAY_HOME"):
             line = f'"env": {{"SCRUBJAY_HOME": {json.dumps(place.home.root)}}} in the same file'
-            print(
-                f"SCRUBJAY_HOME is set here. Let the host know it too, or its hooks write elsewhere: {line}."
-            )
+            advice = f"Let the host know it too, or its hooks write elsewhere: {line}."
+            print(f"SCRUBJAY_HOME is set here. {advice}")
 
 
 def settings_file(env: Mapping[str, str]) -> str:

@@ -46,17 +46,11 @@ def run_hook(
     Raises:
         EngineError: it cannot be run, or fails.
     """
-    event_json = json.dumps({**payload, "hook_event_name": event, "cwd": cwd}).encode()
+    told = json.dumps({**payload, "hook_event_name": event, "cwd": cwd}).encode()
     started = time.perf_counter()
     try:
         done = subprocess.run(
-            command,
-            input=event_json,
-            env=env,
-            cwd=cwd,
-            capture_output=True,
-            timeout=HOOK_SECONDS,
-            check=False,
+            command, input=told, env=env, cwd=cwd, capture_output=True, timeout=HOOK_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         reason = error.strerror if isinstance(error, OSError) else f"no answer within {HOOK_SECONDS:g} s"

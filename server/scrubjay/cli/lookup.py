@@ -24,6 +24,9 @@ from scrubjay.cli.display import first_line, local, plural, print_answer, projec
 
 PIPED_WIDTH = 200  # characters of a line that no terminal shows
 _SOURCES = {"chunk": "document", "memory": "fact"}
+BUDGET = "budget for what comes back (1500 without --top, --prev, --next)"
+TAG = "only what has this tag; may be repeated, all are needed"
+SEARCH_OPTIONS = "top_k max_tokens prev_turns next_turns since until tags search_mode as_of".split()
 MODES = ("memories", "hybrid", "documents")
 
 
@@ -58,15 +61,15 @@ def show(place: Place, options: argparse.Namespace) -> None:
 
 @command(
     value("query", "QUERY", "what to recall, in plain words", nargs="+"),
-    value("--top", "N", "this many hits, instead of as many as fit the budget", type=int),
-    value("--tokens", "N", "budget for what comes back (1500 without --top, --prev, --next)", type=int),
-    value("--prev", "N", "bring along N turns before each hit", type=int),
-    value("--next", "N", "bring along N turns after each hit", type=int),
+    value("--top", "N", "this many hits, instead of as many as fit the budget", type=int, dest="top_k"),
+    value("--tokens", "N", BUDGET, type=int, dest="max_tokens"),
+    value("--prev", "N", "bring along N turns before each hit", type=int, dest="prev_turns"),
+    value("--next", "N", "bring along N turns after each hit", type=int, dest="next_turns"),
     value("--since", "DATE", "only from this date or time on, such as 2026-03-01"),
     value("--until", "DATE", "only before this date or time"),
-    value("--tag", "TAG", "only what has this tag; may be repeated, all are needed", action="append"),
+    value("--tag", "TAG", TAG, action="append", dest="tags"),
     flag("--facts", "only facts that were added, no recorded turns"),
-    choice("--mode", MODES, "facts and turns (so without it), all, or documents"),
+    choice("--mode", MODES, "facts and turns (so without it), all, or documents", dest="search_mode"),
     value("--as-of", "DATE", "what was known at this date or time: the versions of then, nothing newer"),
     flag("--history", "show with each fact its older and newer versions", dest="related_memories"),
     flag("--forgotten", "also what was forgotten or has expired"),
@@ -79,18 +82,10 @@ def search(place: Place, options: argparse.Namespace) -> None:
     extras = [name for name in ("explain", "related_memories", "forgotten") if getattr(options, name)]
     asked = given(
         query=" ".join(options.query),
-        top_k=options.top,
-        max_tokens=options.tokens,
-        prev_turns=options.prev,
-        next_turns=options.next,
         scope=chosen_scope(options),
-        since=options.since,
-        until=options.until,
-        tags=options.tag,
         include_turns=False if options.facts else None,
-        search_mode=options.mode,
-        as_of=options.as_of,
         include=dict.fromkeys(extras, True) or None,
+        **{name: getattr(options, name) for name in SEARCH_OPTIONS},
     )
     with call_engine(place) as engine:
         answer = engine.call("search", asked)

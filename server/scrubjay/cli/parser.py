@@ -90,10 +90,8 @@ class _Parser(argparse.ArgumentParser):
             lines.append(f"{title}:")
             lines += [f"  {command.name:<14} {command.says}" for command in commands]
             lines.append("")
-        lines.append(
-            "Also: `scrubjay stdio` (the pipe, for MCP clients), `scrubjay hook NAME` (for hosts), "
-            "`scrubjay --version`."
-        )
+        others = "`scrubjay stdio` (the pipe, for MCP clients), `scrubjay hook NAME` (for hosts)"
+        lines.append(f"Also: {others}, `scrubjay --version`.")
         return "\n".join(lines) + "\n"
 
 

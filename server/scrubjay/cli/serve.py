@@ -127,11 +127,8 @@ async def _serve(
         http=None if http is None else http.address.url,
     )
     sdk_server = cache(partial(_sdk_server, engine))
-    faces = {
-        "pipe": partial(serve_pipe, engine, sdk_server),
-        "hook": partial(control.serve_hook, engine),
-        "cli": partial(control.serve_cli, engine, life.finish),
-    }
+    faces = {"pipe": partial(serve_pipe, engine, sdk_server), "hook": partial(control.serve_hook, engine)}
+    faces["cli"] = partial(control.serve_cli, engine, life.finish)
 
     async def load() -> None:
         if http is not None:
@@ -193,6 +190,5 @@ def _log_to_file(home: Home, *, also_here: bool) -> None:
         logging.getLogger(name).setLevel(logging.ERROR)  # their warnings quote what clients sent
     logging.captureWarnings(True)
     logging.raiseExceptions = False  # a full disk must not make every log line a traceback on stderr
-    sys.excepthook = lambda kind, error, trace: logging.getLogger("scrubjay.engine").critical(
-        "stopped", exc_info=(kind, error, trace)
-    )
+    stopped = partial(logging.getLogger("scrubjay.engine").critical, "stopped")
+    sys.excepthook = lambda *error: stopped(exc_info=error)
