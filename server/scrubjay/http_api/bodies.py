@@ -19,7 +19,7 @@ Content = Annotated[
 ]
 
 
-SupportingContext = Annotated[str, Field(max_length=LONGEST_CONTEXT)]
+Background = Annotated[str, Field(max_length=LONGEST_CONTEXT)]
 TaskType = Annotated[
     Literal["memory", "superrag"] | None,
     Field(

@@ -20,13 +20,7 @@ from scrubjay.models.results import MemoryAdded
 
 MOST_AT_ONCE = 1_000  # memories of one batch
 _MISSING = "There is no such memory, or no such partition."
-_FIELDS = {  # of a request -> of a fact
-    "content": "content",
-    "partition_id": "partition_id",
-    "tags": "tags",
-    "importance_score": "importance",
-    "metadata": "metadata",
-}
+_OTHER_NAMES = {"importance_score": "importance"}  # a field of a request -> that of a fact
 
 route = Routes(ANSWERS)
 
@@ -131,7 +125,7 @@ async def _revise(request: HebbContext, fact: records.Memory, given: dict[str, A
 
 
 def _values(given: dict[str, Any]) -> dict[str, Any]:
-    return {_FIELDS[name]: value for name, value in given.items()}
+    return {_OTHER_NAMES.get(name, name): value for name, value in given.items()}
 
 
 async def _add(request: HebbContext, values: dict[str, Any], scope: str, source: str) -> MemoryAdded:

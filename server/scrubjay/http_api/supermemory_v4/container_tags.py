@@ -9,7 +9,7 @@ from pydantic import Field
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home.scope_settings import LONGEST_NAME
 from scrubjay.http_api.answers import Answer
-from scrubjay.http_api.bodies import SupportingContext
+from scrubjay.http_api.bodies import Background
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.scopes import ScopeView, delete_scope, every_scope, scope_view
@@ -28,7 +28,7 @@ class TagChange(Part):
     """What is to be said of a tag; what is left out stays, null takes it away."""
 
     name: Annotated[Text, Field(max_length=LONGEST_NAME)] | None = about("What people call it.")
-    entity_context: SupportingContext | None = about("Background to everything under it.")
+    entity_context: Background | None = about("Background to everything under it.")
 
 
 class Merge(Part):

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from scrubjay.engine.verbs.documents import Status
 from scrubjay.errors import InputError
 from scrubjay.http_api.answers import Answer
-from scrubjay.http_api.bodies import Content, Dreaming, SupportingContext, TaskType, flat, none_if_empty
+from scrubjay.http_api.bodies import Background, Content, Dreaming, TaskType, flat, none_if_empty
 from scrubjay.http_api.supermemory_v4.answers import ANSWERS
 from scrubjay.http_api.supermemory_v4.bodies import (
     MOST_PER_PAGE,
@@ -51,17 +51,16 @@ _NUMBERS = [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^[
 Number = Annotated[int, BeforeValidator(_whole_number), WithJsonSchema({"anyOf": _NUMBERS})]
 
 
+_Group = Annotated[dict[str, Any], AfterValidator(flat), Field(max_length=100)]
+
+
 class OneTag(Part):
-    container_tag: Annotated[
-        str | None,
-        BeforeValidator(none_if_empty),
-        Field(description="The tag (scope) it belongs to; left out, `sm_project_default`."),
-    ] = None
-    container_tags: Annotated[
-        TagList | None,
-        BeforeValidator(none_if_empty),
-        Field(description="The older spelling; names one tag, because nothing is kept under two."),
-    ] = None
+    container_tag: Annotated[str | None, BeforeValidator(none_if_empty)] = about(
+        "The tag (scope) it belongs to; left out, `sm_project_default`."
+    )
+    container_tags: Annotated[TagList | None, BeforeValidator(none_if_empty)] = about(
+        "The older spelling; names one tag, because nothing is kept under two."
+    )
 
     def tag(self) -> str | None:
         """Return the one tag that it names.
@@ -80,42 +79,24 @@ class OneTag(Part):
 class DocumentFields(OneTag):
     """What can be said of a document beside its text."""
 
-    custom_id: Annotated[
-        Name | None,
-        *_MAY_BE_EMPTY,
-        Field(
-            description="Your own id. Adding under a known one goes on with that document: a text that holds "
-            "the old one, or half of its lines, replaces it; one that the old text ends with changes "
-            "nothing; any other is appended."
-        ),
-    ] = None
-    metadata: Annotated[
-        Metadata | None,
-        *_MAY_BE_JSON,
-        Field(
-            description="Flat: strings, numbers, booleans, lists of strings. All keys can be filtered by, "
-            "those that begin with sm_ too."
-        ),
-    ] = None
-    document_date: Annotated[
-        Instant | None, *_MAY_BE_EMPTY, Field(description="When the content is from (ISO 8601).")
-    ] = None
-    filepath: Annotated[
-        Filepath | None, *_MAY_BE_EMPTY, Field(description="Where you file it; searched by prefix.")
-    ] = None
-    filter_by_metadata: Annotated[
-        Annotated[dict[str, Any], AfterValidator(flat), Field(max_length=100)] | None,
-        *_MAY_BE_JSON,
-        Field(
-            description="Known facts are taken for ones of this document only if their metadata has these "
-            "values; of a list any one."
-        ),
-    ] = None
-    entity_context: Annotated[
-        SupportingContext | None,
-        *_MAY_BE_EMPTY,
-        Field(description="Background to everything under the tag; kept with it."),
-    ] = None
+    custom_id: Annotated[Name | None, *_MAY_BE_EMPTY] = about(
+        "Your own id. Adding under a known one goes on with that document: a text that holds "
+        "the old one, or half of its lines, replaces it; one that the old text ends with changes "
+        "nothing; any other is appended."
+    )
+    metadata: Annotated[Metadata | None, *_MAY_BE_JSON] = about(
+        "Flat: strings, numbers, booleans, lists of strings. All keys can be filtered by, "
+        "those that begin with sm_ too."
+    )
+    document_date: Annotated[Instant | None, *_MAY_BE_EMPTY] = about("When the content is from (ISO 8601).")
+    filepath: Annotated[Filepath | None, *_MAY_BE_EMPTY] = about("Where you file it; searched by prefix.")
+    filter_by_metadata: Annotated[_Group | None, *_MAY_BE_JSON] = about(
+        "Known facts are taken for ones of this document only if their metadata has these "
+        "values; of a list any one."
+    )
+    entity_context: Annotated[Background | None, *_MAY_BE_EMPTY] = about(
+        "Background to everything under the tag; kept with it."
+    )
     task_type: Annotated[TaskType, *_MAY_BE_EMPTY] = None
     dreaming: Annotated[Dreaming, *_MAY_BE_EMPTY] = None
 

@@ -22,7 +22,7 @@ from scrubjay.http_api.supermemory_v4.document_bodies import memory_entry, shown
 from scrubjay.http_api.uploads import read_upload
 from scrubjay.models.input_errors import sentences
 from scrubjay.models.records import AnyRecord, Document, Memory
-from scrubjay.models.requests import DocumentText, ForgetRecords
+from scrubjay.models.requests import DocumentText, ForgetRecords, about
 
 STUCK = timedelta(hours=4)  # without a change; an unfinished document is then called stuck
 DELETED = "deleted over HTTP"
@@ -47,10 +47,8 @@ class Upload(bodies.DocumentFields):
     """A file and what is said of it: objects and lists as JSON text."""
 
     file: UploadFile
-    file_type: Annotated[
-        str | None, Form(description="Without effect: what a file is shows in its bytes and its name.")
-    ] = None
-    mime_type: Annotated[str | None, Form(description="Without effect, as fileType.")] = None
+    file_type: str | None = about("Without effect: what a file is shows in its bytes and its name.")
+    mime_type: str | None = about("Without effect, as fileType.")
 
 
 @route("POST /v3/documents/file", "Upload a file", "Accepted")

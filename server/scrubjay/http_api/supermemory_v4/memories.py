@@ -137,14 +137,10 @@ async def forget_matching(body: bodies.ForgetMany, context: Context) -> Answer:
         for hit in hits
     ]
     is_done = matched and not body.dry_run
-    answer: Answer = dict(
-        dryRun=body.dry_run,
-        count=len(matched),
-        forgetBatchId=derived_id("forget", *(hit.id for hit in hits)) if is_done else None,
-        summary=_summary(len(matched), unknown, dry_run=body.dry_run),
-    )
-    answer["candidates" if body.dry_run else "forgotten"] = matched
-    return answer
+    batch_id = derived_id("forget", *(hit.id for hit in hits)) if is_done else None
+    summary = _summary(len(matched), unknown, dry_run=body.dry_run)
+    answer: Answer = dict(dryRun=body.dry_run, count=len(matched), forgetBatchId=batch_id, summary=summary)
+    return {**answer, "candidates" if body.dry_run else "forgotten": matched}
 
 
 async def _record(context: RequestContext, body: bodies.UpdateMemory | bodies.ForgetMemory) -> AnyRecord:
@@ -217,14 +213,8 @@ async def _forget(context: RequestContext, ids: Sequence[str], reason: str | Non
 
 
 async def _by_query(context: RequestContext, body: bodies.ForgetMany, scope: str) -> tuple[list[Hit], int]:
-    values = {
-        "query": body.query,
-        "scope": scope,
-        "threshold": body.threshold,
-        "most": body.max_forget,
-        "reason": body.reason,
-        "dry_run": body.dry_run,
-    }
+    values = body.model_dump(include={"query", "threshold", "reason", "dry_run"})
+    values |= {"scope": scope, "most": body.max_forget}
     result = await context.core.removal.forget_matching(parse(ForgetMatching, values), SOURCE)
     return result.candidates, 0
 

@@ -75,15 +75,9 @@ def results(
 
 def citation(match: Match, query: str) -> Answer:
     """Return the citation of a turn, or of a summary of turns, as JSON values."""
-    session = match.hit.session_id or ""
-    return {
-        "src": "chat",
-        "threadId": session,
-        "sessionId": session,
-        "turn": match.hit.turn or 0,
-        "role": _role(match, query),
-        "ts": iso(match.hit.date),
-    }
+    session, turn = match.hit.session_id or "", match.hit.turn or 0
+    place = {"src": "chat", "threadId": session, "sessionId": session, "turn": turn}
+    return {**place, "role": _role(match, query), "ts": iso(match.hit.date)}
 
 
 def _role(match: Match, query: str) -> str:

@@ -53,11 +53,9 @@ class Search(AsksForChats):
         "Asks again without the wording, part by part, and by what is named; deterministic, without a model.",
         False,
     )
-    categories_filter: Annotated[
-        Any,
-        BeforeValidator(lambda value: None),
-        Field(deprecated=True, description="Passed over: documents have no categories."),
-    ] = None
+    categories_filter: Annotated[Any, BeforeValidator(lambda value: None)] = about(
+        "Passed over: documents have no categories.", deprecated=True
+    )
 
     @property
     def relevant(self) -> float:

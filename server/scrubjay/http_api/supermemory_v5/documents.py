@@ -10,15 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from scrubjay.engine.verbs.documents import DocumentState
 from scrubjay.errors import InputError, NotFound
 from scrubjay.http_api.answers import Answer
-from scrubjay.http_api.bodies import (
-    Content,
-    Dreaming,
-    SupportingContext,
-    TaskType,
-    flat,
-    none_if_empty,
-    url_of,
-)
+from scrubjay.http_api.bodies import Background, Content, Dreaming, TaskType, flat, none_if_empty, url_of
 from scrubjay.http_api.context import SOURCE
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v5.answers import ANSWERS
@@ -56,8 +48,7 @@ Group = Annotated[
     ),
 ]
 NamespaceBackground = Annotated[
-    SupportingContext | None,
-    Field(description="Background to the namespace; kept as its supportingContext."),
+    Background | None, Field(description="Background to the namespace; kept as its supportingContext.")
 ]
 Date = Annotated[Instant | None, Field(description="When the content is from (ISO 8601).")]
 

@@ -96,12 +96,8 @@ async def _documents(ns: NamespaceContext, include: ListInclude, window: dict[st
 async def _chunks(ns: NamespaceContext, include: ListInclude, window: dict[str, Any]) -> Rows:
     page = await ns.core.lists.chunks(ns.name, **window)
     documents = await ns.core.lists.cited_documents({chunk.record_id for chunk in page.rows})
-    rows = [
-        {**as_chunk(documents[chunk.record_id], chunk), "documentId": chunk.record_id}
-        for chunk in page.rows
-        if chunk.record_id in documents
-    ]
-    return rows, page.total
+    pairs = [(documents[chunk.record_id], chunk) for chunk in page.rows if chunk.record_id in documents]
+    return [{**as_chunk(row, chunk), "documentId": row.id} for row, chunk in pairs], page.total
 
 
 async def _memories(ns: NamespaceContext, include: ListInclude, window: dict[str, Any]) -> Rows:

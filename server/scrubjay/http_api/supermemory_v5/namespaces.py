@@ -10,7 +10,7 @@ from pydantic import Field
 from scrubjay.errors import InputError
 from scrubjay.home.scopes import EVERY_SCOPE
 from scrubjay.http_api.answers import Answer, of_json
-from scrubjay.http_api.bodies import SupportingContext
+from scrubjay.http_api.bodies import Background
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.permissions import Forbidden
 from scrubjay.http_api.routes import Routes, json_response
@@ -23,18 +23,15 @@ _UNKNOWN = "There is no such namespace."
 
 route = Routes(ANSWERS)
 
-Background = Annotated[
-    SupportingContext | None,
-    Field(description="Background to what is kept here; null removes it. It is kept and given back."),
-]
+_BACKGROUND = "Background to what is kept here; null removes it. It is kept and given back."
 
 
 class NamespaceChange(Body):
-    supporting_context: Background
+    supporting_context: Background | None = Field(description=_BACKGROUND)
 
 
 class OrganizationChange(Body):
-    organizational_context: Background
+    organizational_context: Background | None = Field(description=_BACKGROUND)
 
 
 @route("GET /ns", "List namespaces", "Namespaces")
