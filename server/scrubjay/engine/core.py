@@ -110,7 +110,6 @@ class Core:
         self._begin()
 
     def _begin(self) -> None:
-        """Do what waits for an engine that begins to write its store."""
         self._committed()
         if not self.store.note.complete and self.store.writes:
             self._background.begin(self.reindex.run())

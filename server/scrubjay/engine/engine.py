@@ -28,13 +28,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("scrubjay.engine")
 
-_AT_START = (
-    "store",
-    "model",
-    "query_prompt",
-    "document_prompt",
-    "idle_minutes",
-)  # settings that are read once
+# Settings that are read once.
+_AT_START = ("store", "model", "query_prompt", "document_prompt", "idle_minutes")
 
 
 def utc_now() -> datetime:

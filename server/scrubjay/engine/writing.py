@@ -228,7 +228,6 @@ class Writer:
                 del self._borrowed[path]
 
     async def _hand_over(self, handover: Handover) -> None:
-        """Give every open envelope to the engine that writes."""
         opened = dict(self._open)
         await handover.send(opened)
         for path in opened:
@@ -241,7 +240,6 @@ class Writer:
             self._store.shared.leads = False  # until what was handed over is planned anew
 
     async def _hand_over_and_wait(self) -> None:
-        """Hand everything over, and wait until the other engine has written it."""
         await self.settle()
         if self._handover is not None:
             await self._handover.settled()

@@ -178,6 +178,11 @@ def derived_id(prefix: str, *parts: str) -> str:
     return f"{prefix}_{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
 
 
+def fields_of(source: object, *names: str) -> dict[str, Any]:
+    """Return some fields of a record or request by name, for another that has fields of these names too."""
+    return {name: getattr(source, name) for name in names}
+
+
 def content_hash(text: str) -> str:
     """Hash a text so that differences in case and white space do not count."""
     return hashlib.sha256(" ".join(text.casefold().split()).encode()).hexdigest()[:32]

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from scrubjay.models.envelopes import Envelope
-from scrubjay.models.records import Document, Memory, Passage, content_hash, derived_id
+from scrubjay.models.records import Document, Memory, Passage, content_hash, derived_id, fields_of
 from scrubjay.models.requests import DocumentText, parse
 from scrubjay.models.results import DocumentAdded
 from scrubjay.records.extracted import plan_facts
@@ -68,16 +68,13 @@ def _with_earlier_fields(request: DocumentText, known: Document) -> DocumentText
 
 
 def _is_unchanged(known: Document, request: DocumentText) -> bool:
+    same = "content", "path", "metadata", "custom_id", "filepath", "task_type"
     return (
-        known.content == request.content
+        fields_of(known, *same) == fields_of(request, *same)
         and known.status == "done"
-        and known.path == request.path
         and known.forgotten_at is None
-        and known.metadata == request.metadata
         and request.title in (None, known.title)
         and request.type in (None, known.type)
-        and (request.custom_id, request.filepath, request.task_type)
-        == (known.custom_id, known.filepath, known.task_type)
         and request.date == known.dated_at
     )
 
@@ -94,23 +91,18 @@ def _document(
         scope=envelope.scope,
         partition_id=PARTITION,
         source=envelope.source,
-        metadata=request.metadata,
         created_at=known.created_at if known else envelope.at,
         updated_at=now,
         last_accessed_at=now,
-        custom_id=request.custom_id,
         title=request.title or _title(pieces, kind, request.path),
         type=kind,
-        path=request.path,
         content=content,
         content_hash=content_hash(content),
         summary=_summary(content, kind, pieces) or None,
         status="done" if request.error is None else "failed",
-        error=request.error,
         chunk_count=len(pieces),
-        filepath=request.filepath,
-        task_type=request.task_type,
         dated_at=request.date,
+        **fields_of(request, "metadata", "custom_id", "path", "error", "filepath", "task_type"),
         **_file_fields(request, known),
     )
     return document, document_passages(document, pieces)
@@ -176,7 +168,6 @@ async def _get(store: Store, document_id: str) -> Document | None:
 
 
 async def _find_at(store: Store, scope: str, path: str) -> Document | None:
-    """Return the document of a file that is not forgotten."""
     here = conditions.matching(scope=scope, path=path)
     where = conditions.both(here, conditions.missing("custom_id"), conditions.NOT_FORGOTTEN)
     rows = await store.select(Document, where, columns=["id"])

@@ -130,7 +130,6 @@ async def _same_texts(
 
 
 def _is_in(group: Mapping[str, Any], metadata: Mapping[str, Any]) -> bool:
-    """Tell whether metadata has all values of a group, of a list any one."""
     return all(
         metadata.get(key) in (value if isinstance(value, list) else [value]) for key, value in group.items()
     )

@@ -14,10 +14,11 @@ from scrubjay.models.records import (
     Turn,
     content_hash,
     derived_id,
+    fields_of,
     is_current,
 )
 from scrubjay.models.requests import FactText, parse
-from scrubjay.models.results import Hit, MemoryAdded
+from scrubjay.models.results import MemoryAdded
 from scrubjay.records import versions
 from scrubjay.records.passages import passages_of
 from scrubjay.store import conditions
@@ -70,7 +71,6 @@ async def _plan_linked(
     relation: Relation,
     ids: tuple[str, ...],
 ) -> Plan[MemoryAdded]:
-    """Add a linked fact: create it, or link the existing fact with the same text (`known`)."""
     if known and known.id in ids and relation != "updates":
         raise InputError(
             f"{relation} = {known.id!r} says the same as the new fact. "
@@ -111,13 +111,9 @@ def _has_link(memory: Memory, relation: Relation, ids: tuple[str, ...]) -> bool:
 def _new(request: FactText, envelope: Envelope, memory_id: str, base: Memory | None) -> Memory:
     """Return the fact of a request; what the request does not name is as in `base`."""
     values: dict[str, Any] = {
-        "partition_id": request.partition_id,
+        **fields_of(request, "partition_id", "is_static", "metadata", "expires_at", "forget_reason"),
         "tags": tuple(dict.fromkeys(request.tags)),
         "importance_score": request.importance,
-        "is_static": request.is_static,
-        "metadata": request.metadata,
-        "expires_at": request.expires_at,
-        "forget_reason": request.forget_reason,
     }
     if base is not None:
         values |= _inherited(request, envelope, memory_id, base)
@@ -139,25 +135,15 @@ def _new(request: FactText, envelope: Envelope, memory_id: str, base: Memory | N
 
 
 def _inherited(request: FactText, envelope: Envelope, memory_id: str, base: Memory) -> dict[str, Any]:
-    """Return what a request leaves as it is in `base`."""
     metadata = {
         key: value for key, value in base.metadata.items() if key not in _SESSION or base.id == memory_id
     }
-    values = {
-        "partition_id": ("partition_id", base.partition_id),
-        "tags": ("tags", base.tags),
-        "importance_score": ("importance", base.importance_score),
-        "is_static": ("is_static", base.is_static),
-        "metadata": ("metadata", metadata),
-    }
-    if (
-        base.expires_at is not None
-        and base.expires_at > envelope.at
-        and "expires_at" not in request.model_fields_set
-    ):
-        values["expires_at"] = ("expires_at", base.expires_at)
-        values["forget_reason"] = ("forget_reason", base.forget_reason)
-    return {name: value for name, (field, value) in values.items() if field not in request.model_fields_set}
+    values = fields_of(base, "partition_id", "tags", "importance_score", "is_static")
+    values["metadata"] = metadata
+    given = {"importance_score" if name == "importance" else name for name in request.model_fields_set}
+    if base.expires_at is not None and base.expires_at > envelope.at and "expires_at" not in given:
+        values |= fields_of(base, "expires_at", "forget_reason")
+    return {name: value for name, value in values.items() if name not in given}
 
 
 def _with_parents(
@@ -181,18 +167,11 @@ def _with_parents(
     return memory.model_copy(update=values)
 
 
-def _substance(memory: Memory) -> tuple[object, ...]:
+def _substance(memory: Memory) -> dict[str, Any]:
     """Return what a new version may change."""
-    return (
-        memory.content,
-        memory.partition_id,
-        memory.tags,
-        memory.importance_score,
-        memory.is_static,
-        memory.expires_at,
-        memory.forget_reason,
-        {key: value for key, value in memory.metadata.items() if key not in _SESSION},
-    )
+    fields = "content partition_id tags importance_score is_static expires_at forget_reason".split()
+    metadata = {key: value for key, value in memory.metadata.items() if key not in _SESSION}
+    return {**fields_of(memory, *fields), "metadata": metadata}
 
 
 def _answer(memory: Memory, action: Literal["stored", "known", "updated"], envelope: Envelope) -> MemoryAdded:
@@ -231,28 +210,6 @@ def count_repetition(memory: Memory, session_id: str | None, at: datetime) -> Me
             "occasions": (*memory.occasions, occasion),
             "last_accessed_at": max(memory.last_accessed_at, at),  # what is said again is fresh again
         }
-    )
-
-
-def as_hit(memory: Memory) -> Hit:
-    """Turn a fact into a hit without scores."""
-    return Hit(
-        id=memory.id,
-        src="memory",
-        memory=memory.content,
-        session_id=memory.session_id,
-        turn=memory.turn,
-        date=memory.created_at,
-        scope=memory.scope,
-        partition_id=memory.partition_id,
-        tags=memory.tags,
-        source=memory.source,
-        metadata=memory.metadata,
-        version=memory.version,
-        is_latest=None if memory.is_latest else False,
-        forgotten_at=memory.forgotten_at,
-        forget_reason=memory.forget_reason,
-        expires_at=memory.expires_at,
     )
 
 

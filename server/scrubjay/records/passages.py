@@ -16,6 +16,7 @@ from scrubjay.models.records import (
     Passage,
     Turn,
     derived_id,
+    fields_of,
     hidden_since,
 )
 from scrubjay.reading.kinds import kind_of
@@ -71,9 +72,8 @@ def _turn_passage(turn: Turn, role: str, part: int, text: str) -> Passage:
         text=text,
         search_text=expand(named),
         embed_text=named if named != text else None,
-        session_id=turn.session_id,
-        turn=turn.turn,
         dated_at=turn.started_at,
+        **fields_of(turn, "session_id", "turn"),
     )
 
 
@@ -93,9 +93,8 @@ def _memory_passage(memory: Memory) -> Passage:
         part=0,
         text=memory.content,
         search_text=expand(memory.content),
-        session_id=memory.session_id,
-        turn=memory.turn,
         dated_at=memory.created_at,
+        **fields_of(memory, "session_id", "turn"),
         tied=tie_words(memory.content, tags=memory.tags, records=(*memory.parent_ids, *memory.alike)),
     )
 
@@ -156,11 +155,7 @@ def _passage(record: AnyRecord, key: tuple[str, ...], **values: Any) -> Passage:
     return Passage(
         id=derived_id("p", record.id, *key),
         record_id=record.id,
-        scope=record.scope,
-        partition_id=record.partition_id,
-        tags=record.tags,
-        importance_score=record.importance_score,
-        expires_at=record.expires_at,
+        **fields_of(record, "scope", "partition_id", "tags", "importance_score", "expires_at"),
         facets=facets(record.metadata),
         hidden=hidden_at is not None,
         hidden_at=hidden_at,

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from scrubjay.errors import InputError
 from scrubjay.models.envelopes import Envelope
-from scrubjay.models.records import AnyRecord, Document, Turn, derived_id
+from scrubjay.models.records import AnyRecord, Document, Turn, derived_id, fields_of
 from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.models.results import TurnRecorded
 from scrubjay.records.passages import TURN_PASSAGE, passages_of
@@ -15,6 +15,8 @@ from scrubjay.store.store import Store
 from scrubjay.text.summary import summarise
 
 PARTITION = "mem_episodic"  # Hebb Mind's name of where turns belong
+# Fields of a new turn that are as in its request.
+_SAME = "metadata session_id prompt_id user assistant role text summary".split()
 SOURCE = "conversation"  # of a conversation's document, and of its turns
 
 
@@ -103,23 +105,16 @@ def _new(envelope: Envelope, request: RecordTurn, places: tuple[Place, ...], now
         partition_id=PARTITION,
         tags=tuple(request.tags),
         source=envelope.source,
-        metadata=request.metadata,
         created_at=now,
         updated_at=now,
         last_accessed_at=started,
-        session_id=request.session_id,
         turn=number,
-        prompt_id=request.prompt_id,
-        user=request.user,
-        assistant=request.assistant,
-        role=request.role,
-        text=request.text,
-        summary=request.summary,
         tools=tuple(dict.fromkeys(request.tools)),
         files=tuple(dict.fromkeys(request.files)),
         host=envelope.host,
         capture=envelope.capture,
         started_at=started,
+        **fields_of(request, *_SAME),
     )
     return turn if request.summary else turn.model_copy(update={"summary": summary_of(turn)})
 

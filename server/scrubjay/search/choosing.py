@@ -186,7 +186,6 @@ class Selector:
         return True
 
     async def _add_links(self) -> None:
-        """Add linked facts and cited documents to the facts among the hits, if asked for."""
         include = self.request.include
         if not (include.related_memories or include.documents):
             return
@@ -228,7 +227,6 @@ def cost(hit: Hit) -> int:
 
 
 def _cut(hit: Hit, tokens: int) -> Hit:
-    """Shorten the text of a hit that costs more than so many tokens."""
     short = shorten(hit.memory or hit.chunk or "", tokens * 4)[: tokens * 4]
     return hit.model_copy(update={"truncated": True, "memory" if hit.memory else "chunk": short})
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from scrubjay.errors import NotFound
-from scrubjay.models.records import Document, Passage
+from scrubjay.models.records import Document, Passage, fields_of
 from scrubjay.models.requests import SearchDocuments
 from scrubjay.models.results import Chunk, DocumentHit, DocumentHits, Hit
 from scrubjay.search.choosing import MOST_TOKENS
@@ -22,9 +22,8 @@ CHUNKS_SHOWN = 3  # of a document, without those beside them
 # of these.
 TOKENS = 4_000
 CHARACTERS = MOST_TOKENS * 4 * 7 // 10  # of texts in one answer; the rest is names and scores
-COLUMNS = [
-    name for name in Document.model_fields if name not in ("content", "content_hash")
-]  # all but the text
+# All but the text.
+COLUMNS = [name for name in Document.model_fields if name not in ("content", "content_hash")]
 
 Place = tuple[str, int]  # of a chunk: its document's id, its position
 
@@ -81,14 +80,8 @@ async def search_chunks(
     store: Store, request: SearchDocuments, *, scopes: tuple[str, ...], now: datetime, embed: Embed
 ) -> list[FoundChunk]:
     """Search chunks, best first: at most `limit` of them, none below `chunk_threshold`."""
-    question = Question(
-        text=request.query,
-        scopes=scopes,
-        srcs=("chunk",),
-        now=now,
-        path=request.path,
-        filters=request.filters,
-    )
+    same = fields_of(request, "path", "filters")
+    question = Question(text=request.query, scopes=scopes, srcs=("chunk",), now=now, **same)
     ranked = await rank_chunks(store, question, embed, documents=request.limit)
     best = [chunk for chunk in ranked if chunk.score >= request.chunk_threshold]
     documents = await _documents(store, {chunk.document_id for chunk in best}, COLUMNS)
@@ -139,7 +132,6 @@ def _by_document(ranked: Sequence[RankedChunk], request: SearchDocuments) -> dic
 
 
 def _chosen(chunks: Sequence[RankedChunk], request: SearchDocuments) -> list[RankedChunk]:
-    """Choose the chunks of one document that the answer shows."""
     least = request.chunk_threshold if request.only_matching_chunks else 0.0
     return [chunk for chunk in chunks[:CHUNKS_SHOWN] if chunk.score >= least]
 
@@ -226,14 +218,10 @@ class _Answer:
         self.room -= len(content or "")
         return DocumentHit(
             document_id=document.id,
-            title=document.title,
-            type=document.type,
             path=document.place,
             score=ranked[0].score,
             chunks=list(self._chunks(document, ranked, parts)),
-            metadata=document.metadata,
-            created_at=document.created_at,
-            updated_at=document.updated_at,
+            **fields_of(document, "title", "type", "metadata", "created_at", "updated_at"),
             content=content,
             truncated=True if content is not None and len(content) < len(document.content) else None,
             summary=self._summary(document),

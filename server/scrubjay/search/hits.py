@@ -1,19 +1,19 @@
 """Shows a record as a hit: a short one whole, a long one by its best passage or its summary."""
 
-from scrubjay.models.records import AnyRecord, Document, Memory, Turn
+from scrubjay.models.records import AnyRecord, Document, Memory, Turn, fields_of
 from scrubjay.models.results import Hit
-from scrubjay.records import memories
 from scrubjay.records.passages import speeches
 from scrubjay.search.retrieval.candidates import Match
 
 WHOLE = 900  # characters up to which a turn is shown whole
 QUESTION = 300  # characters of the user's words before the answer in a longer one
+_AS_IS = ("id", "scope", "partition_id", "tags", "source", "metadata")  # in a hit as in any record
 
 
 def as_hit(record: AnyRecord, match: Match | None = None) -> Hit:
     """Turn a record into a hit without scores; `match` holds the passage that was found."""
     if isinstance(record, Memory):
-        return memories.as_hit(record)
+        return _fact(record)
     if isinstance(record, Document):
         return chunk_as_hit(record, match.text if match else record.content[:WHOLE], hit_id=record.id)
     return _turn(record, match)
@@ -21,18 +21,8 @@ def as_hit(record: AnyRecord, match: Match | None = None) -> Hit:
 
 def chunk_as_hit(document: Document, text: str, *, hit_id: str) -> Hit:
     """Turn a passage of a document into a hit without scores."""
-    return Hit(
-        id=hit_id,
-        src="chunk",
-        chunk=text,
-        title=document.title,
-        date=document.updated_at,
-        scope=document.scope,
-        partition_id=document.partition_id,
-        tags=document.tags,
-        source=document.source,
-        metadata=document.metadata,
-    )
+    same = fields_of(document, *_AS_IS, "title") | {"id": hit_id}
+    return Hit(**same, src="chunk", chunk=text, date=document.updated_at)
 
 
 def turn_text(turn: Turn) -> str:
@@ -46,6 +36,17 @@ def turn_text(turn: Turn) -> str:
 def shorten(text: str, most: int) -> str:
     """Cut a text between words if it has more than `most` characters; an ellipsis ends it then."""
     return text if len(text) <= most else text[: most - 2].rsplit(maxsplit=1)[0] + " …"
+
+
+def _fact(memory: Memory) -> Hit:
+    same = "session_id", "turn", "version", "forgotten_at", "forget_reason", "expires_at"
+    return Hit(
+        **fields_of(memory, *_AS_IS, *same),
+        src="memory",
+        memory=memory.content,
+        date=memory.created_at,
+        is_latest=None if memory.is_latest else False,
+    )
 
 
 def _turn(turn: Turn, match: Match | None) -> Hit:
@@ -65,18 +66,5 @@ def _turn(turn: Turn, match: Match | None) -> Hit:
             text, role = (turn.summary or text[:WHOLE]), "summary" if turn.summary else role
     elif len(said) == 1:
         role = said[0][0] or None
-    return Hit(
-        id=turn.id,
-        src="turn",
-        memory=text,
-        session_id=turn.session_id,
-        turn=turn.turn,
-        role=role,
-        date=turn.started_at,
-        scope=turn.scope,
-        partition_id=turn.partition_id,
-        tags=turn.tags,
-        source=turn.source,
-        metadata=turn.metadata,
-        truncated=truncated,
-    )
+    same = fields_of(turn, *_AS_IS, "session_id", "turn")
+    return Hit(**same, src="turn", memory=text, role=role, date=turn.started_at, truncated=truncated)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 
-from scrubjay.models.records import AnyRecord, Document, Memory, Relation, Turn
+from scrubjay.models.records import AnyRecord, Document, Memory, Relation, Turn, fields_of
 from scrubjay.models.results import Context, Linked, Source
 from scrubjay.records.versions import children
 from scrubjay.search.hits import as_hit, shorten
@@ -38,7 +38,11 @@ async def sources(store: Store, facts: Iterable[Memory]) -> dict[str, list[Sourc
     """Find the documents that each fact cites, by its id, without those that are forgotten."""
     cited = {fact.id: fact.document_ids for fact in facts}
     documents = await store.get(Document, chain.from_iterable(cited.values()))
-    current = {row.id: _source(row) for row in documents.values() if row.forgotten_at is None}
+    current = {
+        row.id: Source(**fields_of(row, *Source.model_fields))
+        for row in documents.values()
+        if row.forgotten_at is None
+    }
     return {fact_id: [current[each] for each in ids if each in current] for fact_id, ids in cited.items()}
 
 
@@ -58,7 +62,6 @@ def fit(context: Context, room: int) -> tuple[Context, int]:
 
 
 async def _add_ancestors(store: Store, known: dict[str, AnyRecord], facts: Sequence[Memory]) -> None:
-    """Add the parents of these facts, their parents, and so on."""
     wanted = {parent for fact in facts for parent in fact.parent_ids}
     for _ in range(DEEPEST):
         missing = wanted - known.keys()
@@ -75,7 +78,6 @@ async def _add_ancestors(store: Store, known: dict[str, AnyRecord], facts: Seque
 async def _add_descendants(
     store: Store, known: dict[str, AnyRecord], below: dict[str, list[Memory]], facts: Sequence[Memory]
 ) -> None:
-    """Add the facts that name these as parents, those that name them, and so on."""
     level: Collection[str] = {fact.id for fact in facts}
     for _ in range(DEEPEST):
         rows = await children(store, level)
@@ -123,23 +125,6 @@ def _is_visible(question: Question, record: AnyRecord) -> bool:
 
 def _linked(record: AnyRecord, relation: Relation, version: int) -> Linked:
     hit = as_hit(record)
-    return Linked(
-        id=record.id,
-        src=hit.src,
-        memory=shorten(hit.memory or hit.chunk or "", SHOWN),
-        relation=relation,
-        version=version,
-        updated_at=record.updated_at,
-        metadata=record.metadata,
-    )
-
-
-def _source(document: Document) -> Source:
-    return Source(
-        id=document.id,
-        title=document.title,
-        type=document.type,
-        metadata=document.metadata,
-        created_at=document.created_at,
-        updated_at=document.updated_at,
-    )
+    same = fields_of(record, "id", "updated_at", "metadata")
+    text = shorten(hit.memory or hit.chunk or "", SHOWN)
+    return Linked(**same, src=hit.src, memory=text, relation=relation, version=version)

@@ -6,7 +6,7 @@ from datetime import datetime
 import numpy as np
 
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE
-from scrubjay.models.records import Memory, PassageSrc
+from scrubjay.models.records import Memory, PassageSrc, fields_of
 from scrubjay.models.requests import ForgetMatching, SearchMemories, SearchRecords
 from scrubjay.models.results import Explanation, Hit, Leg, MemoryHits, Weighed
 from scrubjay.search.choosing import ScoredCandidates, Selector
@@ -99,11 +99,7 @@ def _question(request: SearchMemories, scope: str | tuple[str, ...], now: dateti
         now=now,
         partition_ids=None if request.partition_ids is None else tuple(request.partition_ids),
         tags=tuple(request.tags or ()),
-        session_id=request.session_id,
-        filters=request.filters,
-        since=request.since,
-        until=request.until,
-        as_of=request.as_of,
+        **fields_of(request, "session_id", "filters", "since", "until", "as_of"),
         forgotten=request.include.forgotten,
     )
 
@@ -200,7 +196,6 @@ def _match_text(row: Candidate, *, headed: bool = False) -> str:
 
 
 def _explain(hits: Sequence[Hit], ranking: Ranking, weights: Weights) -> list[Hit]:
-    """Give each hit its `explain`."""
     grounds = ranking.grounds
     signals = grounds.signals
     column = {record_id: at for at, record_id in enumerate(ranking.candidates.ids)}

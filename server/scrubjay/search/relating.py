@@ -96,7 +96,6 @@ def _ties_of(hits: Sequence[tuple[Hit, AnyRecord]]) -> _HitTies:
 
 
 def _closest(passages: Sequence[PassageRow], own: _HitTies, besides: Collection[str]) -> list[_TiedRecord]:
-    """Choose the records that share the most with the hits, by ties that few records have."""
     shared: dict[str, dict[str, Tie]] = {}
     dated: dict[str, float] = {}
     for row in passages:  # all passages of a turn that a hit builds on come, and one of them holds its ties

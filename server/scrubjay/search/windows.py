@@ -71,7 +71,6 @@ def _near(session: Session, at: int, before: int, after: int) -> list[str]:
 async def _facts_around(
     store: Store, question: Question, facts: Sequence[Memory], before: int, after: int
 ) -> dict[str, list[Memory]]:
-    """Find the facts around each of these, by its id."""
     numbered: dict[tuple[Key, str], dict[int, list[str]]] = {}
     for row in await _facts_of_sessions(store, question, facts):
         turns = numbered.setdefault((_key(row), row.partition_id), {})

@@ -7,7 +7,7 @@ caller.
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
-from typing import NewType
+from typing import Literal, NewType
 
 from scrubjay.models.records import SUMMARY, Memory, Record
 from scrubjay.store.schema import micros
@@ -68,24 +68,9 @@ def present(column: str) -> Where:
     return Where(f"{column} IS NOT NULL")
 
 
-def at_least(column: str, value: int) -> Where:
-    """The column is this number or more."""
-    return Where(f"{column} >= {value}")
-
-
-def at_most(column: str, value: int) -> Where:
-    """The column is this number or less."""
-    return Where(f"{column} <= {value}")
-
-
-def above(column: str, value: int) -> Where:
-    """The column is more than this number."""
-    return Where(f"{column} > {value}")
-
-
-def below(column: str, value: int) -> Where:
-    """The column is less than this number."""
-    return Where(f"{column} < {value}")
+def number(column: str, operator: Literal["<", "<=", ">", ">="], value: int) -> Where:
+    """The number in the column compares so with this one."""
+    return Where(f"{column} {operator} {value}")
 
 
 def every_nth(column: str, step: int) -> Where:
@@ -163,7 +148,7 @@ NOT_A_SUMMARY = negation(equal("source", SUMMARY))  # of a session, which says i
 
 def unexpired(now: datetime) -> Where:
     """The row has not expired by `now`."""
-    return either(missing("expires_at"), above("expires_at", micros(now)))
+    return either(missing("expires_at"), number("expires_at", ">", micros(now)))
 
 
 def current(kind: type[Record], now: datetime) -> Where:

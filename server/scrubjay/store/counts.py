@@ -95,7 +95,6 @@ async def count_by_scope(tables: Tables, now: datetime, scope: str | None = None
 
 
 def _tally(rows: pa.Table, column: str) -> dict[str, int]:
-    """Count the rows of each value of a column."""
     tally = rows.group_by(column).aggregate([([], "count_all")]).to_pydict()
     return dict(zip(tally[column], tally["count_all"], strict=True))
 

@@ -41,9 +41,8 @@ def _dump(value: Mapping[str, Any]) -> str:
 
 
 def _load(text: str) -> dict[str, Any]:
-    values: dict[str, Any] = (
-        json.loads(text) if text != "{}" else {}
-    )  # most rows have none, and a search reads a hundred rows
+    # Most rows have none, and a search reads a hundred rows.
+    values: dict[str, Any] = json.loads(text) if text != "{}" else {}
     return values
 
 

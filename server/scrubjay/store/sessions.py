@@ -12,15 +12,8 @@ from functools import cached_property
 import pyarrow as pa
 
 CAPACITY = 4_000  # sessions, of about 20 turns each: some 20 MB
-COLUMNS = (
-    "scope",
-    "session_id",
-    "started_at",
-    "turn",
-    "id",
-    "role",
-    "forgotten_at",
-)  # of a turn, for its place
+# Of a turn, for its place.
+COLUMNS = ("scope", "session_id", "started_at", "turn", "id", "role", "forgotten_at")
 
 Key = tuple[str, str]  # (scope, session_id)
 

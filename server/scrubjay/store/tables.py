@@ -108,8 +108,6 @@ class Tables:
 
 
 class _Notices(NamedTuple):
-    """What was noticed while tables were opened."""
-
     repairs: list[str]  # sentences
     older: set[str]  # names of tables that lacked columns
 

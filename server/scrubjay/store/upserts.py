@@ -81,7 +81,6 @@ async def put_counts(table: AsyncTable, counts: Mapping[str, AccessCount]) -> No
 
 
 async def _replace_columns(table: AsyncTable, rows: pa.Table, columns: Mapping[str, Sequence[Any]]) -> None:
-    """Write these rows again, with other values in some columns."""
     for name, values in columns.items():
         position = rows.schema.get_field_index(name)
         field = rows.schema.field(position)

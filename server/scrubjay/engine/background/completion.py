@@ -186,7 +186,6 @@ def _clean(text: str) -> str:
 
 
 def _present(turn: dict[str, Any]) -> dict[str, Any]:
-    """What was answered and touched, within the limits of a turn."""
     return {
         "assistant": turn["assistant"] or None,
         "tools": [str(name)[:200] for name in turn["tools"] if str(name).strip()][:200],

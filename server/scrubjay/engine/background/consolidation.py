@@ -9,7 +9,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 from scrubjay.encoders.worker import Vectors
@@ -32,7 +32,7 @@ log = logging.getLogger("scrubjay.engine.background.consolidation")
 QUIET_SECONDS = 3.0  # without a commit: then nobody waits for the machine
 AT_ONCE = 50  # stretches, turns and facts whose changes are committed together
 _NOTE = "consolidated"
-SLACK = timedelta(hours=1)  # a clock may go back, and a record may be dated before it was taken
+SLACK = 3_600_000_000  # microseconds: a clock goes back, or a record is dated before it was taken
 
 
 class Stretch(NamedTuple):
@@ -188,7 +188,7 @@ class Consolidation:
             turns = conditions.every_nth("turn", session_summaries.EVERY)
             facts = conditions.EVERY_ROW
         else:
-            turns = facts = conditions.at_least("updated_at", through - SLACK // timedelta(microseconds=1))
+            turns = facts = conditions.number("updated_at", ">=", through - SLACK)
         for turn in await self._store.select(
             Turn,
             conditions.both(turns, conditions.missing("role")),

@@ -54,7 +54,7 @@ _CODED_PARTS = 12  # of each side of a turn: some 10,000 characters
 _WITHOUT_CODES = conditions.both(
     conditions.missing("token_vectors"),
     conditions.differs("src", "chunk"),
-    conditions.below("part", _CODED_PARTS),
+    conditions.number("part", "<", _CODED_PARTS),
     conditions.either(conditions.missing("role"), conditions.differs("role", "summary")),
 )
 

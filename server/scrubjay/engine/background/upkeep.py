@@ -7,6 +7,7 @@ keeps its files open until the session is dropped.
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -43,7 +44,7 @@ KEEP_ALL = timedelta(days=7)
 KEEP_READ = timedelta(days=36_500)  # while somebody reads an older one, which may be of any age
 # Compactions; each leaves 2-4 descriptors and some 15 MB of superseded index pages in the old session.
 REOPEN_AFTER = 2
-ORPHANS_EVERY = timedelta(days=1)
+ORPHANS_EVERY = 86_400.0  # seconds
 
 
 class Bounds(NamedTuple):
@@ -78,7 +79,7 @@ class Upkeep:
         self._wake = asyncio.Event()
         self._since_reopened = 0
         self._commits = 0  # since the last look
-        self._orphans_removed: float | None = None
+        self._orphans_removed = -math.inf
         self.failures = 0
         self.compactions = 0
         self.working = False
@@ -162,15 +163,10 @@ class Upkeep:
         `pause` spares the version that a query of this moment reads, where it is older than `KEEP_VERSIONS`.
         """
         async with self._store.lock:
-            if (
-                name == "passages"
-                and await self._store.count_passages(conditions.present("space_id")) >= VECTORS
-            ):
-                large = await self._store.count_passages() > LARGE
-                await index_vectors(
-                    self._store.tables.passages,
-                    segments=bounds.segments * (LARGE_TABLE_SLACK if large else 1),
-                )
+            embedded = conditions.present("space_id")
+            if name == "passages" and await self._store.count_passages(embedded) >= VECTORS:
+                slack = LARGE_TABLE_SLACK if await self._store.count_passages() > LARGE else 1
+                await index_vectors(self._store.tables.passages, segments=bounds.segments * slack)
             await self._store.tables.of(name).optimize(cleanup_older_than=self._kept(KEEP_ALL))
         await self._store.checkpoint()
         await asyncio.sleep(pause)
@@ -199,25 +195,17 @@ class Upkeep:
             await shared.tidy()
 
     def _kept(self, usual: timedelta) -> timedelta:
-        return (
-            KEEP_READ
-            if self._store.readers
-            else usual
-            if self._store.shared is None
-            else max(usual, VERSION_LIFETIME)
-        )
+        if self._store.readers:
+            return KEEP_READ
+        return usual if self._store.shared is None else max(usual, VERSION_LIFETIME)
 
     def _orphans_due(self) -> bool:
         """Whether files of failed writes are due to be removed; safe only where nobody else ever writes.
 
         LanceDB does it after a week.
         """
-        if self._store.shared is not None:
+        now = self._clock()
+        if self._store.shared is not None or now - self._orphans_removed < ORPHANS_EVERY:
             return False
-        if (
-            self._orphans_removed is not None
-            and self._clock() - self._orphans_removed < ORPHANS_EVERY.total_seconds()
-        ):
-            return False
-        self._orphans_removed = self._clock()
+        self._orphans_removed = now
         return True

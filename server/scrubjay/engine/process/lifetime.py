@@ -125,7 +125,6 @@ class Lifetime:
         return await make(lambda: Connection(opened, **limits), sock=listener.socket)
 
     async def _attend(self, connection: Connection, faces: Mapping[str, Face], token: str | None) -> None:
-        """See one client from its hello to its end."""
         try:
             if await self._welcome(connection, faces, token):
                 self.connections.add(connection)

@@ -87,7 +87,6 @@ class Backup(Verb):
 
 
 async def _check(path: str, counts: dict[str, int]) -> None:
-    """Open the copy as an engine would, and count."""
     try:
         copied = await count_rows_at(path, counts)
     except (RuntimeError, ValueError, OSError) as error:

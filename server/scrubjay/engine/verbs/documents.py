@@ -242,7 +242,6 @@ def _share_in_both(old: str, new: str) -> float:
 
 
 def _lasting_fields(old: Document | None) -> dict[str, Any]:
-    """What stays of a document unless something else is given."""
     return {} if old is None else old.model_dump(include={"metadata", "custom_id", "path"})
 
 

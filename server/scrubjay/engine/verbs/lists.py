@@ -123,8 +123,8 @@ class Lists(Verb):
         await self._writer.caught_up()
         where = conditions.both(
             conditions.equal("record_id", document_id),
-            conditions.at_least("part", start),
-            None if size is None else conditions.below("part", start + size),
+            conditions.number("part", ">=", start),
+            None if size is None else conditions.number("part", "<", start + size),
         )
         chunks = await self._store.passages(where, columns=_PASSAGE_COLUMNS)
         return sorted(chunks, key=lambda chunk: chunk.part)

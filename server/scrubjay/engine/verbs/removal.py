@@ -83,7 +83,6 @@ class Removal(Verb):
         return cast(Restored, await self._write("restore", Restore(id=record_id), USER_SCOPE, source))
 
     async def _listed_before(self, scope: str, query: str) -> list[AnyRecord]:
-        """The records that a dry run of this query listed, as far as they are still there."""
         listed = self._listed.pop((scope, query), None)
         if listed is None:
             raise InputError(

@@ -71,7 +71,6 @@ def _below(folder: str, ignored: list[_Rule]) -> Iterator[FileEntry]:
 
 
 def _is_ignored(path: str, is_folder: bool, rules: list[_Rule]) -> bool:
-    """Tell whether the deepest .gitignore that names a file keeps it out."""
     verdicts = (rule(path, is_folder) for rule in reversed(rules))
     return next((verdict for verdict in verdicts if verdict is not None), False)
 

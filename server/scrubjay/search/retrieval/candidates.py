@@ -43,9 +43,8 @@ class Candidates:
     """Candidates as columns in one order, because a search has 500 of them and shows ten."""
 
     ids: list[str]
-    passages: list[
-        PassageRow | None
-    ]  # the best one of each; None for a turn that its neighbours brought here
+    # The best one of each; None for a turn that its neighbours brought here.
+    passages: list[PassageRow | None]
     keys: list[tuple[str, str | None]]  # scopes and session ids
     roles: list[str | None]
     dated_at: Ints  # microseconds since 1970

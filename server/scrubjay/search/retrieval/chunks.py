@@ -21,10 +21,8 @@ from scrubjay.text.terms import quotes
 
 POOL = 200  # chunks a leg; with 100 two in a hundred answers were not in it
 POOL_PER_DOCUMENT = 10  # chunks a leg for each document asked for
-DENSE, LEXICAL = (
-    0.4,
-    0.6,
-)  # shares of the legs; 0.55 to 0.65 for words is a plateau, on code and Markdown alike
+# Shares of the legs; 0.55 to 0.65 for words is a plateau, on code and Markdown alike.
+DENSE, LEXICAL = 0.4, 0.6
 # The chunk defines what the question names: then 93 of 100 definitions come first, else 58; a plateau from
 # 0.5 on.
 DEFINES = 1.0

@@ -32,9 +32,8 @@ class Pools:
     best: dict[str, PassageRow]  # the passage nearest in meaning, else in words
     cosine: dict[str, float]
     bm25: dict[str, float]
-    answers: dict[
-        str, str
-    ]  # the best passage that the user did not say: a question is often found by its like
+    # The best passage that the user did not say: a question is often found by its like.
+    answers: dict[str, str]
     entities: dict[str, list[Tie]]  # of the query, that the record names
     quotable: Found
 

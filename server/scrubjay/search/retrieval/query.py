@@ -47,8 +47,8 @@ class Question:
             conditions.has_all("tags", self.tags) if self.tags else None,
             None if self.path is None else conditions.at_or_below("path", self.path),
             None if self.filters is None else facets.where(self.filters),
-            None if self.since is None else conditions.at_least("dated_at", micros(self.since)),
-            None if self.until is None else conditions.below("dated_at", micros(self.until)),
+            None if self.since is None else conditions.number("dated_at", ">=", micros(self.since)),
+            None if self.until is None else conditions.number("dated_at", "<", micros(self.until)),
         )
 
     def is_expired(self, passage: PassageRow) -> bool:
@@ -59,8 +59,10 @@ class Question:
     def _not_hidden(self) -> Where | None:
         if self.as_of is not None:
             then = micros(self.as_of)
-            known = conditions.at_most("dated_at", then)
-            shown = conditions.either(conditions.equal("hidden", False), conditions.above("hidden_at", then))
+            known = conditions.number("dated_at", "<=", then)
+            shown = conditions.either(
+                conditions.equal("hidden", False), conditions.number("hidden_at", ">", then)
+            )
             return conditions.both(known, None if self.forgotten else shown)
         return None if self.forgotten else conditions.equal("hidden", False)
 

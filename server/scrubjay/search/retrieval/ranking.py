@@ -161,10 +161,8 @@ def _neighbours(session: Ints, place: Ints) -> Iterator[tuple[Ints, Ints, Ints]]
 
     A pair is (distance, row, other row), as arrays. No row comes twice in one array.
     """
-    for step in (
-        1,
-        2,
-    ):  # because of gaps, the turn two places away may be the next candidate or the one after
+    # Because of gaps, the turn two places away may be the next candidate or the one after.
+    for step in (1, 2):
         apart = np.where(session[step:] == session[:-step], place[step:] - place[:-step], 0)
         first = np.flatnonzero((session[step:] >= 0) & ((apart == 1) | (apart == 2)))
         yield apart[first], first, first + step
