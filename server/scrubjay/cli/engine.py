@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrubjay.cli.command import Place, call_engine, command, engine_runs, flag, note, value, visit_engine
 from scrubjay.cli.display import Progress, plural
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from scrubjay.http_api.options import Options
 
 STOP_SECONDS = 40.0  # requests in flight have 30 s to end
+REPEATED: dict[str, Any] = {"action": "append", "default": []}
 
 
 @command(
@@ -31,16 +32,8 @@ STOP_SECONDS = 40.0  # requests in flight have 30 s to end
             "the same with the key itself, which every user of the machine can see in its list of processes",
         ),
     ),
-    value(
-        "--allow-host", "NAME", "also answer under this name, as behind a proxy", action="append", default=[]
-    ),
-    value(
-        "--cors",
-        "ORIGIN",
-        "let pages of this origin ask, such as https://app.example.com",
-        action="append",
-        default=[],
-    ),
+    value("--allow-host", "NAME", "also answer under this name, as behind a proxy", **REPEATED),
+    value("--cors", "ORIGIN", "let pages of this origin ask, such as https://app.example.com", **REPEATED),
     value(
         "--rate-limit",
         "N",

@@ -128,11 +128,9 @@ def _records(engine: dict[str, Any] | None) -> list[Line]:
     records, disk = engine["records"], engine["disk"]
     count = records["waiting_for_vector"]
     waiting = f", {count:,} of them not embedded yet" if count else ""
-    lines = [
-        ("stored", contents(records)),
-        ("index", f"{plural(records['passages'], 'passage')}{waiting}"),
-        ("disk", f"{size(disk['bytes'])} of at most {size(disk['limit'])}"),
-    ]
+    passages = f"{plural(records['passages'], 'passage')}{waiting}"
+    room = f"{size(disk['bytes'])} of at most {size(disk['limit'])}"
+    lines = [("stored", contents(records)), ("index", passages), ("disk", room)]
     if shared := engine.get("shared"):
         who = "this engine" if shared["here"] else shared["maintainer"] or "nobody at the moment"
         lines.insert(0, ("store", f"{shared['at']}, maintained by {who}"))
