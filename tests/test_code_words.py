@@ -20,17 +20,24 @@ FILLER = (
     "Rounding of refunds is settled now.",
     "The nightly job was late because of a lock.",
 )
+# None of their words lies where the hashing encoder puts a word of a question about the HTTP client.
+OTHERS = (
+    "Why is a build so slow?",
+    "A router drops quiet sockets after an hour.",
+    "Her ledger moved into another region.",
+    "One nightly job hung because of a lock.",
+)
 FULL_HASH = "3f2a9c1d0b8e4f5a6c7d3f2a9c1d0b8e4f5a6c7d"
 
 
 async def _others(client: Client) -> None:
-    for number, said in enumerate(FILLER):
+    for number, said in enumerate(OTHERS):
         await call(
             client,
             "record_turn",
             session_id=f"other-{number}",
             user=said,
-            assistant="Noted, nothing else to do here.",
+            assistant="Fine, nothing else for today.",
         )
 
 
