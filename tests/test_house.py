@@ -30,6 +30,7 @@ ROOM_OF = {  # where alone a third party is imported, for those that import-lint
     "pyarrow": "store",
     "pypdfium2": "reading",
     "python_calamine": "reading",
+    "rapidfuzz": "text",
     "sentence_transformers": "encoders",
     "threadpoolctl": "encoders",
     "onnxruntime": "encoders",

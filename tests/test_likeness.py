@@ -16,28 +16,6 @@ def test_likeness_is_symmetric_and_between_0_and_1(one: str, other: str) -> None
     assert same_facts(one, other) == same_facts(other, one)
 
 
-def _common(one: str, other: str) -> int:
-    """The length of the longest common subsequence, by the textbook."""
-    row = [0] * (len(other) + 1)
-    for mine in one:
-        above = row
-        row = [0]
-        for at, theirs in enumerate(other):
-            row.append(above[at] + 1 if mine == theirs else max(above[at + 1], row[at]))
-    return row[-1]
-
-
-@given(st.lists(st.sampled_from("a ab abc bca port 80".split()), min_size=1), st.text("abc 8", min_size=1))
-def test_likeness_is_the_share_of_a_common_subsequence_of_the_texts_or_of_their_sorted_words(
-    one: list[str], text: str
-) -> None:
-    other = text.split() or ["c"]
-    pairs = [(" ".join(one), " ".join(other)), (" ".join(sorted(one)), " ".join(sorted(other)))]
-    best = max(2 * _common(*pair) / len("".join(pair)) for pair in pairs)
-    assert similarity(*pairs[0]) == best
-    assert similarity(*pairs[0], least=best) == best
-
-
 @example("\u1e00\u0300")  # an accent that no composed letter takes in
 @given(st.text())
 def test_a_text_is_like_itself_and_states_its_own_facts(text: str) -> None:

@@ -102,7 +102,7 @@ async def turns_repeated_by(store: Store, turn: Turn) -> tuple[str, ...]:
         for row in rows.values()
         if row.session_id != turn.session_id
         and row.started_at < turn.started_at
-        and similarity(text, other := _compared_text(row), SAME_TURN) >= SAME_TURN
+        and similarity(text, other := _compared_text(row)) >= SAME_TURN
         and same_facts(text, other)
     ]
     return tuple(sorted(same))

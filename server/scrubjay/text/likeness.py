@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 from typing import Literal
 
+from rapidfuzz import fuzz
+
 from scrubjay.text.terms import NUMBER_WORDS, STOP, content_words, runs, words
 
 # Chosen on the dev half of tests/bench/pairs.tsv by tests/bench/likeness.py, which prints what they give on
@@ -37,21 +39,15 @@ _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _CODE = re.compile(r"`([^`\n]+)`|\b([A-Za-z]*[a-z][A-Z]\w*|\w+_\w+|\w+(?:[./\\:@#]\w+)+)")
 
 
-def similarity(one: str, other: str, least: float = 0.0) -> float:
+def similarity(one: str, other: str) -> float:
     """Compare the wording of two texts in [0, 1]: 1 for the same words, in any order, case and punctuation.
 
-    Takes the better of two edit-distance ratios: of the texts as they stand and of their words sorted. Texts
-    whose lengths alone keep it below `least` give 0, and cost nothing.
+    Takes the better of two edit-distance ratios: of the texts as they stand and of their words sorted.
     """
-    first, second = words(one), words(other)
+    first, second = " ".join(words(one)), " ".join(words(other))
     if not first or not second:
         return float(one.strip() == other.strip())
-    lengths = len(" ".join(first)), len(" ".join(second))
-    if 2 * min(lengths) < least * sum(lengths):
-        return 0.0
-    return max(
-        _ratio(" ".join(first), " ".join(second)), _ratio(" ".join(sorted(first)), " ".join(sorted(second)))
-    )
+    return max(fuzz.ratio(first, second), fuzz.token_sort_ratio(first, second)) / 100
 
 
 def same_facts(one: str, other: str) -> bool:
@@ -99,23 +95,6 @@ def verdict(new: str, old: str, cosine: float | None) -> Verdict | None:
     if near and len(edits) == 1 and (edits == ["replace"] or not same_facts(new, old)):
         return "update"
     return "similar" if wording >= NEAR_BY_WORDS or (cosine is not None and cosine >= NEAR) else None
-
-
-def _ratio(one: str, other: str) -> float:
-    """Return twice the length of the longest common subsequence over both lengths, in [0, 1].
-
-    Bit by bit of one integer (Hyyrö 2004, Bit-parallel LCS-length computation revisited): two texts of 180
-    characters take 40 µs.
-    """
-    places: dict[str, int] = {}
-    for at, character in enumerate(one):
-        places[character] = places.get(character, 0) | 1 << at
-    every = (1 << len(one)) - 1
-    open_places = every  # a bit is 0 where the common subsequence grows by one
-    for character in other:
-        meeting = open_places & places.get(character, 0)
-        open_places = (open_places + meeting | open_places - meeting) & every
-    return 2 * (len(one) - open_places.bit_count()) / (len(one) + len(other))
 
 
 def _akin(one: str, other: str) -> bool:
