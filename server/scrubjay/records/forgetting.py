@@ -97,9 +97,8 @@ async def records_to_forget(store: Store, request: Forget, scope: str) -> list[A
     facts = await facts_with_text(store, scope, {content_hash(request.content or "")})
     found: list[AnyRecord] = [fact for fact in facts if fact.forgotten_at is None]
     if not found:
-        raise NotFound(
-            f"No fact of the scope {scope!r} says exactly that. Give the id, or a query with dry_run true."
-        )
+        problem = f"No fact of the scope {scope!r} says exactly that."
+        raise NotFound(f"{problem} Give the id, or a query with dry_run true.")
     return found
 
 
@@ -127,9 +126,8 @@ def texts_of(record: AnyRecord) -> list[str]:
 
 def unknown_id(record_id: str) -> NotFound:
     """Return what to raise for an id that no record has."""
-    return NotFound(
-        f"No memory, turn or document has the id {record_id[:80]!r}. Take the id of a search result."
-    )
+    problem = f"No memory, turn or document has the id {record_id[:80]!r}."
+    return NotFound(f"{problem} Take the id of a search result.")
 
 
 async def _get_all(store: Store, ids: Sequence[str]) -> dict[str, AnyRecord]:

@@ -72,10 +72,8 @@ async def _plan_linked(
     ids: tuple[str, ...],
 ) -> Plan[MemoryAdded]:
     if known and known.id in ids and relation != "updates":
-        raise InputError(
-            f"{relation} = {known.id!r} says the same as the new fact. "
-            f"Say what is new, or leave {relation} out."
-        )
+        problem = f"{relation} = {known.id!r} says the same as the new fact."
+        raise InputError(f"{problem} Say what is new, or leave {relation} out.")
     can_link = known is not None and known.relation in (None, relation)
     if known and can_link and len(ids) > 1:
         # One of several parents says it already, and takes the place of the others.

@@ -29,15 +29,11 @@ async def plan_review(store: Store, envelope: Envelope, now: datetime) -> Plan[R
     if not isinstance(fact, Memory):
         raise NotFound(f"No memory has the id {request.id[:80]!r}. Take one of those that wait for review.")
     if not is_derived(fact):
-        raise InputError(
-            f"{fact.id} was said and not concluded, so there is nothing to review. "
-            "Update or forget it instead."
-        )
+        problem = f"{fact.id} was said and not concluded, so there is nothing to review."
+        raise InputError(f"{problem} Update or forget it instead.")
     if fact.forgotten_at is not None and fact.forget_reason != DECLINED:
-        raise InputError(
-            f"{fact.id} was forgotten on {fact.forgotten_at:%Y-%m-%d}. "
-            "Bring it back first, with `scrubjay restore`."
-        )
+        problem = f"{fact.id} was forgotten on {fact.forgotten_at:%Y-%m-%d}."
+        raise InputError(f"{problem} Bring it back first, with `scrubjay restore`.")
     declined = request.action == "decline"
     review = {"approve": "approved", "decline": "declined", "undo": None}[request.action]
     gone = (

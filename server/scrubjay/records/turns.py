@@ -129,10 +129,8 @@ def summary_of(turn: Turn) -> str | None:
 def _completed(turn: Turn, request: RecordTurn, now: datetime) -> Turn:
     """Return the known turn with what the request adds; the very same object if it adds nothing."""
     if request.role is not None and turn.role is not None and request.role != turn.role:
-        raise InputError(
-            f"Turn {turn.turn} of this session was said by {turn.role!r}, not {request.role!r}. "
-            "Use another turn number."
-        )
+        problem = f"Turn {turn.turn} of this session was said by {turn.role!r}, not {request.role!r}."
+        raise InputError(f"{problem} Use another turn number.")
     values = {
         "user": _same(turn, "user", turn.user, request.user),
         "text": _same(turn, "text", turn.text, request.text),

@@ -39,16 +39,12 @@ async def _find_parent(store: Store, scope: str, relation: Relation, parent_id: 
             f"cite a {kind} with derives."
         )
     if record.scope != scope:
-        raise InputError(
-            f"{named} belongs to the scope {record.scope!r}, the new fact to {scope!r}. "
-            f"Add it with scope = {record.scope!r}."
-        )
+        problem = f"{named} belongs to the scope {record.scope!r}, the new fact to {scope!r}."
+        raise InputError(f"{problem} Add it with scope = {record.scope!r}.")
     if record.forgotten_at is not None:
         why = f" ({record.forget_reason})" if record.forget_reason else ""
-        raise InputError(
-            f"{named} was forgotten on {record.forgotten_at:%Y-%m-%d}{why}. "
-            f"Leave {relation} out, or bring it back with `scrubjay restore`."
-        )
+        problem = f"{named} was forgotten on {record.forgotten_at:%Y-%m-%d}{why}."
+        raise InputError(f"{problem} Leave {relation} out, or bring it back with `scrubjay restore`.")
     if relation == "updates" and isinstance(record, Memory) and not record.is_latest:
         newest = await latest(store, record)
         raise InputError(
@@ -107,10 +103,8 @@ async def refuse_circle(store: Store, memory_id: str, parents: Iterable[AnyRecor
     wanted, seen = {record.id for record in parents}, set[str]()
     while wanted:
         if memory_id in wanted:
-            raise InputError(
-                f"{memory_id} cannot build on what builds on it: the links would go round in a circle. "
-                "Name other parents."
-            )
+            problem = f"{memory_id} cannot build on what builds on it: the links would go round in a circle."
+            raise InputError(f"{problem} Name other parents.")
         seen |= wanted
         rows = await store.get(Memory, wanted)
         wanted = {parent for row in rows.values() for parent in row.parent_ids} - seen

@@ -114,10 +114,8 @@ async def _document_id(store: Store, name: str, scopes: tuple[str, ...] | None) 
     where = conditions.both(named, conditions.NOT_FORGOTTEN, conditions.matching(scope=scopes))
     rows = await store.select(Document, where, limit=1, columns=["id"])
     if not rows:
-        raise NotFound(
-            f"No document here has the id or custom_id {name[:80]!r}. "
-            "Take the document_id of a search result."
-        )
+        problem = f"No document here has the id or custom_id {name[:80]!r}."
+        raise NotFound(f"{problem} Take the document_id of a search result.")
     return rows[0].id
 
 

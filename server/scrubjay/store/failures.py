@@ -30,18 +30,15 @@ def not_opened(path: str, error: Exception) -> StoreError:
             f"The store in {path} cannot be reached: {reason(error)}. Look at the name of the bucket and at "
             "the AWS_* variables of this engine (key, region, endpoint); then start it again."
         )
-    return StoreError(
-        f"The store in {path} cannot be opened: {error}. Make room or fix its rights; try again."
-    )
+    problem = f"The store in {path} cannot be opened: {error}."
+    return StoreError(f"{problem} Make room or fix its rights; try again.")
 
 
 def not_written(path: str, error: Exception) -> StoreError:
     """Return what to raise when the store at `path` did not take a commit."""
     if is_shared(path):
-        return StoreError(
-            f"The store in {path} does not take a write: {reason(error)}. "
-            "What was acknowledged waits and is not lost."
-        )
+        problem = f"The store in {path} does not take a write: {reason(error)}."
+        return StoreError(f"{problem} What was acknowledged waits and is not lost.")
     return StoreError(
         f"The store in {path} cannot be written: {reason(error)}. Make room or give yourself the right to "
         "write there; what was acknowledged waits in the spool and is not lost."

@@ -68,10 +68,8 @@ async def _open_shared(path: str, dim: int | None, lease_seconds: float) -> Stor
                 if time.monotonic() > until:
                     raise
         elif time.monotonic() > until:
-            raise StoreError(
-                f"The store in {path} is not made yet; {shared.lease.holder} holds its lease. "
-                "Look whether that engine runs."
-            )
+            problem = f"The store in {path} is not made yet; {shared.lease.holder} holds its lease."
+            raise StoreError(f"{problem} Look whether that engine runs.")
         await asyncio.sleep(_PAUSE)
 
 

@@ -178,9 +178,8 @@ async def _open_or_create(
         table = await open_if_exists(database, name)
     except RuntimeError as error:
         if is_shared(path) or not any(sign in str(error) for sign in _TORN):
-            raise StoreError(
-                f"Table {name} cannot be opened: {error}. Restore a backup of the home, or move {path} away."
-            ) from error
+            problem = f"Table {name} cannot be opened: {error}."
+            raise StoreError(f"{problem} Restore a backup of the home, or move {path} away.") from error
         notices.repairs.append(_set_newest_version_aside(path, name))
         table = await database.open_table(name)
     if table is None:
@@ -256,10 +255,8 @@ def _set_newest_version_aside(path: str, name: str) -> str:
     folder = os.path.join(path, f"{name}.lance", "_versions")
     manifests = [entry for entry in os.listdir(folder) if entry.endswith(".manifest")]
     if len(manifests) < 2:
-        raise StoreError(
-            f"Table {name} has no version that can be read. "
-            f"Restore a backup of the home, or move {path} away."
-        )
+        problem = f"Table {name} has no version that can be read."
+        raise StoreError(f"{problem} Restore a backup of the home, or move {path} away.")
     # V2 names count down from 2^64, so that the smallest name is the newest version.
     is_v2 = all(len(entry) > 20 for entry in manifests)
     newest = min(manifests) if is_v2 else max(manifests, key=lambda entry: int(entry.split(".")[0]))

@@ -88,9 +88,7 @@ def socket_path(home: Home, env: dict[str, str]) -> str:
     folder = runtime_folder(env)
     path = os.path.join(folder, f"{name}.sock")
     if len(os.fsencode(path)) > SOCKET_PATH_LIMIT:
-        raise HomeError(
-            f"No room for a socket: both {home.socket} and {path} are over {SOCKET_PATH_LIMIT} bytes. "
-            "Shorten SCRUBJAY_HOME."
-        )
+        problem = f"No room for a socket: both {home.socket} and {path} are over {SOCKET_PATH_LIMIT} bytes."
+        raise HomeError(f"{problem} Shorten SCRUBJAY_HOME.")
     own_folder(folder)
     return path

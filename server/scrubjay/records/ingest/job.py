@@ -95,9 +95,8 @@ class Ingest:
         gone = [document.path or "" for document in work.gone]
         for path in missing:  # what was indexed and is deleted now is gone; what never was is a mistake
             if not any(each == path or each.startswith(f"{path}/") for each in gone):
-                raise InputError(
-                    f"There is nothing at {path[:300]!r} to index. Give the path of a file or a folder."
-                )
+                problem = f"There is nothing at {path[:300]!r} to index."
+                raise InputError(f"{problem} Give the path of a file or a folder.")
         return work
 
     async def _read(self, file: FileEntry, document: Document | None, folder: str | None) -> None:

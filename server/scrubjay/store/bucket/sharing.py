@@ -118,10 +118,8 @@ def refuse_follower(shared: Shared | None, what: str) -> None:
         InputError: another one does, and only that one can do this.
     """
     if shared is not None and not shared.maintains:
-        raise InputError(
-            f"{what} is for the engine that maintains this store: {shared.lease.holder}. "
-            "Ask that one, or stop it first."
-        )
+        problem = f"{what} is for the engine that maintains this store: {shared.lease.holder}."
+        raise InputError(f"{problem} Ask that one, or stop it first.")
 
 
 async def join(path: str, *, seconds: float = LEASE_SECONDS) -> Shared:
