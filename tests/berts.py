@@ -6,14 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
-import pytest
-
 from scrubjay.encoders.bundled import FOLDER, VOCABULARY
-
-
-@pytest.fixture(scope="module")
-def verdicts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("home") / "models.json"
 
 
 def save_bert(folder: Path, *, layers: int = 3, dense: bool = False, half: bool = False) -> Path:

@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import subprocess
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -106,7 +107,8 @@ def test_an_unknown_setting_and_a_wrong_value_are_refused_and_change_nothing(new
 def test_a_model_that_is_not_on_disk_is_reported_at_once(newcomer):
     done = newcomer.types("config", "model", "nobody/nothing")
     assert done.returncode == 0
-    assert "`scrubjay pull nobody/nothing`" in done.stderr
+    extra = find_spec("sentence_transformers") is not None
+    assert ("`scrubjay pull nobody/nothing`" if extra else '`pip install "scrubjay[models]"`') in done.stderr
 
 
 def test_pull_refuses_what_is_no_model_before_it_opens_a_connection(newcomer):

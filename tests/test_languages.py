@@ -6,20 +6,16 @@ what it cannot read.
 from __future__ import annotations
 
 import unicodedata
-from pathlib import Path
 
 import numpy as np
 import pytest
 from asked import call
-from berts import verdicts
 from mcp import Client
 from said import embedded, fact, search, turn
 
 from scrubjay.encoders import open_encoder
 from scrubjay.engine.core import Core
 from scrubjay.text.terms import query_terms
-
-__all__ = ["verdicts"]  # a fixture
 
 SAID = {  # what was said, then what may be asked for it
     "Мы перенесли службу заказов с REST на gRPC.": [
@@ -93,8 +89,8 @@ async def test_names_of_code_inside_a_sentence_without_spaces_are_found(core: Co
     assert (await search(core, "HttpClient", top_k=1)).results[0].session_id == "a"
 
 
-def test_what_the_model_cannot_read_has_no_meaning_to_it(verdicts: Path) -> None:
-    encoder = open_encoder(verdicts=verdicts)
+def test_what_the_model_cannot_read_has_no_meaning_to_it() -> None:
+    encoder = open_encoder()
     for unread in ("缓存的过期时间是多少", "订单服务为什么用gRPC", "ฐานข้อมูลใหม่"):
         vector, tokens = encoder.embed_question(unread)
         assert not np.any(vector) and tokens is None

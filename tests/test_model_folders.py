@@ -16,9 +16,9 @@ from scrubjay.errors import EncoderError
 
 
 def test_an_altered_or_missing_file_of_the_bundled_model_is_refused(tmp_path: Path) -> None:
-    folder, verdicts = tmp_path / "minilm", tmp_path / "models.json"
+    folder = tmp_path / "minilm"
     shutil.copytree(bundled.FOLDER, folder)
-    check_files(verdicts, folder)
+    check_files(folder)
     with (folder / "model.bin").open("r+b") as file:
         file.seek(5_000_000)
         file.write(b"\x01\x02")
@@ -26,19 +26,18 @@ def test_an_altered_or_missing_file_of_the_bundled_model_is_refused(tmp_path: Pa
     with pytest.raises(
         EncoderError, match=rf"altered: .*{expected}.*--force-reinstall.*scrubjay config model"
     ):
-        check_files(verdicts, folder)
+        check_files(folder)
     (folder / "model.onnx").unlink()
     with pytest.raises(EncoderError, match="cannot be read: No such file"):
-        check_files(verdicts, folder)
+        check_files(folder)
 
 
 def test_a_folder_that_is_missing_or_holds_no_model_is_refused(tmp_path: Path) -> None:
-    verdicts = tmp_path / "models.json"
     with pytest.raises(EncoderError, match="does not exist"):
-        open_encoder(str(tmp_path / "nowhere"), verdicts=verdicts)
+        open_encoder(str(tmp_path / "nowhere"))
     (tmp_path / "empty").mkdir()
     with pytest.raises(EncoderError, match="holds no model"):
-        open_encoder(str(tmp_path / "empty"), verdicts=verdicts)
+        open_encoder(str(tmp_path / "empty"))
 
 
 @pytest.mark.parametrize(
@@ -68,4 +67,4 @@ def test_a_damaged_model_is_named_with_the_reason(tmp_path: Path, file: str, con
     folder = save_bert(tmp_path / "damaged", layers=1)
     (folder / file).write_text(content)
     with pytest.raises(EncoderError, match=r"(?s)The model damaged in .* cannot be loaded: .*scrubjay pull"):
-        open_encoder(str(folder), verdicts=tmp_path / "models.json")
+        open_encoder(str(folder))

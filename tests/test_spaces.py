@@ -49,10 +49,9 @@ def test_a_space_is_frozen_and_survives_json() -> None:
 
 
 def test_an_encoder_with_another_prompt_has_another_space(tmp_path: Path) -> None:
-    verdicts = tmp_path / "models.json"
     plain, prompted = (
-        open_encoder(verdicts=verdicts),
-        open_encoder(query_prompt="question: ", verdicts=verdicts),
+        open_encoder(),
+        open_encoder(query_prompt="question: "),
     )
     assert plain.space.space_id != prompted.space.space_id
     assert drift(canary_vectors(plain), canary_vectors(prompted)) > DRIFT_LIMIT
@@ -61,11 +60,10 @@ def test_an_encoder_with_another_prompt_has_another_space(tmp_path: Path) -> Non
 
 @pytest.mark.long
 def test_a_moved_model_keeps_its_space(tmp_path: Path) -> None:
-    verdicts = tmp_path / "models.json"
     here = save_bert(tmp_path / "here" / "small")
-    before = open_encoder(str(here), verdicts=verdicts).space
+    before = open_encoder(str(here)).space
     there = here.rename(tmp_path / "small")
-    assert open_encoder(str(there), verdicts=verdicts).space == before
+    assert open_encoder(str(there)).space == before
 
 
 def test_canaries_notice_another_model_of_the_same_width() -> None:
@@ -77,11 +75,10 @@ def test_canaries_notice_another_model_of_the_same_width() -> None:
 
 @pytest.mark.long
 def test_canaries_notice_a_changed_length_limit(tmp_path: Path) -> None:
-    verdicts = tmp_path / "models.json"
     folder = save_bert(tmp_path / "small")
-    usual = canary_vectors(open_encoder(str(folder), verdicts=verdicts))
+    usual = canary_vectors(open_encoder(str(folder)))
     (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 24}')
-    assert drift(usual, canary_vectors(open_encoder(str(folder), verdicts=verdicts))) > DRIFT_LIMIT
+    assert drift(usual, canary_vectors(open_encoder(str(folder)))) > DRIFT_LIMIT
 
 
 def test_canaries_of_another_width_are_as_far_as_can_be() -> None:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from berts import verdicts
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scrubjay.encoders import TokenEncoder, open_encoder
 from scrubjay.encoders.token_codes import BITS, matches, says_something, signs
-
-__all__ = ["verdicts"]  # a fixture
 
 TEXTS = ["The zebra crossing in Kampala was repainted.", "", "of the", "naïve café — “quoted”", "word " * 900]
 
@@ -78,8 +73,8 @@ def test_stop_words_signs_and_unknown_letters_say_nothing():
     assert [token for token in tokens if says_something(token)] == ["zebra", "##s", "7", "\u6771"]
 
 
-def test_the_bundled_model_gives_tokens_with_the_same_vectors(verdicts: Path):
-    encoder = open_encoder(verdicts=verdicts)
+def test_the_bundled_model_gives_tokens_with_the_same_vectors():
+    encoder = open_encoder()
     assert isinstance(encoder, TokenEncoder)
     embedded = encoder.embed_passages(TEXTS)
     assert np.array_equal(embedded.vectors, encoder.embed_documents(TEXTS))
@@ -91,18 +86,16 @@ def test_the_bundled_model_gives_tokens_with_the_same_vectors(verdicts: Path):
     assert encoder.embed_question("where is it?").tokens is None
 
 
-def test_the_words_of_a_prompt_are_no_tokens_of_the_text(verdicts: Path):
-    prompted = open_encoder(
-        query_prompt="look for zebras: ", document_prompt="zebras again: ", verdicts=verdicts
-    )
+def test_the_words_of_a_prompt_are_no_tokens_of_the_text():
+    prompted = open_encoder(query_prompt="look for zebras: ", document_prompt="zebras again: ")
     assert isinstance(prompted, TokenEncoder)
     assert len(prompted.embed_passages(["lions"]).codes[0]) == BITS // 8
     asked = prompted.embed_question("lions").tokens
     assert asked is not None and len(asked) == 1
 
 
-def test_meaning_is_matched_token_by_token(verdicts: Path):
-    encoder = open_encoder(verdicts=verdicts)
+def test_meaning_is_matched_token_by_token():
+    encoder = open_encoder()
     assert isinstance(encoder, TokenEncoder)
     asked = encoder.embed_question("martial arts").tokens
     assert asked is not None

@@ -46,7 +46,7 @@ class Vectors:
     """Unit vectors of texts by the bundled model, each made once."""
 
     def __init__(self, folder: Path) -> None:
-        self._encoder = open_encoder(verdicts=folder / "verdicts.json")
+        self._encoder = open_encoder()
         self._known: dict[str, NDArray[np.float32]] = {}
 
     def of(self, texts: Sequence[str]) -> NDArray[np.float32]:

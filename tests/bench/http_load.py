@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
-from pathlib import Path
 
 import numpy as np
 import scale_text
@@ -35,7 +34,7 @@ def fill(folder: str, count: int) -> None:
 
 async def _fill(folder: str, count: int) -> None:
     home = open_home(folder)
-    worker = EmbeddingWorker(lambda: open_encoder(verdicts=Path(home.models)))
+    worker = EmbeddingWorker(open_encoder)
     worker.start()
     try:
         encoder = await worker.ready()

@@ -156,7 +156,7 @@ async def _by_engine(home: Home, count: int, real: Path) -> Loaded:
 
 async def _in_blocks(home: Home, count: int, real: Path) -> Loaded:
     start = time.perf_counter()
-    worker = EmbeddingWorker(lambda: open_encoder(verdicts=Path(home.models)))
+    worker = EmbeddingWorker(open_encoder)
     worker.start()
     encoder = await worker.ready()
     store = await open_store(home.data, dim=encoder.space.dim)

@@ -20,7 +20,13 @@ def main(argv: list[str] | None = None) -> int:
     for JSON.
     """
     arguments = sys.argv[1:] if argv is None else argv
-    name = arguments[0] if arguments else "--help" if _typed() else "stdio"
+    name = (
+        arguments[0]
+        if arguments
+        else "--help"
+        if sys.stdin and sys.stdin.isatty() and sys.stdout and sys.stdout.isatty()
+        else "stdio"
+    )
     if name == "stdio" or name == "--in-process" or name.partition("=")[0] == "--scope":
         return stdio(arguments[1:] if name == "stdio" else arguments, os.environ)
     if name == "hook":
@@ -93,7 +99,3 @@ def hook(arguments: list[str]) -> int:
     event = importlib.import_module(f"scrubjay.hooks.{name}")
     bootstrap.start(event.main, event.DEADLINE_S)  # ends the process within the deadline, with exit code 0
     return 0
-
-
-def _typed() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()

@@ -8,7 +8,6 @@ import json
 import os
 import sys
 from datetime import UTC, datetime
-from pathlib import Path
 
 from scrubjay.cli.command import Place, command, value, visit_engine
 from scrubjay.errors import EncoderError, EngineError, InputError
@@ -112,7 +111,7 @@ def _look_for(place: Place, model: str) -> None:
     from scrubjay.encoders.opening import find
 
     try:
-        find(model, Path(place.home.models))
+        find(model)
     except EncoderError as error:
         print(f"scrubjay: {error}", file=sys.stderr)
     else:

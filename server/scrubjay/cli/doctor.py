@@ -11,11 +11,9 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -149,10 +147,8 @@ def model(place: Place) -> Findings:
     """The model's files; those of the bundled one are read whole and compared with their digests."""
     from scrubjay.encoders.opening import find
 
-    name, remembered = load(place.home.config).model, Path(place.home.models)
-    with suppress(FileNotFoundError):
-        remembered.unlink()  # a file altered without a trace would pass by the remembered digest
-    folder = find(name, remembered)
+    name = load(place.home.config).model
+    folder = find(name)
     proof = f"it lies in {folder.path}" if folder else "its files are those of the release, bit for bit"
     yield ok("model", f"{folder.reference if folder else name} is here, and {proof}.")
 

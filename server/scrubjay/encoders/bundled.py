@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from scrubjay.encoders.digests import sha256
+from scrubjay.encoders.folder import sha256
 from scrubjay.encoders.protocol import Space
 from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts, says_something, signs
 from scrubjay.encoders.wordpiece import WordPiece
@@ -51,7 +51,7 @@ _REMEDY = (
 )
 
 
-def check_files(verdicts: Path, folder: Path = FOLDER) -> None:
+def check_files(folder: Path = FOLDER) -> None:
     """Check that the model's files are those that Scrubjay was released with.
 
     Raises:
@@ -60,7 +60,7 @@ def check_files(verdicts: Path, folder: Path = FOLDER) -> None:
     for name, expected in DIGESTS.items():
         file = folder / name
         try:
-            digest = sha256(file, verdicts)
+            digest = sha256(file)
         except OSError as error:
             reason = error.strerror or str(error)
             sentence = f"The file {file} of the bundled model cannot be read: {reason};"

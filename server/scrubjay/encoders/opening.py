@@ -15,7 +15,6 @@ def open_encoder(
     *,
     query_prompt: str | None = None,
     document_prompt: str | None = None,
-    verdicts: Path,
 ) -> Encoder:
     """Open the encoder of a model on this disk, without a connection.
 
@@ -24,18 +23,17 @@ def open_encoder(
             of a folder.
         query_prompt: goes before every question; None leaves the model's own, `""` switches it off.
         document_prompt: the same for stored texts.
-        verdicts: a JSON file that keeps the digests of large files.
 
     Raises:
         EncoderError: the model is missing, altered, damaged, or of a kind that cannot be loaded.
     """
-    folder = find(model, verdicts)
+    folder = find(model)
     if folder is None:
         return BundledEncoder(query_prompt or "", document_prompt or "")
-    return SentenceTransformerEncoder(folder, query_prompt, document_prompt, verdicts)
+    return SentenceTransformerEncoder(folder, query_prompt, document_prompt)
 
 
-def find(model: str, verdicts: Path) -> ModelFolder | None:
+def find(model: str) -> ModelFolder | None:
     """Find the folder of a model by its name, as in `open_encoder`; None for the bundled one, which is whole.
 
     Raises:
@@ -43,7 +41,7 @@ def find(model: str, verdicts: Path) -> ModelFolder | None:
             not installed.
     """
     if model == BUNDLED:
-        check_files(verdicts)
+        check_files()
         return None
     path = Path(model).expanduser()
     if path.is_absolute():

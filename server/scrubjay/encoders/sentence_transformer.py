@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +27,7 @@ _NO_LIMIT = 10**9  # tokenizers write a number beyond it for none
 class SentenceTransformerEncoder:
     """A model of sentence-transformers; opening it takes seconds, and hundreds of megabytes.
 
-    `query_prompt` and `document_prompt` are the user's, as in `open_encoder`; digests are kept in `verdicts`.
+    `query_prompt` and `document_prompt` are the user's, as in `open_encoder`.
 
     Raises:
         EncoderError: sentence-transformers cannot load the model; carries its reason.
@@ -36,13 +35,11 @@ class SentenceTransformerEncoder:
 
     parallel = False
 
-    def __init__(
-        self, folder: ModelFolder, query_prompt: str | None, document_prompt: str | None, verdicts: Path
-    ) -> None:
+    def __init__(self, folder: ModelFolder, query_prompt: str | None, document_prompt: str | None) -> None:
         self._model = model = _load(folder)
         own = own_prompts(model.prompts, model.default_prompt_name)
         prompts = effective_prompts(folder.reference, own, query_prompt, document_prompt)
-        weights, tokenizer = digests(folder, verdicts)
+        weights, tokenizer = digests(folder)
         limit = model.max_seq_length
         self.space = Space(
             model=folder.reference,
@@ -59,17 +56,17 @@ class SentenceTransformerEncoder:
         """Embed stored texts: shape (len(texts), dim), each row of length 1."""
         if not texts:
             return np.empty((0, self.space.dim), np.float32)
+        shape = {"batch_size": _BATCH, "normalize_embeddings": True, "show_progress_bar": False}
         prompt = self.space.document_prompt
-        return self._model.encode_document(
-            list(texts), prompt=prompt, batch_size=_BATCH, normalize_embeddings=True, show_progress_bar=False
-        )
+        vectors: NDArray[np.float32] = self._model.encode_document(list(texts), prompt=prompt, **shape)
+        return vectors
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Embed one question: shape (dim,), of length 1."""
         prompt = self.space.query_prompt
-        return self._model.encode_query(
-            text, prompt=prompt, normalize_embeddings=True, show_progress_bar=False
-        )
+        shape = {"normalize_embeddings": True, "show_progress_bar": False}
+        vector: NDArray[np.float32] = self._model.encode_query(text, prompt=prompt, **shape)
+        return vector
 
 
 def need_extra(model: str) -> None:

@@ -155,7 +155,9 @@ class EmbeddingWorker:
             EncoderError: as `ready`, or the encoder failed on one of the texts.
         """
         vectors = np.empty((len(texts), (await self.ready()).space.dim), np.float32)
-        for piece, rows in await self._embed(_vectors, texts, soon):
+        for piece, rows in await self._embed(
+            lambda encoder, batch: encoder.embed_documents(batch), texts, soon
+        ):
             vectors[piece] = rows
         return vectors
 
@@ -163,7 +165,9 @@ class EmbeddingWorker:
         """Embed as `documents` does, with the codes of the tokens; the encoder must be a `TokenEncoder`."""
         vectors = np.empty((len(texts), (await self.ready()).space.dim), np.float32)
         codes = [b""] * len(texts)
-        for piece, embedded in await self._embed(_embedded, texts, soon):
+        for piece, embedded in await self._embed(
+            lambda encoder, batch: encoder.embed_passages(batch), texts, soon
+        ):
             vectors[piece] = embedded.vectors
             for place, code in zip(piece, embedded.codes, strict=True):
                 codes[place] = code
@@ -292,14 +296,6 @@ def _question(encoder: Encoder, text: str) -> EncodedQuery:
     if isinstance(encoder, TokenEncoder):
         return encoder.embed_question(text)
     return EncodedQuery(encoder.embed_query(text))
-
-
-def _vectors(encoder: Encoder, batch: Sequence[str]) -> Vectors:
-    return encoder.embed_documents(batch)
-
-
-def _embedded(encoder: TokenEncoder, batch: Sequence[str]) -> EncodedTexts:
-    return encoder.embed_passages(batch)
 
 
 def _pieces(texts: Sequence[str]) -> Iterator[list[int]]:

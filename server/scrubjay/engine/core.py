@@ -8,7 +8,6 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import cast
 
 from scrubjay.encoders import EmbeddingWorker, Encoder, open_encoder
@@ -215,7 +214,7 @@ async def open_core(
     """
 
     prompts = {"query_prompt": settings.query_prompt, "document_prompt": settings.document_prompt}
-    model = partial(open_model, settings.model, verdicts=Path(home.models), **prompts)
+    model = partial(open_model, settings.model, **prompts)
     await asyncio.to_thread(backups.clear, home)
     worker = EmbeddingWorker(model, _cores())
     worker.start()

@@ -12,9 +12,8 @@ from scrubjay.reading.office import core_properties, markdown_table
 from scrubjay.reading.result import Budget, Conversion
 
 _DECK = "ppt/presentation.xml"
-_LARGEST_PART = (
-    32 * 1024 * 1024
-)  # bytes of XML, a part that is cut there is damaged; pictures are other parts
+# bytes of XML, a part that is cut there is damaged; pictures are other parts
+_LARGEST_PART = 32 * 1024 * 1024
 _DEEPEST_LEVEL = 8  # of lists; a file may state any number
 
 Element = Any  # lxml has no types

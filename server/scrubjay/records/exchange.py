@@ -276,7 +276,8 @@ async def plan_import(store: Store, envelope: Envelope, now: datetime) -> Plan[I
         else:
             same += 1
     # In a thread, because large documents take seconds to cut, in which others want their answers.
-    changes = await asyncio.to_thread(_changes, fresh.values())
+    records = list(fresh.values())
+    changes = await asyncio.to_thread(lambda: [Change(each, passages_of(each)) for each in records])
     named = tuple(differing[:MAX_LISTED])
     answer = Imported(
         added=len(changes), same=same, different=len(differing), differing=named, redacted=envelope.redacted
@@ -322,7 +323,3 @@ def _differences(here: AnyRecord, other: AnyRecord) -> list[str]:
         for name in type(here).model_fields
         if name not in USAGE_FIELDS and getattr(here, name) != getattr(other, name)
     ]
-
-
-def _changes(records: Iterable[AnyRecord]) -> list[Change]:
-    return [Change(record, passages_of(record)) for record in records]

@@ -183,23 +183,14 @@ async def _open_or_create(
         notices.repairs.append(_set_newest_version_aside(path, name))
         table = await database.open_table(name)
     if table is None:
-        return await _create(database, name, schema, btrees)
-    if await _add_missing_columns(table, schema):
+        table = await database.create_table(name, schema=schema)
+        await table.set_unenforced_primary_key("id")
+        if "search_text" in schema.names:
+            await table.create_index("search_text", config=_PROSE)
+            await table.create_index("tied", config=_WORDS)
+    elif await _add_missing_columns(table, schema):
         notices.older.add(name)
     await _index_missing(table, _scalar_indexes(schema, btrees))
-    return table
-
-
-async def _create(
-    database: AsyncConnection, name: str, schema: pa.Schema, btrees: tuple[str, ...]
-) -> AsyncTable:
-    table = await database.create_table(name, schema=schema)
-    await table.set_unenforced_primary_key("id")
-    for column, index in _scalar_indexes(schema, btrees).items():
-        await table.create_index(column, config=index)
-    if "search_text" in schema.names:
-        await table.create_index("search_text", config=_PROSE)
-        await table.create_index("tied", config=_WORDS)
     return table
 
 

@@ -37,10 +37,6 @@ _STAND_IN = (  # a word that stands where a secret would
 )
 
 
-def _always(match: re.Match[str]) -> bool:
-    return True
-
-
 def _random(match: re.Match[str]) -> bool:
     """Whether the secret mixes letters and digits in a way that names do not."""
     value = match.group("secret")
@@ -94,7 +90,7 @@ def _stands_in(value: str) -> bool:
 
 
 def _rule(
-    kind: str, literals: str, pattern: str, is_genuine: Callable[[re.Match[str]], bool] = _always
+    kind: str, literals: str, pattern: str, is_genuine: Callable[[re.Match[str]], bool] = lambda _: True
 ) -> _Rule:
     return _Rule(kind, tuple(literals.split()), pattern, is_genuine)
 
@@ -163,9 +159,8 @@ _RULES = (
         r"(?P<secret>[A-Za-z0-9+/=_-]{8,})",
     ),
     _rule("url-password", "://", r"://[^\s:/@?#\[\]\"'<>`]*:(?P<secret>[^\s/@\[\]\"'<>`]+)@", _url_password),
-    _rule(
-        "", "passw passphrase pwd secret token key authorization", _ASSIGNMENT, _assigned
-    ),  # the kind is that of the key
+    # the kind is that of the key
+    _rule("", "passw passphrase pwd secret token key authorization", _ASSIGNMENT, _assigned),
 )
 
 

@@ -130,7 +130,8 @@ class Documents(Verb):
         complete = current if current is not None and current.status == "done" else None
         if complete is not None and text.error is not None:
             raise InputError(f"{text.error} The document {complete.id} stays as it was.")
-        args = {**_lasting_fields(old), **sent.args, "document_id": document_id}
+        lasting = {} if old is None else old.model_dump(include={"metadata", "custom_id", "path"})
+        args = {**lasting, **sent.args, "document_id": document_id}
         if text.document_id is None and current is not None and "content" in args:
             args["content"] = await asyncio.to_thread(continue_text, current.content, args["content"])
         same = complete if complete is not None and complete.content == args.get("content") else None
@@ -239,10 +240,6 @@ def _share_in_both(old: str, new: str) -> float:
     before, after = (Counter(filter(None, map(str.strip, text.splitlines()))) for text in (old, new))
     whole = sum(len(line) * count for line, count in before.items())
     return sum(len(line) * count for line, count in (before & after).items()) / whole
-
-
-def _lasting_fields(old: Document | None) -> dict[str, Any]:
-    return {} if old is None else old.model_dump(include={"metadata", "custom_id", "path"})
 
 
 def _id_of(sent: Envelope) -> str:

@@ -129,7 +129,10 @@ def lay_out(
                 dtype=bool,
             ),
             date=np.array(
-                [_date(periods, at) for at in dates] if periods else np.zeros(len(ids)), dtype=float
+                [max((closeness(each, moment(at)) for each in periods), default=0.0) for at in dates]
+                if periods
+                else np.zeros(len(ids)),
+                dtype=float,
             ),
             speaker=np.array([speaker is not None and role == speaker for role in roles], dtype=bool),
             quoted=_quoted(pools, ids, query),
@@ -166,7 +169,3 @@ def _named(pools: Pools, ids: Sequence[str]) -> Floats:
         for record_id, ties in pools.entities.items()
     }
     return _column(weights, ids, 0.0)
-
-
-def _date(periods: Sequence[Period], dated_at: int) -> float:
-    return max(closeness(period, moment(dated_at)) for period in periods)

@@ -38,10 +38,6 @@ _NAMES = (
 Path = tuple[str, ...]
 
 
-def _nothing() -> Sequence[Block]:
-    return ()
-
-
 @dataclass(frozen=True)
 class Block:
     """Lines from `first` to before `last`, 0-based. A definition has a name; `inside` finds its parts."""
@@ -49,7 +45,7 @@ class Block:
     first: int
     last: int
     name: str | None = None
-    inside: Callable[[], Sequence[Block]] = _nothing
+    inside: Callable[[], Sequence[Block]] = tuple
 
 
 @dataclass(frozen=True)
