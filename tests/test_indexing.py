@@ -13,11 +13,16 @@ from hashing_encoder import HashingEncoder
 from said import document, embedded, fact, search, texts, turn
 
 from scrubjay.encoders.token_codes import EncodedTexts
-from scrubjay.engine.background.indexing import NEW_OF_ONE
+from scrubjay.encoders.worker import EmbeddingWorker
+from scrubjay.engine.background.indexing import NEW, NEW_OF_ONE, Indexer
 from scrubjay.engine.core import Core, open_core
 from scrubjay.errors import EncoderError
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import Settings
+from scrubjay.models.records import Passage, Turn
+from scrubjay.records.passages import passages_of
+from scrubjay.store.changes import Change
+from scrubjay.store.conditions import NO_VECTOR, Where
 
 
 async def opened(home: Home, clock, make) -> Core:
@@ -267,6 +272,39 @@ async def test_the_end_of_a_long_record_is_embedded_too(home: Home, clock):
         while not core.indexer.idle or await core.store.records_without_vectors([long.id]):
             await asyncio.sleep(0.01)
     assert await core.store.count_passages() > 2 * NEW_OF_ONE
+    await core.close()
+
+
+async def test_passages_that_are_put_off_during_a_look_get_another_look(home: Home, clock, monkeypatch):
+    core = await opened(home, clock, missing)  # so that only the indexer below embeds
+    said = " ".join(f"Line {number} of the long answer is about pelicans." for number in range(NEW * 25))
+    written = await turn(core, "a", user="Tell me all of it.", assistant=said)
+    await core.writer.settle()
+    record = (await core.store.get(Turn, [written.id]))[written.id]
+    passages = passages_of(record)
+    assert len(passages) > NEW
+    worker = EmbeddingWorker(HashingEncoder)
+    indexer = Indexer(core.store, worker)
+    encoder = await indexer.check_space()
+    looks, goes_on = asyncio.Event(), asyncio.Event()
+    look = core.store.passages_without_vectors
+    waiting = [each.id for each in await look(10_000, NO_VECTOR)]
+
+    async def slow_look(most: int, where: Where) -> list[Passage]:
+        looks.set()
+        await goes_on.wait()
+        return await look(most, where)
+
+    with monkeypatch.context() as slow:
+        slow.setattr(core.store, "passages_without_vectors", slow_look)
+        first = asyncio.create_task(indexer.embed_some(encoder, besides=waiting))
+        await asyncio.wait_for(looks.wait(), 30)
+        for start in range(0, len(passages), NEW_OF_ONE):  # more than are embedded ahead
+            indexer.expect(Change(record, passages[start : start + NEW_OF_ONE]))
+        goes_on.set()
+        assert await asyncio.wait_for(first, 30) == 0
+    assert await indexer.embed_some(encoder) > 0
+    worker.close()
     await core.close()
 
 

@@ -77,7 +77,8 @@ class Indexer:
         self._store, self._worker, self._embedded, self._late = store, worker, embedded, late
         self._new: dict[str, Passage] = {}  # just written, by id, the newest last
         self._ahead: dict[str, Passage] = {}  # being embedded ahead of the others
-        self._seen_bare = -1  # `Store.bare` when nothing else was seen to wait for its vector
+        self._put_off = 0  # times that passages just written were left to wait with all others
+        self._seen = (-1, 0)  # `Store.bare` and this, when nothing else was seen to wait for its vector
         self._former: str | None = None  # a space whose vectors are made anew while they are searched
         self.former_vectors: int | None = None  # of passages, as of the last commit; None: not counted yet
         self._may_lack_codes = True  # passages embedded by an older Scrubjay, or while the setting was off
@@ -111,7 +112,7 @@ class Indexer:
 
     def wake(self) -> None:
         """Look for passages without a vector, if any may have been committed."""
-        if self._store.bare != self._seen_bare:
+        if (self._store.bare, self._put_off) != self._seen:
             self._idle = False
             self._wake.set()
 
@@ -125,7 +126,7 @@ class Indexer:
             self._new.update((each.id, each) for each in change.passages[:NEW_OF_ONE])
             while len(self._new) > NEW:
                 del self._new[next(iter(self._new))]
-                self._seen_bare = -1  # it may be committed by now
+                self._put_off += 1  # it may be committed by now
             self._arrived.set()
 
     async def check_space(self) -> Encoder | None:
@@ -271,12 +272,13 @@ class Indexer:
             return 0
         coded = self._late() and isinstance(encoder, TokenEncoder)
         waiting: Sequence[Passage] = ()
-        if (bare := self._store.bare) != self._seen_bare:
+        # As of before the look: what is put off meanwhile is among `besides`, and needs another look.
+        if (seen := (self._store.bare, self._put_off)) != self._seen:
             others = conditions.negation(conditions.one_of("id", besides))
             where = conditions.both(conditions.NO_VECTOR, others)
             waiting = await self._store.passages_without_vectors(BATCH, where)
             if not waiting:
-                self._seen_bare = bare
+                self._seen = seen
         if not waiting and self._former and self.former_vectors != 0:
             former = conditions.equal("space_id", self._former)
             waiting = await self._store.passages_without_vectors(BATCH, former)
@@ -307,7 +309,7 @@ class Indexer:
             if self._new or self._ahead:
                 self._new.clear()
                 self._ahead.clear()
-                self._seen_bare = -1
+                self._put_off += 1
                 self.wake()
 
     async def _embed_new(self) -> None:
@@ -319,9 +321,8 @@ class Indexer:
                 self._ahead[passage_id] = passage
                 size += len(passage.text)
             else:
-                self._seen_bare = -1  # it waits with all others
-        if self._seen_bare < 0:
-            self.wake()
+                self._put_off += 1  # it waits with all others
+        self.wake()
         if self._ahead:
             await self._embed(await self._worker.ready(), list(self._ahead.values()), soon=True)
             self._ahead.clear()
