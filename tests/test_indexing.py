@@ -284,7 +284,7 @@ async def test_passages_that_are_put_off_during_a_look_get_another_look(home: Ho
     passages = passages_of(record)
     assert len(passages) > NEW
     worker = EmbeddingWorker(HashingEncoder)
-    indexer = Indexer(core.store, worker)
+    indexer = Indexer(core.store, worker, late=lambda: False)
     encoder = await indexer.check_space()
     looks, goes_on = asyncio.Event(), asyncio.Event()
     look = core.store.passages_without_vectors
