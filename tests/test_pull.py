@@ -118,10 +118,9 @@ def test_a_pull_fetches_what_is_needed_and_pins_the_commit(tmp_path: Path, hub: 
 def test_a_pulled_model_is_found_without_a_connection(tmp_path: Path, hub: str) -> None:
     _pull("'org/small'", tmp_path, hub)
     code = """
-from pathlib import Path
 from scrubjay.encoders.opening import find
 for name in ("org/small", "org/small@main", "org/small@" + "0123456789abcdef0123456789abcdef01234567"):
-    folder = find(name, Path("unused"))
+    folder = find(name)
     print(folder.reference, folder.path.name)
 """
     env = {**os.environ, "HF_HOME": str(tmp_path), "HF_ENDPOINT": "http://127.0.0.1:9"}
