@@ -56,16 +56,18 @@ class SentenceTransformerEncoder:
         """Embed stored texts: shape (len(texts), dim), each row of length 1."""
         if not texts:
             return np.empty((0, self.space.dim), np.float32)
-        shape = {"batch_size": _BATCH, "normalize_embeddings": True, "show_progress_bar": False}
         prompt = self.space.document_prompt
-        vectors: NDArray[np.float32] = self._model.encode_document(list(texts), prompt=prompt, **shape)
+        vectors: NDArray[np.float32] = self._model.encode_document(
+            list(texts), prompt=prompt, batch_size=_BATCH, normalize_embeddings=True, show_progress_bar=False
+        )
         return vectors
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Embed one question: shape (dim,), of length 1."""
         prompt = self.space.query_prompt
-        shape = {"normalize_embeddings": True, "show_progress_bar": False}
-        vector: NDArray[np.float32] = self._model.encode_query(text, prompt=prompt, **shape)
+        vector: NDArray[np.float32] = self._model.encode_query(
+            text, prompt=prompt, normalize_embeddings=True, show_progress_bar=False
+        )
         return vector
 
 
