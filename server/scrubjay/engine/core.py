@@ -212,7 +212,6 @@ async def open_core(
     Raises:
         StoreError: the store cannot be opened.
     """
-
     prompts = {"query_prompt": settings.query_prompt, "document_prompt": settings.document_prompt}
     model = partial(open_model, settings.model, **prompts)
     await asyncio.to_thread(backups.clear, home)
