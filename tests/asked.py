@@ -33,3 +33,30 @@ def text_of(answer: CallToolResult) -> str:
     """The one block of text of an answer."""
     (block,) = answer.content
     return block.text
+
+
+_OF = {
+    "string": ("minLength", "maxLength", "pattern", "format"),
+    "array": ("minItems", "maxItems", "uniqueItems"),
+    "object": ("minProperties", "maxProperties"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+}
+
+
+def strays(schema: Any, place: str = "") -> list[str]:
+    """The keywords in a schema, and in all below it, that are not of the type they stand beside; a client with
+    ajv in strict mode warns of each.
+    """
+    if isinstance(schema, list):
+        return [each for at, part in enumerate(schema) for each in strays(part, f"{place}/{at}")]
+    if not isinstance(schema, dict):
+        return []
+    known = schema.get("type")
+    kind = "number" if known == "integer" else known
+    own = [
+        f"{place}: {word} beside {known}"
+        for type_, keywords in _OF.items()
+        for word in keywords
+        if kind not in (None, type_) and not isinstance(schema.get(word, {}), dict)
+    ]
+    return own + [each for name, part in schema.items() for each in strays(part, f"{place}/{name}")]

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 import jsonschema
-from asked import call, refusal
+from asked import call, refusal, strays
 from mcp import Client
 from mcp.types import Tool
 from said import SCOPE
@@ -58,6 +58,12 @@ async def test_schemas_are_closed_objects_without_alternatives_at_their_root(cli
             assert (schema["type"], schema["additionalProperties"]) == ("object", False), name
             assert not {"anyOf", "oneOf", "allOf"} & schema.keys()
         assert '"null"' not in json.dumps(tool.input_schema), name
+
+
+async def test_every_keyword_of_a_schema_is_of_the_type_it_stands_beside(client: Client):
+    schemas = {name: [tool.input_schema, tool.output_schema] for name, tool in (await tools(client)).items()}
+    assert strays(schemas) == []
+    assert schemas["add_memory"][0]["properties"]["metadata"]["maxProperties"] == 100
 
 
 async def test_descriptions_and_instructions_fit_where_clients_cut_them(client: Client):

@@ -15,6 +15,7 @@ from typing import Any
 import httpx2
 import pytest
 from answering import answering
+from asked import strays
 from user import make_user
 
 FAMILIES = {
@@ -53,6 +54,10 @@ async def test_every_operation_says_what_it_is_and_how_it_refuses(document: dict
         assert ("422" in operation["responses"]) <= path.startswith("/api/"), (verb, path)
         family = next((name for begin, name in FAMILIES.items() if path.startswith(begin)), "supermemory 5")
         assert operation["tags"] == [family], (verb, path)
+
+
+async def test_every_keyword_of_a_schema_is_of_the_type_it_stands_beside(document: dict[str, Any]):
+    assert strays(document) == []
 
 
 async def test_every_name_in_the_document_leads_somewhere(document: dict[str, Any]):

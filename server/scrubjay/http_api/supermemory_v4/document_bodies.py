@@ -51,7 +51,7 @@ _NUMBERS = [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^[
 Number = Annotated[int, BeforeValidator(_whole_number), WithJsonSchema({"anyOf": _NUMBERS})]
 
 
-_Group = Annotated[dict[str, Any], AfterValidator(flat), Field(max_length=100)]
+_Group = Annotated[dict[str, Any], Field(max_length=100), AfterValidator(flat)]
 
 
 class OneTag(Part):

@@ -40,12 +40,12 @@ OwnId = Annotated[
 ]
 Group = Annotated[
     dict[str, Any],
-    AfterValidator(flat),
     Field(
         max_length=100,
         description="Known memories are taken for ones of this document only if their metadata has these "
         "values; of a list any one.",
     ),
+    AfterValidator(flat),
 ]
 NamespaceBackground = Annotated[
     Background | None, Field(description="Background to the namespace; kept as its supportingContext.")
