@@ -29,8 +29,8 @@ def test_a_fact_gets_a_new_version_and_its_history_can_be_read(user):
         == f"Kept as {new}, version 2.\n"
     )
     page = user.gets("search", "sparrow proxy port", "--facts", "--history")
-    assert "-1 updates 20" in page and f"{old}: The sparrow proxy listens on port 8080." in page
-    assert old not in user.gets("list")
+    assert "-1 updates 20" in page and f"{old[:12]}: The sparrow proxy listens on port 8080." in page
+    assert old[:12] not in user.gets("list")
     assert "more than one" not in user.gets("add", "The sparrow proxy is nginx.", "--extends", new)
     assert "has a newer version" in user.refused("add", "The sparrow proxy is off.", "--updates", old)
 

@@ -25,8 +25,10 @@ def test_a_record_is_shown_in_full_with_its_versions(user):
     new = kept(user.gets("add", "The sparrow proxy listens on port 8081.", "--updates", old))
     page = user.gets("show", old)
     assert f"1 of {old}, replaced; the newest is {new}" in page and "proxy" in page
-    assert re.search(rf"Of it came:\n  {new}  .*  updates: The sparrow proxy listens on port 8081\.", page)
-    assert re.search(rf"It updates:\n  {old}", user.gets("show", new))
+    assert re.search(
+        rf"Of it came:\n  {new[:12]}  .*  updates: The sparrow proxy listens on port 8081\.", page
+    )
+    assert re.search(rf"It updates:\n  {old[:12]}  ", user.gets("show", new))
     assert json.loads(user.gets("show", new, "--json"))["record"]["version"] == 2
     assert "No memory, turn or document has the id 'nope'" in user.refused("show", "nope")
 

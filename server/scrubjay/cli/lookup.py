@@ -21,9 +21,9 @@ from scrubjay.cli.command import (
     value,
 )
 from scrubjay.cli.display import first_line, local, plural, print_answer, project, shown
+from scrubjay.text.short_ids import short_id, short_session
 
 PIPED_WIDTH = 200  # characters of a line that no terminal shows
-_SOURCES = {"chunk": "document", "memory": "fact"}
 BUDGET = "budget for what comes back (1500 without --top, --prev, --next)"
 TAG = "only what has this tag; may be repeated, all are needed"
 SEARCH_OPTIONS = "top_k max_tokens prev_turns next_turns since until tags search_mode as_of".split()
@@ -44,14 +44,18 @@ def list_(place: Place, options: argparse.Namespace) -> None:
 
 
 def _row(hit: dict[str, Any], width: int) -> str:
-    turn = _SOURCES.get(hit["src"]) or f"{hit['session_id'][:12]}/{hit['turn']}"
-    head = f"{local(hit['date']):%Y-%m-%d %H:%M}  {turn:<16}  {project(hit['scope'])[:16]:<16}  "
-    room = max(width - len(head) - len(hit["id"]) - 2, 20)
-    padded = room if sys.stdout.isatty() else 0
-    return f"{head}{shown(hit, room):<{padded}}  {hit['id']}"
+    head = f"{local(hit['date']):%Y-%m-%d %H:%M}  {_id(hit):<16}  {project(hit['scope'])[:16]:<16}  "
+    return f"{head}{shown(hit, max(width - len(head), 20))}"
 
 
-@command(value("id", "ID", "an id that `scrubjay list`, `search` or `documents` shows"), JSON)
+def _id(hit: Mapping[str, Any]) -> str:
+    """The id of a hit, short, as every command takes it."""
+    return short_id(hit["src"], hit["id"], hit.get("session_id"), hit.get("turn"))
+
+
+@command(
+    value("id", "ID", "an id that `scrubjay list`, `search` or `documents` shows, or its beginning"), JSON
+)
 def show(place: Place, options: argparse.Namespace) -> None:
     """Show one turn, fact or document in full, with its dates and versions."""
     with call_engine(place) as engine:
@@ -183,7 +187,7 @@ def _recalled(record: Mapping[str, Any]) -> str:
 
 
 def _link(hit: Mapping[str, Any], relation: str = "") -> str:
-    return f"  {hit['id']}  {local(hit['date']):%Y-%m-%d}  {relation}{shown(hit, WIDTH)}"
+    return f"  {_id(hit)}  {local(hit['date']):%Y-%m-%d}  {relation}{shown(hit, WIDTH)}"
 
 
 INDENT = "      "
@@ -201,7 +205,8 @@ def lines_of(answer: dict[str, Any], width: int | None) -> Iterator[str]:
     ranks = {hit["id"]: rank for rank, hit in enumerate(hits, 1)}
     for turns in _sessions([*hits, *beside], ranks):
         first = turns[0]
-        yield f"{local(first['date']):%Y-%m-%d}  {project(first['scope'])}, session {first['session_id']}"
+        session = short_session(first["session_id"])
+        yield f"{local(first['date']):%Y-%m-%d}  {project(first['scope'])}, session {session}"
         for hit in turns:
             yield from _entry(hit, ranks, f"turn {hit['turn']}, {local(hit['date']):%H:%M}", width)
         yield ""
@@ -231,13 +236,13 @@ def _sessions(hits: list[dict[str, Any]], ranks: dict[str, int]) -> list[list[di
 def _entry(hit: dict[str, Any], ranks: dict[str, int], what: str, width: int | None) -> Iterator[str]:
     rank = ranks.get(hit["id"])
     mark, score = (f"{rank:>3} ", f"score {hit['score']:.2f}, ") if rank else ("    ", "beside a hit, ")
-    yield f"{mark} {what}  ({score}{'part of ' if hit.get('truncated') else ''}{hit['id']}{_standing(hit)})"
+    yield f"{mark} {what}  ({score}{'part of ' if hit.get('truncated') else ''}{_id(hit)}{_standing(hit)})"
     for line in (hit.get("memory") or hit.get("chunk") or "").splitlines():
         folded = textwrap.wrap(line, width - len(INDENT), break_on_hyphens=False) if width else [line]
         yield from (f"{INDENT}{part}".rstrip() for part in folded or [""])
     context = hit.get("context", {})
     for link in [*context.get("parents", []), *context.get("children", [])]:
-        what = f"{link['version']:+d} {link['relation']} {local(link['updated_at']):%Y-%m-%d} {link['id']}"
+        what = f"{link['version']:+d} {link['relation']} {local(link['updated_at']):%Y-%m-%d} {_id(link)}"
         yield f"{INDENT}{what}: {first_line(link['memory'], 80)}"
     if "explain" in hit:
         yield from (f"{INDENT}{reason}" for reason in reasons(hit["explain"], hit["score"]))
@@ -258,7 +263,7 @@ def _origin(hit: dict[str, Any]) -> str:
         words.append(hit["title"])
     if hit.get("session_id"):
         turn = f" turn {hit['turn']}" if hit.get("turn") is not None else ""
-        words.append(f"from session {hit['session_id']}{turn}")
+        words.append(f"from session {short_session(hit['session_id'])}{turn}")
     return "  ".join([*words, *(f"#{tag}" for tag in hit.get("tags", ()))])
 
 

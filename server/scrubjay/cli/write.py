@@ -56,7 +56,7 @@ def add(place: Place, options: argparse.Namespace) -> None:
 
 
 @command(
-    value("id", "ID", "an id that `scrubjay list` or `scrubjay search` shows", nargs="*"),
+    value("id", "ID", "an id that `scrubjay list` or `scrubjay search` shows, or its beginning", nargs="*"),
     value("--content", "TEXT", "the exact words of a fact of this project, instead of its id"),
     value("--query", "TEXT", "what the facts and turns are about; they are listed, and you are asked"),
     value("--scope", "NAME", "where --content and --query look instead of this folder's project"),
@@ -105,10 +105,10 @@ def _print_forgotten(done: dict[str, Any], name: str) -> None:
         print(f"{name} was forgotten before.")
 
 
-@command(value("id", "ID", "the id of what was forgotten"))
+@command(value("id", "ID", "the id of what was forgotten, or its beginning"))
 def restore(place: Place, options: argparse.Namespace) -> None:
     """Bring back what was forgotten."""
     with call_engine(place) as engine:
         done = engine.call("restore", {"id": options.id})
     outcome = "back: searches find it again" if done["restored"] else "not forgotten; nothing changed"
-    print(f"{options.id} is {outcome}.")
+    print(f"{done['id']} is {outcome}.")

@@ -144,8 +144,29 @@ async def _status(engine: Engine, call: Call) -> dict[str, Any]:
     return {**facts, **await (await engine.core()).status.report()}
 
 
+async def _asked(core: Core, call: Call, kind: type[R]) -> R:
+    """The call's arguments as a request, with whole ids."""
+    return await core.ids.spell_out(call.request(kind), call.client_scope)
+
+
+async def _show(core: Core, call: Call) -> Result:
+    return await core.lists.detail(await core.ids.full(str(call.params.get("id")), call.client_scope))
+
+
+async def _search(core: Core, call: Call) -> Result:
+    return await core.search.memories(await _asked(core, call, SearchMemories), call.client_scope)
+
+
+async def _forget(core: Core, call: Call) -> Result:
+    return await core.removal.forget(await _asked(core, call, Forget), call.client_scope, SOURCE)
+
+
+async def _restore(core: Core, call: Call) -> Result:
+    return await core.removal.restore((await _asked(core, call, Restore)).id, SOURCE)
+
+
 async def _add(core: Core, call: Call) -> Result:
-    request = call.request(AddMemory)
+    request = await _asked(core, call, AddMemory)
     scope = request.scope or call.client_scope
     return await core.write(envelope("memory", request, scope=scope, source=SOURCE, at=core.clock()))
 
@@ -202,7 +223,7 @@ async def _merge_scopes(core: Core, call: Call) -> dict[str, int]:
 
 
 METHODS: dict[str, Callable[[Core, Call], Awaitable[Any]]] = {
-    "show": lambda core, call: core.lists.detail(str(call.params.get("id"))),
+    "show": _show,
     "export": _export,
     "import": lambda core, call: core.exchange.load(call.path, SOURCE, call.progress),
     "backup": _backup,
@@ -211,10 +232,10 @@ METHODS: dict[str, Callable[[Core, Call], Awaitable[Any]]] = {
     "documents": lambda core, call: core.ingest.list_documents(call.scope, call.last(20, most=100_000)),
     "scopes": lambda core, call: core.counts.summary(),
     "list": lambda core, call: core.lists.latest(call.last(10, most=1_000), call.scope),
-    "search": lambda core, call: core.search.memories(call.request(SearchMemories), call.client_scope),
+    "search": _search,
     "add": _add,
-    "forget": lambda core, call: core.removal.forget(call.request(Forget), call.client_scope, SOURCE),
-    "restore": lambda core, call: core.removal.restore(call.request(Restore).id, SOURCE),
+    "forget": _forget,
+    "restore": _restore,
     "profile": _profile,
     "reindex": _reindex,
     "merge_scopes": _merge_scopes,

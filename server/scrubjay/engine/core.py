@@ -23,6 +23,7 @@ from scrubjay.engine.verbs.conversations import Conversations
 from scrubjay.engine.verbs.counts import Counts
 from scrubjay.engine.verbs.documents import Documents
 from scrubjay.engine.verbs.exchange import Exchange
+from scrubjay.engine.verbs.ids import Ids
 from scrubjay.engine.verbs.ingest import Ingest
 from scrubjay.engine.verbs.lists import Lists
 from scrubjay.engine.verbs.reindex import Reindex
@@ -81,6 +82,7 @@ class Core:
         parts = (*engine, lambda: self.settings, self.scope_settings)
         self.search = Search(*parts)
         self.lists = Lists(*parts)
+        self.ids = Ids(*parts)
         self.counts = Counts(*parts)
         self.status = Status(*parts, self.upkeep)
         self.reindex = Reindex(*parts)

@@ -61,6 +61,7 @@ async def call(
         if by.read_only and not offer.read_only:
             reason = "changes what is remembered, and this token may only read"
             raise InputError(f"{name} {reason}. Call it with another one.")
+        request = await (await engine.core()).ids.spell_out(request, by.seen)
         answer = await _CALLS[offer.request](engine, await confine(engine, request, by), by)
     except ScrubjayError as error:
         return failure(str(error))

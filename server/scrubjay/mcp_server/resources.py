@@ -2,6 +2,7 @@
 
 import re
 from datetime import datetime
+from urllib.parse import unquote
 
 from mcp.types import Resource, ResourceTemplate, TextResourceContents
 
@@ -12,7 +13,8 @@ from scrubjay.home.scopes import SCOPE_NAME
 from scrubjay.mcp_server.render import one_line, profile
 from scrubjay.models.records import AnyRecord, Document, Memory
 
-_URI = re.compile(r"^scrubjay://(memory|turn|document)/([A-Za-z0-9_-]{1,100})$")
+# Of a turn also SESSION/TURN, whose slash a client may have encoded.
+_URI = re.compile(r"^scrubjay://(memory|turn|document)/([A-Za-z0-9_.:%-]{1,300}(?:/[0-9]{1,8})?)$")
 _PROFILE = re.compile(rf"^scrubjay://profile(?:/({SCOPE_NAME}))?$")
 _TITLE = "The lasting and the newest facts of a project"
 _TEMPLATES = (  # kind, what its address ends in, title
@@ -57,11 +59,12 @@ async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
             f"{uri[:200]!r} is no resource here. Addresses look like scrubjay://turn/ID, "
             "scrubjay://memory/ID, scrubjay://document/ID, scrubjay://profile."
         )
-    kind, record_id = match.groups()
-    record = await (await engine.core()).lists.find(record_id)
+    core, kind, said = await engine.core(), match[1], unquote(match[2])
+    record_id = await core.ids.full(said, by.seen)
+    record = await core.lists.find(record_id)
     reached = record is not None and (not by.confined or record.scope == by.scope)
     if record is None or not reached or _gone(record, engine.clock()) or _kind(record) != kind:
-        raise NotFound(f"There is no {kind} with the id {record_id!r}. Take the id of a search result.")
+        raise NotFound(f"There is no {kind} with the id {said!r}. Take the id of a search result.")
     return TextResourceContents(uri=uri, mime_type=_TEXT, text=full_text(record))
 
 

@@ -6,10 +6,8 @@ A form has a fixed length, so that showing one costs no look at the store. Eight
 
 import re
 
-from scrubjay.models.records import PassageSrc
-
 DIGITS = 8  # of a derived id that are shown
-_DERIVED = re.compile(r"[a-z]+_[0-9a-f]{24}")  # as `records.derived_id` makes them
+_DERIVED = re.compile(r"[a-z]+_[0-9a-f]{24}")  # as `models.records.derived_id` makes them
 # Names of sessions that a host drew, and what of them is shown. A UUID of version 7 (Codex) begins with 48
 # bits of time, of which the first 32 are the same for a minute; OpenCode's also begin with the time.
 _DRAWN = (
@@ -21,7 +19,7 @@ _DRAWN = (
 _PLAIN = re.compile(r"[A-Za-z0-9_.:-]{1,24}")  # a name that somebody chose, short enough to say
 
 
-def short_id(src: PassageSrc, record_id: str, session_id: str | None = None, turn: int | None = None) -> str:
+def short_id(src: str, record_id: str, session_id: str | None = None, turn: int | None = None) -> str:
     """Return the form in which to show a record: `SESSION/TURN` of a turn, else the beginning of its id.
 
     >>> short_id("memory", "mem_0123456789abcdef01234567")

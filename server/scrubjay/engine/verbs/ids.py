@@ -1,0 +1,49 @@
+"""Finds what a caller means who says an id as a search shows it, or a part of one.
+
+Faces for people and models ask here before they call another verb; HTTP's families take whole ids alone.
+"""
+
+from typing import Any, TypeVar
+
+from scrubjay.engine.verbs.search import Scope
+from scrubjay.engine.verbs.verb import Verb
+from scrubjay.models.requests import AddMemory, Forget, Request, Restore, SearchDocuments, SearchMemories
+from scrubjay.records.full_ids import full_document_id, full_id, full_session_id
+from scrubjay.search.recall import search_scopes
+
+R = TypeVar("R", bound=Request)
+
+
+class Ids(Verb):
+    """Resolves short ids; in all methods `scope` is the caller's, a tuple if it may see no other."""
+
+    async def full(self, said: str, scope: Scope) -> str:
+        """Return the id of the record that is meant; `said` itself if it fits none.
+
+        Raises:
+            InputError: it fits several.
+        """
+        await self._writer.drain()
+        return await full_id(self._store, said, scope if isinstance(scope, tuple) else None)
+
+    async def spell_out(self, request: R, scope: Scope) -> R:
+        """Return the request with whole ids; those of a turn to record stay, because they make sessions.
+
+        Raises:
+            InputError: one fits several records.
+        """
+        whole: dict[str, Any] = {}
+        if isinstance(request, Forget | Restore) and request.id is not None:
+            whole["id"] = await self.full(request.id, scope)
+        elif isinstance(request, AddMemory) and request.link is not None:
+            relation, ids = request.link
+            whole[relation] = [await self.full(each, scope) for each in ids]
+        elif isinstance(request, SearchMemories) and request.session_id is not None:
+            await self._writer.drain()
+            searched = search_scopes(request.scope, scope)
+            whole["session_id"] = await full_session_id(self._store, request.session_id, searched)
+        elif isinstance(request, SearchDocuments) and request.doc_id is not None:
+            await self._writer.drain()
+            searched = search_scopes(request.scope, scope)
+            whole["doc_id"] = await full_document_id(self._store, request.doc_id, searched)
+        return request.model_copy(update=whole) if whole else request
