@@ -1,61 +1,166 @@
-"""The summary of a stretch of a session: its turns' own words, what was decided first of all, within its
-limit.
-"""
+"""The summary of a session reads like a note: what it was about, what came of it, what is open, which files."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.text.summary import ROLLING_LIMIT, rolling_summary, summarise
+from scrubjay.text.summary import (
+    LONGEST_OPEN,
+    MOST_OPEN,
+    ROLLING_LIMIT,
+    TITLE_LIMIT,
+    TITLE_WORDS,
+    Exchange,
+    left_open,
+    session_summary,
+    title,
+)
 
-TURNS = [
-    (
-        "How do we name the clock function?",
-        "We decided to rename tick() to advance(), because the scheduler has a tick.",
-        ["src/clock.py"],
+LOGIN = [
+    Exchange(
+        "Hi! Can you please find out why the login page times out when more than 20 users come at once? "
+        "Logs are attached.",
+        "Sure! Let me look at the pool first.\n\nThe root cause was a pool of 5 connections in `db/pool.py`, "
+        "because each worker holds two. I raised `POOL_SIZE` to 40.\n\n- tests/test_pool.py passes",
+        ("db/pool.py", "tests/test_pool.py"),
     ),
-    ("thanks", "You're welcome!", []),
-    (
-        "Why is the login slow?",
-        "The root cause was a missing index on users.email. It takes 3 ms now.",
-        ["src/login.py", "src/clock.py"],
+    Exchange("yes", "I committed it as 4fa21bc."),
+    Exchange(
+        "does the worker also leak connections when a job is cancelled?",
+        "Yes: `release()` is never called after a CancelledError. I added a finally block in `jobs/runner.py`.",
+        ("jobs/runner.py", "db/pool.py"),
+    ),
+    Exchange(
+        "ok great, that's it for today. tomorrow we should look at the retry logic in the mailer",
+        "Noted. The mailer still retries 5 times without backoff; that is open.",
     ),
 ]
-SUMMARIES = [summarise(user, assistant, files=files) for user, assistant, files in TURNS]
+QUEUE = [
+    Exchange(
+        "I want to choose a queue for the thumbnail jobs: Redis streams, RabbitMQ or plain Postgres?",
+        "You have three options.\n\n1. Redis streams\n2. RabbitMQ\n3. Postgres with SKIP LOCKED\n\n"
+        "I would take Postgres: you run it already, and 50 jobs a second are well within reach.",
+    ),
+    Exchange(
+        "let's go with Postgres then",
+        "We decided on Postgres with SKIP LOCKED instead of RabbitMQ. I created the table `thumb_jobs`.",
+        ("migrations/0042_thumb_jobs.sql",),
+    ),
+    Exchange(
+        "write the worker",
+        "The worker is in thumbs/worker.py and takes 10 jobs at a time.\n\nRemaining:\n"
+        "- metrics for the length of the queue\n- the dead letter table has no cleanup\n\n"
+        "Shall I add the cleanup as a nightly cron job?",
+        ("thumbs/worker.py",),
+    ),
+]
+EMPTY = [
+    "yes",
+    "ok",
+    "Yes, please do it.",
+    "thanks!",
+    "go on",
+    "continue",
+    "sounds good, go ahead",
+    "1",
+    "ja, mach das",
+]
 
 
-def test_it_tells_what_was_asked_what_was_decided_and_the_most_touched_files_first():
-    assert rolling_summary(SUMMARIES, files=["src/login.py", "src/clock.py", "src/clock.py"]) == (
-        "Asked: How do we name the clock function? Why is the login slow?\n"
-        "Decided: We decided to rename tick() to advance(), because the scheduler has a tick. "
-        "The root cause was a missing index on users.email.\n"
-        "Files: src/clock.py, src/login.py"
+def test_a_session_is_told_like_a_note():
+    assert session_summary(LOGIN) == (
+        "Find out why the login page times out when more than 20\u2026\n"
+        "Outcome: The root cause was a pool of 5 connections in `db/pool.py`, because each worker holds two. "
+        "I raised `POOL_SIZE` to 40. I committed it as 4fa21bc. I added a finally block in `jobs/runner.py`.\n"
+        "Asked: does the worker also leak connections when a job is cancelled?\n"
+        "Open: The mailer still retries 5 times without backoff; that is open. "
+        "tomorrow we should look at the retry logic in the mailer\n"
+        "Files: db/pool.py, tests/test_pool.py, jobs/runner.py"
     )
 
 
-def test_where_nothing_was_decided_it_tells_what_was_answered():
-    assert rolling_summary(["Asked: what is two and two?\nAnswered: Two and two make four."]).endswith(
-        "Answered: Two and two make four."
-    )
+def test_what_a_list_says_is_left_is_open_and_so_is_the_last_question():
+    assert title(QUEUE) == "Choose a queue for the thumbnail jobs"
+    assert left_open(QUEUE) == [
+        "Shall I add the cleanup as a nightly cron job?",
+        "metrics for the length of the queue",
+        "the dead letter table has no cleanup",
+    ]
 
 
-def test_a_summary_that_a_caller_wrote_counts_as_an_answer():
-    assert rolling_summary(["The parser was moved: it stands in core/parse.py now."]).startswith(
-        "Answered: The parser was moved: it"
-    )
+def test_a_session_of_one_short_turn_has_a_summary_too():
+    said = session_summary([Exchange("Where is the metrics port?", "It is 9464, in config/prod.env.")])
+    assert said == "Where is the metrics port?\nAnswered: It is 9464, in config/prod.env."
 
 
-def test_nothing_said_gives_nothing():
-    assert rolling_summary([]) == rolling_summary(["", "Tools: Bash"]) == ""
+def test_a_prompt_that_nothing_answers_is_open():
+    asked = Exchange("please rename tick() to advance()", "I renamed it in 14 files.")
+    assert left_open([asked, Exchange("why is CI red on the windows runner?", "")]) == [
+        "why is CI red on the windows runner?"
+    ]
+    assert left_open([asked, Exchange("thanks", "")]) == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Nothing is left to do; all 212 tests pass.",
+        "No open questions remain.",
+        "I opened the file and the next() call returns.",
+        "The API remains compatible.",
+        "We use Next.js and a pending flag.",
+    ],
+)
+def test_what_only_sounds_open_is_not(answer: str):
+    assert left_open([Exchange("Is it done?", answer)]) == []
+
+
+def test_what_a_later_turn_takes_up_is_open_no_more():
+    turns = [
+        Exchange("Write the importer.", "The importer works. TODO: tests for empty rows."),
+        Exchange("Write the tests for empty rows.", "I added tests for empty rows to the importer."),
+    ]
+    assert left_open(turns) == []
+
+
+@pytest.mark.parametrize("prompt", EMPTY)
+def test_a_prompt_that_only_agrees_is_neither_a_title_nor_a_question(prompt: str):
+    answered = Exchange(prompt, "I moved the parser to core/parse.py.")
+    assert title([answered]) == "I moved the parser to core/parse.py"
+    assert "Asked" not in session_summary([QUEUE[0], answered])
 
 
 def test_what_is_said_again_is_not_repeated():
-    assert rolling_summary(SUMMARIES * 5).count("Why is the login slow?") == 1
+    said = session_summary(LOGIN * 5)
+    assert said.count("login page") == 1 and said.count("root cause") == 1
 
 
-@given(st.lists(st.text(max_size=400), max_size=25), st.lists(st.text(max_size=60), max_size=30))
-def test_it_never_exceeds_its_limit_and_is_always_the_same(texts: list[str], files: list[str]):
-    summaries = [summarise(text, text[::-1]) for text in texts]
-    made = rolling_summary(summaries, files=files)
-    assert len(made) <= ROLLING_LIMIT and made == rolling_summary(summaries, files=files)
+PIECES = [
+    "We decided to use it. ", "Why? ", "Sure. ", "\n", "\n\n", "```\n", "- item ", "TODO: tests. ", "yes", "Next steps:\n",
+    "x" * 300, "I added the parser. ", "it still fails. ", "\u2026", "\u306a\u305c\u9045\u3044\u306e\u3067\u3059\u304b\u3002", "Shall I push the branch to origin now?",
+]  # fmt: skip
+texts = st.one_of(st.text(max_size=300), st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
+exchanges = st.builds(Exchange, texts, texts, st.lists(st.text(max_size=60), max_size=5).map(tuple))
+
+
+@given(st.lists(exchanges, max_size=8), st.integers(100, ROLLING_LIMIT))
+def test_it_keeps_its_limits_and_is_always_the_same(turns: list[Exchange], limit: int):
+    made = session_summary(turns, limit=limit)
+    assert len(made) <= limit and made == session_summary(turns, limit=limit)
+    assert len(title(turns)) <= TITLE_LIMIT and len(title(turns).split()) <= TITLE_WORDS
+    assert len(left_open(turns)) <= MOST_OPEN and all(
+        len(point) <= LONGEST_OPEN for point in left_open(turns)
+    )
+
+
+@given(st.lists(exchanges, max_size=8))
+def test_no_sentence_stands_in_it_twice(turns: list[Exchange]):
+    made = session_summary([turn._replace(files=()) for turn in turns])
+    lines = [line.partition(": ")[2] or line for line in made.split("\n")]
+    assert len(set(lines)) == len(lines)
+
+
+def test_nothing_said_gives_nothing():
+    assert session_summary([]) == session_summary([Exchange("", "")]) == ""

@@ -88,8 +88,10 @@ async def test_every_twenty_turns_give_one_summary_with_its_sources(core: Core):
         "mem_episodic",
     )
     assert (
-        first.content.startswith("Session of 2026-03-05, turns 0 to 19.\nAsked: ")
-        and "Decided: We decided to rename" in first.content
+        first.content.startswith(
+            "Why does module 0 fail in zebra0.py?\nSession of 2026-03-05, turns 0 to 19.\n"
+        )
+        and "Outcome: We decided to rename" in first.content
     )
     assert len(first.content) < 1_100
 

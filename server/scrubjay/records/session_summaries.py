@@ -4,7 +4,9 @@ The turns stay as they are; when they change or are forgotten, their summary fol
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -15,12 +17,51 @@ from scrubjay.records.versions import children
 from scrubjay.store.changes import Change
 from scrubjay.store.sessions import Key
 from scrubjay.store.store import Store
-from scrubjay.text.summary import rolling_summary
+from scrubjay.text import summary as text_summary
+from scrubjay.text.summary import Exchange
 
 EVERY = 20  # turns (CHAT_SUMMARY_EVERY of a proposal for supermemory)
 # Turns with a summary that a first summary needs: a session numbered by tens has no stretch worth one.
 LEAST = 10
 GONE = "all turns it was made of are forgotten"
+
+
+@dataclass(frozen=True)
+class Digest:
+    """What a session was about, for whoever opens the next one; made of its turns by `digest`."""
+
+    session_id: str
+    started_at: datetime
+    ended_at: datetime  # when its last turn began
+    title: str  # a dozen words; "" if nobody said anything
+    outcome: tuple[str, ...]  # sentences that say what was decided or done, in order
+    left_open: tuple[str, ...]  # sentences that say what is still to be done, the last said first
+    files: tuple[str, ...]  # the most touched first
+
+
+def digest(turns: Sequence[Turn]) -> Digest:
+    """Digest the turns of one session, in order and at least one; forgotten ones say nothing.
+
+    It reads the texts (some ms a turn), so call it in a thread.
+    """
+    exchanges = [exchange_of(turn) for turn in turns if turn.forgotten_at is None]
+    touched = Counter(file for exchange in exchanges for file in exchange.files)
+    return Digest(
+        session_id=turns[0].session_id,
+        started_at=turns[0].started_at,
+        ended_at=turns[-1].started_at,
+        title=text_summary.title(exchanges),
+        outcome=tuple(text_summary.decisions(exchanges)),
+        left_open=tuple(text_summary.left_open(exchanges)),
+        files=tuple(file for file, _ in touched.most_common()),
+    )
+
+
+def exchange_of(turn: Turn) -> Exchange:
+    """Return what may be quoted of a turn: under the policy `summary_only` its summary alone."""
+    if turn.capture == "summary_only":
+        return text_summary.exchange_in(turn.summary or "", turn.files)
+    return Exchange(turn.user or "", turn.assistant or turn.text or "", turn.files)
 
 
 async def plan_summary(store: Store, key: Key, stretch: int, now: datetime) -> Change | None:
@@ -99,13 +140,14 @@ def _remake(known: Memory, turns: Sequence[Turn], now: datetime) -> Memory:
 
 def _fields(turns: Sequence[Turn]) -> dict[str, Any]:
     """Return the fields of a summary that depend on its turns; none if there is nothing to say."""
-    text = rolling_summary(
-        [turn.summary or "" for turn in turns], files=[file for turn in turns for file in turn.files]
-    )
-    if not text:
+    exchanges = [exchange_of(turn) for turn in turns]
+    if not (text := text_summary.session_summary(exchanges)):
         return {}
     first, last = turns[0], turns[-1]
-    content = f"Session of {last.started_at:%Y-%m-%d}, turns {first.turn} to {last.turn}.\n{text}"
+    span = f"turns {first.turn} to {last.turn}" if len(turns) > 1 else f"turn {last.turn}"
+    place = f"Session of {last.started_at:%Y-%m-%d}, {span}."
+    head, *lines = text.split("\n") if text_summary.title(exchanges) else ("", *text.split("\n"))
+    content = "\n".join(filter(None, [head, place, *lines]))
     return {
         "content": content,
         "content_hash": content_hash(content),

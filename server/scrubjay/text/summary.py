@@ -10,7 +10,9 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
+from typing import NamedTuple
 
 from scrubjay.text.terms import content_words
 
@@ -20,10 +22,19 @@ ROLLING_LIMIT = 1_000  # of a session's, about what the model reads of a text (2
 ABSTRACT_LIMIT = 600  # of a document's
 LONGEST = 320  # of one sentence; a longer one is clipped at a word
 LONGEST_ROLLING = 160  # of one sentence in a session's summary: twenty turns share the room
+TITLE_LIMIT = 90  # of what a session is about, which is at most `TITLE_WORDS` words
+LONGEST_OPEN = 200  # of one sentence about what was left open
+READ_SIDE = 6_000  # of one side of a turn, at its beginning and at its end, when a session is summarised
 READ = 60_000  # of a document: the middle of a book's first forty pages is near enough to that of the book
 
-# of a session's summary, at most, for questions; what was decided answers more questions later
+TITLE_WORDS = 12
+OPEN_TURNS = 3  # the last ones of a session, in which somebody says what is left to do
+MOST_OPEN = 3  # sentences about what was left open
+# of a session's summary, at most, for further questions; what was decided answers more questions later
 _ASKED_SHARE = 0.4
+_FIRST = 1.4  # factor for what the first prompt says: a session begins with what it is about
+_LEAST_CLAUSE = 30  # characters of a clause that may be a title by itself
+_TAKEN_UP = 0.6  # of a sentence's content words said again later: it was taken up, and is not left open
 _LEAST_ROLLING_WORDS = 2  # content words; "thanks" and "go on" are about nothing
 _LEAST_ABSTRACT_WORDS = 4  # content words; a shorter sentence is a label
 _LEAD = 1.5  # factor for a document's first sentence: authors begin with what it is about
@@ -46,19 +57,83 @@ _CHANGE = _cues(
     r"""us(?:e|es|ed|ing) | add(?:ed|s)? | remov(?:e|ed|es) | mov(?:e|ed|es) | chang(?:e|ed|es) | set
     | must | never | always | now | pass(?:es|ed)? | fail(?:s|ed)?"""
 )
+_DEED = re.compile(  # what an assistant says that it did, as a sentence begins
+    r"(?i)(?:(?:done|yes|fixed|ok)[:,.]? )?(?:i|we)(?:'ve| have)? (?:now |also |then )?"
+    r"(?:(?!look|check|notic|search|need|want|tri|expect|us|assum|analy|review|inspect)\w+ed|wrote|made|built"
+    r"|split|set|put|took|ran|cut|rewrote)\b"
+)
 _SMALL_TALK = _cues(  # as a sentence begins
     r"""sure | certainly | absolutely | of course | great | good | perfect | excellent | okay | ok
     | alright | hi | hello | hey | thanks | thank you | you're (?:absolutely )?right | let me | let's
     | i'll | i will | i'm going to | i am going to | now (?:i|let) | first,? (?:i'll|let) | happy to
-    | hope this | feel free | would you like | do you want | shall i | should i | looking at
+    | hope this | you're welcome | anything else | no problem | noted | feel free
+    | would you like | do you want | shall i | should i | looking at
     | here(?:'s| is| are)"""
 )
+# A prompt of nothing but these agrees, thanks or goes on, and is about nothing.
+_EMPTY = frozenset(
+    """
+    yes yeah yep yup y no nope n ok okay k sure please thanks thank thx ty great good nice perfect cool fine
+    right correct exactly agreed absolutely go ahead on next continue proceed sounds looks works lgtm again
+    now more keep going same let's let lets well done yourself try hi hello hey morning awesome excellent
+    wow super mach das mal es hmm hm ah oh alright not think just really very all only want
+    first second both one two
+    ja nein danke bitte weiter gut genau sehr oui non merci si gracias
+    """.split()
+)
+_OPENER = re.compile(  # politeness before what a prompt is about
+    r"""(?:(?:hi|hey|hello|ok(?:ay)?|so|well|great|thanks(?:\ a\ lot)?|thank\ you|please|good|nice|perfect
+      |right|alright|and|also|but|then|now|next|yes|no|sure|cool)\b(?:\ (?:there|again|claude))?[,!.:;]*\s+
+    |(?:can|could|would|will)\ (?:you|we)\ (?:please\ |also\ |now\ |maybe\ )*
+    |i(?:\ would|'d)\ (?:like|love)\ (?:you\ )?to\ |i\ (?:want|need)\ (?:you\ )?to\ |help\ me\ (?:to\ )?
+    |let(?:'s|\ us)\ (?:now\ )?|we\ (?:need|want|have)\ to\ |i\ (?:was\ wondering|wonder)\ (?:if|whether)\ )+
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_OPEN = _cues(
+    r"""to-?dos? | fixme | wip | work in progress | next (?:steps?|time|session|week|up) | tomorrow
+    | still (?:needs? | fails? | failing | open | missing | to do | to be | has to | have to | must | unclear
+      | unsolved | unresolved | broken | flaky | pending | waiting | red | left | remains? | lacks? | untested
+      | not | without | outstanding | has no | have no | haven't | hasn't | doesn't | don't | isn't | aren't)
+    | (?:is|are|stays?) (?:still )?open(?! to) | remaining
+    | remains? (?:to|open|unclear|unsolved|broken|untested|flaky) | (?:is|are) (?:left|pending)
+    | left (?:to do|open|for (?:later|another|the next)|over|undone) | yet to be | didn't get to
+    | (?:not|\w+n't|nothing|nobody|no one) (?:\w+ ){0,5}yet | for later | later on | later today | until later
+    | (?:do|fix|add|handle|revisit|look at|clean|come back|return|decide|finish|write) [^.?!]{0,60}later
+    | follow-?ups? | follow up | open (?:questions?|issues?|points?|tasks?|items?|problems?|end)
+    | blocked (?:by|on) | unresolved | unfinished | outstanding | postponed? | deferred | parked
+    | to be (?:done|decided|discussed|clarified|implemented) | skipped for now | remind me"""
+)
+_PLAN = _cues(  # as the user says it; what fails in a prompt is mended in its answer
+    r"""to-?dos? | tomorrow | next (?:time|session|week) | later | remind me | follow-?ups? | left to do
+    | open (?:questions?|issues?|points?|tasks?|items?) | not now | postponed? | pick (?:it|this|that) up"""
+)
+_NOTHING_OPEN = _cues(
+    r"""nothing (?:is|else|more)?\s*(?:left|remains|open|pending|to do|outstanding|remaining)
+    | none (?:left|remains?)
+    | no (?:\w+ )?(?:remaining|open|pending|outstanding|follow-?ups?|to-?dos?|next steps?)
+    | all done"""
+)
+# A line above a list of what is left to do.
+_OPEN_HEADING = re.compile(
+    r"""[\s#*_]*(?:still\ |what\ is\ |what's\ )*(?:remaining|to-?dos?|to\ do|next|left(?:\ to\ do)?
+    |missing|later|open(?:\ questions?)?|not\ (?:yet\ )?done(?:\ yet)?|follow-?ups?|outstanding|pending)
+    (?:\ (?:work|steps?|items?|tasks?|points?|issues?|for\ later|now))?[\s:*_]*$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+# A question to the user, which names what was not done.
+_OFFER = re.compile(r"(?i)(?:shall|should|may|can) (?:i|we)\b|(?:do you want|would you like)\b")
 _CODE = re.compile(r"`[^`]+`|\b[a-z]+[A-Z]\w*|\w_\w|\w\(\)|\w[/\\.]\w{2,}")
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _BULLET = re.compile(r"\s*(?:[-*+\u2022]|\d{1,3}[.)]|>)\s+")
 _BOLD = re.compile(r"(?<![\w*])\*\*([^\s*][^*]{0,200})\*\*(?![\w*])")
-# A sentence ends before something that is not lower case, which spares `e.g. this`; CJK needs no space.
-_SENTENCE_END = re.compile(r"(?<=[.!?\u2026])[\"'\u201d\u2019)\]]{0,3}\s+(?![a-z])|(?<=[\u3002\uff01\uff1f])")
+# A sentence ends before something that is not lower case, or after a longer word, which spares `e.g. this`;
+# CJK needs no space.
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?\u2026])[\"'\u201d\u2019)\]]{0,3}\s+(?![a-z])|(?<=[\u3002\uff01\uff1f])"
+    r"|(?<=[a-z0-9)]{3}[.!?])(?<!\betc\.)(?<!\bincl\.)(?<!\bapprox\.)\s+(?=[a-z])"
+)
+_QUESTION = ("?", "\uff1f")
 _CLOSED = tuple(".!?:;,\u2026\u3002\uff01\uff1f\uff1a)")
 _COMMENT = re.compile(
     r'\A\s*(?:#![^\n]*\n)?\s*(?:("""|\'\'\')(.*?)\1|/\*+(.*?)\*/|((?:[ \t]*(?:#|//|--)[^\n]*\n)+))', re.DOTALL
@@ -89,33 +164,92 @@ def summarise(
     """
     lists = [_name_line("Files", files, limit // 5), _name_line("Tools", tools, limit // 10)]
     room = limit - sum(len(line) + 1 for line in lists if line)
-    asked = _asked_line(user or "", room // 3 if assistant and assistant.strip() else room)
-    answered = _answered_line(assistant or "", user or "", room - (len(asked) + 1 if asked else 0))
+    asked = _labelled("Asked", _asked, user or "", room // 3 if assistant and assistant.strip() else room)
+    room -= len(asked) + 1 if asked else 0
+    answered = _labelled("Answered", partial(_answered, user or ""), assistant or "", room)
     return "\n".join(filter(None, [asked, answered, *lists]))
 
 
-def rolling_summary(
-    summaries: Sequence[str], *, files: Iterable[str] = (), limit: int = ROLLING_LIMIT
-) -> str:
-    """Summarise a session in lines `Asked:`, `Decided:` (`Answered:` if nothing was decided) and `Files:`.
+class Exchange(NamedTuple):
+    """What a turn of a session says: the user, the assistant ("" for nothing), and the files it touched."""
+
+    user: str
+    assistant: str
+    files: tuple[str, ...] = ()
+
+
+def exchange_in(summary: str, files: Iterable[str] = ()) -> Exchange:
+    """Read a turn's summary, as `summarise` or a caller wrote it; lines without a label count as answered."""
+    asked: list[str] = []
+    answered: list[str] = []
+    for line in summary.split("\n"):
+        label, colon, text = line.partition(": ")
+        if colon and label == "Asked":
+            asked.append(text)
+        elif not (colon and label in ("Files", "Tools")):
+            answered.append(text if colon and label == "Answered" else line)
+    return Exchange("\n".join(asked), "\n".join(answered), tuple(files))
+
+
+def title(exchanges: Sequence[Exchange]) -> str:
+    """Say what a session, or a turn alone, is about: one sentence, at most `TITLE_WORDS` words of it.
+
+    Of all prompts' sentences it is the one whose words the session uses most, those of the first prompt
+    preferred; without a prompt that is about something, the answers'. What only greets, agrees or is polite
+    is left out. "" if nobody says anything.
+    """
+    return _short_title(_without_opener(_about(exchanges)))
+
+
+def left_open(exchanges: Sequence[Exchange]) -> list[str]:
+    """List what a session left open, at most `MOST_OPEN` sentences of it, the last said first.
+
+    That is the last prompt if nothing answers it, a question that ends the last answer, and what the last
+    `OPEN_TURNS` turns say is still to be done ("todo", "not yet", "still fails") and no later one takes up.
+    """
+    points: dict[str, None] = {}
+    later: set[str] = set()  # content words of the turns after
+    for back, exchange in enumerate(reversed(exchanges[-OPEN_TURNS:])):
+        user, assistant = _excerpt(exchange.user), _excerpt(exchange.assistant)
+        for point in _open_points(user, assistant, last=back == 0):
+            words = set(content_words(point))
+            if words and len(words & later) < _TAKEN_UP * len(words):
+                points[_clip(point, LONGEST_OPEN)] = None
+        later |= set(content_words(f"{user} {assistant}"))
+    return list(points)[:MOST_OPEN]
+
+
+def decisions(exchanges: Sequence[Exchange]) -> list[str]:
+    """List the sentences of a session that say what was decided or done and what was the cause, in order."""
+    texts = (_excerpt(side) for exchange in exchanges for side in (exchange.user, exchange.assistant))
+    said = dict.fromkeys(sentence.text for text in texts for sentence in _sentences(text))
+    settled = [text for text in said if not text.endswith(_QUESTION)]
+    return [text for text in settled if _DECISION.search(text) or _DEED.match(text)]
+
+
+def session_summary(exchanges: Sequence[Exchange], *, limit: int = ROLLING_LIMIT) -> str:
+    """Summarise a session: its title, then lines `Outcome:` or `Answered:`, `Asked:`, `Open:`, `Files:`.
 
     Args:
-        summaries: of the turns in order, each as `summarise` or a caller wrote it.
-        files: those the turns touched, once for each turn that did; the most touched come first.
+        exchanges: the turns in order.
         limit: characters of all lines together.
 
     Returns:
-        The lines that have content; "" if none has.
+        The lines that have content, no sentence twice; "" if none has.
     """
-    questions, answers = _sides(summaries)
-    touched = _name_line("Files", [name for name, _ in Counter(files).most_common()], limit // 6)
-    room = limit - (len(touched) + 1 if touched else 0)
-    answered_texts = (sentence.text for text in answers for sentence in _sentences(text))
-    decisions = list(filter(_DECISION.search, answered_texts))
-    asked = _rolling_line("Asked", questions, int(_ASKED_SHARE * room) if answers or decisions else room)
-    room -= len(asked) + 1 if asked else 0
-    answered = _rolling_line("Decided", decisions, room) or _rolling_line("Answered", answers, room)
-    return "\n".join(filter(None, [asked, answered, touched]))
+    head = _clip(title(exchanges), limit)
+    touched = Counter(name for exchange in exchanges for name in exchange.files)
+    files = _name_line("Files", [name for name, _ in touched.most_common()], limit // 6)
+    seen = [_about(exchanges)]
+    left = _session_line("Open", left_open(exchanges), limit // 4, seen)
+    room = limit - sum(len(line) + 1 for line in (head, files, left) if line)
+    prompts = [title([exchange._replace(assistant="")]) for exchange in exchanges]
+    answers = [_answered(exchange.user, _excerpt(exchange.assistant), LONGEST) for exchange in exchanges]
+    most = room - int(_ASKED_SHARE * room) if any(prompts[1:]) else room
+    settled = _session_line("Outcome", decisions(exchanges), most, seen)
+    settled = settled or _session_line("Answered", answers, most, seen)
+    asked = _session_line("Asked", prompts, room - (len(settled) + 1 if settled else 0), seen)
+    return "\n".join(filter(None, [head, settled, asked, left, files]))
 
 
 def abstract(
@@ -143,20 +277,25 @@ def abstract(
     return "\n".join(lines)
 
 
-def _asked_line(text: str, room: int) -> str:
+def _labelled(label: str, choose: Callable[[str, int], str], text: str, room: int) -> str:
+    chosen = choose(text, room - len(label) - 2)
+    return f"{label}: {chosen}" if chosen else ""
+
+
+def _asked(text: str, room: int) -> str:
     """Choose a prompt's first meaningful sentences, and its questions, which often follow a pasted log."""
 
     def worth(sentence: _Sentence) -> float:
-        if sentence.text.endswith(("?", "\uff1f")):
+        if sentence.text.endswith(_QUESTION):
             return 2.0
         if _SMALL_TALK.match(sentence.text):
             return -1.0
         return 0.5 * bool(_DECISION.search(sentence.text)) + (sentence.paragraph == 0)
 
-    return _turn_line("Asked", text, worth, room)
+    return "" if _is_empty(text) else _chosen(text, worth, room)
 
 
-def _answered_line(answer: str, question: str, room: int) -> str:
+def _answered(question: str, answer: str, room: int) -> str:
     """Choose sentences that decide, answer the question, name numbers or code, or begin or end the answer."""
     question_words = set(content_words(question[:2000]))
     last = max((sentence.paragraph for sentence in _sentences(answer)), default=0)
@@ -172,12 +311,11 @@ def _answered_line(answer: str, question: str, room: int) -> str:
         score -= 1.5 * text.endswith((":", "?", "\uff1a", "\uff1f"))
         return score - 4.0 * (bool(_SMALL_TALK.match(text)) and not decides)
 
-    return _turn_line("Answered", answer, worth, room)
+    return _chosen(answer, worth, room)
 
 
-def _turn_line(label: str, text: str, worth: Callable[[_Sentence], float], room: int) -> str:
-    """Write `label: sentences`, the worthiest that fit, in the order of the text; "" if none fits."""
-    room -= len(label) + 2
+def _chosen(text: str, worth: Callable[[_Sentence], float], room: int) -> str:
+    """Join the worthiest sentences that fit, in the order of the text; "" if none fits."""
     whole_text = _Sentence(_flat(text.replace("`", " ").replace("~", " ")), 0, True)
     candidates = list(_sentences(text)) or [whole_text]
     scores = [worth(sentence) for sentence in candidates]
@@ -190,39 +328,119 @@ def _turn_line(label: str, text: str, worth: Callable[[_Sentence], float], room:
         if piece and len(piece) <= room and piece not in chosen.values():
             chosen[at] = piece
             room -= len(piece) + 2
-    return f"{label}: {_join([chosen[at] for at in sorted(chosen)])}" if chosen else ""
+    return _join([chosen[at] for at in sorted(chosen)])
 
 
-def _sides(summaries: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split summaries of turns into questions and answers; a line without a label is taken for an answer."""
-    questions: list[str] = []
-    answers: list[str] = []
-    for line in (line for summary in summaries for line in summary.split("\n")):
-        label, colon, text = line.partition(": ")
-        if colon and label == "Asked":
-            questions.append(text)
-        elif colon and label == "Answered":
-            answers.append(text)
-        elif not (colon and label in ("Files", "Tools")):
-            answers.append(line)
-    return questions, answers
+def _is_empty(prompt: str) -> bool:
+    """Whether a prompt only agrees, thanks or goes on."""
+    words = content_words(prompt[:200])
+    return len(words) < 12 and all(word in _EMPTY or word.isdigit() for word in words)
 
 
-def _rolling_line(label: str, texts: Iterable[str], room: int) -> str:
-    """Write `label: sentences`, as many as fit of those whose words differ most, in order; "" if none."""
+def _excerpt(text: str) -> str:
+    """The beginning and the end of a long text, where a turn says what it is about and how it ended."""
+    return text if len(text) <= 2 * READ_SIDE else f"{text[:READ_SIDE]}\n\n{text[-READ_SIDE:]}"
+
+
+def _about(exchanges: Sequence[Exchange]) -> str:
+    """Choose the sentence that the whole session is most about: a prompt's, else an answer's."""
+    sides = [(_excerpt(exchange.user), _excerpt(exchange.assistant)) for exchange in exchanges]
+    uses = Counter(word for user, answer in sides for word in set(content_words(f"{user} {answer}")))
+    prompts = ["" if _is_empty(user) else user for user, _ in sides]
+    answers = [answer for _, answer in sides]
+    return _central_of(prompts, uses, 2) or _central_of(answers, uses, 2) or _central_of(prompts, uses, 1)
+
+
+def _central_of(texts: Sequence[str], uses: Counter[str], least: int) -> str:
+    """Choose the sentence of these texts whose words are used most; it has at least so many content words."""
+    best, most, factor = "", 0.0, _FIRST
+    for text in filter(None, texts):
+        for sentence in _sentences(text):
+            said = _without_opener(sentence.text)
+            words = {word for word in content_words(said) if word not in _EMPTY}
+            worth = math.fsum(math.log(1 + uses[word]) for word in words) / math.sqrt(len(words) + 2)
+            worth *= factor * (_FIRST if sentence.paragraph == 0 else 1.0)
+            worth *= 0.5 if _SMALL_TALK.match(said) or not _is_prose(said) else 1.0
+            if worth > most and len(words) >= least:
+                best, most = sentence.text, worth
+        factor = 1.0
+    return best
+
+
+def _without_opener(sentence: str) -> str:
+    opener = _OPENER.match(sentence)
+    rest = sentence[opener.end() :] if opener else sentence
+    return rest[:1].upper() + rest[1:] if opener and rest else sentence
+
+
+def _is_prose(sentence: str) -> bool:
+    """Whether a sentence is mostly words, and no line of a log or of code."""
+    return sum(char.isalpha() or char == " " for char in sentence) >= 0.75 * len(sentence)
+
+
+def _short_title(sentence: str) -> str:
+    """Cut a sentence after a dozen words, better at the end of a clause."""
+    words = sentence.split()
+    if len(words) <= TITLE_WORDS and len(sentence) <= TITLE_LIMIT:
+        return sentence.rstrip(".:;,\u3002")
+    start = " ".join(words[:TITLE_WORDS])
+    ends = [at for mark in (": ", "; ", " - ", ", ") if (at := start.find(mark, _LEAST_CLAUSE)) > 0]
+    short = _clip(start[: ends[0]] if ends else start, TITLE_LIMIT - 1)
+    return short if ends or short.endswith("\u2026") else f"{short}\u2026"
+
+
+def _open_points(user: str, assistant: str, *, last: bool) -> Iterator[str]:
+    """List what one turn says is still to be done: a question at the end, lists of it, other sentences."""
+    if last and not assistant.strip() and not _is_empty(user):
+        yield title([Exchange(user, "")])
+        return
+    answer = [sentence.text for sentence in _sentences(assistant)]
+    if last and answer and _OFFER.match(answer[-1]) and len(set(content_words(answer[-1])) - _EMPTY) >= 3:
+        yield answer.pop()
+    yield from _open_list(assistant)
+    for sentences, cue in ((answer, _OPEN), ([one.text for one in _sentences(user)], _PLAN)):
+        for sentence in reversed(sentences):
+            if cue.search(sentence) and not _NOTHING_OPEN.search(sentence) and not sentence.endswith(":"):
+                yield sentence
+
+
+def _open_list(text: str) -> Iterator[str]:
+    """Read the list below a line such as `Remaining:` or `## Next steps`."""
+    listed = False
+    for line in text.split("\n"):
+        if bullet := _BULLET.match(line):
+            if listed:
+                yield _flat(_BOLD.sub(r"\1", line[bullet.end() :]))
+        elif line.strip():
+            listed = _OPEN_HEADING.match(line) is not None
+
+
+def _session_line(label: str, texts: Iterable[str], room: int, seen: list[str]) -> str:
+    """Write `label: sentences`, as many as fit of those whose words differ most, in order; "" if none.
+
+    A sentence that `seen` holds is left out; those that are chosen are added to it.
+    """
     room -= len(label) + 2
     sentences = (sentence.text for text in dict.fromkeys(texts) for sentence in _sentences(text))
-    candidates = [_clip(sentence, LONGEST_ROLLING) for sentence in sentences]
+    fresh = (sentence for sentence in dict.fromkeys(sentences) if not _repeats(sentence, seen))
+    candidates = [_clip(sentence, LONGEST_ROLLING) for sentence in fresh]
     words = [set(content_words(sentence)) for sentence in candidates]
     left = [at for at in range(len(candidates)) if len(words[at]) >= _LEAST_ROLLING_WORDS]
     chosen: list[int] = []
-    seen: set[str] = set()
-    while left := [at for at in left if len(candidates[at]) <= room and not words[at] <= seen]:
-        best = max(left, key=lambda at: (len(words[at] - seen) / math.sqrt(len(words[at]) + 1), -at))
+    said: set[str] = set()
+    while left := [at for at in left if len(candidates[at]) <= room and not words[at] <= said]:
+        best = max(left, key=lambda at: (len(words[at] - said) / math.sqrt(len(words[at]) + 1), -at))
         chosen.append(best)
-        seen |= words[best]
+        said |= words[best]
         room -= len(candidates[best]) + 2  # a semicolon, a space
+    seen += [candidates[at] for at in chosen]
     return f"{label}: {_join([candidates[at] for at in sorted(chosen)])}" if chosen else ""
+
+
+def _repeats(sentence: str, seen: Iterable[str]) -> bool:
+    """Whether one of these sentences has all content words of this one."""
+    words = set(content_words(sentence))
+    return any(words <= set(content_words(other)) for other in seen)
 
 
 def _central(sentences: Sequence[_Sentence], room: int) -> str:
