@@ -56,10 +56,16 @@ async def test_with_only_matching_chunks_neither_context_nor_documents_without_a
 
 
 async def test_documents_below_their_threshold_do_not_come(shelf: Core) -> None:
-    assert len((await search(shelf, "whale oil")).results) == 2
-    assert [hit.title for hit in (await search(shelf, "whale oil", document_threshold=0.3)).results] == [
+    asked = "whale oil lanterns at dawn, or flour"
+    assert len((await search(shelf, asked)).results) == 2
+    assert [hit.title for hit in (await search(shelf, asked, document_threshold=0.4)).results] == [
         "Harbour guide"
     ]
+
+
+async def test_a_document_that_shares_nothing_with_the_question_is_no_result(shelf: Core) -> None:
+    (hit,) = (await search(shelf, "whale oil")).results
+    assert hit.title == "Harbour guide" and hit.score > 0
 
 
 async def test_results_stand_in_the_order_of_their_scores(shelf: Core) -> None:
@@ -68,10 +74,10 @@ async def test_results_stand_in_the_order_of_their_scores(shelf: Core) -> None:
 
 
 async def test_a_document_is_named_by_its_id_or_custom_id(shelf: Core) -> None:
-    (hit,) = (await search(shelf, "flour", doc_id="guide")).results
-    assert [each.document_id for each in (await search(shelf, "flour", doc_id=hit.document_id)).results] == [
-        hit.document_id
-    ]
+    (hit,) = (await search(shelf, "night watch", doc_id="guide")).results
+    assert [
+        each.document_id for each in (await search(shelf, "night watch", doc_id=hit.document_id)).results
+    ] == [hit.document_id]
     with pytest.raises(NotFound, match="'nothing'"):
         await search(shelf, "flour", doc_id="nothing")
 

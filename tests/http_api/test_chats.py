@@ -65,24 +65,59 @@ async def test_what_we_renamed_is_answered_with_a_chat_citation(http: httpx2.Asy
         metadata={"source": "webui"},
     )
     await embedded(await engine.core())
-    (found,) = (await post(http, "/v4/search", q=QUESTION, containerTag=TAG, includeChats=True))["results"]
-    assert "advance_clock()" in found["memory"] and found["metadata"] == {"source": "webui"}
-    cited = {key: found[key] for key in ("src", "threadId", "sessionId", "turn", "role", "ts")}
-    assert cited == {
-        "src": "chat",
-        "threadId": "c1",
-        "sessionId": "c1",
-        "turn": 0,
-        "role": "user",
-        "ts": "2026-02-03T10:00:00Z",
+    found = (await post(http, "/v4/search", q=QUESTION, containerTag=TAG, includeChats=True))["results"]
+    assert {each["role"]: each["memory"] for each in found} == {
+        message["role"]: message["content"] for message in RENAME
     }
+    for each in found:
+        cited = {key: each[key] for key in ("src", "threadId", "sessionId", "turn", "ts", "metadata")}
+        assert cited == {
+            "src": "chat",
+            "threadId": "c1",
+            "sessionId": "c1",
+            "turn": 0,
+            "ts": "2026-02-03T10:00:00Z",
+            "metadata": {"source": "webui"},
+        }
 
 
-async def test_the_role_is_of_the_side_that_answers(http: httpx2.AsyncClient, engine: Engine):
+async def test_of_a_turns_messages_the_one_that_answers_comes_first_and_counts_alone(
+    http: httpx2.AsyncClient, engine: Engine
+):
     await under(engine, "all")
     await converse(http, RENAME)
-    (found,) = await search(http, "where is advance_clock() everywhere", includeChats=True)
-    assert found["role"] == "assistant"
+    asked = "where is advance_clock() everywhere"
+    assert [each["role"] for each in await search(http, asked, includeChats=True)] == ["assistant", "user"]
+    (found,) = await search(http, asked, includeChats=True, limit=1)
+    assert found["memory"] == RENAME[1]["content"]
+    rows = (await post(http, "/v3/search", q=asked, containerTag=TAG, type="chat"))["results"]
+    assert [(row["role"], row["chunks"][0]["content"]) for row in rows] == [
+        ("assistant", RENAME[1]["content"]),
+        ("user", RENAME[0]["content"]),
+    ]
+    assert len({row["documentId"] for row in rows}) == 2
+
+
+async def test_a_long_message_is_shown_by_the_part_that_answers(http: httpx2.AsyncClient, engine: Engine):
+    await under(engine, "all")
+    filler = "The weather on the way to the office was dull and grey again. " * 40
+    await converse(
+        http,
+        [RENAME[0], {"role": "assistant", "content": f"{filler}\n\n{RENAME[1]['content']}\n\n{filler}"}],
+    )
+    found = await search(http, "advance_clock() everywhere", includeChats=True)
+    (answer,) = (each for each in found if each["role"] == "assistant")
+    assert "advance_clock()" in answer["memory"] and len(answer["memory"]) <= 900
+
+
+async def test_the_id_of_a_message_means_its_turn(http: httpx2.AsyncClient, engine: Engine):
+    await under(engine, "all")
+    await converse(http, RENAME)
+    (row,) = await turns(engine)
+    ids = {each["id"] for each in await search(http, QUESTION, type="chat")}
+    assert ids == {f"{row.id}:user", f"{row.id}:assistant"}
+    await send(http, "DELETE", "/v4/memories", containerTag=TAG, id=f"{row.id}:user")
+    assert await search(http, QUESTION, type="chat") == []
 
 
 async def test_without_a_word_of_chats_answers_are_what_they_were(http: httpx2.AsyncClient, engine: Engine):
@@ -162,7 +197,7 @@ async def test_by_default_nothing_of_a_conversation_is_a_chat_and_nothing_is_los
     assert "advance_clock()" in found["chunk"] and "Be brief." in await text_of(engine, kept["id"])
     await under(engine, "all")
     await converse(http, RENAME)
-    assert [each["src"] for each in await search(http, QUESTION, type="chat")] == ["chat"]
+    assert {each["src"] for each in await search(http, QUESTION, type="chat")} == {"chat"}
 
 
 @pytest.mark.parametrize(
@@ -216,8 +251,22 @@ async def test_a_conversation_does_not_answer_twice_as_chat_and_as_document(
 ):
     await under(engine, "all")
     await converse(http, RENAME)
-    found = await search(http, QUESTION, searchMode="hybrid", includeChats=True)
-    assert [each["src"] for each in found] == ["chat"]
+    for policy in ("all", "off"):  # what was recorded stays
+        await under(engine, policy)
+        found = await search(http, QUESTION, searchMode="hybrid", includeChats=True)
+        older = await post(http, "/v3/search", q=QUESTION, containerTag=TAG, includeChats=True)
+        assert (
+            [each["src"] for each in found] == [each["src"] for each in older["results"]] == ["chat", "chat"]
+        )
+    (whole,) = (await post(http, "/v3/search", q=QUESTION, containerTag=TAG))["results"]
+    assert "src" not in whole and whole["title"] == "Conversation c1"
+
+
+async def test_a_conversation_that_no_turns_are_kept_of_comes_once_as_a_document(http: httpx2.AsyncClient):
+    await converse(http, RENAME)
+    for fields in ({}, {"includeChats": True}, {"type": ["doc", "chat"]}):
+        (found,) = (await post(http, "/v3/search", q=QUESTION, containerTag=TAG, **fields))["results"]
+        assert found["title"] == "Conversation c1" and found.get("src", "doc") == "doc"
 
 
 async def test_secrets_of_a_conversation_are_replaced_everywhere(http: httpx2.AsyncClient, engine: Engine):
@@ -240,9 +289,9 @@ async def test_deleting_a_conversations_document_takes_its_turns_with_it(
     await turn(await engine.core(), "s1", scope=TAG, user="Shall we rename tick() again?", assistant="No.")
     await send(http, "DELETE", "/v4/memories", containerTag=TAG, id=id)
     core = await engine.core()
-    assert [
+    assert {
         each["sessionId"] for each in await search(http, QUESTION, includeChats=True, searchMode="hybrid")
-    ] == ["s1"]
+    } == {"s1"}
     await core.removal.restore(id, "test")
     assert {each["sessionId"] for each in await search(http, QUESTION, type="chat")} == {"s1", "c1"}
 
@@ -252,7 +301,7 @@ async def test_conversations_of_two_tags_never_meet(http: httpx2.AsyncClient, en
     await converse(http, RENAME)
     await post(http, "/v4/conversations", conversationId="c1", containerTag="other", messages=PORT)
     assert {each["turn"] for each in await search(http, "rename tick port", type="chat")} == {0}
-    assert "8421" in said(await search(http, "rename tick port", "other", type="chat"))[0]
+    assert "8421" in " ".join(said(await search(http, "rename tick port", "other", type="chat")))
 
 
 async def test_what_is_no_conversation_is_refused(http: httpx2.AsyncClient):

@@ -83,6 +83,24 @@ async def test_a_higher_threshold_never_returns_more(filled: AsyncClient):
         assert counts == sorted(counts, reverse=True) and counts[0] == 2
 
 
+async def test_what_has_nothing_of_the_question_is_no_result(filled: AsyncClient):
+    for text in ("Kingfishers dive for minnows.", "Knead the dough for ten minutes."):
+        await filled.post("/v3/documents", json={"content": text, "containerTag": TAG})
+    (only,) = (await search(filled, "Which kingfishers dive?"))["results"]
+    assert only["score"] > 0 and "Kingfishers" in only["chunks"][0]["content"]
+    for more in ({"includeChats": True}, {"rewriteQuery": True}, {"limit": 100}):
+        assert (await search(filled, "Which kingfishers dive?", **more))["total"] == 1
+    assert (await search(filled, "qqqq wwww"))["results"] == []
+
+
+async def test_a_document_is_found_by_words_of_its_path_and_metadata_alone(filled: AsyncClient):
+    body = {"content": "It opens at nine.", "filepath": "/depot/harbour.md", "metadata": {"who": "Ingeborg"}}
+    await filled.post("/v3/documents", json={**body, "containerTag": TAG})
+    for q in ("harbour", "Ingeborg"):
+        (found,) = (await search(filled, q))["results"]
+        assert found["score"] > 0 and found["chunks"][0]["content"] == "It opens at nine."
+
+
 @pytest.mark.parametrize(
     ("filters", "found"),
     [

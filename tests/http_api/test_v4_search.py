@@ -135,7 +135,7 @@ async def test_documents_summaries_and_chunks_come_when_asked_for(http: httpx2.A
     assert set(plain) == {*ALWAYS, "memory", "filepath"} and plain["filepath"] == "/guides/zebra.md"
     (found,) = await search(http, "zebra cache", include={"documents": True, "chunks": True})
     assert set(found["documents"][0]) == {"id", "title", "type", "metadata", "createdAt", "updatedAt"}
-    assert found["documents"][0]["title"] == "Zebra guide"
+    assert (found["documents"][0]["title"], found["documents"][0]["type"]) == ("Zebra guide", "text")
     assert found["chunks"][0] == {"content": found["chunks"][0]["content"], "documentId": id, "position": 0}
     (found,) = await search(http, "zebra cache", include={"summaries": True})
     assert "summary" in found["documents"][0]

@@ -34,8 +34,12 @@ class RequestContext:
         return self.permissions.reads(tags, await self.core.counts.scopes())
 
     async def find(self, record_id: str, scope: str | None = None) -> AnyRecord | None:
-        """Return the record with this id; None if it is not in `scope` or the caller does not reach it."""
-        record = await self.core.lists.find(record_id)
+        """Return the record with this id; None if it is not in `scope` or the caller does not reach it.
+
+        The id of a message, `turn_…:user`, means its turn.
+        """
+        turn, colon, _ = record_id.partition(":")
+        record = await self.core.lists.find(turn if colon and turn.startswith("turn_") else record_id)
         if record is None or scope not in (None, record.scope) or not self.permissions.reaches(record.scope):
             return None
         return record

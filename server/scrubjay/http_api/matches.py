@@ -87,6 +87,11 @@ async def find_matches(context: RequestContext, query: MatchQuery, scopes: tuple
     return _without_repeats(ranked)[: query.limit]
 
 
+def sessions_of(matches: Iterable[Match]) -> set[tuple[str, str | None]]:
+    """Return the conversations of these matches, by scope and session, which is their document's custom id."""
+    return {(match.record.scope, match.hit.session_id) for match in matches if match.is_chat}
+
+
 def rewrites(query: str) -> list[str]:
     """Reword a query: as it is, its content words, each of its parts, and the names in it; all different.
 
@@ -167,7 +172,7 @@ def _without_repeats(ranked: Sequence[Match]) -> list[Match]:
     for match in ranked:
         for document in match.documents if isinstance(match.record, Memory) else ():
             facts.setdefault(document.id, []).append(_words(match.text))
-    sessions = {(row.scope, row.session_id) for match in ranked if isinstance(row := match.record, Turn)}
+    sessions = sessions_of(ranked)
 
     def repeats(match: Match) -> bool:
         document = match.record

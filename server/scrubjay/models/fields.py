@@ -97,6 +97,6 @@ Tag = Annotated[str, StringConstraints(pattern=_LABEL)]
 PartitionId = Annotated[str, StringConstraints(pattern=_PARTITION)]
 Scope = Annotated[str, StringConstraints(pattern=_SCOPES)]
 OneScope = Annotated[str, StringConstraints(pattern=_LABEL)]
-# The bound before the check: behind a function pydantic writes `maxLength`, which is of strings, for an object.
+# The bound first: behind a function pydantic writes `maxLength`, which is of strings, for an object.
 Metadata = Annotated[dict[str, Any], Field(max_length=100), AfterValidator(_flat)]
 Importance = Annotated[float, Strict(), Field(ge=0, le=10, allow_inf_nan=False)]

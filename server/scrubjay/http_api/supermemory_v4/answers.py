@@ -54,8 +54,8 @@ Tie id:str memory:str relation:'updates'|'extends'|'derives' version:int updated
     -- `version` is the distance: -1 a parent, -2 its parent, 1 a child.
 Ties parents:[Tie] children:[Tie] related:[Tie]
     -- `parents` and `children` hold all three relations; `related` those of them that are no versions.
-ResultDocument id:str title:str|null type:str metadata:object|null createdAt:time updatedAt:time
-    summary?:str|null
+ResultDocument id:str title:str|null type:'text'|'pdf'|'webpage' metadata:object|null createdAt:time
+    updatedAt:time summary?:str|null
 ResultChunk content:str documentId:str position:int
 Result id:str similarity:share metadata:object|null updatedAt:time version:int rootMemoryId:str|null
     src?:'doc' filepath?:str context?:Ties documents?:[ResultDocument]
@@ -63,7 +63,7 @@ MemoryResult Result+ memory:str isLatest?:bool isForgotten?:bool chunks?:[Result
 ChunkResult Result+ chunk:str
 ChatResult src:'chat' threadId:str sessionId:str turn:int role:str ts:time id:str memory:str similarity:share
     metadata:object|null updatedAt:time version:int rootMemoryId:null
-    -- A turn; `threadId` and `sessionId` are the same. `role` is who said what answers the question.
+    -- One message; `threadId` and `sessionId` are the same. Its id means its turn wherever an id is taken.
 Results results:[MemoryResult|ChunkResult|ChatResult] timing:float total:amount
     -- Most similar first. `timing` is in milliseconds, `total` the number of results.
 Profile static?:[str] dynamic?:[str] buckets?:{[str]}
@@ -74,7 +74,7 @@ Buckets buckets:[Bucket]
 ScoredChunk content:str score:float isRelevant:bool position:int
 ScoredDocument documentId:str title:str|null type:str score:float chunks:[ScoredChunk] metadata:object|null
     createdAt:str updatedAt:str filepath?:str content?:str summary?:str|null src?:'doc'|'chat' threadId?:str
-    sessionId?:str turn?:int role?:str ts?:str -- A document, or a turn, which alone has `threadId` and on.
+    sessionId?:str turn?:int role?:str ts?:str -- A document, or a message, which alone has `threadId` and on.
 ScoredDocuments results:[ScoredDocument] total:int timing:float warnings?:[str]
     -- `warnings` say that a filter names what no record has.
 Tag id:str containerTag:str name:str description:str|null visibility:str documentCount:int memoryCount:int

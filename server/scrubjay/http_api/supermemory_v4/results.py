@@ -12,12 +12,14 @@ from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.matches import Match
 from scrubjay.http_api.supermemory_v4.answers import ANSWERS
 from scrubjay.http_api.supermemory_v4.bodies import Part, Src, iso, to_millisecond
+from scrubjay.http_api.supermemory_v4.document_bodies import type_of
 from scrubjay.models.fields import Flag
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.models.requests import about
 from scrubjay.models.results import Context, Linked
-from scrubjay.records.passages import speeches
+from scrubjay.records.passages import TURN_PASSAGE, speeches
 from scrubjay.search.retrieval.relevance import coverage
+from scrubjay.text.chunking import split
 
 
 class Sources(NamedTuple):
@@ -66,45 +68,75 @@ class Include(Part):
 
 
 def results(
-    matches: Sequence[Match], query: str, include: Include, sources: Sources, milliseconds: float
+    matches: Sequence[Match],
+    query: str,
+    include: Include,
+    sources: Sources,
+    milliseconds: float,
+    limit: int | None = None,
 ) -> Answer:
-    """Return `Results`; what was not asked for is not in them."""
-    entries = [_result(match, query, include, sources) for match in matches]
+    """Return `Results`, at most `limit`; what was not asked for is not in them."""
+    entries: list[Answer] = []
+    for match in matches:
+        if match.is_chat:
+            entries += [_message(match, message) for message in messages(match, query)]
+        else:
+            entries.append(_result(match, include, sources))
+    entries = entries[:limit]
     return {"results": entries, "timing": round(milliseconds, 1), "total": len(entries)}
 
 
-def citation(match: Match, query: str) -> Answer:
-    """Return the citation of a turn, or of a summary of turns, as JSON values."""
+class ChatMessage(NamedTuple):
+    """A message of a turn, or a summary of turns, under an id that means the turn wherever it is named."""
+
+    id: str
+    role: str
+    text: str
+
+
+def messages(match: Match, query: str) -> list[ChatMessage]:
+    """Return the messages of a turn, first the one that holds most of the query's words.
+
+    Of two that hold as many the later comes first. Of a long message the part that holds most is its text.
+    """
+    turn = match.record
+    if not isinstance(turn, Turn) or (turn.capture == "summary_only" and turn.summary):
+        return [ChatMessage(match.hit.id, match.hit.role or "summary", match.text)]
+    ranked: list[tuple[float, ChatMessage]] = []
+    for role, text in reversed(speeches(turn)):
+        parts = [text[start:end] for start, end in split(text, TURN_PASSAGE)]
+        shares: list[float] = coverage(query, parts).tolist()
+        share, part = max(zip(shares, parts, strict=True), key=lambda each: each[0])
+        ranked.append((share, ChatMessage(f"{turn.id}:{role}", role, part)))
+    return [message for _, message in sorted(ranked, key=lambda each: -each[0])]
+
+
+def citation(match: Match, message: ChatMessage) -> Answer:
+    """Return the citation of a message as JSON values."""
     session, turn = match.hit.session_id or "", match.hit.turn or 0
     place = {"src": "chat", "threadId": session, "sessionId": session, "turn": turn}
-    return {**place, "role": _role(match, query), "ts": iso(match.hit.date)}
+    return {**place, "role": message.role, "ts": iso(match.hit.date)}
 
 
-def _role(match: Match, query: str) -> str:
-    """Return whose text holds most of the query's words; the assistant if both hold as many."""
-    if match.hit.role is not None or not isinstance(match.record, Turn):
-        return match.hit.role or "summary"
-    roles, texts = zip(*speeches(match.record), strict=True)
-    shares: list[float] = coverage(query, texts).tolist()
-    best = max(reversed(range(len(shares))), key=shares.__getitem__)
-    return str(roles[best])
+def _message(match: Match, message: ChatMessage) -> Answer:
+    cited = citation(match, message) | {"ts": to_millisecond(match.hit.date)}
+    return {**cited, "id": message.id, "memory": message.text, **_values(match)}
 
 
-def _result(match: Match, query: str, include: Include, sources: Sources) -> Answer:
+def _values(match: Match) -> Answer:
     record = match.record
-    fact = record if isinstance(record, Memory) and not match.is_chat else None
-    text = {"memory" if match.hit.memory is not None else "chunk": match.text}
-    values: Answer = {
+    return {
         "similarity": match.similarity,
         "metadata": record.metadata or None,
         "updatedAt": to_millisecond(record.updated_at),
         "version": record.version if isinstance(record, Memory) else 1,
-        "rootMemoryId": fact and fact.root_id,
+        "rootMemoryId": record.root_id if isinstance(record, Memory) and not match.is_chat else None,
     }
-    if match.is_chat:
-        cited = citation(match, query) | {"ts": to_millisecond(match.hit.date)}
-        return {**cited, "id": match.hit.id, **text, **values}
-    values = {"id": match.hit.id, **values}
+
+
+def _result(match: Match, include: Include, sources: Sources) -> Answer:
+    fact = match.record if isinstance(match.record, Memory) else None
+    values: Answer = {"id": match.hit.id, **_values(match)}
     if sources.with_src:
         values["src"] = "doc"
     if filepath := next((document.place for document in match.documents if document.place), None):
@@ -115,7 +147,7 @@ def _result(match: Match, query: str, include: Include, sources: Sources) -> Ans
         values["context"] = {name: [_tie(link) for link in each] for name, each in links.items()}
     if include.documents or include.summaries:
         values["documents"] = [_document(row, summary=include.summaries) for row in match.documents]
-    values |= text
+    values["memory" if match.hit.memory is not None else "chunk"] = match.text
     if include.forgotten_memories and fact:
         values |= {"isLatest": fact.is_latest, "isForgotten": fact.forgotten_at is not None}
     if include.chunks and fact:
@@ -135,6 +167,7 @@ def _document(document: Document, *, summary: bool) -> Answer:
     return ANSWERS.fill(
         "ResultDocument",
         document,
+        type=type_of(document.type),
         metadata=document.metadata or None,
         createdAt=to_millisecond(document.created_at),
         updatedAt=to_millisecond(document.updated_at),

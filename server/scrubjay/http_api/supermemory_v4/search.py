@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import time
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
@@ -10,12 +11,19 @@ from pydantic import BeforeValidator, Field
 from scrubjay.errors import InputError
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import Context, RequestContext
-from scrubjay.http_api.matches import Match, MatchQuery, Mode, find_matches, rewrites
+from scrubjay.http_api.matches import Match, MatchQuery, Mode, find_matches, rewrites, sessions_of
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v4.answers import ANSWERS
 from scrubjay.http_api.supermemory_v4.bodies import Filepath, Filters, Tagged, TagList, Whole, iso
 from scrubjay.http_api.supermemory_v4.document_bodies import type_of
-from scrubjay.http_api.supermemory_v4.results import AsksForChats, Include, citation, results
+from scrubjay.http_api.supermemory_v4.results import (
+    AsksForChats,
+    ChatMessage,
+    Include,
+    citation,
+    messages,
+    results,
+)
 from scrubjay.models.fields import Count, Flag, Real, Text
 from scrubjay.models.requests import Query, SearchDocuments, about
 from scrubjay.models.results import DocumentHit
@@ -115,7 +123,9 @@ async def search_documents(context: Context, body: Search) -> Answer:
         query = MatchQuery(
             body.q, limit=body.limit, threshold=body.threshold, filters=body.filters, docs=False, chats=True
         )
-        entries += [_turn(match, body) for match in await find_matches(context, query, scopes)]
+        matches = await find_matches(context, query, scopes)
+        entries = await _without_conversations(context, entries, matches)
+        entries += [_turn(match, each, body) for match in matches for each in messages(match, body.q)]
         entries = sorted(entries, key=lambda entry: -entry["score"])[: body.limit]
     milliseconds = round((time.perf_counter() - started) * 1000, 1)
     answer: Answer = dict(results=entries, total=len(entries), timing=milliseconds)
@@ -134,8 +144,8 @@ async def search_memories(body: MemorySearch, context: Context) -> Any:
     """Memories, most similar first; with `searchMode` hybrid or documents also the chunks of documents.
 
     A memory result has the key `memory`, a chunk the key `chunk`, never both. Turns of conversations are
-    found with `includeChats` or `type` alone; every result then says where it is from in `src`, and a turn
-    cites its session, number, role and time.
+    found with `includeChats` or `type` alone, one result for each message; every result then says where it
+    is from in `src`, and a message cites its session, turn, role and time.
     """
     if body.rerank and body.aggregate:
         raise InputError("rerank and aggregate exclude each other. Ask for one of them.")
@@ -156,7 +166,7 @@ async def search_memories(body: MemorySearch, context: Context) -> Any:
         chunks=include.chunks,
     )
     matches = await find_matches(context, query, await context.scopes(body.tags))
-    return results(matches, body.q, include, sources, (time.perf_counter() - started) * 1000)
+    return results(matches, body.q, include, sources, (time.perf_counter() - started) * 1000, body.limit)
 
 
 async def _documents(context: RequestContext, body: Search, scopes: tuple[str, ...]) -> list[Answer]:
@@ -192,18 +202,29 @@ def _document(hit: DocumentHit, body: Search) -> Any:
     )
 
 
-def _turn(match: Match, body: Search) -> Any:
-    """Return a turn as a result: a document of type `chat` with one chunk, and its citation."""
+async def _without_conversations(
+    context: RequestContext, entries: Sequence[Answer], matches: Sequence[Match]
+) -> list[Answer]:
+    """Drop the documents of conversations whose turns are among the matches."""
+    sessions = sessions_of(matches)
+    ids = [entry["documentId"] for entry in entries] if sessions else []
+    rows = (await context.core.lists.cited_documents(ids)).values()
+    repeats = {row.id for row in rows if (row.scope, row.custom_id) in sessions}
+    return [entry for entry in entries if entry["documentId"] not in repeats]
+
+
+def _turn(match: Match, message: ChatMessage, body: Search) -> Any:
+    """Return a message as a result: a document of type `chat` with one chunk, and its citation."""
     record, score = match.record, match.similarity
     is_relevant = score >= body.relevant
     return {
-        "documentId": record.id,
+        "documentId": message.id,
         "title": match.hit.session_id,
         "type": "chat",
         "score": score,
-        "chunks": [{"content": match.text, "score": score, "isRelevant": is_relevant, "position": 0}],
+        "chunks": [{"content": message.text, "score": score, "isRelevant": is_relevant, "position": 0}],
         "metadata": record.metadata or None,
         "createdAt": iso(record.created_at),
         "updatedAt": iso(record.updated_at),
-        **citation(match, body.q),
+        **citation(match, message),
     }

@@ -17,7 +17,7 @@ from scrubjay.search.retrieval.ranking import COSINE_SPAN, QUOTED, Floats, scale
 from scrubjay.search.retrieval.relevance import QUOTATION, coverage, evidence
 from scrubjay.search.retrieval.retrieve import Embed
 from scrubjay.store.store import Store
-from scrubjay.text.terms import quotes
+from scrubjay.text.terms import compared_words, quotes
 
 POOL = 200  # chunks a leg; with 100 two in a hundred answers were not in it
 POOL_PER_DOCUMENT = 10  # chunks a leg for each document asked for
@@ -61,7 +61,8 @@ async def rank_chunks(
 ) -> list[RankedChunk]:
     """Rank chunks, best first, enough for so many documents; those that are quoted score at least 0.9.
 
-    The caller has committed everything.
+    What shares neither a word nor meaning with the question scores 0 and is left out. The caller has
+    committed everything.
     """
     pool = max(POOL, POOL_PER_DOCUMENT * documents)
     legs = by_words(store, question.text, pool), by_vector(store, embed(question.text), pool)
@@ -78,11 +79,15 @@ async def rank_chunks(
     total = DENSE * scale(cosine, least_span=COSINE_SPAN) + LEXICAL * scale(bm25, floor=0.0)
     total += QUOTED * quoted + DEFINES * np.array([defines(text, names) for text in texts])
     order = np.lexsort((-np.nan_to_num(cosine), -total))
-    proof = evidence(cosine, coverage(question.text, texts))
+    # A word may stand in the headings, the path or the metadata, which are searched beside the text.
+    least = 1 / max(len(set(compared_words(question.text))), 1)
+    covered = np.maximum(coverage(question.text, texts), np.where(np.isnan(bm25), 0.0, least))
+    proof = evidence(cosine, covered)
     proof = np.where(quoted, QUOTATION + (1.0 - QUOTATION) * proof, QUOTATION * proof)
     return [
         RankedChunk(row.id, row.record_id, row.part, row.text, float(score))
         for row, score in zip((rows[at] for at in order), non_increasing(proof[order]), strict=True)
+        if score > 0
     ]
 
 
