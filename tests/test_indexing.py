@@ -14,12 +14,13 @@ from said import document, embedded, fact, search, texts, turn
 
 from scrubjay.encoders.token_codes import EncodedTexts
 from scrubjay.encoders.worker import EmbeddingWorker
-from scrubjay.engine.background.indexing import NEW, NEW_OF_ONE, Indexer
+from scrubjay.engine.background.indexing import MANY, NEW, NEW_OF_ONE, Indexer
 from scrubjay.engine.core import Core, open_core
 from scrubjay.errors import EncoderError
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import Settings
 from scrubjay.models.records import Passage, Turn
+from scrubjay.models.requests import SearchDocuments
 from scrubjay.records.passages import passages_of
 from scrubjay.store.changes import Change
 from scrubjay.store.conditions import NO_VECTOR, Where
@@ -305,6 +306,36 @@ async def test_passages_that_are_put_off_during_a_look_get_another_look(home: Ho
         assert await asyncio.wait_for(first, 30) == 0
     assert await indexer.embed_some(encoder) > 0
     worker.close()
+    await core.close()
+
+
+class GatedBeside(Gated):
+    """Answers questions while it is held up."""
+
+    parallel = True
+
+
+async def test_a_search_says_how_much_of_it_waits_for_vectors_once_that_matters(home: Home, clock):
+    encoder = GatedBeside()
+    core = await opened(home, clock, lambda: encoder)
+    await turn(core, "fresh", user="the zebra of the backlog", assistant="It is called Marty.")
+    hits = await search(core, "zebra")
+    assert len(hits.results) == 1 and hits.degraded is None  # a fresh turn is no reason to doubt
+    for number in range(MANY):
+        await turn(core, f"s{number}", user=f"zebra {number} of the backlog")
+    await core.writer.settle()
+    waiting = await core.store.count_passages(NO_VECTOR)
+    says = f"of {waiting:,} passages are searched by words alone until they have their vectors"
+    hits = await search(core, "zebra")
+    assert hits.results and says in (hits.degraded or "")
+    everywhere = SearchDocuments(query="zebra", scope="*")
+    assert (await core.search.documents(everywhere, "user")).degraded is None  # there are no documents
+    assert (await search(core, "zebra", scope="user")).degraded is None  # nor turns of that scope
+    core.indexer._speed = waiting / 30  # as measured by a batch
+    assert ", about 30 s more." in ((await search(core, "zebra")).degraded or "")
+    encoder.gate.set()
+    await embedded(core)
+    assert (await search(core, "zebra")).degraded is None
     await core.close()
 
 

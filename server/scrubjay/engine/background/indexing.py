@@ -6,6 +6,7 @@ its commit, so that most rows are written once; a backlog is read from the store
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -30,18 +31,24 @@ from scrubjay.models.records import Document, Passage
 from scrubjay.store import conditions
 from scrubjay.store.allocator import give_memory_back
 from scrubjay.store.changes import Change
+from scrubjay.store.conditions import Where
 from scrubjay.store.failures import reason
 from scrubjay.store.notes import IndexNote
 from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.background.indexing")
 
-# Passages of one commit of vectors, which rewrites their rows and wakes a compaction.
-BATCH = 1_024
+# Passages of one commit of vectors, which rewrites their rows and wakes a compaction: as many as take this
+# long, so that a slow or busy machine too says soon how long a backlog will take.
+FIRST_BATCH, BATCH = 128, 1_024
+BATCH_SECONDS = 8.0
 NEW = 256  # passages just written that go ahead of all others
 NEW_OF_ONE = 24  # of one record; the rest of a long one waits with all others
 # Characters of new passages that are embedded together: a burst is found as a whole, and the next one soon.
 AHEAD_SIZE = 4_000
+# Passages that wait for a vector among those that a search looks through: fewer, or a smaller share of them,
+# are a turn or two of the last seconds, and no reason to doubt an answer.
+MANY, SHARE = 50, 0.01
 RETRY_SECONDS = 1.0
 LOOK_SECONDS = 0.02  # between two looks for vectors that somebody waits for
 SHORT = 1_000  # characters: a longer text takes longer to embed than a write may
@@ -89,6 +96,11 @@ class Indexer:
         self.trouble: str | None = None
         self._compared_with: IndexNote | None = None
         self._idle = False
+        self._left, self._speed = 0, 0.0  # of a backlog: passages after the last batch, and passages a second
+
+    @property
+    def _batch(self) -> int:
+        return max(FIRST_BATCH, min(BATCH, int(self._speed * BATCH_SECONDS)))
 
     @property
     def idle(self) -> bool:
@@ -109,6 +121,21 @@ class Indexer:
             "Memories are being embedded anew, with the new weights of the same model "
             f"({self.former_vectors:,} passages left); meaning and words are searched meanwhile."
         )
+
+    async def lack(self, searched: Where) -> str | None:
+        """Return what to say of a search of these passages: `notice`, or that many wait for their vectors.
+
+        While nothing waits, it costs no look at the store.
+        """
+        seen_all = (self._store.bare, self._put_off) == self._seen
+        if self.trouble or seen_all or not self._store.writes:
+            return self.notice
+        waiting = await self._store.count_passages(conditions.both(searched, conditions.NO_VECTOR))
+        if waiting < MANY or waiting < SHARE * (total := await self._store.count_passages(searched)):
+            return self.notice
+        left = f", about {_span(max(waiting, self._left) / self._speed)} more" if self._speed else ""
+        are = f"{waiting:,} of {total:,} passages are searched by words alone"
+        return f"{are} until they have their vectors{left}."
 
     def wake(self) -> None:
         """Look for passages without a vector, if any may have been committed."""
@@ -276,20 +303,23 @@ class Indexer:
         if (seen := (self._store.bare, self._put_off)) != self._seen:
             others = conditions.negation(conditions.one_of("id", besides))
             where = conditions.both(conditions.NO_VECTOR, others)
-            waiting = await self._store.passages_without_vectors(BATCH, where)
+            waiting = await self._store.passages_without_vectors(self._batch, where)
             if not waiting:
                 self._seen = seen
         if not waiting and self._former and self.former_vectors != 0:
             former = conditions.equal("space_id", self._former)
-            waiting = await self._store.passages_without_vectors(BATCH, former)
+            waiting = await self._store.passages_without_vectors(self._batch, former)
         if not waiting and coded and self._may_lack_codes:
-            waiting = await self._store.passages_without_vectors(BATCH, _WITHOUT_CODES)
+            waiting = await self._store.passages_without_vectors(self._batch, _WITHOUT_CODES)
             # New passages get their codes with their vector, so the column is read once, not after each turn.
             self._may_lack_codes = bool(waiting)
         elif not coded:
             self._may_lack_codes = True
         if waiting:
+            started = time.monotonic()
             await self._embed(encoder, waiting)
+            self._speed = len(waiting) / max(time.monotonic() - started, 1e-3)
+            self._left = await self._store.count_passages(conditions.NO_VECTOR)
         if self.former_vectors != 0:
             self.former_vectors = await self._count_former()
         return len(waiting)
@@ -345,6 +375,10 @@ class Indexer:
             made.set()
             if not soon:
                 await asyncio.to_thread(give_memory_back)
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def _canaries(note: IndexNote) -> Vectors:

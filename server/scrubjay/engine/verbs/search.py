@@ -17,8 +17,10 @@ from scrubjay.search import injection
 from scrubjay.search.buckets import contents
 from scrubjay.search.document_search import FoundChunk, search_chunks, search_documents
 from scrubjay.search.profile import TOKENS, profile
-from scrubjay.search.recall import facts_about, search_memories
+from scrubjay.search.recall import facts_about, search_memories, search_scopes
+from scrubjay.store import conditions
 from scrubjay.store.allocator import PeriodicRelease
+from scrubjay.store.conditions import Where
 
 SEARCHES = 8  # after which memory is given back; 50 MB and more lie idle after 32
 Scope = str | tuple[str, ...]  # the caller's project, or all that a caller without one may see
@@ -111,7 +113,18 @@ class Search(Verb):
             await self._writer.caught_up()
             options |= {"scope": scope, "now": self._clock(), "embed": self._indexer.embed_query}
             hits = await search(self._store, request, **options)
+            lack = await self._indexer.lack(_searched(request, scope))
         milliseconds = round((time.perf_counter() - started) * 1000, 1)
         self._release.tick()
         self._ended = time.monotonic()
-        return hits.model_copy(update={"timing": milliseconds, "degraded": self._indexer.notice})
+        return hits.model_copy(update={"timing": milliseconds, "degraded": lack})
+
+
+def _searched(request: Request, scope: Scope) -> Where:
+    """The passages that a search looks through, by scope and kind."""
+    assert isinstance(request, SearchMemories | SearchDocuments)
+    is_chunk = conditions.equal("src", "chunk")
+    mode = "documents" if isinstance(request, SearchDocuments) else request.search_mode
+    kinds = {"documents": is_chunk, "memories": conditions.negation(is_chunk)}.get(mode)
+    here = conditions.matching(scope=search_scopes(request.scope, scope), hidden=False)
+    return conditions.both(here, kinds)
