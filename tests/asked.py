@@ -10,16 +10,24 @@ from mcp.types import CallToolResult
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> tuple[dict[str, Any], str]:
-    """(structured content, text) of a call that succeeds; the structure is checked against the schema that
-    the tool publishes.
+    """(structured content, text) of a call that succeeds; a search is asked for its structure, and that of
+    the other tools is checked against the schema that the tool publishes.
     """
+    if tool.startswith("search_"):
+        arguments["include"] = {"structured": True, **arguments.get("include", {})}
     answer = await client.call_tool(tool, arguments)
     assert not answer.is_error, text_of(answer)
     published = {each.name: each for each in (await client.list_tools()).tools}
-    jsonschema.validate(
-        answer.structured_content, published[tool].output_schema, format_checker=jsonschema.FormatChecker()
-    )
+    if (schema := published[tool].output_schema) is not None:
+        jsonschema.validate(answer.structured_content, schema, format_checker=jsonschema.FormatChecker())
     return answer.structured_content, text_of(answer)
+
+
+async def shown(client: Client, tool: str, **arguments: Any) -> str:
+    """What a model sees of a call that succeeds with no structure: the text alone."""
+    answer = await client.call_tool(tool, arguments)
+    assert not answer.is_error and answer.structured_content is None, text_of(answer)
+    return text_of(answer)
 
 
 async def refusal(client: Client, tool: str, **arguments: Any) -> str:

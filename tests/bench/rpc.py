@@ -61,10 +61,24 @@ class Client:
         Raises:
             RuntimeError: the tool says it failed.
         """
+        arguments = _structured(tool, arguments)
         return _content(self.request("tools/call", {"name": tool, "arguments": arguments}))
+
+    def shown(self, tool: str, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
+        """What a host gets for these very arguments: the text, and the structure if one is sent.
+
+        Raises:
+            RuntimeError: the tool says it failed.
+        """
+        result = self.request("tools/call", {"name": tool, "arguments": arguments})
+        if result.get("isError"):
+            raise RuntimeError(f"The tool failed: {json.dumps(result)[:500]}")
+        (block,) = result["content"]
+        return block["text"], result.get("structuredContent")
 
     def timed(self, tool: str, arguments: Mapping[str, Any]) -> tuple[float, dict[str, Any]]:
         """Seconds from sending a call to having read its line, and the answer."""
+        arguments = _structured(tool, arguments)
         start = time.perf_counter()
         number = self._send(
             {"method": "tools/call", "params": {"name": tool, "arguments": arguments}}, ask=True
@@ -135,6 +149,13 @@ class Client:
                 )
             *self._lines, self._received = (self._received + more).split(b"\n")
         return self._lines.pop(0)
+
+
+def _structured(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Ask a search for its structure as well."""
+    if not tool.startswith("search_"):
+        return dict(arguments)
+    return {**arguments, "include": {"structured": True, **arguments.get("include", {})}}
 
 
 def _result(answer: dict[str, Any], number: int | None) -> dict[str, Any]:

@@ -62,15 +62,6 @@ def local(instant: str) -> datetime:
     return datetime.fromisoformat(instant).astimezone()
 
 
-def project(scope: str) -> str:
-    """A scope as short as a person would call it.
-
-    >>> project("repo_sparrow__0123456789abcdef"), project("user")
-    ('sparrow', 'user')
-    """
-    return scope.removeprefix("repo_").rpartition("__")[0] or scope if scope.startswith("repo_") else scope
-
-
 def first_line(text: str, width: int) -> str:
     """The beginning of a text on one line of at most `width` characters.
 

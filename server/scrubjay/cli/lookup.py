@@ -20,7 +20,8 @@ from scrubjay.cli.command import (
     given,
     value,
 )
-from scrubjay.cli.display import first_line, local, plural, print_answer, project, shown
+from scrubjay.cli.display import first_line, local, plural, print_answer, shown
+from scrubjay.home.scopes import display_name
 from scrubjay.text.short_ids import short_id, short_session
 
 PIPED_WIDTH = 200  # characters of a line that no terminal shows
@@ -44,7 +45,7 @@ def list_(place: Place, options: argparse.Namespace) -> None:
 
 
 def _row(hit: dict[str, Any], width: int) -> str:
-    head = f"{local(hit['date']):%Y-%m-%d %H:%M}  {_id(hit):<16}  {project(hit['scope'])[:16]:<16}  "
+    head = f"{local(hit['date']):%Y-%m-%d %H:%M}  {_id(hit):<16}  {display_name(hit['scope'])[:16]:<16}  "
     return f"{head}{shown(hit, max(width - len(head), 20))}"
 
 
@@ -115,7 +116,7 @@ def _profile_lines(answer: dict[str, Any], width: int) -> Iterator[str]:
         for at, hit in enumerate(hits):
             text = first_line(hit["memory"], width - 21)
             yield f"{'' if at else title:<9}{local(hit['date']):%Y-%m-%d}  {text}"
-    count, where = len(answer["static"]) + len(answer["recent"]), project(answer["scope"])
+    count, where = len(answer["static"]) + len(answer["recent"]), display_name(answer["scope"])
     yield f"{count} of {answer['total']} facts known in {where}, about {plural(answer['spent'], 'token')}."
 
 
@@ -206,7 +207,7 @@ def lines_of(answer: dict[str, Any], width: int | None) -> Iterator[str]:
     for turns in _sessions([*hits, *beside], ranks):
         first = turns[0]
         session = short_session(first["session_id"])
-        yield f"{local(first['date']):%Y-%m-%d}  {project(first['scope'])}, session {session}"
+        yield f"{local(first['date']):%Y-%m-%d}  {display_name(first['scope'])}, session {session}"
         for hit in turns:
             yield from _entry(hit, ranks, f"turn {hit['turn']}, {local(hit['date']):%H:%M}", width)
         yield ""
@@ -258,7 +259,7 @@ def _standing(hit: dict[str, Any]) -> str:
 
 
 def _origin(hit: dict[str, Any]) -> str:
-    words = [project(hit["scope"])]
+    words = [display_name(hit["scope"])]
     if hit.get("title"):
         words.append(hit["title"])
     if hit.get("session_id"):

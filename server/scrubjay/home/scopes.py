@@ -41,6 +41,15 @@ def is_scope(name: str) -> bool:
     return 0 < len(name) <= 100 and name.isascii() and all(char.isalnum() or char in "._:-" for char in name)
 
 
+def display_name(scope: str) -> str:
+    """Return a scope's name as a person would say it.
+
+    >>> display_name("repo_sparrow__0123456789abcdef"), display_name("user")
+    ('sparrow', 'user')
+    """
+    return scope[len("repo_") :].rpartition("__")[0] or scope if scope.startswith("repo_") else scope
+
+
 def project_dir(env: Mapping[str, str], cwd: str) -> str:
     """Return the project's folder: what the host names, else the working directory, which follows `cd`."""
     return env.get("CLAUDE_PROJECT_DIR") or env.get("CURSOR_PROJECT_DIR") or cwd

@@ -1,4 +1,9 @@
-"""Calls a tool: parses the arguments, calls one verb of the engine, and answers as text and as structure."""
+"""Calls a tool: parses the arguments, calls one verb of the engine, and answers in text.
+
+Some hosts show a model nothing but `structuredContent`, others the text alone (see DECISIONS). So what is
+recalled goes out as fenced text, and as structure only to programs, which ask for it. The tools that write
+send both, each of one line; what they quote is fenced in both.
+"""
 
 import asyncio
 import json
@@ -21,14 +26,17 @@ from scrubjay.models.requests import (
     AddMemory,
     DocumentText,
     Forget,
+    Form,
     RecordTurn,
     Request,
     SearchDocuments,
     SearchMemories,
     parse,
 )
-from scrubjay.models.results import DocumentAdded, DocumentHits, MemoryHits, Result
+from scrubjay.models.results import DocumentAdded, DocumentHits, Hit, MemoryHits, Result
 from scrubjay.reading import read_file
+from scrubjay.search.choosing import MOST_TOKENS
+from scrubjay.search.recall import search_scopes
 
 REPORT_SECONDS = 0.25  # between two progress notifications
 
@@ -39,10 +47,10 @@ _BY_NAME = {offer.name: offer for offer in OFFERS}
 
 @dataclass(frozen=True)
 class Answer:
-    """A result, and the same as text."""
+    """An answer as text, and as structure, which is None where nobody asked for it."""
 
-    result: Result
     text: str
+    structure: dict[str, Any] | None
 
 
 async def call(
@@ -56,22 +64,48 @@ async def call(
     if offer is None:
         return failure(f"There is no tool {name[:80]!r}. The tools are: {', '.join(_BY_NAME)}.")
     try:
-        request = parse(offer.request, arguments)
+        flat, form = _form(offer.request, _flat(arguments or {}))
+        request = parse(offer.request, flat)
         by = caller() if report is None else replace(caller(), report=report)
         if by.read_only and not offer.read_only:
             reason = "changes what is remembered, and this token may only read"
             raise InputError(f"{name} {reason}. Call it with another one.")
         request = await (await engine.core()).ids.spell_out(request, by.seen)
-        answer = await _CALLS[offer.request](engine, await confine(engine, request, by), by)
+        answer = await _CALLS[offer.request](engine, await confine(engine, request, by), by, form)
     except ScrubjayError as error:
         return failure(str(error))
     except Exception as error:  # the outermost edge: the model sees results, and never a protocol error
         return failure(engine.unforeseen(name, error))
-    wire = answer.result.wire()
-    if isinstance(answer.result, MemoryHits):
-        length = max(len(answer.text), len(json.dumps(wire, ensure_ascii=False)))
-        wire["tokens"]["rendered"] = math.ceil(length / 4)
-    return {"content": [{"type": "text", "text": answer.text}], "structuredContent": wire, "isError": False}
+    content = {"content": [{"type": "text", "text": answer.text}], "isError": False}
+    return content if answer.structure is None else {**content, "structuredContent": answer.structure}
+
+
+def _flat(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Put the arguments in `options` beside the others.
+
+    Raises:
+        InputError: `options` is no object, or it names an argument that is given already.
+    """
+    options = arguments.get("options")
+    if options is None:
+        return {name: value for name, value in arguments.items() if name != "options"}
+    if not isinstance(options, dict):
+        raise InputError(f"options = {str(options)[:80]!r}: it holds arguments by name. Give an object.")
+    if twice := sorted(options.keys() & arguments.keys()):
+        raise InputError(f"{twice[0]} is given twice, in options as well; give it once.")
+    return {name: value for name, value in arguments.items() if name != "options"} | options
+
+
+def _form(kind: type[Request], arguments: dict[str, Any]) -> tuple[dict[str, Any], Form]:
+    """Take the form of the answer out of the arguments, unless the tool has an `include` of its own."""
+    if "include" in kind.model_fields or "include" not in arguments:
+        return arguments, Form()
+    rest = {name: value for name, value in arguments.items() if name != "include"}
+    return rest, parse(_FormOnly, {"include": arguments["include"]}).include
+
+
+class _FormOnly(Request):
+    include: Form = Form()
 
 
 def seldom(send: Callable[[float, float, str | None], Awaitable[None]]) -> Report:
@@ -92,18 +126,50 @@ def failure(sentence: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": sentence}], "isError": True}
 
 
-async def _search_memories(engine: Engine, request: SearchMemories, by: Caller) -> Answer:
-    hits: MemoryHits = await (await engine.core()).search.memories(request, by.seen)
-    return Answer(hits, render.memory_hits(hits))
+async def _search_memories(engine: Engine, request: SearchMemories, by: Caller, _: Form) -> Answer:
+    frame, structured = render.Frame(search_scopes(request.scope, by.seen)), request.include.structured
+
+    def measure(hit: Hit) -> int:
+        shown = render.length(hit, frame)
+        return max(shown, len(compact(hit.wire())) + 1) if structured else shown
+
+    hits: MemoryHits = await (await engine.core()).search.memories(request, by.seen, measure=measure)
+    while True:
+        text, structure = render.memory_hits(hits, frame), _rendered(hits) if structured else None
+        tokens = _tokens(text, structure)
+        shorter = render.trimmed(hits, tokens)
+        if shorter is None:
+            break
+        hits = shorter
+    if structure is not None:
+        structure["tokens"]["rendered"] = tokens
+    return Answer(text, structure)
 
 
-async def _search_documents(engine: Engine, request: SearchDocuments, by: Caller) -> Answer:
+def _rendered(hits: MemoryHits) -> dict[str, Any]:
+    """Write hits as JSON values; the count of tokens is filled in when it is known."""
+    structure = hits.wire()
+    structure["tokens"]["rendered"] = MOST_TOKENS
+    return structure
+
+
+def _tokens(text: str, structure: dict[str, Any] | None) -> int:
+    """Estimate the tokens that a model is shown: some hosts show the text, others the structure."""
+    return math.ceil(max(len(text), 0 if structure is None else len(compact(structure))) / 4)
+
+
+def compact(value: Any) -> str:
+    """Write JSON as hosts show it to a model."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+async def _search_documents(engine: Engine, request: SearchDocuments, by: Caller, form: Form) -> Answer:
     # Documents know their whole path, clients a relative one.
     if request.path is not None and by.folder is not None:
         path = os.path.normpath(os.path.join(by.folder, request.path)).rstrip("/")
         request = request.model_copy(update={"path": path + ("/" if request.path.endswith("/") else "")})
     hits: DocumentHits = await (await engine.core()).search.documents(request, by.seen)
-    return Answer(hits, render.document_hits(hits))
+    return Answer(render.document_hits(hits), hits.wire() if form.structured else None)
 
 
 async def _write(engine: Engine, kind: Literal["turn", "memory"], request: Request, by: Caller) -> Result:
@@ -112,20 +178,25 @@ async def _write(engine: Engine, kind: Literal["turn", "memory"], request: Reque
     return await (await engine.core()).write(made)
 
 
-async def _add_memory(engine: Engine, request: AddMemory, by: Caller) -> Answer:
+async def _add_memory(engine: Engine, request: AddMemory, by: Caller, form: Form) -> Answer:
     added: Any = await _write(engine, "memory", request, by)
-    return Answer(added, render.memory_added(added) + _redactions(added.redacted))
+    head, note = render.memory_added(added, render.Frame((request.scope or by.scope,)))
+    structure = added.wire()
+    if not form.structured:
+        structure.pop("similar", None)
+        structure |= {"note": note} if note else {}
+    return Answer("\n".join([head + _redactions(added.redacted), *([note] if note else [])]), structure)
 
 
-async def _record_turn(engine: Engine, request: RecordTurn, by: Caller) -> Answer:
+async def _record_turn(engine: Engine, request: RecordTurn, by: Caller, _: Form) -> Answer:
     turn: Any = await _write(engine, "turn", request, by)
     what = "Recorded" if turn.stored else "Completed" if turn.updated else "Already recorded:"
     session = render.one_line(turn.session_id)
     redactions = _redactions(turn.redacted)
-    return Answer(turn, f"{what} turn {turn.turn} of session {session} ({turn.id}).{redactions}")
+    return Answer(f"{what} turn {turn.turn} of session {session} ({turn.id}).{redactions}", turn.wire())
 
 
-async def _add_document(engine: Engine, request: AddDocument, by: Caller) -> Answer:
+async def _add_document(engine: Engine, request: AddDocument, by: Caller, _: Form) -> Answer:
     roots, scope = engine.settings.roots, request.scope or by.scope
     if request.path is not None and os.path.isdir(path := allowed(request.path, by.folder, roots)):
         return await _add_folder(engine, request, path, by)
@@ -134,7 +205,8 @@ async def _add_document(engine: Engine, request: AddDocument, by: Caller) -> Ans
     made = await asyncio.to_thread(make)  # it redacts, which takes two seconds for 10 MB
     added: Any = await (await engine.core()).write(made)
     count = f"{added.chunks} {'chunk' if added.chunks == 1 else 'chunks'}"
-    return Answer(added, f"Document {added.id}: {added.status}, {count}.{_redactions(added.redacted)}")
+    head = f"Document {added.id}: {added.status}, {count}."
+    return Answer(head + _redactions(added.redacted), added.wire())
 
 
 async def _add_folder(engine: Engine, request: AddDocument, path: str, by: Caller) -> Answer:
@@ -142,12 +214,15 @@ async def _add_folder(engine: Engine, request: AddDocument, path: str, by: Calle
         raise InputError(f"{named[0]} belongs to one document, and {path} is a folder of many; leave it out.")
     core, scope = await engine.core(), request.scope or by.scope
     done = await core.ingest.run([path], scope=scope, source=by.source, report=by.report)
-    return Answer(DocumentAdded(status="done", ingested=done), render.ingested(done))
+    return Answer(render.ingested(done), DocumentAdded(status="done", ingested=done).wire())
 
 
-async def _forget(engine: Engine, request: Forget, by: Caller) -> Answer:
+async def _forget(engine: Engine, request: Forget, by: Caller, form: Form) -> Answer:
     done = await (await engine.core()).removal.forget(request, by.scope, by.source)
-    return Answer(done, render.forgotten(done, dry_run=request.dry_run))
+    text, structure = render.forgotten(done, render.Frame((by.scope,)), dry_run=request.dry_run), done.wire()
+    if not form.structured and structure.pop("candidates", None):
+        structure["note"] = text
+    return Answer(text, structure)
 
 
 def _redactions(count: int) -> str:
@@ -155,7 +230,7 @@ def _redactions(count: int) -> str:
     return f" {count} {secrets} replaced by placeholders before storing." if count else ""
 
 
-_CALLS: dict[type[Request], Callable[[Engine, Any, Caller], Awaitable[Answer]]] = {
+_CALLS: dict[type[Request], Callable[[Engine, Any, Caller, Form], Awaitable[Answer]]] = {
     SearchMemories: _search_memories,
     SearchDocuments: _search_documents,
     AddMemory: _add_memory,

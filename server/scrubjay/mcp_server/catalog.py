@@ -10,11 +10,11 @@ Scrubjay is this user's memory across sessions: recorded turns of earlier conver
 purpose, and documents. It runs on this machine only.
 
 Recall: call search_memories before you answer anything that may depend on earlier work, such as decisions, \
-names, preferences, "as before", "last time", "why did we", a bug seen earlier. Ask in plain words and name \
-files, functions or errors where you know them. Leave top_k and windows out to get what fits into about \
-1,500 tokens; set prev_turns / next_turns (2 is a good number) to see what was said around a hit. Add since \
-/ until for a period, as_of for what was known at a time. Each hit carries its date, session, turn and \
-project.
+names, preferences, "as before", "last time", "why did we", a bug seen earlier. Ask in plain words; name \
+files, functions or errors where you know them, and times as the user does ("yesterday", "last session"). \
+Leave top_k and max_tokens out: the few lines that matter come, best first. Each begins with its date and \
+its name, such as 66288832/5 (turn 5 of a session) or a fact's id; say that name again to forget or update \
+it. prev_turns / next_turns (2 is a good number) show what was said around a hit.
 
 Save: call add_memory for what will still matter in another session: a decision with its reason, a \
 preference, a convention, a fact about the project. One fact a call, understandable on its own. When a known \
@@ -33,13 +33,19 @@ you rely on it.
 
 @dataclass(frozen=True)
 class Offer:
-    """One tool: what it takes and gives, and how it behaves."""
+    """One tool: what it takes and gives, and how it behaves.
+
+    `usual` arguments stand in its schema by themselves; `options` describes the others, which go into one
+    object. A call may give any of them in either place. `result` is None for one that answers in text.
+    """
 
     name: str
     title: str
     description: str
     request: type[requests.Request]
-    result: type[results.Result]
+    usual: tuple[str, ...]
+    options: str
+    result: type[results.Result] | None
     read_only: bool
     destructive: bool = False
     always_load: bool = False
@@ -49,33 +55,43 @@ OFFERS = (
     Offer(
         "search_memories",
         "Search memories",
-        "Recall what was said, decided or saved in earlier sessions of this project. Use it whenever the "
-        'answer may depend on earlier work. Give the question in plain words, e.g. {"query": "why did we '
-        'move from REST to gRPC?"}; prev_turns and next_turns bring the turns around each hit. Returns '
-        "hits with text, date, session, turn and scores, best first.",
+        "Recall what was said, decided or saved in earlier sessions. Use it whenever the answer may depend "
+        "on earlier work. Returns a few dated lines, the best first, or says that nothing is remembered.",
         requests.SearchMemories,
-        results.MemoryHits,
+        ("query", "top_k", "max_tokens", "since", "until", "prev_turns", "next_turns", "scope"),
+        "search_mode: memories (facts and turns), documents or hybrid. include_turns false: facts, and "
+        "summaries of sessions. tags, partition_ids (lists), session_id: only these. filters, on metadata: "
+        '{"AND": [{"key": "lang", "value": "go"}]}; OR, negate, numericOperator. threshold: least relevance, '
+        "0 "
+        "to 1. as_of: what was known then. now. weight_relevance, weight_importance, weight_recency. "
+        "include: {forgotten, related_memories, documents, explain, structured: true}",
+        None,
         read_only=True,
         always_load=True,
     ),
     Offer(
         "search_documents",
         "Search documents",
-        "Find passages in the documents that were added with add_document. Returns documents, best first, "
-        "each with its matching chunks and their line numbers.",
+        "Find passages of the documents that were added with add_document, with their line numbers.",
         requests.SearchDocuments,
-        results.DocumentHits,
+        ("query", "limit", "path"),
+        "max_tokens. chunk_threshold, document_threshold, 0 to 1. doc_id: only this. filters as in "
+        "search_memories. include_full_docs, include_summary, only_matching_chunks: true or false. scope. "
+        "include: {structured: true}",
+        None,
         read_only=True,
     ),
     Offer(
         "add_memory",
         "Add a memory",
-        "Keep one fact for later sessions: a decision and its reason, a preference, a convention. "
-        'Example: {"content": "The API listens on port 8421 because 8000 is taken by the proxy.", "tags": '
-        '["api"]}. When a fact has changed, name the old one in updates: it then leaves every search and '
-        "stays as history. Adding the same words again changes nothing. Returns the id, and similar facts "
-        "that are already known, saying whether one of them is the same or may need an update.",
+        "Keep one fact for later sessions: a decision and its reason, a preference, a convention. When a "
+        "fact has changed, name the old one in updates: it then leaves every search and stays as history. "
+        "Says when a similar fact is known already.",
         requests.AddMemory,
+        ("content", "tags", "updates", "scope"),
+        "partition_id: mem_semantic, mem_preference, mem_procedural, mem_episodic or mem_hippocampus. "
+        "importance: 0 to 10. is_static: a lasting trait. expires_at: hidden from then on. metadata: flat. "
+        "extends, derives: ids of what it adds to or was concluded from. include: {structured: true}",
         results.MemoryAdded,
         read_only=False,
         always_load=True,
@@ -83,32 +99,37 @@ OFFERS = (
     Offer(
         "record_turn",
         "Record a turn",
-        "Record one turn of a conversation, word for word, so that it can be recalled later. Give "
-        "session_id and user and/or assistant, or text with role for another speaker. Recording the same "
-        "turn again changes nothing.",
+        "Record one turn of a conversation, word for word: user and/or assistant, or text with role for "
+        "another speaker. Recording it again changes nothing.",
         requests.RecordTurn,
+        ("session_id", "user", "assistant", "turn"),
+        "text with role: another speaker's. ts: when it started. prompt_id: the same is the same turn. "
+        "summary. tools, files, tags: lists. metadata: flat. scope",
         results.TurnRecorded,
         read_only=False,
     ),
     Offer(
         "add_document",
         "Add a document",
-        "Make a document searchable: text or Markdown as content, or the path of a file inside the "
-        "project, which may also be source code, HTML, PDF, Word, PowerPoint, Excel, CSV, JSON, a "
-        "notebook or an e-mail. The same custom_id or path again replaces it; unchanged content costs "
-        "nothing.",
+        "Make a document searchable: text or Markdown as content, or the path of a file or folder of the "
+        "project (code, HTML, PDF, Office, CSV, JSON, notebooks, mail). The same path or custom_id again "
+        "replaces it.",
         requests.AddDocument,
+        ("content", "path"),
+        "title. custom_id. metadata: flat. scope",
         results.DocumentAdded,
         read_only=False,
     ),
     Offer(
         "forget",
         "Forget",
-        "Hide a memory, turn or document from every search: by its id, by the exact words of a fact, or "
-        "by a query, which needs a call with dry_run true first and then forgets what that call listed. "
-        "It keeps its text and the reason, and the user can bring it back with `scrubjay restore`; purge "
-        "deletes it from the disk for good.",
+        "Hide a memory, turn or document from every search, by its id or by a query (first with dry_run, "
+        "which lists what the next call forgets). The user can bring it back with `scrubjay restore`, unless "
+        "purge is true.",
         requests.Forget,
+        ("id", "query", "dry_run", "reason", "purge"),
+        "content: a fact's exact words instead of its id. scope: where content and query look. include: "
+        "{structured: true}",
         results.Forgotten,
         read_only=False,
         destructive=True,
@@ -123,8 +144,12 @@ def tools() -> list[dict[str, Any]]:
             "name": offer.name,
             "title": offer.title,
             "description": offer.description,
-            "inputSchema": _plain(_inline(offer.request.model_json_schema())),
-            "outputSchema": _plain(offer.result.model_json_schema(mode="serialization")),
+            "inputSchema": _arguments(offer),
+            **(
+                {"outputSchema": _plain(offer.result.model_json_schema(mode="serialization"))}
+                if offer.result
+                else {}
+            ),
             "annotations": {
                 "title": offer.title,
                 "readOnlyHint": offer.read_only,
@@ -138,17 +163,27 @@ def tools() -> list[dict[str, Any]]:
     ]
 
 
-def _inline(schema: dict[str, Any]) -> dict[str, Any]:
-    """Put definitions into the arguments of a schema that use them: not every client follows a `$ref`."""
-    definitions = schema.pop("$defs", {})
-    for name, field in schema["properties"].items():
-        if "$ref" in field:
-            schema["properties"][name] = {**definitions[field.pop("$ref").rpartition("/")[2]], **field}
-    return schema
+def _arguments(offer: Offer) -> dict[str, Any]:
+    """Write the schema of a tool's arguments: the usual ones, and the others in `options`."""
+    schema = _plain(offer.request.model_json_schema())
+    options = {"type": "object", "description": offer.options}
+    return {
+        "type": "object",
+        "properties": {name: schema["properties"][name] for name in offer.usual} | {"options": options},
+        **({"required": schema["required"]} if "required" in schema else {}),
+        "additionalProperties": False,
+    }
+
+
+# Every session pays for each word of a schema. The server checks bounds, and its sentence says what to do.
+_SAID_BY_SERVER = frozenset(
+    "additionalProperties default format maxItems maxLength maxProperties maximum minItems minLength minimum "
+    "pattern".split()
+)
 
 
 def _plain(schema: Any) -> Any:
-    """Drop what says nothing: generated titles, `null` alternatives of optional arguments, null defaults."""
+    """Drop what a model does not need: generated titles, bounds, and `null` alternatives of arguments."""
     if isinstance(schema, list):
         return [_plain(item) for item in schema]
     if not isinstance(schema, dict):
@@ -158,7 +193,7 @@ def _plain(schema: Any) -> Any:
         if key in ("properties", "$defs")
         else _plain(value)
         for key, value in schema.items()
-        if not (key == "title" and isinstance(value, str)) and not (key == "default" and value is None)
+        if key not in _SAID_BY_SERVER and not (key == "title" and isinstance(value, str))
     }
     options = plain.get("anyOf")
     if isinstance(options, list):

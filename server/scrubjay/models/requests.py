@@ -66,8 +66,14 @@ def about(description: str, default: Any = None, **rules: Any) -> Any:
     return Field(default=default, description=description, **rules)
 
 
-class Include(Request):
-    """What each hit brings beside itself."""
+class Form(Request):
+    """The form of an answer."""
+
+    structured: Flag = about("Also send the answer as structuredContent, for programs.", False)
+
+
+class Include(Form):
+    """What each hit brings beside itself, and the form of the answer."""
 
     explain: Flag = about("Ranks, values, bonuses and weights behind each score.", False)
     related_memories: Flag = about(
@@ -80,15 +86,12 @@ class Include(Request):
 class SearchMemories(Request):
     """Recall facts and turns saved in earlier sessions."""
 
-    query: Query = Field(
-        description="What to recall, in plain words; names of files, functions and errors help."
-    )
+    query: Query = Field(description="What to recall, in plain words.")
     top_k: Annotated[Count, Field(ge=1, le=100)] | None = about(
-        "Number of hits. Left out, a token budget is filled."
+        "Number of hits; left out, as many as matter."
     )
     max_tokens: Annotated[Count, Field(ge=50, le=10_000)] | None = about(
-        "Budget for the returned texts, hits and neighbours together; "
-        "1,500 when neither top_k nor a window is given."
+        "Fill an answer of so many tokens, everything included."
     )
     search_mode: Literal["memories", "hybrid", "documents"] = about(
         "memories: facts and turns; documents: passages of documents; hybrid: all.", "memories"
@@ -98,17 +101,15 @@ class SearchMemories(Request):
     )
     partition_ids: list[PartitionId] | None = about("Only these partitions, e.g. mem_preference.")
     tags: Tags | None = about("Only records that carry all of these tags.")
-    scope: Scope | None = about(
-        "Left out: this project and what is true of the user everywhere. '*': every project."
-    )
+    scope: Scope | None = about("Left out: this project and the user's own; *: every project.")
     session_id: Name | None = about("Only this session.")
     filters: Filters | None = about(FILTERS)
     threshold: Share = about("Least relevance_score of a hit, 0 to 1.", 0.0)
     weight_relevance: Weight = 1.0
     weight_importance: Weight = 0.1
     weight_recency: Weight = 0.1
-    prev_turns: Neighbours = about("Turns before each hit to bring along, from its session.", 0)
-    next_turns: Neighbours = about("Turns after each hit to bring along, from its session.", 0)
+    prev_turns: Neighbours = about("Turns before each hit to bring along.", 0)
+    next_turns: Neighbours = about("Turns after each hit.", 0)
     since: Instant | None = about("Only what is dated at or after this time (ISO 8601).")
     until: Instant | None = about("Only what is dated before this time (ISO 8601).")
     as_of: Instant | None = about(
@@ -148,7 +149,7 @@ class SearchDocuments(Request):
     chunk_threshold: Share = about("A chunk is relevant from this score on; left out, 0.5.", 0.5)
     document_threshold: Share = about("Least score of a document.", 0.0)
     doc_id: Name | None = about("Only this document, by id or custom_id.")
-    path: Path | None = about("Only this file, or when it ends in /, this folder.")
+    path: Path | None = about("Only this file, or this folder/.")
     filters: Filters | None = about(FILTERS)
     include_full_docs: Flag = about("Return each document's whole text.", False)
     include_summary: Flag = about("Return each document's summary.", False)
@@ -162,7 +163,7 @@ class AddMemory(Request):
     """Keep one fact."""
 
     content: Annotated[Text, Field(max_length=MAX_MEMORY)] = Field(
-        description="One fact in one or a few sentences, understandable on its own."
+        description="One fact, understandable on its own."
     )
     partition_id: PartitionId = about(
         "mem_semantic (facts), mem_preference, mem_procedural (how to do), "
@@ -174,12 +175,10 @@ class AddMemory(Request):
     metadata: Metadata = {}
     expires_at: Instant | None = about("Hidden from then on.")
     is_static: Flag = about("A lasting trait rather than a passing state.", False)
-    updates: Ids = about(
-        "Ids of facts that this one replaces: they leave every search and stay as its history.", []
-    )
+    updates: Ids = about("Ids of facts that this one replaces.", [])
     extends: Ids = about("Ids of facts that this one adds to; all stay.", [])
     derives: Ids = about("Ids of the facts, turns or documents that this one was concluded from.", [])
-    scope: OneScope | None = about("Left out: this project. 'user': true of the user in every project.")
+    scope: OneScope | None = about("Left out: this project; user: true of the user everywhere.")
 
     @property
     def link(self) -> tuple[Relation, tuple[str, ...]] | None:
@@ -199,16 +198,14 @@ class AddMemory(Request):
 class RecordTurn(Request):
     """Record one turn of a session."""
 
-    session_id: Name = Field(description="The session the turn belongs to.")
+    session_id: Name = Field(description="The session it belongs to.")
     user: SideText | None = about("What the user asked.")
     assistant: SideText | None = about("What the assistant answered.")
     text: SideText | None = about("What somebody else said; needs role.")
     role: Annotated[Text, Field(max_length=100)] | None = about(
         "Who said `text`; 'user' and 'assistant' fill those fields."
     )
-    turn: Annotated[Count, Field(ge=0, le=10_000_000)] | None = about(
-        "0-based number in the session; left out, the next one."
-    )
+    turn: Annotated[Count, Field(ge=0, le=10_000_000)] | None = about("0-based; left out, the next one.")
     prompt_id: Name | None = about("The host's id of the prompt: the same id is the same turn.")
     summary: Annotated[Text, Field(max_length=1_200)] | None = about("Left out, one is made.")
     tools: Labels = []
@@ -236,7 +233,7 @@ class RecordTurn(Request):
 class AddDocument(Request):
     """Add one document, or replace it."""
 
-    content: Text | None = about("The text itself (plain or Markdown); or give path.")
+    content: Text | None = about("The text; or give path.")
     path: Path | None = about("A file under the project.")
     title: Annotated[Text, Field(max_length=500)] | None = about(
         "Left out: the file's own, else the first heading or the file name."
@@ -260,15 +257,12 @@ class Forget(Request):
     content: Annotated[Text, Field(max_length=MAX_MEMORY)] | None = about(
         "The exact words of a fact, instead of its id."
     )
-    query: Query | None = about(
-        "What the facts and turns to forget are about. "
-        "First with dry_run true, which lists them; then without."
-    )
+    query: Query | None = about("What the facts and turns to forget are about.")
     scope: OneScope | None = about("Where content and query look; left out, this project.")
-    dry_run: Flag = about("True: only say what would be forgotten.", False)
-    reason: Reason | None = about("Why; kept beside it.")
+    dry_run: Flag = about("Only say what would be forgotten.", False)
+    reason: Reason | None = about("Why.")
     purge: Flag = about(
-        "True: also delete it from the disk, older versions included, so that nothing can bring it back.",
+        "Delete it from the disk for good, older versions included.",
         False,
     )
 

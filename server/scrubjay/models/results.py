@@ -124,6 +124,9 @@ class Hit(Result):
     recency_score: Score | None = None
     explain: Explanation | None = None
     is_latest: bool | None = None  # false: an older version, asked for by its time
+    # of a hit that states what a newer fact has replaced: the id of that fact, and since when it holds
+    replaced_by: str | None = None
+    replaced_at: datetime | None = None
     forgotten_at: datetime | None = None
     forget_reason: str | None = None
     expires_at: datetime | None = None
@@ -136,14 +139,20 @@ class Hit(Result):
 
 
 class Tokens(Result):
-    """Estimated tokens, ceil(characters / 4): `spent` on returned texts, `rendered` for the whole answer."""
+    """Estimated tokens, ceil(characters / 4): `spent` on hits as shown, `rendered` for all of it."""
 
     spent: int
     rendered: int | None = None
     budget: int | None = None
 
 
+Confidence = Literal["strong", "weak", "none"]
+
+
 class MemoryHits(Result):
+    """`confidence` says whether the hits are likely to hold the answer; with none there are no hits."""
+
+    confidence: Confidence = "strong"
     results: list[Hit]
     related: list[Hit] = []
     total: int
@@ -202,7 +211,7 @@ class MemoryAdded(Result):
     action: Literal["stored", "known", "updated"]
     version: int
     root_id: str
-    similar: list[Hit] = []
+    similar: SkipJsonSchema[list[Hit]] = []
     note: str | None = None  # what the similar ones mean for this one
     redacted: int
 
@@ -253,7 +262,8 @@ class Forgotten(Result):
     ids: list[str]
     forgotten: int
     purged: int = 0
-    candidates: list[Hit] = []  # of a dry run
+    candidates: SkipJsonSchema[list[Hit]] = []  # of a dry run
+    note: str | None = None  # a dry run's candidates, quoted
 
 
 class Profile(Result):

@@ -1,16 +1,19 @@
-"""Selects hits in score order until top_k or the token budget is reached; adds windows and ties."""
+"""Selects hits in score order: to top_k, to a budget of tokens, or to where the evidence ends; adds windows.
+
+A budget is of what is shown: the face says by `measure` how many characters a hit takes there.
+"""
 
 import asyncio
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.models.requests import SearchMemories
-from scrubjay.models.results import Hit, MemoryHits, Tokens
+from scrubjay.models.results import Confidence, Hit, MemoryHits, Tokens
 from scrubjay.search import lineage
 from scrubjay.search.hits import as_hit, shorten
 from scrubjay.search.relating import FOLLOWED, related
@@ -20,12 +23,24 @@ from scrubjay.search.retrieval.ranking import Floats, Ints
 from scrubjay.search.windows import Windows, windows
 from scrubjay.store.store import Store
 
-DEFAULT_BUDGET = 1_500  # tokens, when neither top_k nor a window is asked for
+DEFAULT_BUDGET = 1_500  # tokens, when nobody names a budget or a number of hits; few answers need it all
+WEAK_BUDGET, WEAK_HITS = 250, 3  # of an answer that is headed as doubtful
 DEFAULT_TOP_K = 10
 MOST_TOKENS = 10_000  # of any answer; Claude Code warns from there on
+FRAME = 40  # tokens of the fence and of what is said above it
 LEAST_ROOM = 40  # tokens: with less left, no tied records are looked for
-HIT_OVERHEAD = 90  # tokens that a hit's id, date, scores and names take beside its text
 MOST_LEFT_OUT = 10  # hits without room, after which no further ones are tried
+# Where nobody says how many, a hit comes if its share of the chance to hold the answer is so much a token. By
+# `tests/bench/visible.py`: see server/BENCHMARKS.md.
+PAYS = 0.0003
+MOST_UNPAID = 3  # hits that do not pay, after which no further ones are tried
+
+Measure = Callable[[Hit], int]  # characters of a hit as it is shown
+
+
+def text_length(hit: Hit) -> int:
+    """Count the characters of a hit's text alone, for callers that show nothing else."""
+    return len(hit.memory or hit.chunk or "")
 
 
 class ScoredCandidate(NamedTuple):
@@ -36,6 +51,8 @@ class ScoredCandidate(NamedTuple):
     importance: float
     recency: float
     score: float
+    share: float  # of the chance that one of all candidates holds the answer
+    replaced: tuple[str, datetime] | None  # the fact that replaces what it states, and since when
 
 
 @dataclass(frozen=True)
@@ -48,6 +65,8 @@ class ScoredCandidates:
     importance: Floats
     recency: Floats
     score: Floats
+    share: Floats
+    replaced: Mapping[str, tuple[str, datetime]] = field(default_factory=dict)  # by record id
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -55,31 +74,35 @@ class ScoredCandidates:
     def some(self, start: int, count: int) -> list[ScoredCandidate]:
         """Return so many of them, as objects."""
         end = start + count
-        columns = (self.relevance, self.importance, self.recency, self.score)
-        values = zip(*(column[start:end].tolist() for column in columns), strict=True)
-        rows = map(self.candidates.at, self.positions[start:end].tolist())
-        return [ScoredCandidate(row, *each) for row, each in zip(rows, values, strict=True)]
+        rows = [self.candidates.at(at) for at in self.positions[start:end].tolist()]
+        columns = (self.relevance, self.importance, self.recency, self.score, self.share)
+        values = [column[start:end].tolist() for column in columns]
+        replaced = [self.replaced.get(row.id) for row in rows]
+        return [ScoredCandidate(*each) for each in zip(rows, *values, replaced, strict=True)]
 
 
 @dataclass
 class Selector:
-    """Selects the hits of one search; `tied` and `apart` as in `recall`."""
+    """Selects the hits of one search; `tied` and `apart` as in `recall`, `measure` as in this module."""
 
     store: Store
     request: SearchMemories
     question: Question
     tied: bool
     apart: bool
+    confidence: Confidence
+    measure: Measure
     hits: list[Hit] = field(default_factory=list)
     related: dict[str, Hit] = field(default_factory=dict)
     records: dict[str, AnyRecord] = field(default_factory=dict)  # of the hits, in their order
-    spent: int = 0
+    spent: int = 0  # characters
     left_out: int = 0
+    unpaid: int = 0  # hits that say too little for what they cost
 
     async def select(self, candidates: ScoredCandidates) -> MemoryHits:
         """Select hits among candidates that come best first."""
         # A second look costs as much as 30 turns read in vain, unless each may bring neighbours.
-        batch = min(20, self.most_hits + 2) if self.windowed else 30
+        batch = min(20, self.most_hits + 2) if self.windowed or self.by_evidence else 30
         for start in range(0, len(candidates), batch):
             if not await self._take(candidates.some(start, batch)):
                 break
@@ -88,11 +111,12 @@ class Selector:
             self.related.pop(hit.id, None)
         window = sorted(self.related.values(), key=_session_order)
         return MemoryHits(
+            confidence=self.confidence,
             results=self.hits,
             related=[*window, *await self._tied_records()],
             total=len(self.hits),
             timing=0.0,
-            tokens=Tokens(spent=self.spent, budget=self.budget),
+            tokens=Tokens(spent=math.ceil(self.spent / 4), budget=self.budget),
             left_out=self.left_out or None,
             records=self.records,
         )
@@ -103,18 +127,30 @@ class Selector:
         return self.request.prev_turns + self.request.next_turns > 0
 
     @property
+    def by_evidence(self) -> bool:
+        """Whether the answer ends where the evidence does, because nobody says how much is wanted."""
+        return self.request.top_k is None and self.request.max_tokens is None
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether hits come as possibly related alone, a few of them."""
+        return self.by_evidence and self.confidence == "weak"
+
+    @property
     def budget(self) -> int | None:
-        """Tokens that hits and neighbours share; None for as many as an answer may have."""
-        if self.request.max_tokens is not None:
-            return self.request.max_tokens
-        return DEFAULT_BUDGET if self.request.top_k is None and not self.windowed else None
+        """Tokens of the whole answer; None for as many as an answer may have."""
+        if self.by_evidence:
+            return WEAK_BUDGET if self.doubtful else DEFAULT_BUDGET
+        return self.request.max_tokens
 
     @property
     def most_hits(self) -> int:
         """How many hits at the most, whatever they cost."""
         if self.request.top_k is not None:
             return self.request.top_k
-        return 100 if self.budget is not None and not self.windowed else DEFAULT_TOP_K
+        if self.doubtful:
+            return WEAK_HITS
+        return DEFAULT_TOP_K if self.windowed else 100
 
     async def _take(self, candidates: Sequence[ScoredCandidate]) -> bool:
         """Take hits of one batch; False when there is no room for more."""
@@ -127,13 +163,20 @@ class Selector:
                 continue  # forgotten since the index saw it
             if record.id in self.related and not self.apart:
                 continue  # the window of an earlier hit has it already
-            scores = {
+            scores: dict[str, object] = {
                 "score": each.score,
                 "relevance_score": each.relevance,
                 "importance_score_normalized": each.importance,
                 "recency_score": each.recency,
             }
+            if each.replaced is not None:
+                scores |= dict(zip(("replaced_by", "replaced_at"), each.replaced, strict=True))
             hit = as_hit(record, each.row.match).model_copy(update=scores)
+            if self.by_evidence and self.hits and each.share < PAYS * self.measure(hit) / 4:
+                self.unpaid += 1
+                if self.unpaid >= MOST_UNPAID:
+                    return False
+                continue
             neighbours = [records[turn_id] for turn_id in near.turns.get(record.id, ()) if turn_id in records]
             if self._afford(hit, [*neighbours, *near.facts.get(record.id, ())]):
                 self.records[record.id] = record
@@ -166,11 +209,12 @@ class Selector:
     def _afford(self, hit: Hit, neighbours: Iterable[AnyRecord]) -> bool:
         """Take a hit and as many neighbours as fit; False if there is no room for the hit."""
         room = self._room()
-        if cost(hit) > room:
+        if self.measure(hit) > room:
             if self.hits or room <= 0:
                 return False
-            hit = _cut(hit, room)  # the best hit is never left out, only shortened
-        self.spent += cost(hit)
+            # The best hit is never left out, only shortened.
+            hit = _cut(hit, room - (self.measure(hit) - text_length(hit)))
+        self.spent += self.measure(hit)
         self.hits.append(hit)
         for record in neighbours:
             if record.id in self.related or any(record.id == hit.id for hit in self.hits):
@@ -178,10 +222,10 @@ class Selector:
             if self.apart and record.partition_id != hit.partition_id:
                 continue
             neighbour = as_hit(record).model_copy(update={"reason": "window"})
-            if cost(neighbour) > self._room():
+            if self.measure(neighbour) > self._room():
                 self.left_out += 1
                 continue
-            self.spent += cost(neighbour)
+            self.spent += self.measure(neighbour)
             self.related[neighbour.id] = neighbour
         return True
 
@@ -198,36 +242,39 @@ class Selector:
         for at, hit in enumerate(self.hits):
             links: dict[str, object] = {"documents": sources[hit.id]} if hit.id in sources else {}
             if hit.id in contexts:
-                links["context"], spent = lineage.fit(contexts[hit.id], self._room())
-                self.spent += spent
+                links["context"], spent = lineage.fit(contexts[hit.id], self._room() // 4)
+                self.spent += spent * 4
             self.hits[at] = hit.model_copy(update=links)
 
     async def _tied_records(self) -> list[Hit]:
-        """Find records tied to the first hits; those without room do not count as left out."""
+        """Find records tied to the first hits, where more is asked for than the evidence.
+
+        Those without room do not count as left out.
+        """
         taken: list[Hit] = []
-        if self.tied and self._room() >= LEAST_ROOM:
+        if self.tied and not self.by_evidence and self._room() >= LEAST_ROOM * 4:
             seen = {hit.id for hit in self.hits} | self.related.keys()
             first = [(hit, self.records[hit.id]) for hit in self.hits[:FOLLOWED]]
             for hit in await related(self.store, self.question, first, besides=seen):
-                if cost(hit) <= self._room() - HIT_OVERHEAD * len(taken):
-                    self.spent += cost(hit)
+                if self.measure(hit) <= self._room():
+                    self.spent += self.measure(hit)
                     taken.append(hit)
         return taken
 
     def _room(self) -> int:
+        """Count the characters that are left."""
         if self.apart:
             return sys.maxsize
-        ceiling = MOST_TOKENS - HIT_OVERHEAD * (len(self.hits) + len(self.related) + 1)
-        return min(ceiling, self.budget if self.budget is not None else ceiling) - self.spent
+        return (min(self.budget or MOST_TOKENS, MOST_TOKENS) - FRAME) * 4 - self.spent
 
 
 def cost(hit: Hit) -> int:
     """Estimate the tokens of a hit's text: ceil(characters / 4)."""
-    return math.ceil(len(hit.memory or hit.chunk or "") / 4)
+    return math.ceil(text_length(hit) / 4)
 
 
-def _cut(hit: Hit, tokens: int) -> Hit:
-    short = shorten(hit.memory or hit.chunk or "", tokens * 4)[: tokens * 4]
+def _cut(hit: Hit, length: int) -> Hit:
+    short = shorten(hit.memory or hit.chunk or "", max(length, 2))[: max(length, 0)]
     return hit.model_copy(update={"truncated": True, "memory" if hit.memory else "chunk": short})
 
 

@@ -8,13 +8,13 @@ import numpy as np
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE
 from scrubjay.models.records import Memory, PassageSrc, fields_of
 from scrubjay.models.requests import ForgetMatching, SearchMemories, SearchRecords
-from scrubjay.models.results import Explanation, Hit, Leg, MemoryHits, Weighed
-from scrubjay.search.choosing import ScoredCandidates, Selector
+from scrubjay.models.results import Explanation, Hit, Leg, MemoryHits, Tokens, Weighed
+from scrubjay.search.choosing import Measure, ScoredCandidates, Selector, text_length
 from scrubjay.search.hits import as_hit
 from scrubjay.search.retrieval.candidates import Candidate
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import Floats, blend, order, recency
-from scrubjay.search.retrieval.relevance import FALL, behind, bounds
+from scrubjay.search.retrieval.relevance import FALL, behind, bounds, shares
 from scrubjay.search.retrieval.retrieve import Embed, Ranking, retrieve
 from scrubjay.store.schema import micros
 from scrubjay.store.store import Store
@@ -41,6 +41,7 @@ async def search_memories(
     tied: bool = True,
     apart: bool = False,
     least_score: float = 0.0,
+    measure: Measure = text_length,
 ) -> MemoryHits:
     """Recall facts and turns, best first.
 
@@ -50,14 +51,21 @@ async def search_memories(
 
     `scope` is the caller's project, or the only scopes that the caller may see; the request may override it
     and `now`. `apart` is for programs: select hits as if no window were asked for, keep each window within
-    the partition of its hit, and count no tokens. No hit scores below `least_score`.
+    the partition of its hit, count no tokens and show what comes, however doubtful. No hit scores below
+    `least_score`. `measure` counts the characters of a hit as the face shows it.
     """
     at = request.now or request.as_of or now
     question = _question(request, scope, at)
     ranking = await retrieve(store, question, embed)
+    confidence = "strong" if apart else ranking.confidence
+    if confidence == "none":
+        return MemoryHits(
+            confidence="none", results=[], total=0, timing=0.0, tokens=Tokens(spent=0), records={}
+        )
     weights = _weights(request, ranking)
     scored = await _score(store, ranking, weights, request, least_score, at)
-    hits = await Selector(store, request, question, tied, apart).select(scored)
+    selector = Selector(store, request, question, tied, apart, confidence, measure)
+    hits = await selector.select(scored)
     if request.include.explain:
         return hits.model_copy(update={"results": _explain(hits.results, ranking, weights)})
     return hits
@@ -159,8 +167,9 @@ async def _score(
         repeats = _repeats([candidates.at(at) for at in first[best].tolist()], documents)
         best = best[[candidates.ids[at] not in repeats for at in first[best].tolist()]]
     best = best[score[best] >= least_score]
-    parts = (relevance[best], importance[best], fresh[best], score[best])
-    return ScoredCandidates(candidates, first[best], *parts)
+    share = shares(ranking.grounds.total, ranking.grounds.chance, quoted=ranking.grounds.signals.quoted)
+    parts = (relevance[best], importance[best], fresh[best], score[best], share[first[best]])
+    return ScoredCandidates(candidates, first[best], *parts, candidates.replaced)
 
 
 def _repeats(rows: Sequence[Candidate], documents: Mapping[str, Collection[str]]) -> set[str]:

@@ -39,17 +39,9 @@ class Search(Verb):
         """How long ago the last search ended."""
         return time.monotonic() - self._ended
 
-    async def memories(
-        self,
-        request: SearchMemories,
-        scope: Scope,
-        *,
-        tied: bool = True,
-        apart: bool = False,
-        least_score: float = 0.0,
-    ) -> MemoryHits:
+    async def memories(self, request: SearchMemories, scope: Scope, **options: Any) -> MemoryHits:
         """Recall facts and turns, and count them as accessed; options as for `recall.search_memories`."""
-        hits = await self.recall(request, scope, tied=tied, apart=apart, least_score=least_score)
+        hits = await self.recall(request, scope, **options)
         self._access.note([hit.id for hit in hits.results])
         return hits
 

@@ -1,7 +1,8 @@
 """Lays candidates out, what the legs found and the turns around it, by session, as aligned columns."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import NamedTuple
 
 import numpy as np
@@ -51,6 +52,8 @@ class Candidates:
     importance: Floats
     signals: Signals
     answers: Mapping[str, str]  # of the pools
+    # What states a value that a newer fact has replaced: that fact's id, and since when it holds.
+    replaced: Mapping[str, tuple[str, datetime]] = field(default_factory=dict)
 
     def src(self, at: int) -> Src:
         """Return what kind of record stands there."""
@@ -139,7 +142,9 @@ def lay_out(
             named=_named(pools, ids),
             session=np.array(numbers + alone, dtype=np.int64),
             place=np.array(places + alone, dtype=np.int64),
-            late=np.zeros(len(ids)),  # until late interaction fills it in
+            late=np.zeros(len(ids)),  # until late interaction fills them in
+            tokens=np.full(len(ids), np.nan),
+            current=np.zeros(len(ids)),
         ),
         pools.answers,
     )

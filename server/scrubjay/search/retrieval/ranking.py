@@ -56,6 +56,8 @@ class Signals:
     session: Ints
     place: Ints
     late: Floats  # see `late_interaction`
+    tokens: Floats  # mean cosine of the question's tokens with the nearest in it; NaN: not examined
+    current: Floats  # what replaces an old value gains, what states it loses; see `replacing`
 
     def __len__(self) -> int:
         return len(self.cosine)
@@ -101,6 +103,7 @@ def parts(signals: Signals) -> dict[str, Floats]:
         "speaker": SPEAKER * signals.speaker.astype(float),
         "named": NAMED * signals.named,
         "quoted": QUOTED * signals.quoted.astype(float),
+        "current": signals.current,
     }
 
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from scrubjay.models.results import Confidence
 from scrubjay.search.retrieval.ranking import QUOTED, Floats
 from scrubjay.text.terms import compared_words, hidden_words, may_begin, spelled_words
 
@@ -24,6 +25,9 @@ WORDS_STEEPNESS, WORDS_MIDDLE = 6.3, 0.61  # the same from coverage, where there
 # Log odds fall by so much for each unit of ranking sum behind the best. 3.2 fits single hits best, but then
 # the right one stays above 0.5 in 57 % of questions and not in 62 %.
 FALL = 2.0
+SHARPNESS = 1.5  # of `shares`: how fast a candidate's share falls with its distance behind the best
+# Chances below which an answer is doubtful, or none.
+STRONG, WEAK = 0.2, 0.04
 QUOTATION = 0.9  # quoted records lie from here to 1; while anything is quoted, all others lie below
 
 
@@ -75,6 +79,21 @@ def relevance(total: Floats, chance: float, *, quoted: NDArray[np.bool_]) -> Flo
     low, high = bounds(quoted)
     values: Floats = low + (high - low) * odds / (1.0 + odds)
     return values
+
+
+def shares(total: Floats, chance: float, *, quoted: NDArray[np.bool_]) -> Floats:
+    """Divide the chance among the candidates by their ranking sums: that each one is the answer."""
+    weights = np.exp(-SHARPNESS * behind(total, quoted=quoted)) * np.where(quoted.any(), quoted, True)
+    weights += 1e-9
+    values: Floats = chance * weights / weights.sum()
+    return values
+
+
+def confidence(chance: float, *, quoted: bool) -> Confidence:
+    """Say how far hits of this chance are to be relied on; a quotation is what it is."""
+    if quoted or chance >= STRONG:
+        return "strong"
+    return "weak" if chance >= WEAK else "none"
 
 
 def bounds(quoted: NDArray[np.bool_]) -> tuple[Floats, Floats]:

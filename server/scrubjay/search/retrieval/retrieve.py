@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scrubjay.encoders.token_codes import Bits, EncodedQuery, matches
+from scrubjay.models.results import Confidence
 from scrubjay.search.retrieval.candidates import Candidate, Candidates, lay_out
 from scrubjay.search.retrieval.pools import Pools, search_legs
 from scrubjay.search.retrieval.query import Question
@@ -20,7 +21,15 @@ from scrubjay.search.retrieval.ranking import (
     ranking_sum,
     with_neighbours,
 )
-from scrubjay.search.retrieval.relevance import EVIDENCE_DEPTH, chance, coverage, evidence, relevance
+from scrubjay.search.retrieval.relevance import (
+    EVIDENCE_DEPTH,
+    chance,
+    confidence,
+    coverage,
+    evidence,
+    relevance,
+)
+from scrubjay.search.retrieval.replacing import with_replaced
 from scrubjay.store.store import Store
 from scrubjay.text.dates import periods
 from scrubjay.text.terms import mentions, remove_names
@@ -51,6 +60,13 @@ class Ranking:
     candidates: Candidates
     relevance: Floats
     grounds: Grounds
+
+    @property
+    def confidence(self) -> Confidence:
+        """How far the hits are to be relied on."""
+        if not len(self.grounds.positions):
+            return "none"
+        return confidence(self.grounds.chance, quoted=bool(self.grounds.signals.quoted.any()))
 
     @property
     def rows(self) -> list[Candidate]:
@@ -84,6 +100,8 @@ async def retrieve(store: Store, question: Question, embed: Embed) -> Ranking:
     query = await embedding
     if query is not None and query.tokens is not None:
         candidates = await _with_late_interaction(store, candidates, query.tokens)
+    total = ranking_sum(candidates.signals)
+    candidates = await with_replaced(store, candidates, total, order(total)[:EXAMINED])
     return _rank(candidates, pools, question.text)
 
 
@@ -94,7 +112,9 @@ async def _with_late_interaction(store: Store, candidates: Candidates, tokens: B
     near = np.flatnonzero(with_neighbours(examined, signals.session, signals.place))
     known = await _token_matches(store, candidates, near, tokens)
     late = late_interaction(known, examined, signals.session, signals.place)
-    return replace(candidates, signals=replace(signals, late=late))
+    own = np.full(len(signals), np.nan)
+    own[examined] = known[examined].mean(axis=1)
+    return replace(candidates, signals=replace(signals, late=late, tokens=own))
 
 
 async def _token_matches(store: Store, candidates: Candidates, positions: Ints, tokens: Bits) -> Floats:

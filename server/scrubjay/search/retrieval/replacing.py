@@ -1,0 +1,92 @@
+"""Finds candidates that still state what a newer fact has replaced, so that they come after it.
+
+A fact's versions say what changed: words of an older version that the newest has not. An older text states
+the old value if it holds most of these words, as much again of what both versions say, and none of what is
+new.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+import numpy as np
+
+from scrubjay.models.records import Memory
+from scrubjay.search.retrieval.candidates import Candidates
+from scrubjay.search.retrieval.ranking import Floats, Ints
+from scrubjay.store import conditions
+from scrubjay.store.schema import micros
+from scrubjay.store.store import Store
+from scrubjay.text.terms import compared_words
+
+LOST, COMMON = 0.6, 0.5  # least shares of the words that went, and of those that stayed
+# Of the ranking sum: how far the old value stays behind the new one. Recency and importance, at their usual
+# weights, do not make up for it.
+BEHIND = 0.4
+
+Replacement = tuple[str, datetime]  # the fact that holds now, and since when
+
+
+async def with_replaced(store: Store, candidates: Candidates, total: Floats, first: Ints) -> Candidates:
+    """Move what is replaced behind what replaces it, among the `first` candidates; fill in `replaced`."""
+    places = {candidates.ids[at]: at for at in first.tolist()}
+    ids = [each for each, at in places.items() if candidates.src(at) == "memory"]
+    rows = await store.get(Memory, ids, columns=["id", "relation", "root_id", "content", "created_at"])
+    changed = [row for row in rows.values() if row.relation == "updates"]
+    if not changed:
+        return candidates
+    versions = await _versions(store, {row.root_id for row in changed})
+    shift, replaced = np.zeros(len(total)), dict[str, Replacement]()
+    for fact in changed:
+        at = places[fact.id]
+        stale = [
+            other
+            for record_id, other in places.items()
+            if record_id != fact.id
+            and candidates.dated_at[other] < micros(fact.created_at)
+            and any(states_old(_text(candidates, other), old, fact.content) for old in versions[fact.root_id])
+        ]
+        if stale:
+            best = max(float(total[at]), *(float(total[other]) for other in stale))
+            shift[at] = best - total[at]
+            shift[stale] = np.minimum(0.0, best - BEHIND - total[stale])
+            replaced.update((candidates.ids[other], (fact.id, fact.created_at)) for other in stale)
+    signals = replace(candidates.signals, current=shift)
+    return replace(candidates, signals=signals, replaced=replaced)
+
+
+async def _versions(store: Store, roots: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    """Read the texts of the versions that are no longer the latest, by the root of their fact."""
+    where = conditions.both(conditions.one_of("root_id", roots), conditions.negation(conditions.LATEST))
+    texts: dict[str, list[str]] = {root: [] for root in roots}
+    for row in await store.select(Memory, where, columns=["root_id", "content"]):
+        texts[row.root_id].append(row.content)
+    return texts
+
+
+def states_old(text: str, old: str, new: str) -> bool:
+    """Whether a text says what the old version of a fact says where the new one differs.
+
+    >>> old, new = "Uploads are kept for 48 hours.", "Uploads are kept for 72 hours."
+    >>> states_old("Keep the uploads 48 hours.", old, new), states_old("From 48 to 72 hours.", old, new)
+    (True, False)
+    """
+    before, after, said = ({*compared_words(each)} for each in (old, new, text))
+    lost, gained, common = before - after, after - before, before & after
+    if not lost or gained & said & _telling(gained):
+        return False
+    return _share(lost, said) >= LOST and _share(common, said) >= COMMON
+
+
+def _telling(words: set[str]) -> set[str]:
+    """Choose the words that tell a value: those with digits, if there are any."""
+    return {word for word in words if any(map(str.isdigit, word))} or words
+
+
+def _share(words: set[str], said: set[str]) -> float:
+    return len(words & said) / len(words) if words else 1.0
+
+
+def _text(candidates: Candidates, at: int) -> str:
+    passage = candidates.passages[at]
+    return "" if passage is None else f"{passage.text} {candidates.answers.get(candidates.ids[at], '')}"
