@@ -1,0 +1,108 @@
+"""Made-up projects to ask about: what was said and noted in each, and questions with and without an answer.
+Knows the format of the files in the folder `projects`; does not know how anything is stored or asked.
+
+    name, about, now               the project, and the time at which it is asked
+    [[session]] id, started        with [[session.turn]] user, assistant, after, key?
+    [[fact]] key, content, at      and tags?, partition?, updates? (the key of the fact that it replaces)
+    [[question]] ask, right, holds, half, kind
+
+`after` is minutes since the turn before, or since the session began. `right` names the keys of the records
+that answer, `holds` words of which an answer has one; both are empty where nothing answers.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent / "projects"
+HALVES = ("dev", "test")
+ANSWERED = ("plain", "paraphrase", "why", "name", "time", "changed", "preference")
+UNANSWERED = ("absent", "foreign", "small")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One turn or fact: the arguments of `record_turn` or of `add_memory`, and when it came to be.
+
+    `updates` is the key of the fact that it replaces. A turn has a key only where a question names it.
+    """
+
+    kind: str  # turn or memory
+    key: str | None
+    at: datetime
+    arguments: Mapping[str, Any]
+    updates: str | None = None
+
+    @property
+    def text(self) -> str:
+        """All that it says."""
+        said = ("user", "assistant", "content")
+        return "\n".join(self.arguments[name] for name in said if name in self.arguments)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question of the kind `kind`; constants are chosen on the half `dev`, never on `test`."""
+
+    ask: str
+    right: tuple[str, ...]
+    holds: tuple[str, ...]
+    half: str
+    kind: str
+
+    @property
+    def has_answer(self) -> bool:
+        return bool(self.holds)
+
+
+@dataclass(frozen=True)
+class Project:
+    """What one home holds, in the order of time, and is asked at the time `now`."""
+
+    name: str
+    now: datetime
+    records: tuple[Record, ...]
+    questions: tuple[Question, ...]
+
+
+def load(path: Path) -> Project:
+    """The project in a file."""
+    values = tomllib.loads(path.read_text("utf-8"))
+    records = sorted([*_turns(values), *_facts(values)], key=lambda record: record.at)
+    questions = [
+        Question(each["ask"], tuple(each["right"]), tuple(each["holds"]), each["half"], each["kind"])
+        for each in values["question"]
+    ]
+    return Project(values["name"], _instant(values["now"]), tuple(records), tuple(questions))
+
+
+def _turns(values: Mapping[str, Any]) -> Iterator[Record]:
+    for session in values["session"]:
+        at = _instant(session["started"])
+        for number, turn in enumerate(session["turn"]):
+            at += timedelta(minutes=turn["after"])
+            said = {name: turn[name] for name in ("user", "assistant") if name in turn}
+            place = {"session_id": session["id"], "turn": number, "ts": at.isoformat()}
+            yield Record("turn", turn.get("key"), at, place | said)
+
+
+def _facts(values: Mapping[str, Any]) -> Iterator[Record]:
+    for fact in values["fact"]:
+        names = {"content": "content", "tags": "tags", "partition": "partition_id"}
+        arguments = {argument: fact[name] for name, argument in names.items() if name in fact}
+        yield Record("memory", fact["key"], _instant(fact["at"]), arguments, fact.get("updates"))
+
+
+def plain(text: str) -> str:
+    """Text to be compared: in lower case, with one space between words."""
+    return " ".join(text.casefold().split())
+
+
+def _instant(value: str | datetime) -> datetime:
+    at = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return at if at.tzinfo else at.replace(tzinfo=UTC)

@@ -1,0 +1,98 @@
+"""What a model is shown of a tool's answer: how much, and how soon it has read certain words. Knows MCP's
+results and the fence around recalled text; does not know what was asked.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from projects import plain
+
+FENCE = "<recalled-data"
+DOUBTFUL_HITS, DOUBTFUL_TOKENS = 3, 250  # the most that an answer may bring that is headed as doubtful
+BEGINNING = 80  # characters of a turn by which it is recognised in a text
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The answer to one call: its text block, and the structured content if there is any."""
+
+    text: str
+    structured: Mapping[str, Any] | None = None
+
+    @property
+    def tokens(self) -> int:
+        """The visible tokens: of the text or of the structured content as compact JSON, whichever is more;
+        hosts differ in which of them they show, and bill what they show.
+        """
+        return max(tokens_of(self.text), tokens_of(compact(self.structured)) if self.structured else 0)
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether no recalled text is in it."""
+        return FENCE not in self.text
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether what stands before the recalled text calls it doubtful."""
+        return not self.is_nothing and "doubtful" in self.text.partition(FENCE)[0].casefold()
+
+    def position(self, wanted: Iterable[str]) -> int | None:
+        """The tokens of the text up to the end of the line with which the first of these words are complete;
+        None if none of them is in it.
+        """
+        return positions(self.text, [wanted])[0]
+
+
+def positions(text: str, each: Iterable[Iterable[str]]) -> list[int | None]:
+    """For each of several sets of words what `Shown.position` says, in one reading.
+
+    Case, white space and marks of quotation do not count.
+
+    >>> positions("One hit.\\n> It listens on\\n> port 8421.\\nEnd.", [["ON PORT"], ["gone", "hit"], ["9"]])
+    [10, 3, None]
+    """
+    lines = text.splitlines(keepends=True)
+    said = [f"{said} " if (said := plain(line.lstrip(" >"))) else "" for line in lines]
+    read, ends = "".join(said), list(accumulate(map(len, said)))
+    characters = list(accumulate(map(len, lines)))
+    places = []
+    for wanted in each:
+        words = [plain(some) for some in wanted]
+        starts = [(at, at + len(some)) for some in words if (at := read.find(some)) >= 0]
+        line = bisect_left(ends, min(starts)[1]) if starts else None
+        places.append(None if line is None else math.ceil(characters[line] / 4))
+    return places
+
+
+def beginning(text: str) -> str:
+    """The words by which a turn is recognised."""
+    return plain(text)[:BEGINNING]
+
+
+def tokens_of(text: str) -> int:
+    """Estimated tokens, ceil(characters / 4)."""
+    return math.ceil(len(text) / 4)
+
+
+def compact(value: Any) -> str:
+    """JSON as it is put before a model."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def listing(tools: Sequence[Mapping[str, Any]], *, output_schemas: bool) -> int:
+    """The tokens of a list of tools: name, description and input schema of each, and its output schema."""
+    fields = ("name", "description", "inputSchema", *(("outputSchema",) if output_schemas else ()))
+    return sum(tokens_of(compact({name: tool[name] for name in fields if name in tool})) for tool in tools)
+
+
+def fenced(entries: Sequence[tuple[str, str]]) -> str:
+    """The plainest text that shows (heading, text) of each hit in full, as quoted data."""
+    hits = ["\n".join([f"- {head}", *(f"> {line}" for line in text.splitlines())]) for head, text in entries]
+    return "\n".join([f"{len(hits)} hits.", FENCE + ">", *hits, "</recalled-data>"]) if hits else "Nothing."

@@ -1,0 +1,628 @@
+"""Measures what reaches the model: how much a default answer of `search_memories` shows, how soon it has shown
+what was asked for, and whether it is silent where nothing answers. Asks the installed command over MCP and
+reads the text as a model does.
+
+    python tests/bench/visible.py [--projects NAMES] [--half dev] [--kinds plain,why] [--failures]
+    [--arguments JSON] [--data locomo10.json [--conversations 1,3] [--questions 20] [--only-data]] [--json FILE]
+
+The made-up projects in the folder `projects`: each gets a home of its own, in which every turn and fact is
+put through the spool, as hooks do, so that it has its own date; then each question is asked with `query` and
+`now` alone.
+
+visible     tokens, ceil(characters / 4), of the text block or of `structuredContent` as compact JSON,
+            whichever is more
+answered    the text holds one of the phrases that answer the question; case, white space and marks of
+            quotation do not count
+first 150   the line that completes the first such phrase ends within the first 150 tokens of the text
+refused     of questions without an answer: no recalled text came; or it came below a heading that calls it
+            doubtful, with at most 3 hits and 250 visible tokens
+hits        entries of `results`; asked for with `include: {"structured": true}` where they do not come
+            unasked, and neighbours are not among them
+right       a hit is right if it is one of the turns and facts that the question names, or holds such a phrase
+1st, in 5   a right hit is the first, or among the first five; `score` is the median relevance_score of the
+            first right one
+/v4 .6      POST /v4/search as a client of supermemory asks it (searchMode hybrid, includeChats, 10 results):
+            right: questions with an answer for which a right result has a similarity of .6, its default;
+            none: questions without an answer for which any result has; others: results with .6 that are not
+            right, in the mean of the questions with an answer
+words       BM25 over the same turns and facts, the first five in full as quoted text; it refuses only where
+            no word is shared
+
+LoCoMo: all questions that name evidence, asked with `query` alone, and with `max_tokens` of 1,000 and 2,000.
+
+shown       the first 80 characters of a turn of the evidence stand in the text
+within      the same, in the first 1,000 or 2,000 tokens of the text, whatever more was shown
+over        answers that show more than their budget
+words       BM25, as many turns in full as the budget holds as quoted text; five where there is none
+
+Of LoCoMo only numbers are printed and written. `--failures` prints the questions to projects that failed, with
+the beginning of what was shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import projects
+from baselines import Bm25
+from figures import grid, header, load, percentile
+from homes import COMMAND, Place
+from http_face import Visitor
+from locomo import Haystack, half_of
+from locomo import load as conversations
+from projects import Project, Question, Record
+from rpc import Client
+from shown import DOUBTFUL_HITS, DOUBTFUL_TOKENS, Shown, beginning, fenced, listing
+
+from scrubjay.home import spool
+from scrubjay.home.paths import open_home
+from scrubjay.home.scopes import scope_of
+from scrubjay.models.envelopes import envelope
+from scrubjay.models.records import derived_id
+from scrubjay.models.requests import AddMemory, RecordTurn, parse
+from scrubjay.wire.address import engine_facts
+
+SCRUBJAY, WORDS = "scrubjay", "words"
+FIRST = 150  # tokens in which what was asked for should have been read
+THRESHOLD = 0.6  # of /v4/search where nobody says
+BUDGETS = (1_000, 2_000)
+_HITS = 5  # of the baseline
+_EMBEDDED_SECONDS = 3600.0  # on a busy machine
+_FAILURE = 300  # characters of an answer
+_KINDS = {"turn": RecordTurn, "memory": AddMemory}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question to one project: what it showed. Lists are of hits, best first.
+
+    `position` is that of the phrase that answers, in tokens; `similar` holds the similarities over HTTP.
+    """
+
+    system: str
+    project: str
+    half: str
+    kind: str
+    ask: str
+    visible: int
+    position: int | None
+    refused: bool
+    hits: int
+    right: tuple[bool, ...] = ()
+    relevance: tuple[float, ...] = ()
+    similar: tuple[tuple[float, bool], ...] = ()  # similarity, and whether it is right
+    ms: float = 0.0
+    text: str = ""
+
+    @property
+    def has_answer(self) -> bool:
+        return self.kind in projects.ANSWERED
+
+    @property
+    def answered(self) -> bool:
+        return self.has_answer and self.position is not None
+
+    @property
+    def early(self) -> bool:
+        """Whether the answer is among the first that is read."""
+        return self.answered and (self.position or 0) <= FIRST
+
+    @property
+    def rank(self) -> int | None:
+        """Of the first right hit, from 1."""
+        return next((rank for rank, right in enumerate(self.right, 1) if right), None)
+
+    @property
+    def over(self) -> list[bool]:
+        """Of what /v4/search lets through by default, which are right."""
+        return [right for value, right in self.similar if value >= THRESHOLD]
+
+    @property
+    def failed(self) -> bool:
+        return not (self.early if self.has_answer else self.refused)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One question of LoCoMo with one budget, or none: whether its evidence was shown, and where."""
+
+    system: str
+    half: str
+    conversation: int
+    question: int
+    budget: int | None
+    visible: int
+    position: int | None
+    ms: float = 0.0
+
+    @property
+    def within(self) -> bool:
+        return self.position is not None and (self.budget is None or self.position <= self.budget)
+
+
+def main() -> int:
+    """Measure what the options choose; the exit code is 1 when a complete run falls short of a goal."""
+    parser = _parser()
+    options = parser.parse_args()
+    if not COMMAND:
+        parser.error(f"there is no command `scrubjay` beside {sys.executable}; install the project there")
+    about, start = header(), time.perf_counter()
+    asked = [] if options.only_data else list(_asked_of_projects(options))
+    evidence = list(_asked_of_locomo(options)) if options.data else []
+    tools = _tools()
+    about["load"] += f" before, {load()} after"
+    about["took"] = f"{time.perf_counter() - start:.0f} s"
+    print("\n".join(f"{name:>9}: {value}" for name, value in about.items()))
+    aims = _goals(asked, evidence, tools)
+    for shown in (projects_table(asked), evidence_table(evidence), _tools_line(tools), goals_table(aims)):
+        print(f"\n{shown}" if shown else "", end="\n" if shown else "")
+    if options.failures:
+        _print_failures(asked)
+    if options.json:
+        written = {
+            "about": about,
+            "projects": [{**asdict(each), "text": None} for each in asked],
+            "locomo": [asdict(each) for each in evidence],
+            "tools": tools,
+            "goals": [asdict(aim) for aim in aims],
+        }
+        options.json.write_text(json.dumps(written), encoding="utf-8")
+    chosen = (options.projects, options.kinds, options.conversations, options.questions, options.arguments)
+    complete = options.half == "all" and not any(chosen)
+    return int(complete and any(aim.short for aim in aims))
+
+
+def _asked_of_projects(options: argparse.Namespace) -> Iterator[Asked]:
+    for path in sorted(options.folder.glob("*.toml")):
+        if options.projects and path.stem not in options.projects:
+            continue
+        project = projects.load(path)
+        questions = [
+            question
+            for question in project.questions
+            if options.half in ("all", question.half) and question.kind in (options.kinds or question.kind)
+        ]
+        if questions:
+            project = replace(project, questions=tuple(questions))
+            yield from _by_words(project)
+            with served(project.records, http=True) as home:
+                start = time.perf_counter()
+                for question in questions:
+                    yield _ask(home, project, question, options.arguments or {})
+                _say(f"{project.name}: {len(questions)} questions in {time.perf_counter() - start:.0f} s")
+
+
+def _ask(home: Home, project: Project, question: Question, more: Mapping[str, Any]) -> Asked:
+    arguments = {"query": question.ask, "now": project.now.isoformat(), **more}
+    shown, ms = home.search(arguments)
+    structured = shown.structured
+    if structured is None:
+        include = {**more.get("include", {}), "structured": True}
+        structured = home.search({**arguments, "include": include})[0].structured or {}
+    results = structured.get("results", [])
+    right = tuple(home.is_right(question, hit) for hit in results)
+    body = {"q": question.ask, "containerTag": home.scope, "searchMode": "hybrid", "includeChats": True}
+    similar = home.similar({**body, "limit": 10, "threshold": 0})
+    refused = shown.is_nothing or (
+        shown.is_doubtful and len(results) <= DOUBTFUL_HITS and shown.tokens <= DOUBTFUL_TOKENS
+    )
+    return Asked(
+        SCRUBJAY,
+        project.name,
+        question.half,
+        question.kind,
+        question.ask,
+        shown.tokens,
+        shown.position(question.holds),
+        refused,
+        len(results),
+        right,
+        tuple(hit.get("relevance_score", 0.0) for hit in results),
+        tuple((each["similarity"], home.is_right(question, each)) for each in similar),
+        ms,
+        shown.text,
+    )
+
+
+def _by_words(project: Project) -> Iterator[Asked]:
+    index = Bm25([record.text for record in project.records])
+    for question in project.questions:
+        scores = index(question.ask)
+        order = [at for at in np.argsort(-scores, kind="stable").tolist() if scores[at] > 0][:_HITS]
+        found = [project.records[at] for at in order]
+        shown = Shown(fenced([(_heading(record), record.text) for record in found]))
+        yield Asked(
+            WORDS,
+            project.name,
+            question.half,
+            question.kind,
+            question.ask,
+            shown.tokens,
+            shown.position(question.holds),
+            shown.is_nothing,
+            len(found),
+            tuple(record.key in question.right or _holds(question, record.text) for record in found),
+        )
+
+
+def _heading(record: Record) -> str:
+    session = f", session {record.arguments['session_id']}" if record.kind == "turn" else ""
+    return f"{record.kind}, {record.at:%Y-%m-%d %H:%M}{session}"
+
+
+def _holds(question: Question, text: str) -> bool:
+    return any(projects.plain(words) in projects.plain(text) for words in question.holds)
+
+
+class Home:
+    """A client of a home that holds some records, whose ids are given by their keys."""
+
+    def __init__(self, client: Client, visitor: Visitor | None, scope: str, ids: Mapping[str, str]) -> None:
+        self._client, self._visitor, self.scope, self._ids = client, visitor, scope, ids
+
+    def search(self, arguments: Mapping[str, Any]) -> tuple[Shown, float]:
+        """What `search_memories` showed, and the milliseconds it took.
+
+        Raises:
+            RuntimeError: the tool says it failed.
+        """
+        start = time.perf_counter()
+        answer = self._client.request("tools/call", {"name": "search_memories", "arguments": arguments})
+        ms = (time.perf_counter() - start) * 1e3
+        text = "\n".join(part["text"] for part in answer["content"] if part["type"] == "text")
+        if answer.get("isError"):
+            raise RuntimeError(f"search_memories failed: {text}")
+        return Shown(text, answer.get("structuredContent")), ms
+
+    def similar(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The results of POST /v4/search.
+
+        Raises:
+            RuntimeError: it was refused.
+        """
+        assert self._visitor is not None
+        status, answer = self._visitor.ask("POST", "/v4/search", dict(body))
+        if status != 200:
+            raise RuntimeError(f"/v4/search answered {status}: {answer}")
+        return answer["results"]
+
+    def is_right(self, question: Question, hit: Mapping[str, Any]) -> bool:
+        """Whether a hit, of whatever face, is a record that the question names or holds the answer."""
+        text = hit.get("memory") or hit.get("chunk") or ""
+        named = any(self._ids[key].startswith(hit["id"]) for key in question.right)
+        return named or _holds(question, text)
+
+
+@contextmanager
+def served(records: Sequence[Record], *, http: bool = False) -> Iterator[Home]:
+    """A home with these records, all of them with their vectors; it is removed at the end. The client starts
+    the engine, unless it is to serve HTTP too.
+
+    Raises:
+        RuntimeError: a record was refused, or the engine does not start.
+        TimeoutError: the vectors did not come.
+    """
+    with Place() as place:
+        home, start = open_home(str(place.home)), time.perf_counter()
+        scope = scope_of(home, str(place.project))
+        ids = _spooled(home, scope, records)
+        with _http(place) if http else nullcontext() as visitor, place.client() as client:
+            client.initialize()
+            filled = Home(client, visitor, scope, ids)
+            filled.search({"query": "the first one waits for the engine"})
+            place.until("embedded", _embedded, _EMBEDDED_SECONDS, step=0.2)
+            if refused := spool.set_aside_paths(home):
+                raise RuntimeError(f"{len(refused)} of {len(records)} records were refused.")
+            _say(
+                f"{len(records)} turns and facts have their vectors after {time.perf_counter() - start:.0f} s"
+            )
+            yield filled
+
+
+@contextmanager
+def _http(place: Place) -> Iterator[Visitor]:
+    """An engine of this home that listens to HTTP."""
+    command = [COMMAND, "serve", "--http", "127.0.0.1:0"]
+    with subprocess.Popen(
+        command, env=place.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as engine:
+        try:
+            while not (url := engine_facts(open_home(str(place.home))).get("http")):
+                if engine.poll() is not None:
+                    raise RuntimeError(f"The engine ended with code {engine.returncode}.")
+                time.sleep(0.02)
+            yield Visitor(url)
+        finally:
+            engine.terminate()
+
+
+def _spooled(home: Any, scope: str, records: Sequence[Record]) -> dict[str, str]:
+    """Leave every record in the spool, as written when it came to be; the ids that they will have, by key."""
+    ids: dict[str, str] = {}
+    for number, record in enumerate(records):
+        name, arguments = f"bench-{number:06d}", dict(record.arguments)
+        if record.updates is not None:
+            arguments["updates"] = [ids[record.updates]]
+        request = parse(_KINDS[record.kind], arguments)
+        made = envelope(record.kind, request, scope=scope, source="mcp", at=record.at, envelope_id=name)
+        spool.write(home, made.model_dump(mode="json"), time_ns=time.time_ns())
+        if record.key is not None:
+            said = (arguments["session_id"], "turn", str(arguments["turn"])) if record.kind == "turn" else ()
+            ids[record.key] = derived_id("turn" if said else "mem", scope, *(said or (name,)))
+    return ids
+
+
+def _embedded(status: Mapping[str, Any]) -> bool:
+    return status["records"]["waiting_for_vector"] == 0 and status["spool"]["waiting"] == 0
+
+
+def _asked_of_locomo(options: argparse.Namespace) -> Iterator[Evidence]:
+    for number, haystack in enumerate(conversations(options.data), 1):
+        if number in (options.conversations or [number]) and options.half in ("all", half_of(number)):
+            questions = haystack.questions[: options.questions]
+            yield from _evidence_by_words(replace(haystack, questions=questions))
+            yield from _evidence(replace(haystack, questions=questions), options.arguments or {})
+
+
+def _evidence(haystack: Haystack, more: Mapping[str, Any]) -> Iterator[Evidence]:
+    texts = {turn.key: beginning(turn.text) for turn in haystack.turns}
+    with served([_record(turn) for turn in haystack.turns]) as home:
+        start = time.perf_counter()
+        for question in haystack.questions:
+            wanted = [texts[key] for key in question.evidence]
+            for budget in (None, *BUDGETS):
+                asked = {"query": question.text, **more, **({"max_tokens": budget} if budget else {})}
+                shown, ms = home.search(asked)
+                where = (question.half, question.conversation, question.number, budget)
+                yield Evidence(SCRUBJAY, *where, shown.tokens, shown.position(wanted), ms)
+        _say(f"{haystack.name}: {len(haystack.questions)} questions in {time.perf_counter() - start:.0f} s")
+
+
+def _record(turn: Any) -> Record:
+    at = datetime.fromisoformat(turn.ts).replace(tzinfo=UTC)
+    said = {"role": turn.role, "text": turn.text}
+    place = {"session_id": turn.session, "turn": turn.number, "ts": turn.ts}
+    return Record("turn", None, at, place | said)
+
+
+def _evidence_by_words(haystack: Haystack) -> Iterator[Evidence]:
+    texts = {turn.key: beginning(turn.text) for turn in haystack.turns}
+    index = Bm25([f"{turn.role}: {turn.text}" for turn in haystack.turns])
+    entries = [(f"{turn.ts:.16}, session {turn.session}, {turn.role}", turn.text) for turn in haystack.turns]
+    for question in haystack.questions:
+        scores = index(question.text)
+        order = [at for at in np.argsort(-scores, kind="stable").tolist() if scores[at] > 0]
+        wanted = [texts[key] for key in question.evidence]
+        for budget in (None, *BUDGETS):
+            shown = Shown(fenced([entries[at] for at in order[:_HITS]]))
+            for count in range(1, len(order) + 1) if budget else ():
+                more = Shown(fenced([entries[at] for at in order[:count]]))
+                if more.tokens > (budget or 0):
+                    break
+                shown = more
+            where = (question.half, question.conversation, question.number, budget)
+            yield Evidence(WORDS, *where, shown.tokens, shown.position(wanted))
+
+
+def _tools() -> dict[str, int]:
+    """The tokens of `tools/list`, without output schemas and with them."""
+    with Place() as place, place.client() as client:
+        tools = client.initialize()["tools"]
+    return {
+        "tools": len(tools),
+        "without": listing(tools, output_schemas=False),
+        "with": listing(tools, output_schemas=True),
+    }
+
+
+def _tools_line(tools: Mapping[str, int]) -> str:
+    return (
+        f"tools/list: {tools['tools']} tools, {tools['without']:,} tokens, "
+        f"{tools['with']:,} with output schemas"
+    )
+
+
+def projects_table(asked: Sequence[Asked]) -> str:
+    """The questions to the projects: a line a system, half and kind."""
+    if not asked:
+        return ""
+    lines = [
+        (
+            *("system", "half", "kind", "n", "visible", "median", "answered", f"first {FIRST}", "refused"),
+            *("hits", "1st", "in 5", "score", "/v4 .6: right", "none", "others", "p50 ms"),
+        )
+    ]
+    for system in (SCRUBJAY, WORDS):
+        for half in _halves(asked):
+            some = [each for each in asked if each.system == system and half in (each.half, "all")]
+            for kind, few in _kinds(some, totals=system == WORDS):
+                lines.append((system, half, kind, str(len(few)), *_cells(few)))
+    return grid(lines)
+
+
+def _halves(asked: Iterable[Asked | Evidence]) -> list[str]:
+    halves = sorted({each.half for each in asked})
+    return [*halves, "all"] if len(halves) > 1 else halves
+
+
+def _kinds(some: Sequence[Asked], *, totals: bool) -> Iterator[tuple[str, list[Asked]]]:
+    kinds = () if totals else (*projects.ANSWERED, *projects.UNANSWERED)
+    groups = {
+        **{kind: (kind,) for kind in kinds},
+        "with an answer": projects.ANSWERED,
+        "without": projects.UNANSWERED,
+        "all": (*projects.ANSWERED, *projects.UNANSWERED),
+    }
+    for name, kinds in groups.items():
+        if few := [each for each in some if each.kind in kinds]:
+            yield name, few
+
+
+def _cells(few: Sequence[Asked]) -> Iterator[str]:
+    good, bad = ([each for each in few if each.has_answer is has] for has in (True, False))
+    ours = [each for each in few if each.system == SCRUBJAY]
+    yield _mean(each.visible for each in few)
+    yield f"{percentile([each.visible for each in few], 0.5):,}"
+    yield _share(each.answered for each in good)
+    yield _share(each.early for each in good)
+    yield _share(each.refused for each in bad)
+    yield _mean((each.hits for each in few), "{:.1f}")
+    yield _share(each.rank == 1 for each in good)
+    yield _share(each.rank is not None and each.rank <= 5 for each in good)
+    scores = [each.relevance[each.rank - 1] for each in good if each.rank and each.relevance]
+    yield f"{percentile(scores, 0.5):.2f}" if scores else ""
+    yield _share(any(each.over) for each in good) if ours else ""
+    yield _share(bool(each.over) for each in bad) if ours else ""
+    yield _mean((each.over.count(False) for each in good), "{:.1f}") if ours else ""
+    yield f"{percentile([each.ms for each in ours], 0.5):.0f}" if ours else ""
+
+
+def evidence_table(evidence: Sequence[Evidence]) -> str:
+    """The questions of LoCoMo: a line a system, half and budget."""
+    if not evidence:
+        return ""
+    lines = [
+        ("system", "half", "call", "n", "visible", "median", "most", "over", "shown", "within", "p50 ms")
+    ]
+    for system in (SCRUBJAY, WORDS):
+        for half in _halves(evidence):
+            for budget in (None, *BUDGETS):
+                few = [
+                    each
+                    for each in evidence
+                    if (each.system, each.budget) == (system, budget) and half in (each.half, "all")
+                ]
+                visible = [each.visible for each in few]
+                lines.append(
+                    (
+                        *(system, half, f"max_tokens {budget:,}" if budget else "default", str(len(few))),
+                        *(_mean(visible), f"{percentile(visible, 0.5):,}", f"{max(visible):,}"),
+                        _share(each > budget for each in visible) if budget else "",
+                        _share(each.position is not None for each in few),
+                        _share(each.within for each in few),
+                        f"{percentile([each.ms for each in few], 0.5):.0f}" if system == SCRUBJAY else "",
+                    )
+                )
+    return grid(lines)
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What was to be reached, what it goes for, and what was measured; shares in percent."""
+
+    what: str
+    reach: float
+    further: float
+    measured: float
+    at_most: bool = False
+
+    @property
+    def short(self) -> bool:
+        return self.measured > self.reach if self.at_most else self.measured < self.reach
+
+
+def _goals(asked: Sequence[Asked], evidence: Sequence[Evidence], tools: Mapping[str, int]) -> list[Aim]:
+    """What this project set itself, where it was measured."""
+    ours = [each for each in asked if each.system == SCRUBJAY]
+    good, bad = ([each for each in ours if each.has_answer is has] for has in (True, False))
+    plain = [each for each in good if each.kind == "plain"]
+    budgets = {
+        budget: [each for each in evidence if (each.system, each.budget) == (SCRUBJAY, budget)]
+        for budget in (None, *BUDGETS)
+    }
+    # (what, reach, go for, the questions, what of them, whether less is better)
+    wanted: list[tuple[str, float, float, Sequence[Any], Callable[[Any], float], bool]] = [
+        ("projects, visible tokens", 700, 450, ours, lambda each: each.visible, True),
+        (f"... answered in the first {FIRST}", 85, 92, good, lambda each: 100 * each.early, False),
+        ("... without an answer: refused", 90, 97, bad, lambda each: 100 * each.refused, False),
+        ("... answered", 96, 99, good, lambda each: 100 * each.answered, False),
+        ("... plain, right over .6 in /v4/search", 81.8, 95, plain, lambda each: 100 * any(each.over), False),
+        ("LoCoMo, visible tokens", 900, 600, budgets[None], lambda each: each.visible, True),
+        ("... evidence in it", 91, 92, budgets[None], lambda each: 100 * each.within, False),
+        ("... within 1,000", 92, 94, budgets[1_000], lambda each: 100 * each.within, False),
+        ("... within 2,000", 95.5, 97, budgets[2_000], lambda each: 100 * each.within, False),
+    ]
+    aims = [
+        Aim(what, reach, further, float(np.mean([value(each) for each in some])), at_most)
+        for what, reach, further, some, value, at_most in wanted
+        if some
+    ]
+    return [
+        *aims,
+        Aim("tools/list", 1_500, 1_500, tools["without"], at_most=True),
+        Aim("tools/list with output schemas", 2_600, 2_600, tools["with"], at_most=True),
+    ]
+
+
+def goals_table(aims: Iterable[Aim]) -> str:
+    """The goals beside what was measured."""
+    lines = [("all that was asked, both halves", "reach", "go for", "measured", "")]
+    for aim in aims:
+        values = (f"{value:,.1f}" for value in (aim.reach, aim.further, aim.measured))
+        lines.append((aim.what, *values, "SHORT" if aim.short else "ok"))
+    return grid(lines)
+
+
+def _print_failures(asked: Iterable[Asked]) -> None:
+    for each in asked:
+        if each.system == SCRUBJAY and each.failed:
+            where = "never" if each.position is None else f"after {each.position} tokens"
+            why = f"answered {where}" if each.has_answer else f"{each.hits} hits"
+            print(f"\n{each.project}, {each.half}, {each.kind}: {each.ask!r}: {why}, {each.visible} visible")
+            print("\n".join(f"    {line}" for line in each.text[:_FAILURE].splitlines()))
+
+
+def _mean(values: Iterable[float], shape: str = "{:,.0f}") -> str:
+    numbers = list(values)
+    return shape.format(sum(numbers) / len(numbers)) if numbers else ""
+
+
+def _share(values: Iterable[bool]) -> str:
+    return _mean((100 * value for value in values), "{:.1f}")
+
+
+def _say(what: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="Measure what reaches the model.")
+    parser.add_argument("--projects", type=_names, metavar="NAMES", help="only these files, without .toml")
+    parser.add_argument(
+        "--folder", type=Path, default=projects.FOLDER, metavar="FOLDER", help="where the projects are"
+    )
+    parser.add_argument("--half", choices=(*projects.HALVES, "all"), default="all")
+    parser.add_argument("--kinds", type=_names, metavar="NAMES", help="only questions of these kinds")
+    parser.add_argument("--failures", action="store_true", help="print the questions that failed")
+    parser.add_argument(
+        "--arguments", type=json.loads, metavar="JSON", help='more arguments of each call: {"top_k": 5}'
+    )
+    parser.add_argument("--data", type=Path, metavar="FILE", help="locomo10.json, as published")
+    parser.add_argument("--conversations", type=_numbers, metavar="1,3", help="only these, counted from 1")
+    parser.add_argument("--questions", type=int, metavar="N", help="only the first N of each conversation")
+    parser.add_argument("--only-data", action="store_true", help="LoCoMo without the projects")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers of every question there")
+    return parser
+
+
+def _names(text: str) -> list[str]:
+    return text.split(",")
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split(",")]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
