@@ -160,6 +160,8 @@ async def test_more_of_a_conversation_adds_only_what_is_new(http: httpx2.AsyncCl
     for _ in range(2):
         again = await converse(http, [*RENAME, *PORT])
     assert again["id"] == first["id"] and again["conversationId"] == "c1"
+    shown = (await http.get(f"/v3/documents/{first['id']}")).json()
+    assert shown["title"] == "Conversation c1"
     text = await text_of(engine, first["id"])
     assert (
         text.count("rename tick()") == 1

@@ -180,6 +180,15 @@ async def test_partitions_are_any_and_tags_are_all(http: httpx2.AsyncClient):
     assert len((await search(http, "zebra", partition_ids=None, tags=None))["results"]) == 3
 
 
+async def test_a_partition_that_is_not_there_is_named_and_not_passed_over(http: httpx2.AsyncClient):
+    await keep(http, "zebra one", partition_id="mem_preference")
+    for asked in (["mem_nowhere"], ["mem_preference", "mem_nowhere"]):
+        answer = await http.post("/api/v1/search", json={"query": "zebra", "partition_ids": asked})
+        assert answer.status_code == 404 and "'mem_nowhere'" in answer.json()["detail"], answer.text
+    await http.post("/api/v1/partitions", json={"id": "mem_nowhere", "name": "Nowhere"})
+    assert (await search(http, "zebra", partition_ids=["mem_nowhere"]))["results"] == []
+
+
 async def test_a_floor_shuts_out_what_scores_below_it(http: httpx2.AsyncClient):
     await keep(http, "The zebra stable is green.", importance_score=10)
     await keep(http, "The zebra stable is not far.", importance_score=0)

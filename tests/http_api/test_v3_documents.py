@@ -302,3 +302,53 @@ async def test_documents_are_deleted_together_by_id_by_tag_or_by_path(http: Asyn
 async def test_secrets_are_redacted_before_anything_is_stored(http: AsyncClient):
     found = await document(http, await add(http, "The key is AKIAIOSFODNN7EXAMPLE, keep it."))
     assert "AKIA" not in json.dumps(found) and "keep it" in found["memories"][0]["memory"]
+
+
+@pytest.mark.parametrize(
+    ("content", "metadata", "title"),
+    [
+        ("The osprey build runs on Fridays.\nIt takes an hour.", {}, "The osprey build runs on Fridays"),
+        ("\n- Deploys go out on Tuesdays.\n- Ask Priya.", {}, "Deploys go out on Tuesdays"),
+        ("# Runbook\n\nRestart the pump.", {}, "Runbook"),
+        ("The osprey build runs on Fridays.", {"title": " Osprey \n builds "}, "Osprey builds"),
+        ("# Runbook\n\nRestart the pump.", {"title": "Pumps"}, "Pumps"),
+        ("The osprey build runs on Fridays.", {"title": 7}, "The osprey build runs on Fridays"),
+        ("部署在星期二进行。", {}, "部署在星期二进行"),
+        (f"{'very ' * 40}long", {}, f"{'very ' * 11}very…"),
+    ],
+)
+async def test_a_document_has_the_title_that_its_metadata_name_or_that_its_text_begins_with(
+    http: AsyncClient, content: str, metadata: dict[str, Any], title: str
+):
+    found = await document(http, await add(http, content, metadata=metadata))
+    assert (found["title"], found["metadata"]) == (title, metadata or None)
+    (listed,) = (await http.post("/v3/documents/list", json={"containerTags": [TAG]})).json()["memories"]
+    assert listed["title"] == title
+    assert (await http.post("/v3/search", json={"q": content})).json()["results"][0]["title"] == title
+
+
+async def test_another_title_in_the_metadata_is_another_title(http: AsyncClient):
+    id = await add(http, metadata={"title": "Deploys"})
+    for metadata, title in (
+        ({"title": "Releases"}, "Releases"),
+        ({"n": 1, "title": "Releases"}, "Releases"),
+        ({"n": 1}, DEPLOYS.rstrip(".")),
+    ):
+        answer = await http.patch(f"/v3/documents/{id}", json={"metadata": metadata})
+        assert answer.status_code == 200
+        assert (await document(http, id))["title"] == title
+    uploaded = (await upload(http, "a.txt", b"Hens lay eggs.", metadata='{"title": "Hens"}'))["id"]
+    assert (await document(http, uploaded))["title"] == "Hens"
+    await http.patch(f"/v3/documents/{uploaded}", json={"metadata": {"title": "Hens", "n": 2}})
+    assert (await document(http, uploaded))["title"] == "Hens"
+
+
+async def test_a_title_that_the_text_begins_with_is_not_repeated_above_its_paragraphs(http: AsyncClient):
+    text = "The osprey build runs on Fridays.\n\n" + "\n\n".join(
+        f"Paragraph {n} says what the osprey does on day {n}, in as many words as it takes. " * 3
+        for n in range(4)
+    )
+    found = await document(http, await add(http, text))
+    assert found["title"] == "The osprey build runs on Fridays"
+    said = [entry["memory"] for entry in found["memories"]]
+    assert len(said) == 5 and sum(each.startswith(found["title"]) for each in said) == 1

@@ -88,7 +88,7 @@ async def find_matches(context: RequestContext, query: MatchQuery, scopes: tuple
 
 
 def sessions_of(matches: Iterable[Match]) -> set[tuple[str, str | None]]:
-    """Return the conversations of these matches, by scope and session, which is their document's custom id."""
+    """Return the conversations of these matches, by scope and session (their document's custom id)."""
     return {(match.record.scope, match.hit.session_id) for match in matches if match.is_chat}
 
 

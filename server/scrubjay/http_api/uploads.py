@@ -11,6 +11,7 @@ from scrubjay.errors import InputError
 from scrubjay.models.records import derived_id
 from scrubjay.models.requests import DocumentText
 from scrubjay.reading import MAX_FILE, read
+from scrubjay.records.documents import title_in
 
 LONGEST_NAME = 500  # characters, as of a title
 
@@ -43,7 +44,7 @@ def _document(data: bytes, name: str, scope: str, values: Mapping[str, Any], may
     fields |= {
         "content": text.text,
         "type": text.kind,
-        "title": text.title or fields["title"],
+        "title": title_in(values.get("metadata", {})) or text.title or fields["title"],
         "metadata": {**language, **text.metadata, **values.get("metadata", {})},
     }
     return DocumentText.model_validate(fields)

@@ -17,9 +17,10 @@ from scrubjay.store import conditions
 from scrubjay.store.changes import Change, Plan
 from scrubjay.store.store import Store
 from scrubjay.text.chunking import Chunk
-from scrubjay.text.summary import ABSTRACT_LIMIT, abstract
+from scrubjay.text.summary import ABSTRACT_LIMIT, abstract, opening
 
 PARTITION = "mem_semantic"
+LONGEST_TITLE = 500  # characters
 _PROSE = frozenset({"text", "markdown", "html", "pdf", "docx", "pptx", "notebook", "email"})
 _TITLED = frozenset({"text", "markdown", "html", "docx", "notebook"})  # whose first heading is their title
 
@@ -94,7 +95,7 @@ def _document(
         created_at=known.created_at if known else envelope.at,
         updated_at=now,
         last_accessed_at=now,
-        title=request.title or _title(pieces, kind, request.path),
+        title=_title(request, kind, pieces),
         type=kind,
         content=content,
         content_hash=content_hash(content),
@@ -130,10 +131,20 @@ def _file_fields(request: DocumentText, known: Document | None) -> dict[str, Any
     }
 
 
-def _title(pieces: Sequence[Chunk], kind: str, path: str | None) -> str | None:
+def _title(request: DocumentText, kind: str, pieces: Sequence[Chunk]) -> str | None:
+    """Return the title that was named, else the first heading, the file's name, or a plain text's beginning."""
+    if named := request.title or title_in(request.metadata):
+        return named
     headings = (piece.headings[0] for piece in pieces if piece.headings)
     heading = next(headings, None) if kind in _TITLED else None
-    return heading or (os.path.basename(path) if path else None)
+    begins = opening(request.content or "") if kind == "text" else ""
+    return heading or (os.path.basename(request.path) if request.path else None) or begins or None
+
+
+def title_in(metadata: Mapping[str, Any]) -> str | None:
+    """Return the title that metadata name; clients of supermemory have no other field for it."""
+    title = metadata.get("title")
+    return (" ".join(title.split())[:LONGEST_TITLE] or None) if isinstance(title, str) else None
 
 
 def _summary(content: str, kind: str, pieces: Sequence[Chunk]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from scrubjay.models.records import Document, Memory, content_hash, derived_id, is_current
 from scrubjay.records.memories import facts_with_text
-from scrubjay.records.passages import passages_of
+from scrubjay.records.passages import passages_of, title_above
 from scrubjay.records.versions import linked_facts
 from scrubjay.store.changes import Change
 from scrubjay.store.store import Store
@@ -103,7 +103,7 @@ def _texts(document: Document) -> dict[str, str]:
         return {}
     return {
         derived_id("mem", document.id, content_hash(text)): text
-        for text in paragraphs(document.content, document.title)
+        for text in paragraphs(document.content, title_above(document))
     }
 
 

@@ -23,6 +23,7 @@ from scrubjay.reading.kinds import kind_of
 from scrubjay.store.facets import facets
 from scrubjay.text.chunking import Chunk, chunks, split
 from scrubjay.text.entities import tie_words
+from scrubjay.text.summary import opening
 from scrubjay.text.terms import expand
 
 TURN_PASSAGE = 900  # characters; whole long turns rank worse than their passages
@@ -120,7 +121,7 @@ def document_passages(document: Document, pieces: Sequence[Chunk]) -> tuple[Pass
     values = " ".join(str(value) for value in document.metadata.values() if isinstance(value, str))
     passages = []
     for part, chunk in enumerate(pieces):
-        trail = " > ".join(dict.fromkeys(filter(None, (document.title, *chunk.headings))))
+        trail = " > ".join(dict.fromkeys(filter(None, (title_above(document), *chunk.headings))))
         above = "\n".join(filter(None, (trail, chunk.repeat)))
         text = document.content[chunk.start : chunk.end]
         seen[above, text] += 1
@@ -142,6 +143,12 @@ def document_passages(document: Document, pieces: Sequence[Chunk]) -> tuple[Pass
             )
         )
     return tuple(passages)
+
+
+def title_above(document: Document) -> str | None:
+    """Return the title to search with each part of a document: none that only repeats how its text begins."""
+    repeats = document.type == "text" and document.title == opening(document.content)
+    return None if repeats else document.title
 
 
 def _short_path(path: str | None) -> str:

@@ -378,6 +378,16 @@ def _is_prose(sentence: str) -> bool:
     return sum(char.isalpha() or char == " " for char in sentence) >= 0.75 * len(sentence)
 
 
+def opening(text: str) -> str:
+    """Return how a text begins as a title, of a dozen words at the most; "" for one without a word.
+
+    >>> opening("- Deploys go out on Tuesdays.\\n- Rollbacks need two approvals.")
+    'Deploys go out on Tuesdays'
+    """
+    lines = (match[0] for match in re.finditer(r"[^\s#>*`-][^\n]*", text))
+    return _short_title(_flat(next((line for line in lines if any(map(str.isalnum, line))), "")))
+
+
 def _short_title(sentence: str) -> str:
     """Cut a sentence after a dozen words, better at the end of a clause."""
     words = sentence.split()

@@ -58,8 +58,8 @@ class Conversations(Verb):
         if not content:
             raise InputError("messages say nothing: each is empty. Give at least one with content.")
         fields: dict[str, Any] = dict(content=content, custom_id=name, type="text", task_type="superrag")
-        if not stored:
-            fields["title"] = f"Conversation {name}"
+        title = next((row.title for row in stored.values()), None)
+        fields["title"] = title or f"Conversation {name}"
         if metadata is not None:
             fields["metadata"] = dict(metadata)
         return await self._documents.add(DocumentText.model_validate(fields), scope=scope, source=SOURCE)

@@ -18,7 +18,7 @@ from scrubjay.models.envelopes import Envelope, envelope
 from scrubjay.models.records import Document, Memory, content_hash, derived_id
 from scrubjay.models.requests import DocumentText
 from scrubjay.models.results import DocumentAdded
-from scrubjay.records.documents import Lookup, plan_add
+from scrubjay.records.documents import Lookup, plan_add, title_in
 from scrubjay.records.extracted import LARGE
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
@@ -136,7 +136,9 @@ class Documents(Verb):
             args["content"] = await asyncio.to_thread(continue_text, current.content, args["content"])
         same = complete if complete is not None and complete.content == args.get("content") else None
         if same is not None:
-            args = {"title": same.title, "type": same.type, **args}
+            args = {"type": same.type, **args}
+            if title_in(args.get("metadata", {})) == title_in(same.metadata):  # else it names another
+                args = {"title": same.title, **args}
         args = {name: value for name, value in args.items() if value is not None}
         planner = partial(plan_add, lookup=Lookup(old, document_id, prefetch.facts_of(sent.scope)))
         answer = await self._writer.write(sent.model_copy(update={"args": args}), planner)

@@ -5,6 +5,7 @@ from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.hebb.answers import ANSWERS
 from scrubjay.http_api.hebb.bodies import MemoryQuery, as_memories
 from scrubjay.http_api.hebb.context import HebbRequest
+from scrubjay.http_api.hebb.partitions import MISSING, require_partition
 from scrubjay.http_api.routes import Routes
 from scrubjay.models import records
 from scrubjay.models.requests import SearchMemories
@@ -18,7 +19,7 @@ _SCORES = ("score", "recency_score", "importance_score_normalized", "relevance_s
 route = Routes(ANSWERS)
 
 
-@route("POST /api/v1/search", "Recall memories", "SearchResponse")
+@route("POST /api/v1/search", "Recall memories", "SearchResponse", missing=MISSING)
 async def search(request: HebbRequest, query: MemoryQuery) -> Answer:
     """The `top_k` best, whatever the window.
 
@@ -26,6 +27,8 @@ async def search(request: HebbRequest, query: MemoryQuery) -> Answer:
     importance is importance_score / 10, and recency is 0.5 ^ (days / 30) since the last access, for a turn
     since it was said.
     """
+    for partition_id in query.partition_ids or ():
+        await require_partition(request, partition_id)
     least = query.min_score if query.min_score is not None else query.filter_score
     question = SearchMemories(
         **query.model_dump(include=_SAME),
