@@ -71,6 +71,14 @@ def session_started(call):
     return claude_code.injection(known, "SessionStart") if isinstance(known, str) else {}
 
 
+def session_ended(call):
+    """Tell the engine that the session is over, so that it is summarised; without an engine, silence will."""
+    if call.records:
+        told = {"event": "session_end", "session_id": call.event.session_id}
+        engine_line.tell(call.home, call.hello, told)
+    return {}
+
+
 def _reconcile(call):
     """Hand the session to the engine; without one, leave it a note."""
     event = call.event

@@ -19,7 +19,12 @@ from scrubjay.models.envelopes import Envelope
 from scrubjay.models.requests import RecordTurn, parse
 
 HOOKS = Path(__file__).parent.parent / "hooks"
-EVENTS = {"user_prompt_submit": "UserPromptSubmit", "stop": "Stop", "session_start": "SessionStart"}
+EVENTS = {
+    "user_prompt_submit": "UserPromptSubmit",
+    "stop": "Stop",
+    "session_start": "SessionStart",
+    "session_end": "SessionEnd",
+}
 
 
 class Host:

@@ -18,7 +18,7 @@ import pytest
 from claude_code_host import EVENTS, HOOKS, Engine, Host
 
 from scrubjay.home import spool
-from scrubjay.hooks import session_start, stop, user_prompt_submit
+from scrubjay.hooks import session_end, session_start, stop, user_prompt_submit
 
 PACKAGE = HOOKS.parent / "server" / "scrubjay"
 SHARED = (  # what hooks use of the package, some of it only once there is something to do
@@ -110,6 +110,15 @@ def test_an_engine_that_takes_the_note_of_a_session_gets_it(host: Host) -> None:
         assert engine.hung_up.wait(10)
     assert engine.heard[1]["event"] == "session_start"
     assert spool.requests(host.home) == []
+
+
+def test_an_engine_is_told_that_a_session_ended(host: Host) -> None:
+    assert host.fire("session_end", reason="prompt_input_exit") == {}  # without an engine silence ends it
+    with Engine(host.home) as engine:
+        assert host.fire("session_end", reason="clear") == {}
+        assert engine.hung_up.wait(10)
+    assert engine.heard[1] == {"event": "session_end", "session_id": host.session_id}
+    assert (host.envelopes(), spool.requests(host.home), host.log()) == ([], [], "")
 
 
 @pytest.mark.parametrize("answer", [[], [{**HELLO, "error": "This engine is finishing."}]])
@@ -307,6 +316,7 @@ def test_the_console_command_runs_the_same_code(host: Host) -> None:
         (user_prompt_submit, "user_prompt_submit"),
         (stop, "stop"),
         (session_start, "session_start"),
+        (session_end, "session_end"),
     ):
         stdout = io.StringIO()
         assert module.main(io.BytesIO(host.payload(name, **fields)), stdout, env) == 0
@@ -365,9 +375,12 @@ def test_the_registration_names_scripts_that_exist_and_runs_them_without_a_shell
         assert (
             handler["timeout"]
             >= 2
-            * {"user_prompt_submit": user_prompt_submit, "stop": stop, "session_start": session_start}[
-                script
-            ].DEADLINE_S
+            * {
+                "user_prompt_submit": user_prompt_submit,
+                "stop": stop,
+                "session_start": session_start,
+                "session_end": session_end,
+            }[script].DEADLINE_S
         )
 
 

@@ -21,9 +21,10 @@ from scrubjay.home.settings import Settings
 from scrubjay.models.envelopes import Envelope, envelope
 from scrubjay.models.records import SUMMARY, Memory, Turn
 from scrubjay.models.requests import Forget, ForgetRecords, parse
-from scrubjay.records.session_summaries import EVERY
+from scrubjay.records.session_summaries import SILENCE
 from scrubjay.store import conditions
 
+EVERY = Settings().summary_every
 SECRET = "quagga-7731-zorilla"
 
 
@@ -96,9 +97,52 @@ async def test_every_twenty_turns_give_one_summary_with_its_sources(core: Core):
     assert len(first.content) < 1_100
 
 
-async def test_a_session_of_nineteen_turns_has_none(core: Core):
+async def test_a_session_that_goes_on_has_none_before_its_stretch_is_full(core: Core):
     await session(core, "s", EVERY - 1)
     assert await quiet(core) == []
+
+
+@pytest.mark.parametrize("count", [1, 3, EVERY + 2])
+async def test_a_session_that_its_host_ended_has_one_however_short(core: Core, count: int):
+    ids = await session(core, "s", count)
+    core.consolidation.end(SCOPE, "s")
+    found = await summaries(core, lambda found: [each for row in found for each in row.parent_ids] == ids)
+    await embedded(core)
+    (hit,) = (await search(core, "rename because of the parser", include_turns=False, top_k=1)).results
+    assert hit.id in [row.id for row in found] and (hit.memory or "").startswith("Why does module")
+
+
+async def test_silence_ends_a_session_and_a_later_turn_makes_its_summary_anew(core: Core, now):
+    ids = [(await turn(core, "s", user="Where is zebra.py?", assistant="In src.", ts=now - SILENCE)).id]
+    (before,) = await summaries(core)
+    assert before.content == (
+        f"Where is zebra.py?\nSession of {now - SILENCE:%Y-%m-%d}, turn 0.\nAnswered: In src."
+    )
+    ids.append((await turn(core, "s", user="Why is it slow?", assistant="Its cache is off.", ts=now)).id)
+    assert await quiet(core) == [before]
+    core.consolidation.end(SCOPE, "s")
+    (after,) = await summaries(core, lambda found: found != [before])
+    assert (after.id, after.parent_ids) == (before.id, tuple(ids)) and "cache" in after.content
+
+
+async def test_whoever_asks_for_it_need_not_wait_for_the_end(core: Core):
+    await session(core, "s", 2)
+    await quiet(core)
+    await core.consolidation.work_off()
+    assert len(await summaries(core)) == 1
+
+
+@pytest.mark.parametrize("size", [4, 50])
+async def test_stretches_of_another_size_replace_the_summaries(home: Home, clock, now, size: int):
+    first = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    ids = await session(first, "s", EVERY + 5, ts=now - SILENCE)
+    await summaries(first, lambda found: len(found) == 2)
+    await first.close()
+    second = await open_core(home, Settings(summary_every=size), clock, lambda *_, **__: HashingEncoder())
+    count = -(-len(ids) // size)
+    found = await summaries(second, lambda found: len(found) == count and len(found[0].parent_ids) <= size)
+    assert sorted(each for row in found for each in row.parent_ids) == sorted(ids)
+    await second.close()
 
 
 async def test_it_is_found_where_turns_are_left_out_and_nowhere_else(core: Core):

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 
 USAGE = "usage: scrubjay [stdio] [--scope NAME] [--in-process]"
-HOOKS = ("user_prompt_submit", "stop", "session_start")
+HOOKS = ("user_prompt_submit", "stop", "session_start", "session_end")
 
 
 def main(argv: list[str] | None = None) -> int:

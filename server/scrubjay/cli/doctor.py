@@ -268,7 +268,9 @@ def _hooks(hooks: Hooks) -> Findings:
     elif gone:
         yield problem("hooks", f"The hooks in {hooks.file} call {gone[0]}, which is not there.", advice)
     elif lacking:
-        yield problem("hooks", f"{hooks.file} lacks the hook for {', '.join(lacking)}.", advice)
+        # An older Scrubjay knew no SessionEnd; without it a session ends when it has been silent for a while.
+        level = note if lacking == ["SessionEnd"] else problem
+        yield level("hooks", f"{hooks.file} lacks the hook for {', '.join(lacking)}.", advice)
     else:
         yield ok("hooks", f"{hooks.file} hands in every prompt and every answer.")
 

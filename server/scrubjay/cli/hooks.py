@@ -49,7 +49,7 @@ def settings_file(env: Mapping[str, str]) -> str:
 
 
 def add(home: Home, path: str) -> bool:
-    """Register our three hooks in a settings file, and say whether anything changed.
+    """Register our hooks in a settings file, and say whether anything changed.
 
     They replace those of an older installation.
 

@@ -16,7 +16,12 @@ from typing import Any
 from scrubjay.errors import EngineError, HomeError
 
 # event -> its script
-SCRIPTS = dict(SessionStart="session_start.py", UserPromptSubmit="user_prompt_submit.py", Stop="stop.py")
+SCRIPTS = dict(
+    SessionStart="session_start.py",
+    UserPromptSubmit="user_prompt_submit.py",
+    Stop="stop.py",
+    SessionEnd="session_end.py",
+)
 HOOK_SECONDS = 15.0  # the scripts give up after 5 s
 TIMEOUT = 10  # seconds; the scripts give up by themselves long before
 

@@ -55,6 +55,9 @@ async def serve_hook(engine: Engine, connection: Connection) -> None:
             case "session_start":
                 await core.writer.drain()
                 core.completion.reconcile(event)
+            case "session_end":
+                await core.writer.drain()
+                core.consolidation.end(engine.scope_of(connection.hello), str(event.get("session_id")))
             case "profile" | "inject" as name:
                 write = core.search.opening if name == "profile" else core.search.injection
                 text = await write(event, engine.scope_of(connection.hello))

@@ -70,7 +70,9 @@ class Core:
         self.upkeep = Upkeep(store, lambda: self.indexer.idle)
         self.indexer = Indexer(store, worker, self._embedded, lambda: self.settings.late_interaction)
         self.writer = Writer(home, store, clock, self._recorded, self._staged)
-        self.consolidation = Consolidation(store, self.writer, clock, self.indexer, self._resting)
+        self.consolidation = Consolidation(
+            store, self.writer, clock, self.indexer, self._resting, lambda: self.settings.summary_every
+        )
         self.completion = Completion(home, self.writer, store, clock, self._policy)
         self.access = Access(store, clock, self.upkeep.wake)
         self.sharing = Sharing(store, self.writer, self.upkeep, self._begin)

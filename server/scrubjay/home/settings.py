@@ -102,6 +102,7 @@ _CHOICE = Kind(
 )
 _MINUTES, _GIGABYTES = _number(0.01, 10_080, "minutes"), _number(0.1, 100_000, "gigabytes")
 _LENGTH = _number(0, 10_000, "characters", whole=True)
+_TURNS = _number(2, 200, "turns", whole=True)
 _FOLDERS = Kind("a list of absolute folders, separated by commas", _is_folders, _parse_folders)
 
 
@@ -135,6 +136,10 @@ class Settings:
     # answers over HTTP stay as they are for whoever does not want turns in them
     chat_capture: str = _CHOICE.setting(
         "off", "Which turns of conversations over HTTP are found: all, salient, summary_only, off."
+    )
+    # enough turns to have something in common, few enough that 1,000 characters tell of each
+    summary_every: int = _TURNS.setting(
+        20, "A session is summarised whenever it has so many turns more, and when it ends."
     )
     # an answer nobody asked for costs tokens in every prompt, so it is the user's choice
     inject: bool = _SWITCH.setting(

@@ -1,13 +1,14 @@
-"""Session summaries: one memory for every twenty turns of a session, in the words of those turns.
+"""Session summaries: memories in the words of a session's turns, one for every stretch of so many turns.
 
-The turns stay as they are; when they change or are forgotten, their summary follows.
+A stretch gets its summary when it is full, or when its session has ended. The turns stay as they are; when
+they change or are forgotten, or the session goes on, their summary follows.
 """
 
 import asyncio
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from scrubjay.models.records import SUMMARY, Memory, Turn, content_hash, derived_id
@@ -15,14 +16,15 @@ from scrubjay.records.passages import passages_of
 from scrubjay.records.turns import PARTITION
 from scrubjay.records.versions import children
 from scrubjay.store.changes import Change
-from scrubjay.store.sessions import Key
+from scrubjay.store.schema import micros
+from scrubjay.store.sessions import Key, Session
 from scrubjay.store.store import Store
 from scrubjay.text import summary as text_summary
 from scrubjay.text.summary import Exchange
 
-EVERY = 20  # turns (CHAT_SUMMARY_EVERY of a proposal for supermemory)
-# Turns with a summary that a first summary needs: a session numbered by tens has no stretch worth one.
-LEAST = 10
+# without a turn, after which a session has ended: shorter than an engine stays without a client (15), so that
+# it still sees the end, and long enough for one summary a session. One that goes on is summarised anew.
+SILENCE = timedelta(minutes=10)
 GONE = "all turns it was made of are forgotten"
 
 
@@ -64,23 +66,27 @@ def exchange_of(turn: Turn) -> Exchange:
     return Exchange(turn.user or "", turn.assistant or turn.text or "", turn.files)
 
 
-async def plan_summary(store: Store, key: Key, stretch: int, now: datetime) -> Change | None:
-    """Plan what makes the summary of a stretch right, the turns numbered from `stretch` * `EVERY` on.
+def goes_on(session: Session, stretch: int, every: int, now: datetime) -> bool:
+    """Whether a stretch may still get turns: it is not full, and somebody spoke a short while ago."""
+    if not session.places or max(place.turn for place in session.places) >= (stretch + 1) * every - 1:
+        return False
+    quiet = micros(now) - max(place.started_at for place in session.places)
+    return 0 <= quiet < SILENCE / timedelta(microseconds=1)
 
-    None before its last turn is there, where it is right already, and where the user forgot it or wrote a
-    newer version of it.
+
+async def plan_summary(store: Store, key: Key, stretch: int, every: int, now: datetime) -> Change | None:
+    """Plan what makes the summary of a stretch right, the turns numbered from `stretch` * `every` on.
+
+    None where it is right already, and where the user forgot it or wrote a newer version of it. The caller
+    knows that it is full or that its session has ended (`goes_on`).
     """
     places = (await store.sessions.of([key]))[key].places
-    of_stretch = [place for place in places if place.turn // EVERY == stretch]
-    if not of_stretch or max(place.turn for place in places) < (stretch + 1) * EVERY - 1:
-        return None
+    of_stretch = [place for place in places if place.turn // every == stretch]
     rows = await store.get(Turn, [place.id for place in of_stretch])
     turns = [rows[place.id] for place in of_stretch if place.id in rows]
     summary_id = derived_id("mem", *key, "summary", str(stretch))
     known = (await store.get(Memory, [summary_id])).get(summary_id)
     if known is None:
-        if len(_summarised(turns)) < LEAST:
-            return None
         summary = await asyncio.to_thread(_create, summary_id, turns, now)
     elif (known.forgotten_at is not None and known.forget_reason != GONE) or not known.is_latest:
         return None
@@ -104,10 +110,8 @@ async def plan_without_turns(store: Store, ids: Collection[str], at: datetime) -
 
 
 def _summarised(turns: Sequence[Turn]) -> list[Turn]:
-    """Return the turns that a summary may cover: an assistant's, with a summary of their own."""
-    return [
-        turn for turn in turns if turn.forgotten_at is None and turn.summary and (turn.user or turn.assistant)
-    ]
+    """Return the turns that a summary covers: those of a user and an assistant."""
+    return [turn for turn in turns if turn.forgotten_at is None and (turn.user or turn.assistant)]
 
 
 def _create(summary_id: str, turns: Sequence[Turn], now: datetime) -> Memory | None:

@@ -74,8 +74,8 @@ def number(column: str, operator: Literal["<", "<=", ">", ">="], value: int) -> 
 
 
 def every_nth(column: str, step: int) -> Where:
-    """The column, counted from 0, ends a run of `step` rows."""
-    return Where(f"{column} % {step} = {step - 1}")
+    """The column, counted from 0, begins a run of `step` rows."""
+    return Where(f"{column} % {step} = 0")
 
 
 def has_all(column: str, values: Iterable[str]) -> Where:

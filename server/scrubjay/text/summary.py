@@ -35,7 +35,6 @@ _ASKED_SHARE = 0.4
 _FIRST = 1.4  # factor for what the first prompt says: a session begins with what it is about
 _LEAST_CLAUSE = 30  # characters of a clause that may be a title by itself
 _TAKEN_UP = 0.6  # of a sentence's content words said again later: it was taken up, and is not left open
-_LEAST_ROLLING_WORDS = 2  # content words; "thanks" and "go on" are about nothing
 _LEAST_ABSTRACT_WORDS = 4  # content words; a shorter sentence is a label
 _LEAD = 1.5  # factor for a document's first sentence: authors begin with what it is about
 _ONCE = 0.1  # worth of a word that stands in one sentence only: just enough to choose where all do
@@ -435,7 +434,9 @@ def _session_line(label: str, texts: Iterable[str], room: int, seen: list[str]) 
     fresh = (sentence for sentence in dict.fromkeys(sentences) if not _repeats(sentence, seen))
     candidates = [_clip(sentence, LONGEST_ROLLING) for sentence in fresh]
     words = [set(content_words(sentence)) for sentence in candidates]
-    left = [at for at in range(len(candidates)) if len(words[at]) >= _LEAST_ROLLING_WORDS]
+    left = [
+        at for at in range(len(candidates)) if words[at] - _EMPTY
+    ]  # "thanks" and "go on" are about nothing
     chosen: list[int] = []
     said: set[str] = set()
     while left := [at for at in left if len(candidates[at]) <= room and not words[at] <= said]:

@@ -25,18 +25,20 @@ from scrubjay.store import conditions
 from scrubjay.store.changes import Change
 from scrubjay.store.failures import reason
 from scrubjay.store.schema import micros
+from scrubjay.store.sessions import Key
 from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.background.consolidation")
 
 QUIET_SECONDS = 3.0  # without a commit: then nobody waits for the machine
+LOOK_SECONDS = 60.0  # how often it is looked whether a session has ended
 AT_ONCE = 50  # stretches, turns and facts whose changes are committed together
 _NOTE = "consolidated"
 SLACK = 3_600_000_000  # microseconds: a clock goes back, or a record is dated before it was taken
 
 
 class Stretch(NamedTuple):
-    """Twenty turns of a session."""
+    """Some turns of a session, which share a summary."""
 
     scope: str
     session_id: str
@@ -46,8 +48,9 @@ class Stretch(NamedTuple):
 class Consolidation:
     """Works through the facts and the stretches of sessions that changed, oldest change first.
 
-    `resting` says that nothing else works. It begins only when no passage waits for its vector: a backlog
-    takes minutes, with pauses between its commits, and linking in those pauses would slow it down.
+    `resting` says that nothing else works, `every` how many turns a stretch has. It begins only when no
+    passage waits for its vector: a backlog takes minutes, with pauses between its commits, and linking in
+    those pauses would slow it down.
     """
 
     def __init__(
@@ -57,13 +60,16 @@ class Consolidation:
         clock: Callable[[], datetime],
         indexer: Indexer,
         resting: Callable[[], bool],
+        every: Callable[[], int],
     ) -> None:
         self._store, self._writer, self._clock = store, writer, clock
-        self._indexer, self._resting = indexer, resting
+        self._indexer, self._resting, self._every = indexer, resting, every
         self._changed: dict[Stretch | str, None] = {}  # a fact or turn by its id
+        self._going_on: dict[Stretch | str, None] = {}  # looked at, but more turns may come
+        self._ended: set[Key] = set()  # sessions of which their host says so
         self._wake = asyncio.Event()
         self._working = asyncio.Lock()
-        self._caught_up = False
+        self._caught_up = 0  # the size of the stretches that are known since
 
     @property
     def waiting(self) -> int:
@@ -72,14 +78,28 @@ class Consolidation:
 
     def consider(self, record: AnyRecord) -> None:
         """A record was written."""
+        if isinstance(record, Turn):
+            self._ended.discard((record.scope, record.session_id))
+        self._remember(record)
+
+    def _remember(self, record: AnyRecord) -> None:
         # What people said to each other is not summarised.
         if isinstance(record, Turn) and record.role is None:
-            self._changed[
-                Stretch(record.scope, record.session_id, record.turn // session_summaries.EVERY)
-            ] = None
+            number = record.turn // self._every()
+            self._changed[Stretch(record.scope, record.session_id, number)] = None
             self._changed[record.id] = None
         elif isinstance(record, Memory) and record.source != SUMMARY:
             self._changed[record.id] = None
+
+    def end(self, scope: str, session_id: str) -> None:
+        """A session has ended, as its host says; one that nobody ends has ended after `SILENCE`."""
+        self._ended.add((scope, session_id))
+        self._look_again()
+
+    def _look_again(self) -> None:
+        self._changed |= self._going_on
+        self._going_on.clear()
+        self._wake.set()
 
     def wake(self) -> None:
         """Something was committed, or the model has nothing more to do."""
@@ -91,7 +111,8 @@ class Consolidation:
         What fails is tried again after the next write.
         """
         while True:
-            await self._wake.wait()
+            if await passed(LOOK_SECONDS, self._wake):
+                self._look_again()
             self._wake.clear()
             if not await passed(QUIET_SECONDS, self._wake):
                 continue
@@ -107,8 +128,9 @@ class Consolidation:
     async def work(self) -> int:
         """Look at some of what changed, if nothing else works; how many records were written."""
         if not self._store.writes:  # whoever begins to write looks from the note on
-            self._caught_up = False
+            self._caught_up = 0
             self._changed.clear()
+            self._going_on.clear()
             return 0
         async with self._working:
             return await self._some(self._resting)
@@ -116,15 +138,19 @@ class Consolidation:
     async def work_off(self) -> int:
         """Look at all that changed, because somebody asks for it; how much was looked at.
 
-        What a write comes in between stays.
+        Sessions that go on are summarised as far as they came. What a write comes in between stays.
         """
         if not self._store.writes:  # another engine of this store consolidates
             return 0
         await self._writer.settle()
         looked = 0
         async with self._working:
-            if not self._caught_up:
+            if self._caught_up != self._every():
                 await self._catch_up()
+            self._ended |= {
+                each[:2] for each in (*self._changed, *self._going_on) if isinstance(each, Stretch)
+            }
+            self._look_again()
             before = self.waiting + 1
             while 0 < self.waiting < before:
                 before = self.waiting
@@ -133,7 +159,7 @@ class Consolidation:
         return looked
 
     async def _some(self, resting: Callable[[], bool]) -> int:
-        if not self._caught_up:
+        if self._caught_up != self._every():
             await self._catch_up()
         written = 0
         for changed in list(self._changed)[:AT_ONCE]:
@@ -152,12 +178,16 @@ class Consolidation:
     async def close(self) -> None:
         """Note up to when all was looked at; what still waits is found again by the next engine."""
         if self._caught_up and not self._changed and not self._writer.pending:
-            await self._store.notes.write(_NOTE, json.dumps({"through": micros(self._clock())}))
+            note = {"through": micros(self._clock()), "every": self._caught_up}
+            await self._store.notes.write(_NOTE, json.dumps(note))
 
     async def _summaries(self, stretch: Stretch) -> list[Change]:
-        change = await session_summaries.plan_summary(
-            self._store, (stretch.scope, stretch.session_id), stretch.number, self._clock()
-        )
+        key, every, now = (stretch.scope, stretch.session_id), self._every(), self._clock()
+        session = (await self._store.sessions.of([key]))[key]
+        if key not in self._ended and session_summaries.goes_on(session, stretch.number, every, now):
+            self._going_on[stretch] = None
+            return []
+        change = await session_summaries.plan_summary(self._store, key, stretch.number, every, now)
         return [change] if change else []
 
     async def _links(self, record_id: str) -> list[Change]:
@@ -182,28 +212,36 @@ class Consolidation:
 
     async def _catch_up(self) -> None:
         """Remember the facts and stretches that changed since an engine last looked at all of them."""
-        through = _through(await self._store.notes.read(_NOTE))
-        if through is None:
-            # A home of an older Scrubjay: the last turn of each stretch stands for all, of a million perhaps.
-            turns = conditions.every_nth("turn", session_summaries.EVERY)
-            facts = conditions.EVERY_ROW
-        else:
-            turns = facts = conditions.number("updated_at", ">=", through - SLACK)
+        through, size = _read(await self._store.notes.read(_NOTE))
+        every = self._every()
+        facts = turns = conditions.EVERY_ROW
+        if through is not None:
+            # Sessions that went on at that time had a turn within the slack, so they are looked at again.
+            facts = turns = conditions.number("updated_at", ">=", through - SLACK)
+        if size != every:
+            # Stretches were of another size or, before there were sizes, had to be full: the first turn of
+            # each stands for all, of a million perhaps.
+            firsts = conditions.every_nth("turn", min(size or every, every))
+            turns = firsts if through is None else conditions.either(turns, firsts)
         for turn in await self._store.select(
             Turn,
             conditions.both(turns, conditions.missing("role")),
             columns=["id", "scope", "session_id", "turn"],
         ):
-            self.consider(turn)
+            self._remember(turn)
+            if size:  # a summary that no stretch of the new size remakes is forgotten
+                self._changed[Stretch(turn.scope, turn.session_id, turn.turn // size)] = None
         for fact in await self._store.select(Memory, facts, columns=["id", "source"]):
-            self.consider(fact)
-        self._caught_up = True
+            self._remember(fact)
+        self._caught_up = every
 
 
-def _through(note: str | None) -> int | None:
-    """The time in a note, in microseconds since 1970; None where it says nothing."""
+def _read(note: str | None) -> tuple[int | None, int]:
+    """The time in a note, in microseconds since 1970, and the size of stretches; None and 0 for nothing."""
     try:
-        through = json.loads(note or "")["through"]
-    except (ValueError, TypeError, KeyError):
-        return None
-    return through if isinstance(through, int) else None
+        said = json.loads(note or "")
+        through, size = said["through"], said.get("every", 0)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None, 0
+    sound = isinstance(through, int) and isinstance(size, int)
+    return (through, size) if sound else (None, 0)
