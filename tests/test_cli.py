@@ -256,6 +256,8 @@ def test_a_search_without_a_hit_and_a_wrong_date_are_told_in_a_sentence(user):
     )
     assert "Nothing is recorded in repo_empty" in user.gets("list", "--scope", "repo_empty__0000000000000000")
     assert "since = 'someday'" in user.refused("search", "x", "--since", "someday")
+    empty = user.gets("search", "x", "--since", "November 11 2019", "--until", "nov 12, 2019")
+    assert "remembered for these words in that time (2019-11-11 to 2019-11-12)" in empty
     assert "last = 0" in user.refused("list", "--last", "0")
 
 

@@ -1,14 +1,24 @@
-"""Dates in questions: which period is meant, and how close a moment is to it."""
+"""Dates in questions: which period is meant, how close a moment is to it, and what else is asked."""
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.text.dates import Period, closeness, periods
+from scrubjay.text.dates import LocalZone, Period, closeness, periods
+from scrubjay.text.time_asked import (
+    EPOCH,
+    LONGEST,
+    Event,
+    PastSessions,
+    moment_named,
+    said_as_days,
+    time_asked,
+)
 
 moments = st.datetimes(
     timezones=st.sampled_from([UTC, timezone(timedelta(hours=9)), timezone(timedelta(hours=-11))])
@@ -54,6 +64,7 @@ def span(text: str, now: datetime) -> tuple[str, str]:
         "May 7th, 2023",
         "on 7th of may, 2023?",
         "MAY 7 2023",
+        "on May 7,2023",
         "at 2023-05-07T10:00:00Z",
     ],
 )
@@ -266,3 +277,179 @@ def test_any_question_at_any_time_gives_nothing_but_three_values(
 )
 def test_relative_periods_never_lie_in_the_future(text: str, now: datetime) -> None:
     assert all(period.start <= now for period in periods(text, now))
+
+
+@pytest.mark.parametrize(
+    ("text", "period"),
+    [
+        ("what did we talk about on March 2?", "2026-03-02"),
+        ("What happened last Tuesday?", "2026-03-03"),
+        ("what did we do 3 days ago", "2026-03-02"),
+        ("what have we done this week?", "2026-03-02 to 2026-03-05"),
+        ("summarize yesterday\u2019s session", "2026-03-04"),
+        ("what changed since Monday?", "2026-03-02 to 2026-03-05"),
+        ("what did we work on from March 1 to March 3", "2026-03-01 to 2026-03-03"),
+        ("what did we do since Monday until yesterday?", "2026-03-02 to 2026-03-04"),
+        ("what did we do before March 2", "before 2026-03-02"),
+        ("what did we do until yesterday", "before 2026-03-05"),
+        ("what did we do this morning?", "2026-03-05 04:00 to 12:00"),
+        ("what was decided last night", "2026-03-04 18:00 to 2026-03-05 05:00"),
+        ("what did we do yesterday afternoon", "2026-03-04 12:00 to 18:00"),
+        ("what did we discuss in the last 2 hours?", "2026-03-05 10:00 to 12:00"),
+        ("what did we do 2 hours ago", "2026-03-05 09:00 to 11:00"),
+        ("what have we been up to lately", "2026-02-26 to 2026-03-05"),
+        ("what happened on 8 May 2023?", "2023-05-08"),
+        ("what did we do in the last session?", PastSessions(1)),
+        ("what happened last time", PastSessions(1)),
+        ("where were we?", PastSessions(1)),
+        ("continue where we left off", PastSessions(1)),
+        ("what did we do in the session before the last one", PastSessions(2)),
+        ("what did we do three sessions ago?", PastSessions(3)),
+        ("what were the last two sessions about", PastSessions(1, 2)),
+        ("what did we do before the release?", Event("the release", after=False)),
+        ("since the big migration, what changed?", Event("the big migration", after=True)),
+        ("what happened after v2.3", Event("v2.3", after=True)),
+    ],
+)
+def test_a_question_may_ask_about_nothing_but_a_time(
+    text: str, period: str | PastSessions | Event, now: datetime
+) -> None:
+    asked = time_asked(text, now)
+    assert asked is not None and asked.words == ()
+    when = asked.when
+    assert (said_as_days(when.start, when.end) if isinstance(when, Period) else when) == period
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "firm"),
+    [
+        ("what did we decide about retries last week?", ("retries",), True),
+        ("what did we say of retries on November 11", ("retries",), True),
+        ("what did Ada do on 8 May 2023", ("ada",), False),
+        ("what did Ada do in May", ("ada",), False),
+        ("which port did we choose in the last session", ("port", "choose"), True),
+        ("which port was it before the release?", ("port",), False),
+    ],
+)
+def test_content_words_are_told_apart_from_the_time(
+    text: str, words: tuple[str, ...], firm: bool, now: datetime
+) -> None:
+    asked = time_asked(text, now)
+    assert asked is not None and (asked.words, asked.firm) == (words, firm)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "why did we move to gRPC?",
+        "the last time we discussed retries",
+        "our last conversation about retries",
+        "what did we do on Monday or on March 1?",
+        "what did we do the day before March 1?",
+        "before that, since then, after all",
+        "the session store",
+        "yesterday " * 40,
+        "",
+    ],
+)
+def test_a_question_about_no_one_time_is_left_alone(text: str, now: datetime) -> None:
+    assert time_asked(text, now) is None
+
+
+@pytest.mark.parametrize(
+    ("phrase", "begins", "is_over"),
+    [
+        ("yesterday", "2026-03-04T00:00", "2026-03-05T00:00"),
+        ("last Tuesday", "2026-03-03T00:00", "2026-03-04T00:00"),
+        ("tuesday", "2026-03-03T00:00", "2026-03-04T00:00"),
+        ("3 days ago", "2026-03-02T00:00", "2026-03-03T00:00"),
+        ("two weeks ago", "2026-02-19T00:00", "2026-02-20T00:00"),
+        ("4 months ago", "2025-11-05T00:00", "2025-11-06T00:00"),
+        ("a year ago", "2025-03-05T00:00", "2025-03-06T00:00"),
+        ("last week", "2026-02-23T00:00", "2026-03-02T00:00"),
+        ("this week", "2026-03-02T00:00", "2026-03-06T00:00"),
+        ("November 11", "2025-11-11T00:00", "2025-11-12T00:00"),
+        ("february", "2026-02-01T00:00", "2026-03-01T00:00"),
+        ("2025", "2025-01-01T00:00", "2026-01-01T00:00"),
+        ("2 hours ago", "2026-03-05T10:00", "2026-03-05T10:00"),
+        ("half an hour ago", "2026-03-05T11:30", "2026-03-05T11:30"),
+        ("now", "2026-03-05T12:00", "2026-03-05T12:00"),
+    ],
+)
+def test_a_phrase_names_the_moment_at_which_its_time_begins_or_is_over(
+    phrase: str, begins: str, is_over: str, now: datetime
+) -> None:
+    assert (moment_named(phrase, now, end=False), moment_named(phrase, now, end=True)) == (
+        at(begins),
+        at(is_over),
+    )
+
+
+@pytest.mark.parametrize(
+    "phrase", ["soon", "the release", "yesterday at 5pm", "the last session", "9999 years ago", "", "x" * 99]
+)
+def test_what_names_no_moment_is_none(phrase: str, now: datetime) -> None:
+    assert moment_named(phrase, now, end=False) is None
+
+
+PAST = [
+    "yesterday",
+    "last {day}",
+    "{day}",
+    "{n} days ago",
+    "{n} weeks ago",
+    "{n} months ago",
+    "last week",
+    "last month",
+    "the day before yesterday",
+    "last quarter",
+    "{n} hours ago",
+]
+past_phrases = st.builds(
+    lambda phrase, day, n: phrase.format(day=day, n=n),
+    st.sampled_from(PAST),
+    st.sampled_from("monday tuesday wednesday thursday friday saturday sunday".split()),
+    st.integers(1, 99),
+)
+years = st.datetimes(
+    datetime(2000, 1, 1),
+    datetime(2100, 1, 1),
+    timezones=st.sampled_from([UTC, timezone(timedelta(hours=9)), timezone(timedelta(hours=-11))]),
+)
+
+
+@given(past_phrases, years)
+def test_a_phrase_for_the_past_begins_before_now_and_is_over_by_tomorrow(phrase: str, now: datetime) -> None:
+    begins, is_over = (moment_named(phrase, now, end=end) for end in (False, True))
+    assert begins is not None and is_over is not None
+    assert begins <= is_over and begins <= now and is_over - now <= timedelta(days=1)
+    asked = time_asked(f"what did we talk about {phrase}?", now)
+    if isinstance(asked.when if asked else None, Period):
+        assert asked.words == () and asked.when.start < asked.when.end and asked.when.start <= now
+
+
+@given(
+    st.lists(st.sampled_from([*PHRASES, *PAST, "before", "since the", "and"]) | st.text(max_size=20)), years
+)
+def test_whatever_is_asked_a_period_begins_before_it_ends(texts: list[str], now: datetime) -> None:
+    asked = time_asked(" ".join(texts), now)
+    if asked is not None and isinstance(asked.when, Period):
+        assert asked.when.start < asked.when.end
+        assert said_as_days(asked.when.start, asked.when.end)
+    moment_named(" ".join(texts), now, end=True)
+
+
+@pytest.mark.parametrize("text", ["before the ", "last ", "a couple of ", "where did we ", "since ", "1 "])
+def test_a_long_text_is_read_in_no_time(text: str, now: datetime) -> None:
+    before = time.process_time()
+    time_asked((text * LONGEST)[:LONGEST], now)
+    moment_named(text * 100_000, now, end=False)
+    assert time.process_time() - before < 0.5
+
+
+def test_the_zone_of_this_machine_converts_there_and_back(now: datetime) -> None:
+    for days in range(0, 365, 30):  # on both sides of a change of the clock, where there is one
+        moment = now + timedelta(days=days)
+        here = moment.astimezone(LocalZone())
+        assert here == moment and here.replace(tzinfo=None) == moment.astimezone().replace(tzinfo=None)
+    assert EPOCH.astimezone(LocalZone()) == EPOCH

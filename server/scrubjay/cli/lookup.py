@@ -70,8 +70,8 @@ def show(place: Place, options: argparse.Namespace) -> None:
     value("--tokens", "N", BUDGET, type=int, dest="max_tokens"),
     value("--prev", "N", "bring along N turns before each hit", type=int, dest="prev_turns"),
     value("--next", "N", "bring along N turns after each hit", type=int, dest="next_turns"),
-    value("--since", "DATE", "only from this date or time on, such as 2026-03-01"),
-    value("--until", "DATE", "only before this date or time"),
+    value("--since", "TIME", "only from then on: a date such as 2026-03-01, or words: 'last tuesday'"),
+    value("--until", "TIME", "only before this date or time, or to the end of 'yesterday'"),
     value("--tag", "TAG", TAG, action="append", dest="tags"),
     flag("--facts", "only facts that were added, no recorded turns"),
     choice("--mode", MODES, "facts and turns (so without it), all, or documents", dest="search_mode"),
@@ -201,7 +201,8 @@ def lines_of(answer: dict[str, Any], width: int | None) -> Iterator[str]:
     if answer.get("degraded"):
         yield f"Note: {answer['degraded']}"
     if not hits:
-        yield "Nothing relevant is remembered for these words. `--all` looks in every project."
+        period = f" in that time ({answer['period']})" if answer.get("period") else ""
+        yield f"Nothing relevant is remembered for these words{period}. `--all` looks in every project."
         return
     ranks = {hit["id"]: rank for rank, hit in enumerate(hits, 1)}
     for turns in _sessions([*hits, *beside], ranks):

@@ -42,10 +42,10 @@ class Frame:
         return " and ".join(names)
 
 
-def memory_hits(hits: MemoryHits, frame: Frame, period: str | None = None) -> str:
+def memory_hits(hits: MemoryHits, frame: Frame) -> str:
     """Write hits best first, each with the turns around it; say so if they are doubtful, or none."""
     if not hits.results:
-        return "\n".join([_nothing(frame.searched(), period), *_note(hits.degraded)])
+        return "\n".join([_nothing(frame.searched(), hits.period), *_note(hits.degraded)])
     head = [DOUBTFUL] if hits.confidence == "weak" else []
     shown = "\n".join(_with_windows(hits, frame))
     return "\n".join([*head, *_note(hits.degraded), OPENING, shown, CLOSING, *_left_out(hits)])

@@ -6,7 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict, StringConstraints, WithJsonSchema
 
+from scrubjay.errors import InputError
 from scrubjay.home.scopes import SCOPE_NAME
+from scrubjay.text.time_asked import moment_named
 
 MAX_MEMORY = 10_000  # characters
 MAX_DOCUMENT = 10 * 1024 * 1024  # bytes through the tool
@@ -14,6 +16,9 @@ MAX_FILE_DOCUMENT = 50 * 1024 * 1024  # bytes through the command line
 MAX_METADATA_TEXT = 10_000  # characters of one value
 MAX_METADATA_NUMBER = 2**53  # whole numbers beyond it lose digits in other JSON readers
 MAX_TURN_TEXT = 1_000_000  # characters of one side of a turn; hooks cut there and say so
+_INSTANTS = "2026-03-01 or 2026-03-01T14:30:00Z"
+_PHRASES = "yesterday, last Tuesday, 3 days ago or November 11"
+_SOME_DAY = datetime(2024, 12, 31, 12, tzinfo=UTC)  # on which every day that has a name has passed
 
 
 def parse_instant(value: Any) -> Any:
@@ -22,18 +27,52 @@ def parse_instant(value: Any) -> Any:
     Raises:
         ValueError: it is something else, such as a number, on whose unit nobody agrees.
     """
+    return _zoned(value).astimezone(UTC)
+
+
+def parse_when(value: Any) -> Any:
+    """Read an ISO 8601 string as `parse_instant` does; leave words that name a time for `resolve`.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    try:
+        return parse_instant(value)
+    except ValueError as error:
+        if not isinstance(value, str) or moment_named(value, _SOME_DAY, end=False) is None:
+            also = f", or words such as {_PHRASES}" if isinstance(value, str) else ""
+            raise ValueError(f"{error}{also}") from None
+        return value
+
+
+def resolve(name: str, when: datetime | str | None, now: datetime, *, end: bool) -> datetime | None:
+    """Make an instant of the time in the field `name`: words are read against `now`, days in its time zone.
+
+    Words for a span, such as yesterday, mean its beginning or, if `end`, its end.
+
+    Raises:
+        InputError: today the words name no time, as "the 31st" in March.
+    """
+    if not isinstance(when, str):
+        return when
+    moment = moment_named(when, now, end=end)
+    if moment is None:
+        raise InputError(f"{name} = {when!r}: names no day now; give a date such as {_INSTANTS}.")
+    return moment
+
+
+def _zoned(value: Any) -> datetime:
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value.strip())
         except ValueError:
-            examples = "2026-03-01 or 2026-03-01T14:30:00Z"
-            raise ValueError(f"must be an ISO 8601 date or time such as {examples}") from None
+            raise ValueError(f"must be an ISO 8601 date or time such as {_INSTANTS}") from None
     if not isinstance(value, datetime):
         raise ValueError("must be an ISO 8601 date or time such as 2026-03-01T14:30:00Z")
     aware = value if value.tzinfo else value.replace(tzinfo=UTC)
     if not 1 < aware.year < 9999:
         raise ValueError("must lie between the years 2 and 9998")
-    return aware.astimezone(UTC)
+    return aware
 
 
 def _no_nul(value: str) -> str:
@@ -86,6 +125,12 @@ PATTERNS = {  # pattern -> its meaning in words
 Instant = Annotated[
     datetime, BeforeValidator(parse_instant), WithJsonSchema({"type": "string", "format": "date-time"})
 ]
+# An instant whose zone is kept, because days are counted in it.
+Moment = Annotated[
+    datetime, BeforeValidator(_zoned), WithJsonSchema({"type": "string", "format": "date-time"})
+]
+# An instant, or words that name a time, which `resolve` reads once `now` is known.
+When = Annotated[datetime | str, BeforeValidator(parse_when), WithJsonSchema({"type": "string"})]
 Count = Annotated[int, Strict()]
 Real = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 Flag = Annotated[bool, Strict()]

@@ -21,6 +21,7 @@ from scrubjay.models.fields import (
     Importance,
     Instant,
     Metadata,
+    Moment,
     Name,
     OneScope,
     PartitionId,
@@ -28,6 +29,7 @@ from scrubjay.models.fields import (
     Scope,
     Tag,
     Text,
+    When,
 )
 from scrubjay.models.filters import Filters
 from scrubjay.models.input_errors import sentences
@@ -110,12 +112,12 @@ class SearchMemories(Request):
     weight_recency: Weight = 0.1
     prev_turns: Neighbours = about("Turns before each hit to bring along.", 0)
     next_turns: Neighbours = about("Turns after each hit.", 0)
-    since: Instant | None = about("Only what is dated at or after this time (ISO 8601).")
-    until: Instant | None = about("Only what is dated before this time (ISO 8601).")
+    since: When | None = about("Only from this time on: ISO 8601, or words such as last Tuesday.")
+    until: When | None = about("Only before it, of yesterday to its end.")
     as_of: Instant | None = about(
         "Answer with what was known at this time (ISO 8601): the versions of then, nothing newer."
     )
-    now: Instant | None = about("The time to count ages from; left out, the present.")
+    now: Moment | None = about("The time to count ages from; left out, the present.")
     include: Include = Include()
 
     @property

@@ -159,6 +159,7 @@ class MemoryHits(Result):
     timing: float  # ms
     tokens: Tokens
     left_out: int | None = None  # hits that the budget had no room for
+    period: str | None = None  # the time that was searched, if not all
     degraded: str | None = None  # why meaning was not searched, and what repairs it
     # By id, what the hits were made of: no face shows these records, but none needs to read them again.
     records: SkipJsonSchema[dict[str, Any]] = Field({}, exclude=True, repr=False)

@@ -6,6 +6,7 @@ from datetime import datetime
 import numpy as np
 
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE
+from scrubjay.models.fields import resolve
 from scrubjay.models.records import Memory, PassageSrc, fields_of
 from scrubjay.models.requests import ForgetMatching, SearchMemories, SearchRecords
 from scrubjay.models.results import Explanation, Hit, Leg, MemoryHits, Tokens, Weighed
@@ -13,13 +14,13 @@ from scrubjay.search.choosing import Measure, ScoredCandidates, Selector, text_l
 from scrubjay.search.hits import as_hit
 from scrubjay.search.retrieval.candidates import Candidate
 from scrubjay.search.retrieval.query import Question
-from scrubjay.search.retrieval.ranking import Floats, blend, order, recency
+from scrubjay.search.retrieval.ranking import HALF_LIFE_DAYS, Floats, blend, order, recency
 from scrubjay.search.retrieval.relevance import FALL, behind, bounds, shares
 from scrubjay.search.retrieval.retrieve import Embed, Ranking, retrieve
+from scrubjay.search.timeline import period_searched, retrieve_within, span_asked, timeline
 from scrubjay.store.schema import micros
 from scrubjay.store.store import Store
 
-HALF_LIFE_DAYS = 30.0  # of recency: of a turn since it started, of a fact since its last access
 MOST_CANDIDATES = 400  # that get a score; the pools hold at most 400 records
 
 Weights = tuple[float, float, float]  # of relevance, importance and recency
@@ -51,21 +52,34 @@ async def search_memories(
 
     `scope` is the caller's project, or the only scopes that the caller may see; the request may override it
     and `now`. `apart` is for programs: select hits as if no window were asked for, keep each window within
-    the partition of its hit, count no tokens and show what comes, however doubtful. No hit scores below
-    `least_score`. `measure` counts the characters of a hit as the face shows it.
+    the partition of its hit, count no tokens, show what comes, however doubtful, and take a time in the
+    question for words like others. No hit scores below `least_score`. `measure` counts the characters of a
+    hit as the face shows it. Days are those of the time zone of `now`.
     """
-    at = request.now or request.as_of or now
+    at = request.now or (request.as_of.astimezone(now.tzinfo) if request.as_of else now)
     question = _question(request, scope, at)
+    span = None if apart else await span_asked(store, question)
+    if span is not None and not span.words:
+        return await timeline(store, request, span, measure)
     ranking = await retrieve(store, question, embed)
+    if span is not None and (inside := await retrieve_within(store, span, embed, instead_of=ranking)):
+        question, ranking = span.question, inside
+    period = span.period if span is not None and question is span.question else period_searched(question)
     confidence = "strong" if apart else ranking.confidence
     if confidence == "none":
         return MemoryHits(
-            confidence="none", results=[], total=0, timing=0.0, tokens=Tokens(spent=0), records={}
+            confidence="none",
+            results=[],
+            total=0,
+            timing=0.0,
+            tokens=Tokens(spent=0),
+            records={},
+            period=period,
         )
     weights = _weights(request, ranking)
     scored = await _score(store, ranking, weights, request, least_score, at)
     selector = Selector(store, request, question, tied, apart, confidence, measure)
-    hits = await selector.select(scored)
+    hits = (await selector.select(scored)).model_copy(update={"period": period})
     if request.include.explain:
         return hits.model_copy(update={"results": _explain(hits.results, ranking, weights)})
     return hits
@@ -107,7 +121,9 @@ def _question(request: SearchMemories, scope: str | tuple[str, ...], now: dateti
         now=now,
         partition_ids=None if request.partition_ids is None else tuple(request.partition_ids),
         tags=tuple(request.tags or ()),
-        **fields_of(request, "session_id", "filters", "since", "until", "as_of"),
+        since=resolve("since", request.since, now, end=False),
+        until=resolve("until", request.until, now, end=True),
+        **fields_of(request, "session_id", "filters", "as_of"),
         forgotten=request.include.forgotten,
     )
 

@@ -7,7 +7,7 @@ import re
 from calendar import monthrange
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import MAXYEAR, MINYEAR, datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta, tzinfo
 
 from scrubjay.text.terms import NUMBER_WORDS, STOP
 
@@ -66,13 +66,38 @@ class Period:
     any_year: bool = False
 
 
+class LocalZone(tzinfo):
+    """The time zone of this machine, with its changes between winter and summer."""
+
+    def utcoffset(self, dt: datetime | None) -> timedelta | None:
+        """Return how far the wall clock is from UTC at a local time."""
+        return None if dt is None else dt.replace(tzinfo=None).astimezone().utcoffset()
+
+    def tzname(self, dt: datetime | None) -> str | None:
+        """Return what the zone is called at a local time."""
+        return None if dt is None else dt.replace(tzinfo=None).astimezone().tzname()
+
+    def dst(self, dt: datetime | None) -> timedelta | None:
+        """Return None: how much of the offset is summer time is not known."""
+        return None
+
+    def fromutc(self, dt: datetime) -> datetime:
+        """Return what the wall clock shows at a moment of UTC."""
+        return dt.replace(tzinfo=UTC).astimezone().replace(tzinfo=self)
+
+
 def periods(text: str, now: datetime) -> list[Period]:
     """Find the periods that the text names, each once, in the order of the text.
 
     Dates that two countries read differently (05/07/2023) are not guessed; "may" and "march" are months only
     beside a number or after a preposition.
     """
-    places: list[tuple[int, Period]] = []
+    return list(dict.fromkeys(period for _, period in named_periods(text, now)))
+
+
+def named_periods(text: str, now: datetime) -> list[tuple[range, Period]]:
+    """Find the periods that the text names as `periods` does, each with the characters that name it."""
+    places: list[tuple[range, Period]] = []
     rest = text
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     for pattern, read in _READERS:
@@ -82,9 +107,9 @@ def periods(text: str, now: datetime) -> list[Period]:
             except (ValueError, OverflowError):  # 30 February, or a year that the calendar does not have
                 continue
             if period is not None:
-                places.append((match.start(), _onward(rest, match, period, today)))
+                places.append((range(*match.span()), _onward(rest, match, period, today)))
                 rest = rest[: match.start()] + "\x00" * (match.end() - match.start()) + rest[match.end() :]
-    return list(dict.fromkeys(period for _, period in sorted(places, key=lambda item: item[0])))
+    return sorted(places, key=lambda place: place[0].start)
 
 
 def closeness(period: Period, moment: datetime) -> float:
@@ -317,7 +342,7 @@ def _pattern(source: str) -> re.Pattern[str]:
 _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
     (re.compile(rf"(?<![\w-]){_YEAR}[-/](?P<month>[01]\d)[-/](?P<day>[0-3]\d)(?=T\d|(?![\w-]))"), _on_date),
     (_pattern(rf"{_DAY_NUMBER}(?: of)? {_MONTH},? {_YEAR}"), _on_date),
-    (_pattern(rf"{_MONTH} {_DAY_NUMBER},? {_YEAR}"), _on_date),
+    (_pattern(rf"{_MONTH} {_DAY_NUMBER}(?:,? |,){_YEAR}"), _on_date),
     (_pattern(rf"(?P<day>1[3-9]|2\d|3[01])[/.](?P<month>0?[1-9]|1[0-2])[/.]{_YEAR}"), _on_date),
     (_pattern(rf"(?P<month>0?[1-9]|1[0-2])/(?P<day>1[3-9]|2\d|3[01]|(?P=month))/{_YEAR}"), _on_date),
     (_pattern(rf"week of (?:the )?{_MONTH} {_DAY_NUMBER}"), _week_of_date),

@@ -21,6 +21,7 @@ from scrubjay.search.recall import facts_about, search_memories, search_scopes
 from scrubjay.store import conditions
 from scrubjay.store.allocator import PeriodicRelease
 from scrubjay.store.conditions import Where
+from scrubjay.text.dates import LocalZone
 
 SEARCHES = 8  # after which memory is given back; 50 MB and more lie idle after 32
 Scope = str | tuple[str, ...]  # the caller's project, or all that a caller without one may see
@@ -103,7 +104,8 @@ class Search(Verb):
         started = time.perf_counter()
         with self._indexer.aside():
             await self._writer.caught_up()
-            options |= {"scope": scope, "now": self._clock(), "embed": self._indexer.embed_query}
+            now = self._clock().astimezone(LocalZone())  # a question's "yesterday" is the user's
+            options |= {"scope": scope, "now": now, "embed": self._indexer.embed_query}
             hits = await search(self._store, request, **options)
             lack = await self._indexer.lack(_searched(request, scope))
         milliseconds = round((time.perf_counter() - started) * 1000, 1)

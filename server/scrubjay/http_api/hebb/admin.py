@@ -15,7 +15,7 @@ from scrubjay.http_api.hebb.graph import graph_of
 from scrubjay.http_api.hebb.partitions import partitions
 from scrubjay.http_api.routes import Routes
 from scrubjay.search.injection import FLOOR
-from scrubjay.search.recall import HALF_LIFE_DAYS
+from scrubjay.search.retrieval.ranking import HALF_LIFE_DAYS
 
 _OF_MODEL = ("model", "dimension", "available")
 

@@ -36,6 +36,7 @@ LATE_SPAN = 0.2  # of mean cosines; in one search of a hundred the candidates sp
 # parts).
 NAMED = 1.0
 QUOTED = 1.0  # the query quotes the record: more than any context adds
+HALF_LIFE_DAYS = 30.0  # of recency: of a turn since it started, of a fact since its last access
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,287 @@
+"""Timelines: what was said in the time that a question asks about, in the order of time.
+
+A question such as "what did we do yesterday?" says a time and nothing to search for. One such as "what did we
+decide about retries last week?" also says the latter, and is searched for within that time first.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from scrubjay.models.records import AnyRecord, Memory, Turn
+from scrubjay.models.requests import SearchMemories
+from scrubjay.models.results import MemoryHits, Tokens
+from scrubjay.search.choosing import FRAME, Measure, ScoredCandidates, Selector
+from scrubjay.search.hits import as_hit
+from scrubjay.search.retrieval.candidates import lay_out
+from scrubjay.search.retrieval.pools import Pools, by_words, search
+from scrubjay.search.retrieval.query import Question
+from scrubjay.search.retrieval.ranking import HALF_LIFE_DAYS, recency
+from scrubjay.search.retrieval.relevance import EVIDENCE_DEPTH, coverage
+from scrubjay.search.retrieval.retrieve import Embed, Ranking, retrieve
+from scrubjay.store import conditions
+from scrubjay.store.cache import PassageRow
+from scrubjay.store.schema import micros, moment
+from scrubjay.store.store import Store
+from scrubjay.text.dates import DAY, Period
+from scrubjay.text.time_asked import EPOCH, Event, PastSessions, said_as_days, time_asked
+
+MOST = 12  # hits, unless the request says how many
+ROOM = 800  # tokens of the answer, unless the request says how many
+QUIET = timedelta(minutes=10)  # a session whose last turn is younger may be the one that asks
+NEAREST = 3  # sessions that a question about the time before something is answered from
+RECENT = 30 * DAY  # in which past sessions are looked for first
+READ = 20_000  # passages of one period
+NAMING = 100  # passages that name an event
+LIKELY = 0.5  # relevance from which a hit of the time asked about needs no comparison
+NEARLY = 0.7  # share of the best relevance anywhere that the best of that time must have else
+
+Key = tuple[str, str]  # a scope and a session, or a day's facts without one
+
+
+@dataclass(frozen=True)
+class Span:
+    """The time that a question asks about, as a narrower question. `period` says it in words.
+
+    Attributes:
+        words: the content words that the question has besides; its text then is without the time.
+        backwards: it has no beginning, so that what is nearest to its end comes first.
+    """
+
+    question: Question
+    period: str
+    words: tuple[str, ...]
+    backwards: bool = False
+
+
+async def span_asked(store: Store, question: Question) -> Span | None:
+    """Find the time that a question asks about; None if it asks about none, or if only words can answer.
+
+    The last session is the newest whose last turn is older than `QUIET`, because a younger one may be that of
+    the caller; it is the newest of all if there is no other. An event is dated by the session that says most
+    about it, the newest of those that say half as much.
+    """
+    asked = time_asked(question.text, question.now)
+    srcs = tuple(src for src in question.srcs if src != "chunk")
+    if asked is None or not srcs or (isinstance(asked.when, Period) and asked.words and not asked.firm):
+        return None
+    inside = replace(question, text=asked.rest) if asked.words else replace(question, srcs=srcs)
+    if isinstance(asked.when, PastSessions):
+        return None if question.session_id else await _sessions(store, inside, asked.when, asked.words)
+    if isinstance(asked.when, Event):
+        return await _around_event(store, inside, asked.when, asked.words)
+    start, end = asked.when.start, asked.when.end
+    within = _within(inside, start, end)
+    return Span(within, said_as_days(start, end), asked.words, backwards=start <= EPOCH)
+
+
+async def timeline(store: Store, request: SearchMemories, span: Span, measure: Measure) -> MemoryHits:
+    """Answer with the turns and facts of a span in the order of time, all of the same score, 1.
+
+    If there is no room for all of them, they are spread over its sessions, and summaries of sessions come
+    first. `left_out` counts the others. `measure` as in `choosing`.
+    """
+    entries = await _entries(store, span.question)
+    own = [entry for entry in entries if entry.src in span.question.srcs]
+    most, room = request.top_k or MOST, request.max_tokens or ROOM
+    room = 4 * (room - FRAME)
+    shown = await _afforded(store, own, most, room, measure) if len(own) <= most else own
+    if len(shown) < len(own) or len(own) > most:
+        groups = _sessions_of(entries)
+        chosen = _alternating(groups[-NEAREST:] if span.backwards else groups)
+        shown = await _afforded(store, chosen[: 4 * most], most, room, measure)
+    begins = {entry.id: group[0].dated_at for group in _sessions_of(shown) for entry in group}
+    shown.sort(key=lambda entry: begins[entry.id] if entry.src == "summary" else entry.dated_at)
+    if not shown:
+        return MemoryHits(
+            confidence="none",
+            results=[],
+            total=0,
+            timing=0.0,
+            tokens=Tokens(spent=0),
+            records={},
+            period=span.period,
+        )
+    whole = {"top_k": len(shown), "max_tokens": request.max_tokens or ROOM, "prev_turns": 0, "next_turns": 0}
+    whole_request = request.model_copy(update=whole)
+    selector = Selector(store, whole_request, span.question, False, False, "strong", measure)
+    hits = await selector.select(await _same_score(store, span.question, shown))
+    left = len(own) - sum(entry.src in span.question.srcs for entry in shown)
+    return hits.model_copy(update={"period": span.period, "left_out": left or None})
+
+
+async def retrieve_within(store: Store, span: Span, embed: Embed, *, instead_of: Ranking) -> Ranking | None:
+    """Rank what may answer from within a span; None if what may answer from anywhere is much more likely.
+
+    A text of that time that has every word of the question is good enough, whatever else there is.
+    """
+    inside = await retrieve(store, span.question, embed)
+    first = map(inside.candidates.at, inside.grounds.positions[:EVIDENCE_DEPTH].tolist())
+    covered = coverage(" ".join(span.words), [row.match.text for row in first if row.match])
+    best, anywhere = (float(each.relevance.max(initial=0.0)) for each in (inside, instead_of))
+    likely = inside.confidence != "none" and best >= min(LIKELY, NEARLY * anywhere)
+    return inside if likely or (best > 0 and covered.max(initial=0.0) == 1.0) else None
+
+
+def period_searched(question: Question) -> str | None:
+    """Say in words which period a question is restricted to; None if it is not."""
+    if question.since is None and question.until is None:
+        return None
+    zone = question.now.tzinfo
+    start, end = question.since or EPOCH, question.until or max(question.now, question.since or EPOCH)
+    return said_as_days(start.astimezone(zone), end.astimezone(zone))
+
+
+def _within(question: Question, start: datetime, end: datetime) -> Question:
+    """Narrow a question to a period."""
+    since = max(start, question.since) if question.since else start
+    until = min(end, question.until) if question.until else end
+    return replace(question, since=since, until=until)
+
+
+async def _sessions(store: Store, question: Question, past: PastSessions, words: tuple[str, ...]) -> Span:
+    turns = replace(question, srcs=("turn",), until=question.until or question.now)
+    needed = past.back + past.count
+    recent = _sessions_of(await _entries(store, _within(turns, question.now - RECENT, question.now)))
+    found = recent if len(recent) > needed else _sessions_of(await _entries(store, turns))
+    found.sort(key=lambda session: session[-1].dated_at)
+    quiet = [each for each in found if each[-1].dated_at <= micros(question.now - QUIET)] or found
+    end = len(quiet) - past.back + 1
+    chosen = quiet[max(0, end - past.count) : max(0, end)]
+    name = "the last session" if past.back == 1 else f"the session {past.back} sessions ago"
+    if past.count > 1:
+        name = f"the last {past.count} sessions"
+    if not chosen:
+        return Span(_within(question, question.now, question.now), name, words)
+    first = moment(min(session[0].dated_at for session in chosen)).astimezone(question.now.tzinfo)
+    last = moment(max(session[-1].dated_at for session in chosen)).astimezone(question.now.tzinfo)
+    inside = _within(question, first, last + timedelta(microseconds=1))
+    if len(chosen) == 1:
+        # What was concluded of a session is younger than its turns.
+        inside = replace(question, session_id=chosen[0][0].session_id)
+    return Span(inside, f"{name}, {said_as_days(first, last)}", words)
+
+
+async def _around_event(
+    store: Store, question: Question, event: Event, words: tuple[str, ...]
+) -> Span | None:
+    asked = replace(question, text=event.words, srcs=("memory", "turn"))
+    (naming,) = await search(store, asked, by_words(store, event.words, NAMING))
+    covered = coverage(event.words, [passage.text for passage, _ in naming])
+    before = micros(question.now - QUIET)
+    about: dict[Key, list[tuple[PassageRow, float]]] = {}
+    for (passage, score), share in zip(naming, covered.tolist(), strict=True):
+        if share == 1.0 and passage.dated_at <= before:
+            about.setdefault(_session_or_day(passage), []).append((passage, score))
+    if not about:
+        return None
+    most = max(sum(score for _, score in each) for each in about.values())
+    much = (each for each in about.values() if 2 * sum(score for _, score in each) >= most)
+    dates = max([passage.dated_at for passage, _ in each] for each in much)
+    at = moment(min(dates)).astimezone(question.now.tzinfo)
+    if event.after:
+        return Span(_within(question, at, question.now), said_as_days(at, question.now), words)
+    return Span(_within(question, EPOCH, at), said_as_days(EPOCH, at), words, backwards=True)
+
+
+async def _entries(store: Store, question: Question) -> list[PassageRow]:
+    """Read one passage of each record that fits the question's conditions, in the order of time.
+
+    Where turns are asked for, the summaries of their sessions come too.
+    """
+    srcs = question.srcs + (("summary",) if "turn" in question.srcs else ())
+    where = conditions.both(replace(question, srcs=srcs).where(), conditions.equal("part", 0))
+    rows = await store.read_passages(await store.passage_rows(where, READ))
+    entries = {row.record_id: row for row in rows.values()}
+    return sorted(entries.values(), key=lambda row: (row.dated_at, row.record_id))
+
+
+def _sessions_of(entries: Iterable[PassageRow]) -> list[list[PassageRow]]:
+    """Group entries by session, in the order of their beginnings."""
+    sessions: dict[Key, list[PassageRow]] = {}
+    for entry in entries:
+        sessions.setdefault(_session_or_day(entry), []).append(entry)
+    return list(sessions.values())
+
+
+def _session_or_day(entry: PassageRow) -> Key:
+    return entry.scope, entry.session_id or f"{moment(entry.dated_at):%Y-%m-%d}"
+
+
+def _alternating(groups: Sequence[Sequence[PassageRow]]) -> list[PassageRow]:
+    """Order entries so that the first are spread over all groups: of each the summaries, then the ends."""
+    orders = []
+    for group in groups:
+        turns = [entry for entry in group if entry.src != "summary"]
+        orders.append([*(e for e in group if e.src == "summary"), *(turns[at] for at in _spread(len(turns)))])
+    longest = max(map(len, orders), default=0)
+    places = list(_spread(len(orders)))
+    return [orders[at][turn] for turn in range(longest) for at in places if turn < len(orders[at])]
+
+
+def _spread(count: int) -> Iterator[int]:
+    """Give the positions of a row so that each is far from those before: the ends, then middles.
+
+    >>> list(_spread(5))
+    [0, 4, 2, 1, 3]
+    """
+    if count > 0:
+        yield 0
+    if count > 1:
+        yield count - 1
+    gaps = [(0, count - 1)]
+    while gaps:
+        halves = []
+        for low, high in gaps:
+            if high - low > 1:
+                middle = (low + high) // 2
+                yield middle
+                halves += [(low, middle), (middle, high)]
+        gaps = halves
+
+
+async def _afforded(
+    store: Store, entries: Sequence[PassageRow], most: int, room: int, measure: Measure
+) -> list[PassageRow]:
+    """Take entries in their order, at most so many, while there is room for them in characters."""
+    records = await _records(store, entries)
+    taken: list[PassageRow] = []
+    for entry in entries:
+        if len(taken) == most:
+            break
+        if (record := records.get(entry.record_id)) is not None:
+            length = measure(as_hit(record))
+            if length <= room or not taken:
+                taken.append(entry)
+                room -= length
+    return taken
+
+
+async def _records(store: Store, entries: Sequence[PassageRow]) -> Mapping[str, AnyRecord]:
+    turns = await store.get(Turn, [entry.record_id for entry in entries if entry.src == "turn"])
+    facts = await store.get(Memory, [entry.record_id for entry in entries if entry.src != "turn"])
+    return {**turns, **facts}
+
+
+async def _same_score(store: Store, question: Question, entries: Sequence[PassageRow]) -> ScoredCandidates:
+    """Lay entries out as candidates in their order; a turn has no best passage, so it is shown as a whole."""
+    turns = ((entry.scope, entry.session_id or "") for entry in entries if entry.src == "turn")
+    sessions = await store.sessions.of(turns)
+    laid = lay_out(
+        Pools({entry.record_id: entry for entry in entries}, {}, {}, {}, {}, []),
+        {key: question.in_sight(session) for key, session in sessions.items()},
+        query="",
+        periods=(),
+        speaker=None,
+        with_neighbours=False,
+    )
+    whole = [None if row is None or row.src == "turn" else row for row in laid.passages]
+    at = {record_id: position for position, record_id in enumerate(laid.ids)}
+    order = np.array([at[each.record_id] for each in entries if each.record_id in at], dtype=np.int64)
+    ages = (micros(question.now) - laid.dated_at[order].astype(float)) / 86_400_000_000
+    fresh = recency(ages, half_life_days=HALF_LIFE_DAYS)
+    ones = np.ones(len(order))
+    candidates = replace(laid, passages=whole)
+    return ScoredCandidates(candidates, order, ones, laid.importance[order] / 10, fresh, ones, ones)

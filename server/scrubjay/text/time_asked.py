@@ -1,0 +1,277 @@
+"""The time that a question asks about: a period, past sessions, or what came before or after an event.
+
+Days are those of the time zone of the `now` that is passed in.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from scrubjay.text.dates import DAY, Period, named_periods
+from scrubjay.text.terms import NUMBER_WORDS, content_words
+
+LONGEST = 300  # characters of a question about a time; longer ones are texts that happen to name one
+LONGEST_PHRASE = 60  # characters of a time that an argument names
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # where a period begins that has an end alone
+
+# What a question about a time says besides it: that people talked, worked and decided. No evidence.
+_FILLER = frozenset(
+    """
+    talk talked talking discuss discussed discussing discussion discussions say said saying speak spoke
+    spoken chat chatted chatting chats tell told telling mention mentioned ask asked answer answered explain
+    explained agree agreed decide decided deciding decision decisions conclude concluded propose proposed
+    doing done work worked working make made making build built building write wrote written writing fix
+    fixed fixing add added adding create created code coded coding implement implemented implementing solve
+    solved resolve resolved happen happened happens happening go going went gone come came been being have
+    get got getting
+    accomplish accomplished achieve achieved finish finished complete completed start started begin began
+    stop stopped leave left pick continue continued resume resumed cover covered learn learned learnt plan
+    planned change changed changes progress update updates news status
+    session sessions conversation conversations discussed meeting meetings topic topics subject subjects
+    thing things something anything everything nothing stuff task tasks point points summary summarise
+    summarize overview recap remember recall remind list show give find look see history timeline log
+    us our ours myself ourselves let please exactly just actually all any every each both many much more most
+    other others else new main important key together here now then also too so far still again already back
+    up out off about over around through between during since until till before after prior past last
+    previous earlier later latest recent recently lately next first time times date day days week weeks
+    weekend weekends month months year years hour hours morning afternoon evening night today
+    end beginning same one ones no not yet
+    """.split()
+)
+
+_COUNT = rf"\d{{1,3}}|{'|'.join(NUMBER_WORDS[1:])}|few|couple of"
+_TALK = r"(?:session|conversation|chat|discussion|meeting)"
+_SESSIONS = re.compile(
+    rf"(?<![\w-])(?:(?P<second>{_TALK} before (?:the )?(?:last|that|previous)(?: one| {_TALK})?"
+    rf"|second[- ]to[- ]last {_TALK})"
+    rf"|(?P<ago>{_COUNT}) {_TALK}s ago"
+    rf"|(?:last|latest|previous|prior|most recent)(?: (?P<count>{_COUNT}))?"
+    rf" (?:(?:coding|working|work) )?(?P<noun>{_TALK}s?|time)"
+    r"|where (?:did )?(?:we|i|you)(?: have|'ve| had|'d)? (?:le(?:ft|ave) off|stop(?:ped)?)|where were we)"
+    r"(?![\w-])",
+    re.IGNORECASE,
+)
+_EVENT = re.compile(
+    r"(?<![\w-])(?P<which>before|prior to|since|after) "
+    r"(?P<words>(?:the|our|my|we|i) [^?.!,;:\n]{2,80}|(?:version |release )?v?\d+\.\d[\w.]{0,20})",
+    re.IGNORECASE,
+)
+_RECENTLY = re.compile(r"(?<![\w-])(?:recently|lately|these days)(?![\w-])", re.IGNORECASE)
+_HOURS = re.compile(
+    rf"(?<![\w-])(?:(?:last|past) (?:(?P<past>{_COUNT}) )?(?P<unit>hour|minute)s?"
+    rf"|(?P<ago>half an|an?|{_COUNT}) (?P<units>hour|minute)s? ago)(?![\w-])",
+    re.IGNORECASE,
+)
+_PARTS = {"morning": (4, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 29)}  # hours of a day
+_PART = re.compile(r"(?<![a-z])(?:to)?(morning|afternoon|evening|night)(?![\w-])", re.IGNORECASE)
+_PART_AFTER = re.compile(r" (?:in the |at )?(morning|afternoon|evening|night)(?![\w-])", re.IGNORECASE)
+_BEFORE = re.compile(r"(?<![\w-])(?P<word>before|prior to|until|till|up to)(?: the)? *$", re.IGNORECASE)
+_BEFORE_WITHIN = re.compile(r"(?P<word>before|until|till)(?![\w-])", re.IGNORECASE)
+_BESIDE = re.compile(r"(?:day|days|week|weeks|month|months|morning|night) (?:before|after) *$", re.IGNORECASE)
+_FROM = re.compile(r"(?<![\w-])(?:between|from|since)(?: the)? *$", re.IGNORECASE)
+_FROM_WITHIN = re.compile(r"(?:from|since)(?![\w-])", re.IGNORECASE)
+_TO = re.compile(r" *(?:and|to|until|till|through|-|\u2013)(?: the| on| last)? *", re.IGNORECASE)
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_ABOUT = re.compile(r" (?:about|on|where|when|with|which|that)(?![\w-])", re.IGNORECASE)
+_AGO = re.compile(
+    rf"(?P<count>an?|(?:a )?(?:{_COUNT})) (?P<unit>day|week|fortnight|month|year)s? ago", re.IGNORECASE
+)
+_NEAR_BEFORE = 20  # characters before a date in which its preposition stands
+
+
+@dataclass(frozen=True)
+class PastSessions:
+    """So many sessions in a row; the newest of them is `back` sessions ago, 1 for the last one."""
+
+    back: int
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class Event:
+    """What happened, in the question's words; asked is what came before it or, if `after`, since then."""
+
+    words: str
+    after: bool
+
+
+@dataclass(frozen=True)
+class TimeAsked:
+    """The time that a question asks about, the question without it, and the content words that it then has.
+
+    Attributes:
+        firm: nothing else can be meant, because it is told from now ("last week", "November 11"). A date with
+            its year may be the day that something was done, and told later.
+    """
+
+    when: Period | PastSessions | Event
+    rest: str
+    firm: bool
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What the question has besides its time and words for talk and work; empty if that is all."""
+        return _content(self.rest)
+
+
+def time_asked(text: str, now: datetime) -> TimeAsked | None:
+    """Read the time that a question asks about; None if it names none, or several.
+
+    Every period ends after it begins, and begins by `now` unless the question names a later date itself.
+    """
+    if len(text) > LONGEST:
+        return None
+    text = text.replace("\u2019", "'")
+    if places := _hours(text, now) or named_periods(text, now):
+        if (period := _one_period(text, places, now)) is None:
+            return None
+        named = "".join(text[at.start : at.stop] for at, _ in places)
+        firm = not _YEAR.search(named) and (period.exact or not period.any_year)
+        return TimeAsked(_until_today(period, now), _without(text, [at for at, _ in places]), firm)
+    if match := _RECENTLY.search(text):
+        week = Period(_midnight(now) - 7 * DAY, _midnight(now) + DAY, exact=False)
+        return TimeAsked(week, _without(text, [range(*match.span())]), firm=False)
+    if match := _SESSIONS.search(text):
+        return _sessions_asked(text, match)
+    if match := _EVENT.search(text):
+        event = Event(match["words"].strip(), after=match["which"].lower() in ("since", "after"))
+        rest = _without(text, [range(*match.span())])
+        return TimeAsked(event, rest, firm=False) if _content(event.words) else None
+    return None
+
+
+def moment_named(text: str, now: datetime, *, end: bool) -> datetime | None:
+    """Return when the time that a phrase names begins or, if `end`, is over; None if it names none.
+
+    "yesterday" begins and is over at midnight, "3 weeks ago" is a day, "2 hours ago" and "now" are moments.
+    """
+    phrase = " ".join(text.split())
+    if len(phrase) > LONGEST_PHRASE:
+        return None
+    if phrase.lower() == "now":
+        return now
+    if (match := _HOURS.fullmatch(phrase)) and match["ago"]:
+        return now - _length(match)
+    try:
+        if match := _AGO.fullmatch(phrase):
+            day = _day_ago(_midnight(now), match["unit"].lower(), _number(match["count"]))
+            return day + DAY if end else day
+    except (ValueError, OverflowError):  # before the calendar begins
+        return None
+    for said in (phrase, f"on {phrase}", f"in {phrase}"):
+        asked = time_asked(said, now)
+        if asked is not None and isinstance(asked.when, Period) and not asked.words:
+            return asked.when.end if end else asked.when.start
+    return None
+
+
+def said_as_days(start: datetime, end: datetime) -> str:
+    """Name a period by its days: "2026-11-11", "2026-11-09 to 2026-11-15", "before 2026-11-14".
+
+    Times of day are given where it does not begin or end at midnight. Both are in one time zone.
+    """
+    whole = end == _midnight(end) and (start <= EPOCH or start == _midnight(start))
+    form = "%Y-%m-%d" if whole else "%Y-%m-%d %H:%M"
+    if start <= EPOCH:
+        return f"before {end:{form}}"
+    last = end - DAY if whole else end
+    if whole and last <= start:
+        return f"{start:%Y-%m-%d}"
+    return f"{start:{form}} to {last:{form if whole or last.date() != start.date() else '%H:%M'}}"
+
+
+def _one_period(text: str, places: Sequence[tuple[range, Period]], now: datetime) -> Period | None:
+    """Make one period of what a question names: one, the same twice, or from the first to the second."""
+    (at, period), *others = places
+    before = text[max(0, at.start - _NEAR_BEFORE) : at.start]
+    if _BESIDE.search(before):
+        return None  # "the day before November 11"
+    if len(others) == 1:
+        (to, last), within = others[0], text[at.start : at.stop]
+        joined = _TO.fullmatch(text[at.stop : to.start]) or _BEFORE_WITHIN.match(text[to.start : to.stop])
+        if joined and (_FROM.search(before) or _FROM_WITHIN.match(within)) and period.start < last.end:
+            return Period(period.start, last.end, exact=False)
+    if any((other.start, other.end) != (period.start, period.end) for _, other in others):
+        return None
+    if preposition := _BEFORE.search(before) or _BEFORE_WITHIN.match(text[at.start : at.stop]):
+        end = period.end if preposition["word"].lower() in ("until", "till", "up to") else period.start
+        return Period(EPOCH.astimezone(now.tzinfo), end, exact=False)
+    return _part_of_day(text, at, period) if period.exact else period
+
+
+def _part_of_day(text: str, at: range, day: Period) -> Period:
+    """Narrow a day to its morning or night if the question does; a night ends at five."""
+    part = _PART.search(text[at.start : at.stop]) or _PART_AFTER.match(text, at.stop)
+    if part is None:
+        return day
+    first, last = (timedelta(hours=hour) for hour in _PARTS[part[1].lower()])
+    return replace(day, start=day.start + first, end=day.start + last)
+
+
+def _until_today(period: Period, now: datetime) -> Period:
+    """End a period of several days, such as this week, with the day of `now`."""
+    tomorrow = _midnight(now) + DAY
+    return replace(period, end=tomorrow) if period.start < tomorrow < period.end else period
+
+
+def _hours(text: str, now: datetime) -> list[tuple[range, Period]]:
+    """Read "the last 2 hours" and "2 hours ago", the latter as the hour or two around that moment."""
+    match = _HOURS.search(text)
+    if match is None:
+        return []
+    length = _length(match)
+    end = now - length / 2 if match["ago"] else now
+    start = now - length * 1.5 if match["ago"] else now - length
+    return [(range(*match.span()), Period(start, end, exact=False))]
+
+
+def _length(match: re.Match[str]) -> timedelta:
+    unit = match["unit"] or match["units"]
+    count = match["past"] or match["ago"] or "one"
+    length = _number(count) * timedelta(**{f"{unit.lower()}s": 1})
+    return length / 2 if count.lower().startswith("half") else length
+
+
+def _sessions_asked(text: str, match: re.Match[str]) -> TimeAsked | None:
+    if match["second"]:
+        sessions = PastSessions(2)
+    elif match["ago"]:
+        sessions = PastSessions(max(1, _number(match["ago"])))
+    else:
+        sessions = PastSessions(1, max(1, _number(match["count"] or "one")))
+    asked = TimeAsked(sessions, _without(text, [range(*match.span())]), firm=True)
+    session = (match["noun"] or "session").lower().startswith("session")
+    if asked.words and (not session or _ABOUT.match(text, match.end())):
+        return None  # "the last time we discussed retries" may be long ago
+    return asked
+
+
+def _day_ago(today: datetime, unit: str, count: int) -> datetime:
+    if unit in ("month", "year"):
+        months = today.year * 12 + today.month - 1 - count * (12 if unit == "year" else 1)
+        first = today.replace(year=months // 12, month=months % 12 + 1, day=1)
+        next_month = (first + 31 * DAY).replace(day=1)
+        return min(first + DAY * (today.day - 1), next_month - DAY)
+    return today - DAY * count * {"day": 1, "week": 7, "fortnight": 14}[unit]
+
+
+def _number(word: str) -> int:
+    word = word.lower().removeprefix("a ")
+    if word.isdecimal():
+        return int(word)
+    return NUMBER_WORDS.index(word) if word in NUMBER_WORDS else {"few": 3, "couple of": 2}.get(word, 1)
+
+
+def _midnight(moment: datetime) -> datetime:
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _without(text: str, places: Sequence[range]) -> str:
+    for at in places:
+        text = text[: at.start] + " " * len(at) + text[at.stop :]
+    return " ".join(text.split())
+
+
+def _content(text: str) -> tuple[str, ...]:
+    return tuple(word for word in dict.fromkeys(content_words(text)) if word not in _FILLER)

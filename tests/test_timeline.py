@@ -1,0 +1,193 @@
+"""Questions about a time: answered from it, in its order, with what fits spread over its sessions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from said import SCOPE, embedded, fact, forget, search, texts, turn
+
+from scrubjay.engine.core import Core
+from scrubjay.errors import InputError
+from scrubjay.models.results import MemoryHits
+
+NOW = "2026-03-05T12:05:00Z"  # a Thursday, just after the clock of `core`
+
+
+async def session(core: Core, name: str, start: str, *said: str) -> None:
+    """Record a turn a minute from `start` on."""
+    day, _, hour = start.partition("T")
+    for minute, text in enumerate(said):
+        await turn(core, name, user=text, ts=f"{day}T{hour or '09'}:{minute:02d}:00Z")
+
+
+async def asked(core: Core, query: str, **args: object) -> MemoryHits:
+    return await search(core, query, **{"now": NOW, **args})
+
+
+@pytest.fixture
+async def week(core: Core) -> Core:
+    """Three sessions on three days, and a fact of today."""
+    await session(core, "monday", "2026-03-02", "set up the parser", "retry with jitter", "release it")
+    await session(core, "tuesday", "2026-03-03", "draw the icon", "paint the icon blue")
+    await session(core, "wednesday", "2026-03-04", "retry thrice at most", "measure the parser")
+    await fact(core, "The icon is blue.")
+    await embedded(core)
+    return core
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("what did we talk about on March 2?", ["set up the parser", "retry with jitter", "release it"]),
+        ("yesterday", ["retry thrice at most", "measure the parser"]),
+        ("what happened last Tuesday?", ["draw the icon", "paint the icon blue"]),
+        ("What were we working on 2 days ago?", ["draw the icon", "paint the icon blue"]),
+        ("what did we do in the last session?", ["retry thrice at most", "measure the parser"]),
+        ("where did we leave off?", ["retry thrice at most", "measure the parser"]),
+        ("what did we do two sessions ago?", ["draw the icon", "paint the icon blue"]),
+        (
+            "what did we discuss in the last two sessions",
+            ["draw the icon", "paint the icon blue", "retry thrice at most", "measure the parser"],
+        ),
+        (
+            "what did we do from Monday to yesterday",
+            [
+                "set up the parser",
+                "retry with jitter",
+                "release it",
+                "draw the icon",
+                "paint the icon blue",
+                "retry thrice at most",
+                "measure the parser",
+            ],
+        ),
+        ("what did we do today?", ["The icon is blue."]),
+        ("what did we do before the release?", ["set up the parser", "retry with jitter"]),
+        ("what did we work on before yesterday", None),
+    ],
+)
+async def test_a_question_about_a_time_is_answered_from_it_in_its_order(
+    week: Core, query: str, said: list[str] | None
+) -> None:
+    hits = await asked(week, query)
+    assert texts(hits) == (
+        said
+        or ["set up the parser", "retry with jitter", "release it", "draw the icon", "paint the icon blue"]
+    )
+    assert {hit.score for hit in hits.results} == {1.0} and hits.left_out is None
+    assert hits.period and hits.related == []
+
+
+async def test_an_empty_period_gives_nothing_and_says_which_it_was(week: Core) -> None:
+    hits = await asked(week, "what did we talk about on February 11?")
+    assert (texts(hits), hits.period) == ([], "2026-02-11")
+    hits = await asked(week, "what did we do last week")
+    assert (texts(hits), hits.period) == ([], "2026-02-23 to 2026-03-01")
+    hits = await asked(week, "and five sessions ago?")
+    assert (texts(hits), hits.period) == ([], "the session 5 sessions ago")
+
+
+async def test_a_period_with_content_words_is_searched_first(week: Core) -> None:
+    hits = await asked(week, "what did we decide about retry on Monday?")
+    assert texts(hits)[0] == "retry with jitter" and hits.period == "2026-03-02"
+    hits = await asked(week, "what did we decide about retry yesterday?")
+    assert texts(hits)[0] == "retry thrice at most" and hits.period == "2026-03-04"
+    assert {hit.session_id for hit in hits.results if hit.src == "turn"} == {"wednesday"}
+
+
+async def test_where_a_period_says_nothing_of_the_words_all_is_searched(week: Core) -> None:
+    hits = await asked(week, "what did we say about paint yesterday?")
+    assert texts(hits)[0] == "paint the icon blue" and hits.period is None
+
+
+async def test_after_an_event_comes_what_was_said_since(week: Core) -> None:
+    hits = await asked(week, "what did we do since the release?")
+    assert texts(hits)[0] == "release it" and texts(hits)[-1] == "The icon is blue."
+    assert hits.period == "2026-03-02 09:02 to 2026-03-05 12:05"
+
+
+async def test_an_event_that_nobody_mentions_is_searched_for_in_words(week: Core) -> None:
+    hits = await asked(week, "what did we do before the zebra parade?")
+    assert hits.period is None
+
+
+async def test_the_session_that_goes_on_is_not_the_last_unless_it_is_alone(week: Core) -> None:
+    await session(week, "now", "2026-03-05T11", *["still at it"] * 58)
+    hits = await asked(week, "what did we do in the last session?")
+    assert {hit.session_id for hit in hits.results} == {"wednesday"}
+    for name in ("monday", "tuesday", "wednesday"):
+        for hit in (await asked(week, "what did we do?", session_id=name)).results:
+            await forget(week, hit.id)
+    hits = await asked(week, "what did we do in the last session?")
+    assert {hit.session_id for hit in hits.results} == {"now"}
+
+
+async def test_a_long_period_is_spread_over_its_sessions(core: Core) -> None:
+    for day in range(1, 5):
+        await session(core, f"s{day}", f"2026-03-0{day}", *(f"step {n} of day {day}" for n in range(30)))
+    hits = await asked(core, "what did we do this week?")
+    days = [hit.date.day for hit in hits.results]
+    assert days == sorted(days) and set(days) == {2, 3, 4} and len(days) == 12
+    assert hits.left_out == 90 - 12
+    assert {"step 0 of day 2", "step 29 of day 4"} < set(texts(hits))
+    few = await asked(core, "what did we do this week?", top_k=3)
+    assert [hit.date.day for hit in few.results] == [2, 3, 4]
+    hits = await asked(core, "what did we do before March 4?")
+    assert {hit.date.day for hit in hits.results} == {1, 2, 3}
+
+
+async def test_no_answer_exceeds_its_budget(core: Core) -> None:
+    await session(core, "long", "2026-03-04", *(f"{n} {'very long words ' * 40}" for n in range(9)))
+    hits = await asked(core, "what did we do yesterday?", max_tokens=400)
+    assert 0 < hits.tokens.spent <= 400 and hits.left_out
+
+
+async def test_conditions_hold_in_a_timeline_too(week: Core) -> None:
+    assert texts(await asked(week, "what did we do this week?", tags=["none"])) == []
+    assert texts(await asked(week, "what did we do this week?", scope="elsewhere")) == []
+    hits = await asked(week, "what did we do this week?", since="yesterday", until="yesterday")
+    assert texts(hits) == ["retry thrice at most", "measure the parser"]
+    hits = await asked(week, "what did we do this week?", partition_ids=["mem_semantic"])
+    assert texts(hits) == ["The icon is blue."]
+    hits = await asked(week, "what did we do this week?", include_turns=False)
+    assert texts(hits) == ["The icon is blue."]
+
+
+async def test_since_and_until_take_words(week: Core) -> None:
+    hits = await asked(week, "retry parser icon", since="last tuesday", until="tuesday")
+    assert {hit.session_id for hit in hits.results} == {"tuesday"}
+    assert hits.period == "2026-03-03"
+    hits = await asked(week, "retry parser icon", since="3 days ago", until="2026-03-03")
+    assert {hit.session_id for hit in hits.results} == {"monday"}
+
+
+async def test_a_time_that_today_does_not_have_is_said_in_a_sentence(week: Core) -> None:
+    with pytest.raises(InputError, match="since = 'the 31st': names no day now"):
+        await asked(week, "retry", since="the 31st")
+
+
+async def test_programs_search_for_the_words_of_a_time(week: Core) -> None:
+    from scrubjay.models import requests
+
+    request = requests.parse(requests.SearchMemories, {"query": "parser yesterday", "now": NOW})
+    hits = await week.search.memories(request, SCOPE, apart=True)
+    assert {hit.session_id for hit in hits.results} > {"monday", "wednesday"} and hits.period is None
+
+
+@pytest.fixture
+def far_west(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "XXX+11")  # eleven hours behind UTC, in POSIX's sign
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="Windows sets no zone for one process")
+@pytest.mark.usefixtures("far_west")
+async def test_yesterday_is_the_day_of_the_user(core: Core) -> None:
+    await session(core, "a", "2026-03-04T09", "late on Tuesday")  # 22:00 there
+    await session(core, "a", "2026-03-05T09", "late on Wednesday")
+    assert texts(await search(core, "what did we do yesterday?")) == ["late on Wednesday"]
