@@ -98,7 +98,7 @@ async def test_a_period_with_content_words_is_searched_first(week: Core) -> None
 
 
 async def test_where_a_period_says_nothing_of_the_words_all_is_searched(week: Core) -> None:
-    hits = await asked(week, "what did we say about paint yesterday?")
+    hits = await asked(week, "did we paint the icon blue yesterday?")
     assert texts(hits)[0] == "paint the icon blue" and hits.period is None
 
 
@@ -118,7 +118,7 @@ async def test_the_session_that_goes_on_is_not_the_last_unless_it_is_alone(week:
     hits = await asked(week, "what did we do in the last session?")
     assert {hit.session_id for hit in hits.results} == {"wednesday"}
     for name in ("monday", "tuesday", "wednesday"):
-        for hit in (await asked(week, "what did we do?", session_id=name)).results:
+        for hit in (await asked(week, "what did we do this week?", session_id=name)).results:
             await forget(week, hit.id)
     hits = await asked(week, "what did we do in the last session?")
     assert {hit.session_id for hit in hits.results} == {"now"}
