@@ -46,6 +46,11 @@ def is_from_user(event: Event) -> bool:
     return event.source in (None, "user", "sdk")
 
 
+def begins(event: Event) -> bool:
+    """Whether a session starts without a conversation before it: one that goes on has had its opening."""
+    return event.source in (None, "startup", "clear")
+
+
 def injection(text: str, event_name: str = "UserPromptSubmit") -> dict:
     """The host's answer that puts recalled text into the conversation; `{}` for none.
 

@@ -18,8 +18,8 @@ from scrubjay.wire.hello import hello_from
 
 MAX_STDIN = 16 * 1024 * 1024  # bytes; an event above that is no conversation, and redacting it would take 2 s
 
-Call = namedtuple("Call", "home policy event hello now_ns records recalls")
-"""An event with all it needs. `hello` names its scope; `records`, `recalls`: what the policy allows."""
+Call = namedtuple("Call", "home policy event hello now_ns records inject")
+"""An event with all it needs. `hello` names its scope; `records`, `inject`: what the policy allows."""
 
 
 def run(handle, stdin, stdout, env):
@@ -67,7 +67,7 @@ def _call(home, event, env):
         ),
         now_ns=time.time_ns(),
         records=not (hidden or policy.paused or policy.capture == "off"),
-        recalls=policy.inject and not hidden,
+        inject="off" if hidden else policy.inject,
     )
 
 

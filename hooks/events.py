@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from scrubjay.home import spool
+from scrubjay.home import openings, spool
 from scrubjay.home.capture import cut, should_record
 from scrubjay.hooks import claude_code, engine_line, prompts
 from scrubjay.text.redaction import redact
 
-INJECT_S = 0.2  # a prompt waits no longer for what is recalled
+INJECT_S = 0.2  # a prompt or a start waits no longer for what is recalled
 RECONCILE_S = 0.2
 MAX_QUERY = 10_000  # characters (models.requests.Query)
 
@@ -20,17 +20,9 @@ def prompt_submitted(call):
     text, redacted = _clean(event.prompt) if by_user else (None, 0)
     if call.records:
         prompts.save(call.home, event.session_id, event.prompt_id, text, redacted, call.now_ns)
-    if not (call.recalls and text):
+    if call.inject != "prompt" or not text:
         return {}
-    request = {
-        "event": "inject",
-        "session_id": event.session_id,
-        "prompt": text[:MAX_QUERY],
-        "max_bytes": claude_code.MAX_INJECTION,
-    }
-    answer = engine_line.ask(call.home, call.hello, request, "text", INJECT_S)
-    recalled = answer["text"] if answer else None
-    return claude_code.injection(recalled) if isinstance(recalled, str) else {}
+    return claude_code.injection(_recalled(call, {"event": "inject", "prompt": text[:MAX_QUERY]}))
 
 
 def stopped(call):
@@ -58,17 +50,27 @@ def stopped(call):
 def session_started(call):
     """Have the engine look for turns of this session that no hook recorded.
 
-    If the user wants it, bring the project's profile.
+    Unless the user does not want it, bring its opening: the one that lies ready, or the engine's.
     """
     prompts.sweep(call.home, call.now_ns / 1e9)
     if call.records:
         _reconcile(call)
-    if not call.recalls:
+    if call.inject == "off":
         return {}
-    request = {"event": "profile", "max_bytes": claude_code.MAX_INJECTION}
+    text = None
+    if claude_code.begins(call.event):
+        text = openings.read(call.home, call.hello.scope, call.now_ns / 1e9)
+    if text is None:
+        text = _recalled(call, {"event": "opening", "source": call.event.source})
+    return claude_code.injection(text, "SessionStart")
+
+
+def _recalled(call, request):
+    """The text that the engine has for a request; "" without an engine, or if it takes too long."""
+    request = dict(request, session_id=call.event.session_id, max_bytes=claude_code.MAX_INJECTION)
     answer = engine_line.ask(call.home, call.hello, request, "text", INJECT_S)
-    known = answer["text"] if answer else None
-    return claude_code.injection(known, "SessionStart") if isinstance(known, str) else {}
+    text = answer["text"] if answer else None
+    return text if isinstance(text, str) else ""
 
 
 def session_ended(call):

@@ -49,7 +49,7 @@ async def test_hits_are_counted_and_nothing_that_is_only_shown(core: Core, clock
     await core.lists.latest(10, SCOPE)
     await core.search.profile(SCOPE)
     await core.removal.forget(parse(Forget, {"query": "zebra cache", "dry_run": True}), SCOPE, "test")
-    core.settings = Settings(inject=True)
+    core.settings = Settings(inject="prompt")
     await core.search.injection({"prompt": "zebra cache"}, SCOPE)
     assert await counts(core, found.id, known.id) == [0, 0]
     assert await core.access.flush() == 2

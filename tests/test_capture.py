@@ -27,6 +27,10 @@ def test_an_absent_value_has_its_default() -> None:
     assert policy({"min_length": 3}).capture == "all"
 
 
+def test_the_switch_that_inject_once_was_is_understood() -> None:
+    assert [policy({"inject": value}).inject for value in (True, False)] == ["prompt", "off"]
+
+
 def test_what_the_settings_derive_is_understood() -> None:
     assert policy(capture_view(Settings())) == DEFAULT
 
@@ -41,6 +45,8 @@ def test_what_the_settings_derive_is_understood() -> None:
         {"min_length": "10"},
         {"paused": 1},
         {"inject": "yes"},
+        {"inject": 1},
+        {"inject": []},
         {"excluded": "/tmp"},
         {"excluded": ["relative"]},
         {"excluded": [7]},

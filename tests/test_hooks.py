@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 from claude_code_host import EVENTS, HOOKS, Engine, Host
 
-from scrubjay.home import spool
+from scrubjay.home import openings, spool
+from scrubjay.home.paths import open_home
 from scrubjay.hooks import session_end, session_start, stop, user_prompt_submit
 
 PACKAGE = HOOKS.parent / "server" / "scrubjay"
@@ -26,6 +27,7 @@ SHARED = (  # what hooks use of the package, some of it only once there is somet
     "errors",
     "home/__init__",
     "home/capture",
+    "home/openings",
     "home/paths",
     "home/repositories",
     "home/scopes",
@@ -128,11 +130,11 @@ def test_an_engine_that_does_not_take_the_note_finds_it_later(host: Host, answer
     assert len(spool.requests(host.home)) == 1
 
 
-def test_what_is_recalled_is_injected_only_when_the_user_wants_it(host: Host) -> None:
+def test_what_is_recalled_stands_beside_a_prompt_only_when_the_user_wants_it(host: Host) -> None:
     with Engine(host.home, HELLO, {"text": "- 2026-03-01: tick() was renamed to advance()."}) as engine:
         assert host.prompt("What did we rename tick() to?", prompt_id="p1") == {}
         assert engine.heard == []
-        host.policy(inject=True)
+        host.policy(inject="prompt")
         answer = host.prompt("What did we rename tick() to?", prompt_id="p2")
     block = "<scrubjay-memory>\n- 2026-03-01: tick() was renamed to advance().\n</scrubjay-memory>"
     assert answer == {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": block}}
@@ -144,27 +146,49 @@ def test_what_is_recalled_is_injected_only_when_the_user_wants_it(host: Host) ->
     )
 
 
-def test_a_session_opens_with_the_profile_only_when_the_user_wants_it(host: Host) -> None:
-    with Engine(
-        host.home, HELLO, {"text": "Facts this user kept.\n- 2026-03-01 (fact): Never push to main."}
-    ) as engine:
-        assert host.fire("session_start", source="startup") == {}
-        host.policy(inject=True)
+def test_a_session_gets_the_engines_opening_unless_the_user_does_not_want_it(host: Host) -> None:
+    with Engine(host.home, HELLO, {"text": "Quoted.\n- 2026-03-01: Never push to main."}) as engine:
         answer = host.fire("session_start", source="startup")["hookSpecificOutput"]
+        host.policy(inject="off")
+        assert host.fire("session_start", source="startup") == {}
     assert answer["hookEventName"] == "SessionStart"
     assert "Never push to main." in answer["additionalContext"] and answer["additionalContext"].startswith(
         "<scrubjay-memory>"
     )
-    assert [line["event"] for line in engine.heard if "event" in line] == [
-        "session_start",
-        "session_start",
-        "profile",
-    ]
+    events = [line for line in engine.heard if "event" in line]
+    assert [line["event"] for line in events] == ["session_start", "opening", "session_start"]
+    assert (events[1]["session_id"], events[1]["source"]) == (host.session_id, "startup")
+    assert host.log() == ""
+
+
+def test_an_opening_that_lies_ready_needs_no_engine(host: Host) -> None:
+    openings.write(open_home(host.home.root), "user", "Quoted.\n- 2026-03-01: Never push to main.", None)
+    for source in ("startup", "clear", None):
+        answer = host.fire("session_start", source=source)["hookSpecificOutput"]
+        assert "Never push to main." in answer["additionalContext"]
+    for source in ("resume", "compact", "fork"):  # which the engine knows more about
+        assert host.fire("session_start", source=source) == {}
+    host.policy(excluded=[str(host.project)])
+    assert host.fire("session_start", source="startup") == {}
+    assert host.log() == ""
+
+
+def test_an_opening_that_may_be_wrong_is_not_shown(host: Host) -> None:
+    home = open_home(host.home.root)
+    openings.write(home, "user", "- 2026-03-01: The demo is today.", 1_772_400_000.0)  # expired by now
+    assert host.fire("session_start", source="startup") == {}
+    openings.write(home, "user", "- 2026-03-01: The demo is today.", None)
+    host.prompt("Rename tick() please", prompt_id="p1")
+    host.stop("Renamed to advance().", prompt_id="p1")  # which no engine has taken yet
+    assert host.fire("session_start", source="startup") == {}
+    for path in Path(home.openings).iterdir():
+        path.write_text("{")
+    assert host.fire("session_start", source="startup") == {}
     assert host.log() == ""
 
 
 def test_an_injection_is_small_whole_lined_and_stripped_when_it_comes_back(host: Host) -> None:
-    host.policy(inject=True)
+    host.policy(inject="prompt")
     text = (
         "<scrubjay-memory>\n"
         + "\n".join(f"- fact {at}: " + "é" * 90 for at in range(30))
@@ -189,7 +213,7 @@ def test_an_injection_is_small_whole_lined_and_stripped_when_it_comes_back(host:
     "says", [[], [{"text": ""}], [{"text": None}], [{"text": "x" * 70_000}], [HELLO, {"error": "no"}]]
 )
 def test_an_engine_without_an_answer_never_delays_or_disturbs_a_prompt(host: Host, says: list) -> None:
-    host.policy(inject=True)
+    host.policy(inject="prompt")
     with Engine(host.home, *says):
         assert host.prompt("What did we rename?", prompt_id="p1") == {}
     assert host.log() == ""

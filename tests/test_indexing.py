@@ -131,7 +131,7 @@ async def test_status_counts_and_names_no_content(core: Core):
 
 
 async def test_settings_are_told_to_a_running_core(core: Core):
-    core.settings = dataclasses.replace(core.settings, inject=True)
+    core.settings = dataclasses.replace(core.settings, inject="prompt")
     await turn(
         core,
         "old",
@@ -150,7 +150,7 @@ async def test_settings_are_told_to_a_running_core(core: Core):
         )
         == ""
     )
-    core.settings = dataclasses.replace(core.settings, inject=False)
+    core.settings = dataclasses.replace(core.settings, inject="session")
     assert await core.search.injection(event, "repo_demo__0123456789abcdef") == ""
 
 

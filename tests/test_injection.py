@@ -36,8 +36,8 @@ def block(*hits: Hit, session: str | None = None, room: int = 2048) -> list[str]
 
 def test_a_hit_is_one_line_with_its_date_and_origin():
     assert block(hit("We chose\ngRPC."), hit("Tabs.", session=None))[2:-1] == [
-        "- 2026-03-01 (session s, turn 4): We chose gRPC.",
-        "- 2026-03-01 (fact): Tabs.",
+        "- 2026-03-01 (s/4): We chose gRPC.",
+        "- 2026-03-01 (turn_1): Tabs.",
     ]
 
 

@@ -10,8 +10,6 @@ from mcp import Client
 from said import SCOPE, fact, facts, forget
 
 from scrubjay.engine.core import Core
-from scrubjay.home.settings import Settings
-from scrubjay.search.injection import CLOSE, OPEN
 
 
 def said(hits) -> list[str]:
@@ -52,12 +50,3 @@ async def test_clients_read_it_as_a_resource(client: Client):
         text = (await client.read_resource(uri)).contents[0].text
         assert "## Lasting" in text and "> Never push to main." in text and added["id"] in text
     assert "Nothing is known" in (await client.read_resource("scrubjay://profile/elsewhere")).contents[0].text
-
-
-async def test_a_session_opens_with_it_where_the_user_wants_that(core: Core):
-    await facts(core, (f"Lasting fact number {n} of the zebra project." for n in range(100)), is_static=True)
-    assert await core.search.opening({"max_bytes": 600}, SCOPE) == ""
-    core.settings = Settings(inject=True)
-    block = await core.search.opening({"max_bytes": 600}, SCOPE)
-    assert block.startswith(OPEN) and block.endswith(CLOSE) and 300 < len(block.encode()) <= 600
-    assert await core.search.opening({"max_bytes": 600}, "elsewhere") == ""

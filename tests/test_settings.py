@@ -53,7 +53,7 @@ def write(path: str, text: str) -> str:
 def test_without_a_file_everything_has_its_default(path: str) -> None:
     assert load(path) == Settings()
     assert Settings().model == "bundled"
-    assert Settings().inject is False
+    assert Settings().inject == "session"
 
 
 def test_a_file_says_only_what_differs(path: str) -> None:
@@ -70,7 +70,8 @@ def test_a_file_says_only_what_differs(path: str) -> None:
         ("idle_minutes = true", "a number of minutes"),
         ("idle_minutes = nan", "a number of minutes"),
         ("min_length = 1.5", "a whole number of characters from 0 to 10,000"),
-        ('inject = "yes"', "true or false"),
+        ('inject = "yes"', "one of off, session, prompt"),
+        ("inject = 1", "one of off, session, prompt"),
         ('excluded = ["relative/folder"]', "a list of absolute folders"),
         ('roots = "/data"', "a list of absolute folders"),
         ('model = " "', "a line of text"),
@@ -108,7 +109,9 @@ def test_a_file_that_cannot_be_read_says_why(path: str, tmp_path: Path) -> None:
         ("idle_minutes", "5", 5),
         ("idle_minutes", "0.25", 0.25),
         ("min_length", "0", 0),
-        ("inject", "ON", True),
+        ("inject", "ON", "prompt"),
+        ("inject", "false", "off"),
+        ("inject", "Session", "session"),
         ("paused", "no", False),
         ("capture", "Off", "off"),
         ("model", 'C:\\models\\"mine"', 'C:\\models\\"mine"'),
@@ -212,7 +215,7 @@ def test_hooks_see_only_what_they_need(tmp_path: Path, now: datetime) -> None:
         "min_length": 10,
         "paused": False,
         "excluded": ["/a"],
-        "inject": False,
+        "inject": "session",
         "since": None,
     }
     assert capture_view(settings).items() <= view.items()
@@ -227,7 +230,13 @@ def test_a_changed_wish_is_dated_and_an_unchanged_one_keeps_its_date(tmp_path: P
     write_capture(home, Settings(paused=True), now)
     write_capture(home, Settings(), now + timedelta(hours=1))
     write_capture(home, Settings(model="another"), now + timedelta(hours=2))
+    write_capture(home, Settings(inject="off"), now + timedelta(hours=3))  # captures the same
     assert captured_since(home) == now + timedelta(hours=1)
+
+
+@pytest.mark.parametrize(("line", "means"), [("true", "prompt"), ("false", "off"), ('"session"', "session")])
+def test_the_switch_that_inject_once_was_keeps_its_meaning(path: str, line: str, means: str) -> None:
+    assert load(write(path, f"inject = {line}\n")).inject == means
 
 
 def test_every_setting_is_described_in_one_sentence() -> None:

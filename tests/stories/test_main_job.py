@@ -46,6 +46,31 @@ def test_a_decision_of_one_session_is_found_in_another_with_its_neighbours(user,
     assert user.gets("status").startswith("captured 6 of 6 turns\n")
 
 
+def test_a_session_begins_with_the_last_one_whether_an_engine_runs_or_not(user, opens):
+    assert user.opens("monday") == ""
+    user.says(*SESSION[2], session="monday", turn=0)
+    assert user.opens("tuesday") == ""  # what waits in the spool is nobody's to tell yet
+    client = opens()
+    client.call("add_memory", content="Never push to main.", is_static=True)
+    # a hook waits 0.2 s for a busy engine, or until the opening lies ready
+    answers: list[str] = []
+    until(lambda: answers.append(user.opens("tuesday")) or answers[-1], "an opening")
+    told = answers[-1]
+    assert (
+        "Last session: " in told and "atlas service moves to gRPC" in told and "Never push to main." in told
+    )
+    client.leave()
+    user.gets("stop")
+    until(lambda: not engines(user.home.root), "the engine ends")
+    assert user.opens("wednesday") == told
+    assert not engines(user.home.root)  # a hook starts none
+    assert "inject = session" in user.gets("status")
+    user.gets("forget", "--content", "Never push to main.")
+    assert "Never push" not in user.opens("wednesday")
+    user.gets("config", "inject", "off")
+    assert user.opens("wednesday") == ""
+
+
 def test_turns_captured_without_an_engine_are_there_once_and_in_order(user, opens):
     for number in range(12):
         user.says(

@@ -140,7 +140,8 @@ def settings(place: Place) -> Findings:
         yield note("settings", "Capture is off: hooks record nothing.", advice)
     else:
         excluded = f", {plural(len(now.excluded), 'folder')} excluded" if now.excluded else ""
-        yield ok("settings", f"capture = {now.capture}{excluded}, model = {now.model}.")
+        says = f"capture = {now.capture}{excluded}, inject = {now.inject}, model = {now.model}."
+        yield ok("settings", says)
 
 
 def model(place: Place) -> Findings:

@@ -22,6 +22,11 @@ from scrubjay.home.paths import Home
 from scrubjay.home.settings import Settings, load
 from scrubjay.wire.address import engine_facts
 
+_INJECT = {
+    "off": "only when asked for (inject = off)",
+    "session": "opens sessions (inject = session)",
+    "prompt": "opens sessions, and stands beside prompts (inject = prompt)",
+}
 REASONS = 5  # of the envelopes set aside last that are shown
 
 Line = tuple[str, str]  # what, and what there is to say of it
@@ -156,7 +161,8 @@ def _capture(settings: Settings | None, unreadable: str | None) -> list[Line]:
     words = "paused; `scrubjay resume` ends that" if settings.paused else settings.capture
     if settings.capture != "off" and not settings.paused:
         words += f"; prompts and answers under {settings.min_length} characters are not recorded"
-    return [("capture", words), *(("excluded", folder) for folder in settings.excluded)]
+    excluded = (("excluded", folder) for folder in settings.excluded)
+    return [("capture", words), *excluded, ("recall", _INJECT[settings.inject])]
 
 
 class Inbox(NamedTuple):

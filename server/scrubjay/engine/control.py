@@ -58,9 +58,12 @@ async def serve_hook(engine: Engine, connection: Connection) -> None:
             case "session_end":
                 await core.writer.drain()
                 core.consolidation.end(engine.scope_of(connection.hello), str(event.get("session_id")))
-            case "profile" | "inject" as name:
-                write = core.search.opening if name == "profile" else core.search.injection
-                text = await write(event, engine.scope_of(connection.hello))
+            case "opening" | "inject" as name:
+                scope = engine.scope_of(connection.hello)
+                if name == "opening":
+                    text = (await core.search.opening(event, scope)).text
+                else:
+                    text = await core.search.injection(event, scope)
                 await connection.write_line(json.dumps({"text": text}))
 
 

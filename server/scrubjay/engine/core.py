@@ -15,6 +15,7 @@ from scrubjay.engine.background.access import Access
 from scrubjay.engine.background.completion import Completion
 from scrubjay.engine.background.consolidation import QUIET_SECONDS, Consolidation
 from scrubjay.engine.background.indexing import Indexer
+from scrubjay.engine.background.openings import Openings
 from scrubjay.engine.background.sharing import Sharing
 from scrubjay.engine.background.tasks import Background
 from scrubjay.engine.background.upkeep import LOOK_EVERY, Upkeep
@@ -40,6 +41,7 @@ from scrubjay.home.scope_settings import ScopeBook
 from scrubjay.home.settings import Settings, capture_view
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.results import MemoryAdded, Result
+from scrubjay.search.opening import Opening
 from scrubjay.search.similar import nearest_facts, with_similar
 from scrubjay.store.changes import Change
 from scrubjay.store.failures import reason
@@ -69,6 +71,7 @@ class Core:
         self.partitions = PartitionBook(home)
         self.upkeep = Upkeep(store, lambda: self.indexer.idle)
         self.indexer = Indexer(store, worker, self._embedded, lambda: self.settings.late_interaction)
+        self.openings = Openings(home, self._opening)
         self.writer = Writer(home, store, clock, self._recorded, self._staged)
         self.consolidation = Consolidation(
             store, self.writer, clock, self.indexer, self._resting, lambda: self.settings.summary_every
@@ -105,6 +108,7 @@ class Core:
             self.upkeep.run(),
             self.completion.run(),
             self.consolidation.run(),
+            self.openings.run(),
             self.access.run(),
             self.writer.watch(),
             self.sharing.hold(),
@@ -164,6 +168,7 @@ class Core:
     async def close(self) -> None:
         """End the background work; what is acknowledged is committed, or waits in the spool."""
         await self._background.end()
+        await self.openings.work()
         await self.writer.settle()
         await self.access.flush(everything=True)
         await self.store.checkpoint()
@@ -194,11 +199,17 @@ class Core:
     def _staged(self, change: Change) -> None:
         self.indexer.expect(change)
         self.consolidation.consider(change.record)
+        self.openings.consider(change.record)
+
+    async def _opening(self, scope: str) -> Opening | None:
+        wanted = self.settings.inject != "off" and self.store.shared is None
+        return await self.search.opening({}, scope) if wanted else None
 
     def _committed(self) -> None:
         self.indexer.wake()
         self.upkeep.wake()
         self.consolidation.wake()
+        self.openings.wake()
 
     def _embedded(self) -> None:
         self.upkeep.wake(LOOK_EVERY)

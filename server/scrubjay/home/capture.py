@@ -17,12 +17,17 @@ if TYPE_CHECKING:
     from typing import Any
 
 CAPTURES = ("all", "salient", "summary_only", "off")
+# What a model is shown without asking: nothing; an opening of each session; that, and lines beside prompts.
+INJECTIONS = ("off", "session", "prompt")
 MAX_TEXT = 1_000_000  # characters of one side of a turn, as models.fields.MAX_TURN_TEXT (a test compares)
 
 Policy = namedtuple("Policy", "capture min_length paused excluded inject")
-"""What a hook may do: `capture` is one of CAPTURES, `min_length` counts characters, `excluded` are paths."""
+"""What a hook may do: `capture` is one of CAPTURES, `min_length` counts characters, `excluded` are paths.
 
-DEFAULT = Policy(capture="all", min_length=10, paused=False, excluded=(), inject=False)
+`inject` is one of INJECTIONS.
+"""
+
+DEFAULT = Policy(capture="all", min_length=10, paused=False, excluded=(), inject="session")
 
 _SALIENT = (  # what later sessions ask for: decisions, wishes, faults and their repair, places in the code
     r"(?i)\b(?:decid\w+|decisions?|agreed?|chose|chosen|choose|instead of|rather than|switch(?:ed|ing)? to"
@@ -46,12 +51,13 @@ def policy(data: Mapping[str, Any]) -> Policy:
             record.
     """
     values = dict(DEFAULT._asdict(), **{name: data[name] for name in Policy._fields if name in data})
+    values["inject"] = injection(values["inject"])
     length = values["min_length"]
     checks = (
         ("capture", values["capture"] in CAPTURES, "one of " + ", ".join(CAPTURES)),
         ("min_length", type(length) is int and length >= 0, "a whole number from 0"),
         ("paused", type(values["paused"]) is bool, "true or false"),
-        ("inject", type(values["inject"]) is bool, "true or false"),
+        ("inject", values["inject"] in INJECTIONS, "one of " + ", ".join(INJECTIONS)),
         ("excluded", _absolute_paths(values["excluded"]), "a list of absolute folders"),
     )
     for name, valid, expected in checks:
@@ -59,6 +65,15 @@ def policy(data: Mapping[str, Any]) -> Policy:
             raise InputError(f"capture.json: {name} must be {expected}; `scrubjay config` writes it anew.")
     values["excluded"] = tuple(os.path.normpath(folder) for folder in values["excluded"])
     return Policy(**values)
+
+
+def injection(value: Any) -> Any:
+    """Return a value of `inject` in today's words: it was a switch for lines beside prompts once.
+
+    >>> injection(True), injection(False), injection("session")
+    ('prompt', 'off', 'session')
+    """
+    return ("prompt" if value else "off") if isinstance(value, bool) else value
 
 
 def is_excluded(policy: Policy, folder: str) -> bool:

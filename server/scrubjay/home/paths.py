@@ -43,6 +43,7 @@ class Home:
         self.spool_broken = self._path("spool", "broken")  # envelopes set aside, each with a .reason file
         self.prompts = self._path("spool", "prompts")  # prompts waiting for their answer
         self.reconcile = self._path("spool", "reconcile")  # sessions to be compared with their transcript
+        self.openings = self._path("openings")  # what the next session of each scope is to be shown, derived
         self.log = self._path("log")  # engine.log, hooks.log
 
     def __repr__(self) -> str:

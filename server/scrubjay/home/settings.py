@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import Any
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home.capture import CAPTURES, Policy
+from scrubjay.home.capture import CAPTURES, INJECTIONS, Policy, injection
 from scrubjay.home.paths import Home
 
 _HEADING = "# Settings of Scrubjay; `scrubjay config` lists them all.\n"
@@ -30,6 +30,7 @@ class Kind:
     allowed: str  # in words
     accepts: Callable[[Any], bool]  # whether a TOML value is allowed
     parse: Callable[[str], Any]  # turns the text of a command line into a value
+    read: Callable[[Any], Any] = lambda value: value  # turns a TOML value, perhaps an old one, into ours
 
     def setting(self, default: Any, says: str) -> Any:
         """A field of `Settings` of this kind, with its sentence for the user."""
@@ -100,6 +101,12 @@ _SWITCH = Kind(
 _CHOICE = Kind(
     f"one of {', '.join(CAPTURES)}", lambda value: value in CAPTURES, lambda text: text.strip().lower()
 )
+_INJECT = Kind(
+    f"one of {', '.join(INJECTIONS)}",
+    lambda value: injection(value) in INJECTIONS,
+    lambda text: injection(_YES_NO.get(text.strip().lower(), text.strip().lower())),
+    injection,
+)
 _MINUTES, _GIGABYTES = _number(0.01, 10_080, "minutes"), _number(0.1, 100_000, "gigabytes")
 _LENGTH = _number(0, 10_000, "characters", whole=True)
 _TURNS = _number(2, 200, "turns", whole=True)
@@ -141,9 +148,10 @@ class Settings:
     summary_every: int = _TURNS.setting(
         20, "A session is summarised whenever it has so many turns more, and when it ends."
     )
-    # an answer nobody asked for costs tokens in every prompt, so it is the user's choice
-    inject: bool = _SWITCH.setting(
-        False, "Whether prompts get the memories relevant to them, and sessions their project's facts."
+    # once in a session 300 tokens are well spent; lines beside every prompt are the user's choice
+    inject: str = _INJECT.setting(
+        "session",
+        "What a model sees unasked: off, session (an opening), prompt (also lines beside prompts).",
     )
     paused: bool = _SWITCH.setting(False, "Whether capture rests for now.")
     excluded: tuple[str, ...] = _FOLDERS.setting(
@@ -238,12 +246,12 @@ def capture_view(settings: Settings) -> dict[str, Any]:
 def write_capture(home: Home, settings: Settings, now: datetime) -> None:
     """Derive `<home>/capture.json` from the settings.
 
-    `since` in it is when the policy last changed. Turns from before, under another policy, are not fetched
-    from transcripts afterwards (`captured_since`).
+    `since` in it is when the policy of what is captured last changed. Turns from before, under another
+    policy, are not fetched from transcripts afterwards (`captured_since`).
     """
     before, view = _read_capture(home), capture_view(settings)
     since = before.get("since")  # None in a new home, where nothing was ever forbidden
-    if before and any(before.get(key) != value for key, value in view.items()):
+    if before and any(before.get(key) != value for key, value in view.items() if key != "inject"):
         since = now.isoformat()
     _replace(home.capture, json.dumps({**view, "since": since}, ensure_ascii=False, indent=1) + "\n")
 
@@ -271,8 +279,9 @@ def _settings(table: dict[str, Any], path: str) -> Settings:
         kind = _kind(key, f" in {path}")
         if not kind.accepts(value):
             raise InputError(f"{key} = {_excerpt(value)} in {path} is not possible; give {kind.allowed}.")
-    lists: dict[str, Any] = {key: tuple(value) for key, value in table.items() if isinstance(value, list)}
-    return Settings(**{**table, **lists})
+    values = {key: _kind(key).read(value) for key, value in table.items()}
+    lists: dict[str, Any] = {key: tuple(value) for key, value in values.items() if isinstance(value, list)}
+    return Settings(**{**values, **lists})
 
 
 def _kind(key: str, where: str = "") -> Kind:

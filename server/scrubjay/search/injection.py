@@ -1,11 +1,12 @@
-"""Injection: a few remembered lines put beside a prompt, or at the beginning of a session."""
+"""Injection: a few remembered lines put beside a prompt, and the fence around whatever is put anywhere."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from scrubjay.models.requests import SearchMemories
-from scrubjay.models.results import Hit, MemoryHits, Profile
+from scrubjay.models.results import Hit, MemoryHits
+from scrubjay.text.short_ids import short_id
 from scrubjay.text.terms import content_words, expand
 
 # Least relevance. On LoCoMo's dev half it is silent on 91 % of what the store does not hold, and right in 77
@@ -16,8 +17,7 @@ MOST_BYTES = 2048  # of a block, unless the hook names a size
 LEAST_WORDS = 2  # content words of a prompt: "continue" and "yes, do it" recall nothing
 OPEN, CLOSE = "<scrubjay-memory>", "</scrubjay-memory>"
 # A tag in a text gets its hyphen taken away; if it were removed, what is left could be a tag again.
-_TAG = re.compile("(scrubjay)-(memory)", re.IGNORECASE)
-_KNOWN = "Facts this user kept in earlier sessions of this project, for reference; they may be outdated."
+_TAG, _APART = re.compile("(scrubjay)-(memory)", re.IGNORECASE), r"\1 \2"
 _HEAD = "Quoted from this user's earlier sessions, for reference; it may be outdated."
 
 
@@ -50,27 +50,25 @@ def injection(hits: MemoryHits, *, session_id: str | None, max_bytes: int, floor
         for hit in hits.results
         if (hit.relevance_score or 0.0) >= floor and (session_id is None or hit.session_id != session_id)
     ]
-    return _block(_HEAD, lines[:HITS], max_bytes)
+    return block(_HEAD, lines[:HITS], max_bytes)[0]
 
 
-def opening(known: Profile, *, max_bytes: int) -> str:
-    """Write the block for the beginning of a session, at most `max_bytes` of UTF-8; "" without facts."""
-    return _block(_KNOWN, [_line(hit) for hit in (*known.static, *known.recent)], max_bytes)
+def block(head: str, lines: Iterable[str], max_bytes: int, max_chars: int | None = None) -> tuple[str, int]:
+    """Put the first lines, as many as there is room for, between the tags; return the block and their number.
 
-
-def _block(head: str, lines: list[str], max_bytes: int) -> str:
-    """Put as many lines as there is room for between the tags."""
-    room = max_bytes - len(f"{OPEN}\n{head}\n{CLOSE}".encode())
-    taken = []
+    `max_bytes` of UTF-8 and `max_chars` are of all of it; ("", 0) if not one line has room.
+    """
+    text, count = f"{OPEN}\n{head}\n", 0
     for line in lines:
-        room -= len(line.encode()) + 1
-        if room < 0:
+        longer = f"{text}{_TAG.sub(_APART, ' '.join(line.split()))}\n"
+        if len(f"{longer}{CLOSE}".encode()) > max_bytes or len(longer) + len(CLOSE) > (
+            max_chars or max_bytes
+        ):
             break
-        taken.append(line)
-    return "\n".join([OPEN, head, *taken, CLOSE]) if taken else ""
+        text, count = longer, count + 1
+    return (text + CLOSE, count) if count else ("", 0)
 
 
 def _line(hit: Hit) -> str:
-    origin = f"session {hit.session_id}, turn {hit.turn}" if hit.src == "turn" else "fact"
-    line = " ".join(f"- {hit.date:%Y-%m-%d} ({origin}): {hit.memory or hit.chunk}".split())
-    return _TAG.sub(r"\1 \2", line)
+    origin = short_id(hit.src, hit.id, hit.session_id, hit.turn)
+    return f"- {hit.date:%Y-%m-%d} ({origin}): {hit.memory or hit.chunk}"

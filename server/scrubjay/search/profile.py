@@ -39,13 +39,18 @@ async def profile(
     rows = sorted(await store.select(Memory, where), key=lambda row: row.created_at, reverse=True)
     if filters is not None:
         rows = [row for row in rows if matches(filters, row.metadata)]
-    lasting = [row for row in rows if row.is_static or row.partition_id == PREFERENCES]
-    others = [row for row in rows if not (row.is_static or row.partition_id == PREFERENCES)]
+    lasting = [row for row in rows if lasts(row)]
+    others = [row for row in rows if not lasts(row)]
     static = _fit(sorted(lasting, key=lambda row: -row.importance_score), math.floor(LASTING * max_tokens))
     spent = sum(map(cost, static))
     recent = _fit(others, max_tokens - spent)
     spent += sum(map(cost, recent))
     return Profile(scope=seen[0], static=static, recent=recent, total=len(rows), spent=spent)
+
+
+def lasts(fact: Memory) -> bool:
+    """Whether a fact is one for good: somebody said so, or it is a preference."""
+    return fact.is_static or fact.partition_id == PREFERENCES
 
 
 def _fit(rows: Iterable[Memory], room: int) -> list[Hit]:

@@ -251,13 +251,18 @@ class Store:
     async def latest(self, last: int, scope: str | None, now: datetime) -> list[AnyRecord]:
         """Return the `last` newest committed records of every kind that are current, newest first."""
         rows: list[AnyRecord] = []
-        for kind, name in TABLE_OF.items():
-            order = _descending("started_at" if kind is Turn else "created_at")
-            where = conditions.both(conditions.current(kind, now), conditions.matching(scope=scope))
-            query = _scan(self.tables.of(name)).where(where)
-            rows += from_table(kind, await query.order_by(order).limit(last).to_arrow())
+        for kind in TABLE_OF:
+            rows += await self.newest(
+                kind, conditions.both(conditions.current(kind, now), conditions.matching(scope=scope)), last
+            )
         rows.sort(key=lambda row: row.started_at if isinstance(row, Turn) else row.created_at, reverse=True)
         return rows[:last]
+
+    async def newest(self, kind: type[T], where: Where, limit: int) -> list[T]:
+        """Return the newest committed records of one kind that match, newest first."""
+        order = _descending("started_at" if kind is Turn else "created_at")
+        query = _scan(self.tables.of(TABLE_OF[kind])).where(where)
+        return from_table(kind, await query.order_by(order).limit(limit).to_arrow())
 
     async def count(self, kind: type[T], where: Where | None = None) -> int:
         """Count the committed records that match."""

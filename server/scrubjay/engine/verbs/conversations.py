@@ -68,7 +68,7 @@ class Conversations(Verb):
         self, name: str, messages: Sequence[Message], scope: str, metadata: Mapping[str, Any]
     ) -> int:
         settings = self._settings()
-        policy = Policy(settings.chat_capture, settings.min_length, settings.paused, (), inject=False)
+        policy = Policy(settings.chat_capture, settings.min_length, settings.paused, (), inject="off")
         if policy.capture == "off" or policy.paused:
             return 0
         new = await self._new_exchanges(name, exchanges(messages), scope)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from scrubjay.engine.verbs.counts import Counts, ScopeCounts
 from scrubjay.engine.verbs.removal import Removal
 from scrubjay.engine.verbs.verb import Verb
+from scrubjay.home import openings
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.store import conditions
 from scrubjay.store.bucket.sharing import refuse_follower
@@ -27,7 +28,10 @@ class Scopes(Verb):
         await self._writer.drain()
         await self._writer.settle()
         await self._scope_settings.merge(old, new)
-        return await self._store.rescope(old, new)
+        moved = await self._store.rescope(old, new)
+        for scope in (old, new):
+            openings.remove(self._home, scope)
+        return moved
 
     async def delete(self, scope: str, source: str) -> ScopeCounts | None:
         """Delete everything of one scope for good, and its settings; what it held, None for nothing.

@@ -16,6 +16,7 @@ from scrubjay.models.results import DocumentHits, Hit, MemoryHits, Profile
 from scrubjay.search import injection
 from scrubjay.search.buckets import contents
 from scrubjay.search.document_search import FoundChunk, search_chunks, search_documents
+from scrubjay.search.opening import Opening, opening
 from scrubjay.search.profile import TOKENS, profile
 from scrubjay.search.recall import facts_about, search_memories, search_scopes
 from scrubjay.store import conditions
@@ -86,17 +87,25 @@ class Search(Verb):
 
     async def injection(self, event: Mapping[str, Any], scope: str) -> str:
         """Return what to put beside a prompt, "" for nothing; see `scrubjay.search.injection`."""
-        request = injection.search_for(event) if self._settings().inject else None
+        request = injection.search_for(event) if self._settings().inject == "prompt" else None
         if request is None:
             return ""
         hits = await self.recall(request, scope, tied=False)
         return injection.injection(hits, session_id=event.get("session_id"), max_bytes=injection.room(event))
 
-    async def opening(self, event: Mapping[str, Any], scope: str) -> str:
-        """Return what to put at a session's beginning, "" for nothing; see `scrubjay.search.injection`."""
-        if not self._settings().inject:
-            return ""
-        return injection.opening(await self.profile(scope), max_bytes=injection.room(event))
+    async def opening(self, event: Mapping[str, Any], scope: str) -> Opening:
+        """Return what to put at a session's beginning; see `scrubjay.search.opening`.
+
+        `event` may hold `session_id`, `source` and `max_bytes`, as hooks send them.
+        """
+        if self._settings().inject == "off":
+            return Opening()
+        await self._writer.caught_up()
+        session_id, source = event.get("session_id"), event.get("source")
+        room = injection.room(event)
+        return await opening(
+            self._store, scope, self._clock(), session_id=session_id, source=source, max_bytes=room
+        )
 
     async def _timed(
         self, search: Callable[..., Awaitable[Hits]], request: Request, scope: Scope, **options: Any

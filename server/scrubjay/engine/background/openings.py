@@ -1,0 +1,72 @@
+"""Writes down what the next session of a project is to be shown, so that a hook need not wait for an engine.
+
+An opening that a change made wrong is removed at once, before the change is acknowledged, and written anew
+when it is quiet. In a shared store another engine may forget what this one wrote down, so there is none.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from scrubjay.engine.background.tasks import passed
+from scrubjay.errors import ScrubjayError
+from scrubjay.home import openings
+from scrubjay.home.paths import Home
+from scrubjay.home.scopes import USER_SCOPE
+from scrubjay.models.records import AnyRecord, Document, Memory
+from scrubjay.search.opening import Opening
+from scrubjay.store.failures import reason
+
+log = logging.getLogger("scrubjay.engine.background.openings")
+
+QUIET_SECONDS = 1.0  # without a commit: a session may start right after another one ended
+
+
+class Openings:
+    """Keeps the openings of a home right. `compose` makes the one of a scope, None where none is wanted."""
+
+    def __init__(self, home: Home, compose: Callable[[str], Awaitable[Opening | None]]) -> None:
+        self._home, self._compose = home, compose
+        self._due: set[str] = set()  # scopes whose opening is removed, and to be written
+        self._wake = asyncio.Event()
+
+    def consider(self, record: AnyRecord) -> None:
+        """A record was written: openings that it may be part of are not right any more."""
+        if isinstance(record, Document) or record.scope in self._due:
+            return
+        if isinstance(record, Memory):
+            # What a project's sessions have not asked for is not written for its facts alone: a program may
+            # add facts to thousands of scopes.
+            users = record.scope == USER_SCOPE  # whose facts every project is told
+            scopes = openings.written(self._home) if users else [record.scope]
+            self._due.update([scope for scope in scopes if openings.remove(self._home, scope)])
+        elif record.role is None:
+            openings.remove(self._home, record.scope)
+            self._due.add(record.scope)
+
+    def wake(self) -> None:
+        """Something was committed."""
+        if self._due:
+            self._wake.set()
+
+    async def run(self) -> None:
+        """Write what is due for ever, whenever nothing was written for a while."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            if await passed(QUIET_SECONDS, self._wake):
+                await self.work()
+
+    async def work(self) -> None:
+        """Write every opening that is due; what fails is due again with the next change of its scope."""
+        while self._due:
+            scope = self._due.pop()
+            try:
+                opening = await self._compose(scope)
+                if opening is not None and scope not in self._due:
+                    until = None if opening.until is None else opening.until.timestamp()
+                    await asyncio.to_thread(openings.write, self._home, scope, opening.text, until)
+                    if scope in self._due:  # a change came in between, and found nothing to remove
+                        openings.remove(self._home, scope)
+            except (ScrubjayError, OSError, RuntimeError) as error:  # a full disk, or LanceDB's own failure
+                log.warning("the opening of a project was not written: %s", reason(error))

@@ -1,0 +1,68 @@
+"""Openings of sessions, written beforehand: `<home>/openings/<scope>.json`.
+
+A session usually starts before its engine, and a hook does not wait for one. So the engine writes down what
+the next session of a project is to be shown, and removes it before it acknowledges a change. Standard library
+only and Python 3.9 syntax, because hooks read them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from scrubjay.home import spool
+
+TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
+if TYPE_CHECKING:
+    from scrubjay.home.paths import Home
+
+
+def read(home: Home, scope: str, now: float) -> str | None:
+    """Return the opening of a scope's next session, "" where nothing is remembered.
+
+    None where nobody knows: none was written since the last change, it holds a fact that has expired by `now`
+    (seconds since 1970), or writes wait in the spool for an engine.
+    """
+    try:
+        with open(_path(home, scope), "rb") as file:
+            opening = json.loads(file.read())
+        text, until = str(opening["text"]), opening["until"]
+        sound = opening["scope"] == scope and (until is None or now < float(until))
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    return text if sound and not spool.pending(home) else None
+
+
+def write(home: Home, scope: str, text: str, until: float | None) -> None:
+    """Write the opening of a scope; it holds up to `until` (seconds since 1970), None: up to a change.
+
+    Raises:
+        OSError: as the disk says.
+    """
+    os.makedirs(home.openings, mode=0o700, exist_ok=True)
+    opening = {"scope": scope, "text": text, "until": until}
+    spool.durable_write(home, _path(home, scope), json.dumps(opening).encode("ascii"))
+
+
+def remove(home: Home, scope: str) -> bool:
+    """Remove the opening of a scope; tell whether there was one."""
+    try:
+        os.unlink(_path(home, scope))
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def written(home: Home) -> list[str]:
+    """Return the scopes that have an opening."""
+    try:
+        names = os.listdir(home.openings)
+    except FileNotFoundError:
+        return []
+    return [name[: -len(".json")].replace("~", ":") for name in names]
+
+
+def _path(home: Home, scope: str) -> str:
+    # A scope has letters, digits and _.:- alone, and a file of Windows no colon. The file says which of two
+    # scopes it is of, where a disk does not tell capitals apart.
+    return os.path.join(home.openings, scope.replace(":", "~") + ".json")
