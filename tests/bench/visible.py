@@ -16,15 +16,16 @@ answered    the text holds one of the phrases that answer the question; case, wh
 first 150   the line that completes the first such phrase ends within the first 150 tokens of the text
 refused     of questions without an answer: no recalled text came; or it came below a heading that calls it
             doubtful, with at most 3 hits and 250 visible tokens
-hits        entries of `results`; asked for with `include: {"structured": true}` where they do not come
-            unasked, and neighbours are not among them
+none, weak  no recalled text came; it came below that heading
+hits        entries of `results`, without neighbours; asked for with `include: {"structured": true}` where
+            they do not come unasked
 right       a hit is right if it is one of the turns and facts that the question names, or holds such a phrase
-1st, in 5   a right hit is the first, or among the first five; `score` is the median relevance_score of the
-            first right one
+1st, in 5   with `top_k: 10` a right hit is the first, or among the first five
 /v4 .6      POST /v4/search as a client of supermemory asks it (searchMode hybrid, includeChats, 10 results):
             right: questions with an answer for which a right result has a similarity of .6, its default;
-            none: questions without an answer for which any result has; others: results with .6 that are not
-            right, in the mean of the questions with an answer
+            wrong: questions without an answer for which any result has; others: results with .6 that are
+            not right, in the mean of the questions with an answer; score: the median similarity of the first
+            right one, where one is among the ten
 words       BM25 over the same turns and facts, the first five in full as quoted text; it refuses only where
             no word is shared
 
@@ -85,9 +86,10 @@ _KINDS = {"turn": RecordTurn, "memory": AddMemory}
 
 @dataclass(frozen=True)
 class Asked:
-    """One question to one project: what it showed. Lists are of hits, best first.
+    """One question to one project: what it showed.
 
-    `position` is that of the phrase that answers, in tokens; `similar` holds the similarities over HTTP.
+    `position` is that of the phrase that answers, in tokens. `right` is of the hits where ten are
+    asked for, `similar` of the results over HTTP; best first.
     """
 
     system: str
@@ -97,10 +99,10 @@ class Asked:
     ask: str
     visible: int
     position: int | None
-    refused: bool
+    nothing: bool
+    doubtful: bool
     hits: int
     right: tuple[bool, ...] = ()
-    relevance: tuple[float, ...] = ()
     similar: tuple[tuple[float, bool], ...] = ()  # similarity, and whether it is right
     ms: float = 0.0
     text: str = ""
@@ -108,6 +110,12 @@ class Asked:
     @property
     def has_answer(self) -> bool:
         return self.kind in projects.ANSWERED
+
+    @property
+    def refused(self) -> bool:
+        """Whether the answer says that nothing, or nothing sure, is known."""
+        few = self.hits <= DOUBTFUL_HITS and self.visible <= DOUBTFUL_TOKENS
+        return self.nothing or (self.doubtful and few)
 
     @property
     def answered(self) -> bool:
@@ -206,17 +214,13 @@ def _asked_of_projects(options: argparse.Namespace) -> Iterator[Asked]:
 def _ask(home: Home, project: Project, question: Question, more: Mapping[str, Any]) -> Asked:
     arguments = {"query": question.ask, "now": project.now.isoformat(), **more}
     shown, ms = home.search(arguments)
-    structured = shown.structured
-    if structured is None:
-        include = {**more.get("include", {}), "structured": True}
-        structured = home.search({**arguments, "include": include})[0].structured or {}
-    results = structured.get("results", [])
-    right = tuple(home.is_right(question, hit) for hit in results)
+    hits = shown.structured
+    if hits is None:
+        arguments["include"] = {**more.get("include", {}), "structured": True}
+        hits = home.search(arguments)[0].structured or {}
+    ranked = (home.search({**arguments, "top_k": 10})[0].structured or {})["results"]
     body = {"q": question.ask, "containerTag": home.scope, "searchMode": "hybrid", "includeChats": True}
     similar = home.similar({**body, "limit": 10, "threshold": 0})
-    refused = shown.is_nothing or (
-        shown.is_doubtful and len(results) <= DOUBTFUL_HITS and shown.tokens <= DOUBTFUL_TOKENS
-    )
     return Asked(
         SCRUBJAY,
         project.name,
@@ -225,10 +229,10 @@ def _ask(home: Home, project: Project, question: Question, more: Mapping[str, An
         question.ask,
         shown.tokens,
         shown.position(question.holds),
-        refused,
-        len(results),
-        right,
-        tuple(hit.get("relevance_score", 0.0) for hit in results),
+        shown.is_nothing,
+        shown.is_doubtful,
+        len(hits["results"]),
+        tuple(home.is_right(question, hit) for hit in ranked),
         tuple((each["similarity"], home.is_right(question, each)) for each in similar),
         ms,
         shown.text,
@@ -251,6 +255,7 @@ def _by_words(project: Project) -> Iterator[Asked]:
             shown.tokens,
             shown.position(question.holds),
             shown.is_nothing,
+            False,
             len(found),
             tuple(record.key in question.right or _holds(question, record.text) for record in found),
         )
@@ -440,7 +445,8 @@ def projects_table(asked: Sequence[Asked]) -> str:
     lines = [
         (
             *("system", "half", "kind", "n", "visible", "median", "answered", f"first {FIRST}", "refused"),
-            *("hits", "1st", "in 5", "score", "/v4 .6: right", "none", "others", "p50 ms"),
+            *("none", "weak", "hits", "1st", "in 5"),
+            *("/v4 .6: right", "wrong", "others", "score", "p50 ms"),
         )
     ]
     for system in (SCRUBJAY, WORDS):
@@ -477,14 +483,17 @@ def _cells(few: Sequence[Asked]) -> Iterator[str]:
     yield _share(each.answered for each in good)
     yield _share(each.early for each in good)
     yield _share(each.refused for each in bad)
+    yield _share(each.nothing for each in few)
+    yield _share(each.doubtful for each in few)
     yield _mean((each.hits for each in few), "{:.1f}")
     yield _share(each.rank == 1 for each in good)
     yield _share(each.rank is not None and each.rank <= 5 for each in good)
-    scores = [each.relevance[each.rank - 1] for each in good if each.rank and each.relevance]
-    yield f"{percentile(scores, 0.5):.2f}" if scores else ""
     yield _share(any(each.over) for each in good) if ours else ""
     yield _share(bool(each.over) for each in bad) if ours else ""
     yield _mean((each.over.count(False) for each in good), "{:.1f}") if ours else ""
+    rights = ([value for value, right in each.similar if right] for each in good)
+    scores = [values[0] for values in rights if values]
+    yield f"{percentile(scores, 0.5):.2f}" if scores else ""
     yield f"{percentile([each.ms for each in ours], 0.5):.0f}" if ours else ""
 
 
