@@ -50,6 +50,19 @@ def display_name(scope: str) -> str:
     return scope[len("repo_") :].rpartition("__")[0] or scope if scope.startswith("repo_") else scope
 
 
+def search_scopes(scope: str | None, own: str | tuple[str, ...]) -> tuple[str, ...] | None:
+    """Give the scopes to search; None is every scope.
+
+    They are `scope` if it is named, else the caller's project and the user's scope.
+    A tuple in `own` is all that the caller may see, whatever `scope` says.
+    """
+    if isinstance(own, tuple):
+        return own
+    if scope == EVERY_SCOPE:
+        return None
+    return (scope,) if scope is not None else tuple(dict.fromkeys((own, USER_SCOPE)))
+
+
 def project_dir(env: Mapping[str, str], cwd: str) -> str:
     """Return the project's folder: what the host names, else the working directory, which follows `cd`."""
     return env.get("CLAUDE_PROJECT_DIR") or env.get("CURSOR_PROJECT_DIR") or cwd

@@ -17,11 +17,13 @@ from typing import Any, Literal, TypeVar
 from scrubjay.engine.caller import Caller, caller
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import InputError, NotFound, ScrubjayError
+from scrubjay.home.scopes import search_scopes
 from scrubjay.mcp_server import render
 from scrubjay.mcp_server.catalog import OFFERS
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.fields import MAX_DOCUMENT
 from scrubjay.models.requests import (
+    MOST_TOKENS,
     AddDocument,
     AddMemory,
     DocumentText,
@@ -35,8 +37,6 @@ from scrubjay.models.requests import (
 )
 from scrubjay.models.results import DocumentAdded, DocumentHits, Hit, MemoryHits, Result
 from scrubjay.reading import read_file
-from scrubjay.search.choosing import MOST_TOKENS
-from scrubjay.search.recall import search_scopes
 
 REPORT_SECONDS = 0.25  # between two progress notifications
 

@@ -35,8 +35,11 @@ from scrubjay.models.filters import Filters
 from scrubjay.models.input_errors import sentences
 from scrubjay.models.records import PassageSrc, Relation
 
+MOST_TOKENS = 10_000  # of any answer; Claude Code warns from there on
+
 Weight = Annotated[Real, Field(ge=0, le=1000)]
 Share = Annotated[Real, Field(ge=0, le=1)]
+Budget = Annotated[Count, Field(ge=50, le=MOST_TOKENS)]
 Neighbours = Annotated[Count, Field(ge=0, le=20)]
 Query = Annotated[Text, Field(max_length=10_000)]
 SideText = Annotated[Text, Field(max_length=MAX_TURN_TEXT)]
@@ -92,9 +95,7 @@ class SearchMemories(Request):
     top_k: Annotated[Count, Field(ge=1, le=100)] | None = about(
         "Number of hits; left out, as many as matter."
     )
-    max_tokens: Annotated[Count, Field(ge=50, le=10_000)] | None = about(
-        "Fill an answer of so many tokens, everything included."
-    )
+    max_tokens: Budget | None = about("Fill an answer of so many tokens, everything included.")
     search_mode: Literal["memories", "hybrid", "documents"] = about(
         "memories: facts and turns; documents: passages of documents; hybrid: all.", "memories"
     )
@@ -144,7 +145,7 @@ class SearchDocuments(Request):
 
     query: Query = Field(description="What to find.")
     limit: Annotated[Count, Field(ge=1, le=100)] = about("Number of documents.", 10)
-    max_tokens: Annotated[Count, Field(ge=50, le=10_000)] | None = about(
+    max_tokens: Budget | None = about(
         "Budget for the returned texts; left out, 4,000, with include_full_docs 7,000, "
         "which is also the most."
     )

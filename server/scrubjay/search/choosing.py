@@ -12,21 +12,21 @@ from datetime import datetime
 from typing import NamedTuple
 
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
-from scrubjay.models.requests import SearchMemories
+from scrubjay.models.requests import MOST_TOKENS, SearchMemories
 from scrubjay.models.results import Confidence, Hit, MemoryHits, Tokens
 from scrubjay.search import lineage
-from scrubjay.search.hits import as_hit, shorten
+from scrubjay.search.hits import as_hit
 from scrubjay.search.relating import FOLLOWED, related
 from scrubjay.search.retrieval.candidates import Candidate, Candidates
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import Floats, Ints
 from scrubjay.search.windows import Windows, windows
 from scrubjay.store.store import Store
+from scrubjay.text.summary import shorten
 
 DEFAULT_BUDGET = 1_500  # tokens, when nobody names a budget or a number of hits; few answers need it all
 WEAK_BUDGET, WEAK_HITS = 250, 3  # of an answer that is headed as doubtful
 DEFAULT_TOP_K = 10
-MOST_TOKENS = 10_000  # of any answer; Claude Code warns from there on
 FRAME = 40  # tokens of the fence and of what is said above it
 LEAST_ROOM = 40  # tokens: with less left, no tied records are looked for
 MOST_LEFT_OUT = 10  # hits without room, after which no further ones are tried
@@ -274,7 +274,7 @@ def cost(hit: Hit) -> int:
 
 
 def _cut(hit: Hit, length: int) -> Hit:
-    short = shorten(hit.memory or hit.chunk or "", max(length, 2))[: max(length, 0)]
+    short = shorten(hit.memory or hit.chunk or "", length)
     return hit.model_copy(update={"truncated": True, "memory" if hit.memory else "chunk": short})
 
 

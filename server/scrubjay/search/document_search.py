@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from scrubjay.errors import NotFound
+from scrubjay.home.scopes import search_scopes
 from scrubjay.models.records import Document, Passage, fields_of
-from scrubjay.models.requests import SearchDocuments
+from scrubjay.models.requests import MOST_TOKENS, SearchDocuments
 from scrubjay.models.results import Chunk, DocumentHit, DocumentHits, Hit
-from scrubjay.search.choosing import MOST_TOKENS
 from scrubjay.search.hits import chunk_as_hit
-from scrubjay.search.recall import search_scopes
 from scrubjay.search.retrieval.chunks import RankedChunk, rank_chunks
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.retrieve import Embed

@@ -4,6 +4,7 @@ from scrubjay.models.records import AnyRecord, Document, Memory, Turn, fields_of
 from scrubjay.models.results import Hit
 from scrubjay.records.passages import speeches
 from scrubjay.search.retrieval.candidates import Match
+from scrubjay.text.summary import shorten
 
 WHOLE = 900  # characters up to which a turn is shown whole
 QUESTION = 300  # characters of the user's words before the answer in a longer one
@@ -31,11 +32,6 @@ def turn_text(turn: Turn) -> str:
     if len(said) == 1:
         return said[0][1]
     return "\n\n".join(f"{role}: {text}" for role, text in said)
-
-
-def shorten(text: str, most: int) -> str:
-    """Cut a text between words if it has more than `most` characters; an ellipsis ends it then."""
-    return text if len(text) <= most else text[: most - 2].rsplit(maxsplit=1)[0] + " …"
 
 
 def _fact(memory: Memory) -> Hit:

@@ -7,9 +7,10 @@ from itertools import chain
 from scrubjay.models.records import AnyRecord, Document, Memory, Relation, Turn, fields_of
 from scrubjay.models.results import Context, Linked, Source
 from scrubjay.records.versions import children
-from scrubjay.search.hits import as_hit, shorten
+from scrubjay.search.hits import as_hit
 from scrubjay.search.retrieval.query import Question
 from scrubjay.store.store import Store
+from scrubjay.text.summary import shorten
 
 DEEPEST = 20  # links followed in each direction; a caller who needs more asks for the oldest of these
 SHOWN = 300  # characters of a linked record

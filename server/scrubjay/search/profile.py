@@ -4,14 +4,15 @@ import math
 from collections.abc import Iterable
 from datetime import datetime
 
+from scrubjay.home.scopes import search_scopes
 from scrubjay.models.filters import Filter, matches
 from scrubjay.models.records import Memory
 from scrubjay.models.results import Hit, Profile
 from scrubjay.search.choosing import cost
-from scrubjay.search.hits import as_hit, shorten
-from scrubjay.search.recall import search_scopes
+from scrubjay.search.hits import as_hit
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
+from scrubjay.text.summary import shorten
 
 TOKENS = 400  # of all facts together, by default
 LASTING = 0.6  # share of the tokens for lasting facts at most; the newest facts get the rest

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import numpy as np
 
-from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE
+from scrubjay.home.scopes import search_scopes
 from scrubjay.models.fields import resolve
 from scrubjay.models.records import Memory, PassageSrc, fields_of
 from scrubjay.models.requests import ForgetMatching, SearchMemories, SearchRecords
@@ -98,19 +98,6 @@ async def facts_about(store: Store, request: ForgetMatching, now: datetime, embe
         as_hit(fact).model_copy(update={"score": relevance[fact.id], "relevance_score": relevance[fact.id]})
         for fact in facts[: request.most]
     ]
-
-
-def search_scopes(scope: str | None, own: str | tuple[str, ...]) -> tuple[str, ...] | None:
-    """Give the scopes to search; None is every scope.
-
-    They are `scope` if it is named, else the caller's project and the user's scope.
-    A tuple in `own` is all that the caller may see, whatever `scope` says.
-    """
-    if isinstance(own, tuple):
-        return own
-    if scope == EVERY_SCOPE:
-        return None
-    return (scope,) if scope is not None else tuple(dict.fromkeys((own, USER_SCOPE)))
 
 
 def _question(request: SearchMemories, scope: str | tuple[str, ...], now: datetime) -> Question:

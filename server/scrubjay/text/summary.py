@@ -559,6 +559,13 @@ def _clip(text: str, room: int) -> str:
     return f"{start}\u2026" if start else ""
 
 
+def shorten(text: str, most: int) -> str:
+    """Cut a text of more than `most` characters after a word, or in its only word; an ellipsis ends it."""
+    if len(text) <= most:
+        return text
+    return _clip(text, most) or f"{text[: max(most - 1, 0)]}\u2026"[: max(most, 0)]
+
+
 def _glued(before: str, after: str) -> bool:
     """Whether a cut here falls inside a word. Between Chinese or Japanese characters none does."""
     pair = (before, after)

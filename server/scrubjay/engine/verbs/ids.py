@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 from scrubjay.engine.verbs.search import Scope
 from scrubjay.engine.verbs.verb import Verb
+from scrubjay.home.scopes import search_scopes
 from scrubjay.models.requests import AddMemory, Forget, Request, Restore, SearchDocuments, SearchMemories
 from scrubjay.records.full_ids import full_document_id, full_id, full_session_id
-from scrubjay.search.recall import search_scopes
 
 R = TypeVar("R", bound=Request)
 

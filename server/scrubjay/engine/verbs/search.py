@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from scrubjay.engine.verbs.verb import Verb
+from scrubjay.home.scopes import search_scopes
 from scrubjay.models.filters import Filter
 from scrubjay.models.requests import ForgetMatching, Request, SearchDocuments, SearchMemories
 from scrubjay.models.results import DocumentHits, Hit, MemoryHits, Profile
@@ -18,7 +19,7 @@ from scrubjay.search.buckets import contents
 from scrubjay.search.document_search import FoundChunk, search_chunks, search_documents
 from scrubjay.search.opening import Opening, opening
 from scrubjay.search.profile import TOKENS, profile
-from scrubjay.search.recall import facts_about, search_memories, search_scopes
+from scrubjay.search.recall import facts_about, search_memories
 from scrubjay.store import conditions
 from scrubjay.store.allocator import PeriodicRelease
 from scrubjay.store.conditions import Where
