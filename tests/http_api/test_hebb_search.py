@@ -180,6 +180,39 @@ async def test_partitions_are_any_and_tags_are_all(http: httpx2.AsyncClient):
     assert len((await search(http, "zebra", partition_ids=None, tags=None))["results"]) == 3
 
 
+async def test_tags_and_the_partition_count_as_if_a_memory_said_them(
+    http: httpx2.AsyncClient, engine: Engine
+):
+    dark = "User prefers dark mode and compact layout"
+    await keep(http, dark, partition_id="mem_preference", tags=["preference", "ui"], importance_score=7.5)
+    for text, tags in (
+        ("The build server restarts at four in the morning", ["ci"]),
+        ("Compact the tables every Sunday night", ["database"]),
+    ):
+        await keep(http, text, tags=tags)
+    await embedded(await engine.core())
+    for query, content in (
+        ("UI preferences", dark),
+        ("ui", dark),
+        ("ci", "The build server restarts at four in the morning"),
+        ("database", "Compact the tables every Sunday night"),
+    ):
+        best, *others = (await search(http, query, weight_importance=0, weight_recency=0))["results"]
+        assert best["memory"]["content"] == content and best["relevance_score"] > 0.6, query
+        assert all(each["relevance_score"] < best["relevance_score"] for each in others)
+
+
+async def test_a_memory_among_many_is_found_by_its_tags_alone(http: httpx2.AsyncClient, engine: Engine):
+    batch = [{"content": f"The zebra stable has door number {n}."} for n in range(300)]
+    batch.append({"content": "Nobody enters on Sundays.", "tags": ["quagga"]})
+    assert (await http.post("/api/v1/memories/batch", json=batch)).status_code == 201
+    (found,) = (await http.get("/api/v1/memories?tags=quagga")).json()["items"]
+    answer = await http.patch(f"/api/v1/memories/{found['id']}", json={"tags": ["okapi"]})
+    assert answer.status_code == 200
+    best = (await search(http, "okapi", weight_importance=0, weight_recency=0))["results"][0]
+    assert best["memory"]["tags"] == ["okapi"] and best["relevance_score"] > 0.6
+
+
 async def test_a_partition_that_is_not_there_is_named_and_not_passed_over(http: httpx2.AsyncClient):
     await keep(http, "zebra one", partition_id="mem_preference")
     for asked in (["mem_nowhere"], ["mem_preference", "mem_nowhere"]):

@@ -132,7 +132,7 @@ def _file_fields(request: DocumentText, known: Document | None) -> dict[str, Any
 
 
 def _title(request: DocumentText, kind: str, pieces: Sequence[Chunk]) -> str | None:
-    """Return the title that was named, else the first heading, the file's name, or a plain text's beginning."""
+    """Return the title that was named, else the first heading, the file's name, or a text's beginning."""
     if named := request.title or title_in(request.metadata):
         return named
     headings = (piece.headings[0] for piece in pieces if piece.headings)

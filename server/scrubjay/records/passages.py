@@ -5,7 +5,7 @@ passages of a record their vectors.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from scrubjay.models.records import (
@@ -27,6 +27,8 @@ from scrubjay.text.summary import opening
 from scrubjay.text.terms import expand
 
 TURN_PASSAGE = 900  # characters; whole long turns rank worse than their passages
+# Where facts are that nobody sorted, and what happened: the names say nothing of them.
+_PLAIN_PARTITIONS = frozenset({"mem_semantic", "mem_hippocampus", "mem_episodic"})
 PLAIN_ROLES = frozenset({"user", "assistant", "system", "tool", "document"})  # never spoken of by name
 
 
@@ -93,11 +95,21 @@ def _memory_passage(memory: Memory) -> Passage:
         src="summary" if memory.source == SUMMARY else "memory",
         part=0,
         text=memory.content,
-        search_text=expand(memory.content),
+        search_text=expand(f"{memory.content}\n{label_words(memory.tags, memory.partition_id)}".rstrip()),
         dated_at=memory.created_at,
         **fields_of(memory, "session_id", "turn"),
         tied=tie_words(memory.content, tags=memory.tags, records=(*memory.parent_ids, *memory.alike)),
     )
+
+
+def label_words(tags: Iterable[str], partition_id: str) -> str:
+    """Return the words of a fact's tags and of its partition, which count as if the fact said them.
+
+    >>> label_words(["ui"], "mem_preference"), label_words([], "mem_semantic")
+    ('ui preference', '')
+    """
+    name = "" if partition_id in _PLAIN_PARTITIONS else partition_id.removeprefix("mem_").replace("_", " ")
+    return " ".join(dict.fromkeys(filter(None, (*tags, name))))
 
 
 def cut_document(content: str, kind: str, path: str | None, metadata: Mapping[str, Any]) -> list[Chunk]:

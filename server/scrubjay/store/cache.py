@@ -34,6 +34,8 @@ class PassageRow(NamedTuple):
     role: str | None
     text: str
     scope: str
+    partition_id: str
+    tags: list[str] | None
     session_id: str | None
     dated_at: int  # microseconds since 1970
     importance_score: float

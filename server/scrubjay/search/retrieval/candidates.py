@@ -8,8 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from scrubjay.models.records import Src
+from scrubjay.records.passages import label_words
 from scrubjay.search.retrieval.pools import Pools
 from scrubjay.search.retrieval.ranking import Floats, Ints, Signals
+from scrubjay.search.retrieval.relevance import coverage
 from scrubjay.store.cache import PassageRow
 from scrubjay.store.schema import moment
 from scrubjay.store.sessions import Key, Session
@@ -139,7 +141,7 @@ def lay_out(
             ),
             speaker=np.array([speaker is not None and role == speaker for role in roles], dtype=bool),
             quoted=_quoted(pools, ids, query),
-            named=_named(pools, ids),
+            named=np.maximum(_named(pools, ids), _labelled(passages, query)),
             session=np.array(numbers + alone, dtype=np.int64),
             place=np.array(places + alone, dtype=np.int64),
             late=np.zeros(len(ids)),  # until late interaction fills them in
@@ -166,6 +168,21 @@ def _column(values: Mapping[str, float], ids: Sequence[str], absent: float) -> F
 def _quoted(pools: Pools, ids: Sequence[str], query: str) -> np.ndarray:
     quoted = {passage.record_id for passage, _ in pools.quotable if quotes(query, passage.text)}
     return np.array([record_id in quoted for record_id in ids], dtype=bool)
+
+
+def labels(passage: PassageRow | None) -> str:
+    """Return the words of a fact's tags and partition, "" for anything else."""
+    if passage is None or passage.src != "memory":
+        return ""
+    return label_words(passage.tags or (), passage.partition_id)
+
+
+def _labelled(passages: Sequence[PassageRow | None], query: str) -> Floats:
+    """Compute which share of the query's content words each fact has as tags or as its partition."""
+    shares = np.zeros(len(passages))
+    words = {at: text for at, passage in enumerate(passages) if (text := labels(passage))}
+    shares[list(words)] = coverage(query, words.values())
+    return shares
 
 
 def _named(pools: Pools, ids: Sequence[str]) -> Floats:

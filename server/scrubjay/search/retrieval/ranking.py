@@ -32,7 +32,7 @@ LATE = 0.8  # late interaction: 87.7 / 95.4 -> 91.0 / 96.2; 0.5 to 1.0 is a plat
 # without the neighbours' tokens 88.3 / 96.2.
 FADING = 0.9
 LATE_SPAN = 0.2  # of mean cosines; in one search of a hundred the candidates span less
-# The record names an entity of the question: as much as the best match of tokens (0.8 of it for a name of two
+# The record names an entity of the question, or its tags hold all words: as much as the best match of tokens (0.8 of it for a name of two
 # parts).
 NAMED = 1.0
 QUOTED = 1.0  # the query quotes the record: more than any context adds
@@ -53,7 +53,8 @@ class Signals:
     date: Floats  # 0, 0.5 or 1
     speaker: NDArray[np.bool_]
     quoted: NDArray[np.bool_]
-    named: Floats  # 0 to 1: how specific the entity is that it shares with the question; 0: none
+    # 0 to 1: how specific the entity is that it shares with the question, or the share of its words in tags
+    named: Floats
     session: Ints
     place: Ints
     late: Floats  # see `late_interaction`

@@ -8,7 +8,7 @@ import numpy as np
 
 from scrubjay.encoders.token_codes import Bits, EncodedQuery, matches
 from scrubjay.models.results import Confidence
-from scrubjay.search.retrieval.candidates import Candidate, Candidates, lay_out
+from scrubjay.search.retrieval.candidates import Candidate, Candidates, labels, lay_out
 from scrubjay.search.retrieval.pools import Pools, search_legs
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import (
@@ -151,9 +151,12 @@ def _rank(candidates: Candidates, pools: Pools, query: str) -> Ranking:
 
 
 def _evident_text(candidates: Candidates, pools: Pools, at: int) -> str:
-    """Write out who says a candidate's best passage, the passage, and the query's entities in its record."""
+    """Write out who says a candidate's best passage, the passage, and the query's entities in its record.
+
+    A fact's tags and the name of its partition count as if it said them.
+    """
     passage, names = candidates.passages[at], pools.entities.get(candidates.ids[at], ())
-    text = passage.text if passage else ""
+    text = f"{passage.text} {labels(passage)}" if passage else ""
     return f"{candidates.roles[at] or ''} {text} {' '.join(tie.via for tie in names)}"
 
 
