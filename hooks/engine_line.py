@@ -9,6 +9,7 @@ import json
 import os
 import time
 
+from scrubjay.home.files import read_regular
 from scrubjay.wire.hello import encode, line_of
 
 CONNECT_S = 0.05
@@ -66,8 +67,8 @@ def _send(home, hello, event, wait_s):
         line.settimeout(wait_s)
         line.connect((str(address[0]), int(address[1])) if address else path)
         if facts.get("token_file"):
-            with open(facts["token_file"], encoding="ascii") as file:
-                hello = hello.copy(token=file.read())
+            token = read_regular(facts["token_file"], MAX_ANSWER).decode("ascii")
+            hello = hello.copy(token=token)
         line.sendall(encode(hello) + line_of(event))
     except (OSError, ValueError, LookupError, TypeError):
         line.close()
@@ -78,8 +79,7 @@ def _send(home, hello, event, wait_s):
 def _whereabouts(home):
     """What engine.json says of where the engine listens; empty when it says nothing."""
     try:
-        with open(home.engine_json, "rb") as file:
-            facts = json.loads(file.read())
+        facts = json.loads(read_regular(home.engine_json, MAX_ANSWER))
     except (OSError, ValueError):
         return {}
     return facts if isinstance(facts, dict) else {}

@@ -12,11 +12,13 @@ from collections import namedtuple
 
 from scrubjay.errors import InputError, ScrubjayError
 from scrubjay.home import capture, scopes
+from scrubjay.home.files import read_regular
 from scrubjay.home.paths import default_root, open_home
 from scrubjay.hooks import claude_code, journal
 from scrubjay.wire.hello import hello_from
 
-MAX_STDIN = 16 * 1024 * 1024  # bytes; an event above that is no conversation, and redacting it would take 2 s
+MAX_STDIN = 8 * 1024 * 1024  # bytes; an event above that is no conversation, and redacting it would take 1 s
+MAX_POLICY = 1024 * 1024  # bytes of capture.json
 
 Call = namedtuple("Call", "home policy event hello now_ns records inject")
 """An event with all it needs. `hello` names its scope; `records`, `inject`: what the policy allows."""
@@ -74,8 +76,7 @@ def _call(home, event, env):
 def _policy(home):
     """The policy in capture.json, with excluded folders as they are spelled and as the disk spells them."""
     try:
-        with open(home.capture, "rb") as file:
-            data = json.loads(file.read())
+        data = json.loads(read_regular(home.capture, MAX_POLICY))
     except FileNotFoundError:
         return capture.DEFAULT
     except (OSError, ValueError) as error:
@@ -101,7 +102,7 @@ def _payload(stdin):
     if len(raw) > MAX_STDIN:
         raise InputError(f"The event has more than {MAX_STDIN:,} bytes; it was left alone.")
     try:
-        payload = json.loads(raw)
+        payload = json.loads(raw, parse_int=float)  # digits without end cost a square as an int
     except (ValueError, RecursionError) as error:
         raise InputError(f"The event is not JSON: {type(error).__name__} in {len(raw):,} bytes.") from None
     if not isinstance(payload, dict):

@@ -27,6 +27,7 @@ SHARED = (  # what hooks use of the package, some of it only once there is somet
     "errors",
     "home/__init__",
     "home/capture",
+    "home/files",
     "home/openings",
     "home/paths",
     "home/repositories",
@@ -268,7 +269,7 @@ def test_fields_that_are_missing_or_of_another_type_never_disturb(host: Host, ho
 
 def test_an_event_of_many_megabytes_is_left_alone(host: Host) -> None:
     assert host.stop("x" * 17_000_000) == {}
-    assert "more than 16,777,216 bytes" in host.log()
+    assert "more than 8,388,608 bytes" in host.log()
     assert host.turns() == []
 
 

@@ -121,11 +121,15 @@ def storable(text: str) -> str:
     return text
 
 
-def cut(text: str, limit: int = MAX_TEXT) -> str:
-    """Cut the text to at most `limit` characters; a last line tells how many are missing."""
-    if len(text) <= limit:
+def cut(text: str, limit: int = MAX_TEXT, beyond: int = 0) -> str:
+    """Cut the text to at most `limit` characters; a last line tells how many are missing.
+
+    `beyond` characters after it were left out before.
+    """
+    if len(text) <= limit and not beyond:
         return text
-    mark = f"\n[cut: {len(text) - limit + 60:,} more characters]"
+    missing = max(0, len(text) - limit) + beyond
+    mark = f"\n[cut: {missing + 60:,} more characters]"
     return text[: limit - len(mark)] + mark
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from collections import namedtuple
 
+from scrubjay.home.files import read_regular
+
 Repository = namedtuple("Repository", "path origin birth")
 """Path of the common git folder, normalised URL of the origin or None, how its reflog begins or None."""
 
@@ -96,7 +98,7 @@ def _origin_url(config: str) -> str | None:
 
 def _text(path: str, limit: int = 1_000_000) -> str:
     try:
-        with open(path, "rb") as file:
-            return file.read(limit).decode("utf-8", "replace").replace("\r\n", "\n")
+        content = read_regular(path, limit, own=False)  # a repository may be shared
+        return content.decode("utf-8", "replace").replace("\r\n", "\n")
     except OSError:
         return ""

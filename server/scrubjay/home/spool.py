@@ -196,6 +196,7 @@ def _repeats(one: str, other: str) -> bool:
 def _json_files(folder: str) -> list[str]:
     try:
         with os.scandir(folder) as entries:
-            return sorted(entry.path for entry in entries if entry.name.endswith(".json"))
+            # what is no file (a FIFO would have us wait) is not ours
+            return sorted(entry.path for entry in entries if entry.name.endswith(".json") and entry.is_file())
     except FileNotFoundError:
         return []

@@ -1,0 +1,68 @@
+"""Files that somebody else names: only regular ones are read, and only so much of them."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrubjay.home.files import last_lines, open_regular, read_regular
+
+
+def test_what_is_no_regular_file_of_this_user_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "good").write_text("good")
+    (tmp_path / "link").symlink_to(tmp_path / "good")
+    (tmp_path / "bad_link").symlink_to(tmp_path / "fifo")
+    started = time.monotonic()
+    for path in (
+        "/dev/zero",
+        "/dev/tty",
+        tmp_path / "fifo",
+        tmp_path / "bad_link",
+        tmp_path,
+        tmp_path / "gone",
+    ):
+        with pytest.raises(OSError):
+            open_regular(str(path))
+    assert time.monotonic() - started < 1
+    assert read_regular(str(tmp_path / "link"), 3) == b"goo"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file another user's")
+def test_the_file_of_another_user_is_refused_unless_it_may_be_shared(tmp_path: Path) -> None:
+    path = tmp_path / "theirs"
+    path.write_text("theirs")
+    os.chown(path, 12345, -1)
+    with pytest.raises(PermissionError, match="another user"):
+        read_regular(str(path), 10)
+    assert read_regular(str(path), 10, own=False) == b"theirs"
+
+
+@given(
+    st.lists(st.binary(max_size=9).map(lambda line: line.replace(b"\n", b"")), max_size=9),
+    st.booleans(),
+    st.integers(1, 60),
+    st.integers(1, 12),
+)
+def test_the_last_whole_lines_are_read(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], ended: bool, limit: int, longest: int
+) -> None:
+    content = b"\n".join(lines) + (b"\n" if ended else b"")
+    path = tmp_path_factory.getbasetemp() / "lines"
+    path.write_bytes(content)
+    tail = content[-limit:]
+    *whole, rest = (tail if len(content) <= limit else tail.partition(b"\n")[2]).split(b"\n")
+    wanted = [line + b"\n" for line in whole] + [rest] * bool(rest)
+    assert list(last_lines(str(path), limit, longest)) == [line for line in wanted if len(line) <= longest]
+
+
+def test_a_file_without_lines_costs_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "hole"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    assert list(last_lines(str(path), 4_000_000, 1_000_000)) == []
