@@ -176,7 +176,7 @@ def _facts(answer: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[tup
         if record.get(name):
             yield name, ", ".join(record[name])
     for name, text in record.get("metadata", {}).items():
-        yield f"  {name}", str(text)
+        yield f"  {name}", "; ".join(map(str, text)) if isinstance(text, list) else str(text)
     waiting = f", {answer['waiting_for_vector']:,} not embedded yet" if answer["waiting_for_vector"] else ""
     yield "searchable", f"{plural(answer['passages'], 'passage')}{waiting}"
 

@@ -61,6 +61,12 @@ class Turn(Record):
     # Since when its texts are gone for good; the rest holds its place, and prevents a second recording.
     purged_at: datetime | None = None
 
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The shell commands that were run in it, in brief; capture keeps them in the metadata."""
+        commands = self.metadata.get("commands")
+        return tuple(map(str, commands)) if isinstance(commands, list) else ()
+
 
 class Memory(Record):
     """One fact, one version."""

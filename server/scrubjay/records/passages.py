@@ -81,8 +81,9 @@ def _turn_passage(turn: Turn, role: str, part: int, text: str) -> Passage:
 
 
 def _with_ties(turn: Turn, passage: Passage, text: str) -> Passage:
-    """Add to a passage the files of a turn that its text does not name, and what ties the turn to others."""
-    unnamed = [file for file in turn.files if file not in passage.text]
+    """Add to a passage what ties its turn to others, and what files and commands its text does not name."""
+    done = (*turn.files, *turn.commands)
+    unnamed = [each for each in done if each not in passage.text]
     search_text = f"{passage.search_text}\n{expand(' '.join(unnamed))}" if unnamed else passage.search_text
     tied = tie_words(text or passage.text, files=turn.files, tags=turn.tags, records=turn.alike)
     return passage.model_copy(update={"search_text": search_text, "tied": tied})

@@ -123,7 +123,9 @@ def summary_of(turn: Turn) -> str | None:
     """Return the extractive summary of a turn, None if it would only repeat a short text of one speaker."""
     if turn.user is None and turn.assistant is None and len(turn.text or "") <= TURN_PASSAGE:
         return None
-    return summarise(turn.user, turn.assistant or turn.text, tools=turn.tools, files=turn.files) or None
+    answer = turn.assistant or turn.text
+    summary = summarise(turn.user, answer, tools=turn.tools, files=turn.files, commands=turn.commands)
+    return summary or None
 
 
 def _completed(turn: Turn, request: RecordTurn, now: datetime) -> Turn:

@@ -155,13 +155,15 @@ def summarise(
     *,
     tools: Iterable[str] = (),
     files: Iterable[str] = (),
+    commands: Sequence[str] = (),
     limit: int = TURN_LIMIT,
 ) -> str:
-    """Summarise a turn in at most `limit` characters: lines `Asked:`, `Answered:`, `Files:` and `Tools:`.
+    """Summarise a turn in at most `limit` characters: lines Asked:, Answered:, Files:, Tools: and Ran:.
 
     A line without content is left out. No word is ever cut in half; a clipped sentence ends in an ellipsis.
     """
     lists = [_name_line("Files", files, limit // 5), _name_line("Tools", tools, limit // 10)]
+    lists.append(_name_line("Ran", reversed(commands), limit // 6))  # the last ones tell most
     room = limit - sum(len(line) + 1 for line in lists if line)
     asked = _labelled("Asked", _asked, user or "", room // 3 if assistant and assistant.strip() else room)
     room -= len(asked) + 1 if asked else 0
@@ -185,7 +187,7 @@ def exchange_in(summary: str, files: Iterable[str] = ()) -> Exchange:
         label, colon, text = line.partition(": ")
         if colon and label == "Asked":
             asked.append(text)
-        elif not (colon and label in ("Files", "Tools")):
+        elif not (colon and label in ("Files", "Tools", "Ran")):
             answered.append(text if colon and label == "Answered" else line)
     return Exchange("\n".join(asked), "\n".join(answered), tuple(files))
 
