@@ -9,7 +9,7 @@ from collections import namedtuple
 
 from scrubjay.home.capture import storable
 from scrubjay.home.scopes import project_dir
-from scrubjay.text.transcripts import MEMORY_CLOSE, MEMORY_OPEN, strip_injected
+from scrubjay.text.transcripts import MEMORY_CLOSE, MEMORY_OPEN, is_error, strip_injected
 
 HOST = "claude-code"
 MAX_INJECTION = 2048  # bytes, the tags around it included; the host itself cuts at 10,000 characters
@@ -27,11 +27,12 @@ def event(payload: dict, env: dict, working_dir: str) -> Event:
     What is missing or of another type is None: only `session_id` is ever required.
     """
     cwd = _string(payload, "cwd") or working_dir
+    answer = strip_injected(_string(payload, "last_assistant_message") or "")
     return Event(
         session_id=_name(payload, "session_id"),
         prompt_id=_name(payload, "prompt_id"),  # 2.1.196 and later
         prompt=strip_injected(_string(payload, "prompt") or "") or None,
-        answer=strip_injected(_string(payload, "last_assistant_message") or "") or None,
+        answer=answer if answer and not is_error(answer) else None,
         cwd=cwd,
         project_dir=project_dir(env, cwd),
         transcript_path=_string(payload, "transcript_path"),

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 
 from scrubjay.home import openings, spool
-from scrubjay.home.capture import cut, should_record
+from scrubjay.home.capture import MAX_TEXT, cut, should_record, storable
+from scrubjay.home.files import last_lines
 from scrubjay.hooks import claude_code, engine_line, prompts
+from scrubjay.text import transcripts
 from scrubjay.text.redaction import redact
 
 INJECT_S = 0.2  # a prompt or a start waits no longer for what is recalled
 RECONCILE_S = 0.2
 MAX_QUERY = 10_000  # characters (models.requests.Query)
+EDGE = 4096  # characters: no secret is longer, so one that is cut off has its beginning among them
+TAIL = 8 * 1024 * 1024  # bytes of a transcript that are looked at while the host waits: 0.1 s
 
 
 def prompt_submitted(call):
@@ -31,6 +35,8 @@ def stopped(call):
         return {}
     event = call.event
     pair = prompts.pair(call.home, event.session_id, event.prompt_id)
+    if pair and len(pair.waiting) > 1 and _record_ended(call, pair.waiting):
+        pair = prompts.pair(call.home, event.session_id, event.prompt_id)
     answer, redacted = _clean(event.answer)
     user = pair and pair.user and cut(pair.user)
     if (pair is None or pair.user is not None) and should_record(user, answer, call.policy):
@@ -40,11 +46,37 @@ def stopped(call):
             "ts": pair.started_at if pair else prompts.instant(call.now_ns),
         }
         args.update({side: text for side, text in (("user", user), ("assistant", answer)) if text})
-        spool.write(call.home, _envelope(call, args, redacted + (pair.redacted if pair else 0)), call.now_ns)
+        redacted += pair.redacted if pair else 0
+        spool.write(call.home, _envelope(call, args, redacted, event.transcript_path), call.now_ns)
     if pair:
         prompts.mark_answered(call.home, event.session_id, pair)
     engine_line.tell(call.home, call.hello, {"event": "drain"})
     return {}
+
+
+def _record_ended(call, waiting):
+    """Record the prompts that ended without a Stop as turns of their own; whether there were any.
+
+    The transcript shows the end of a prompt long before the next one is answered.
+    """
+    event = call.event
+    try:
+        turns = transcripts.turns(last_lines(event.transcript_path or "", TAIL))
+    except OSError:
+        return False
+    texts = [prompt.user or "" for prompt in waiting]
+    ended = transcripts.ended_before(turns, texts, lambda text: _clean(text)[0])
+    for place, (prompt, turn) in enumerate(zip(waiting, ended)):
+        if turn is None:
+            continue
+        own = prompt._replace(key=turn["prompt_id"] or turn["uuid"] or prompt.key)
+        fields, redacted = _fields(turn)
+        if should_record(fields.get("user"), fields.get("assistant"), call.policy):
+            args = {"session_id": event.session_id, "prompt_id": own.key, "ts": own.started_at, **fields}
+            before = call.now_ns - len(waiting) + place
+            spool.write(call.home, _envelope(call, args, redacted), before)
+        prompts.mark_answered(call.home, event.session_id, own)
+    return any(ended)
 
 
 def session_started(call):
@@ -74,8 +106,14 @@ def _recalled(call, request):
 
 
 def session_ended(call):
-    """Tell the engine that the session is over, so that it is summarised; without an engine, silence will."""
+    """Tell the engine that the session is over, so that it is summarised; without an engine, silence will.
+
+    A prompt that still waits was interrupted, and no Stop will come: the transcript has its turn.
+    """
     if call.records:
+        pair = prompts.pair(call.home, call.event.session_id, None)
+        if pair and pair.waiting:
+            _reconcile(call)
         told = {"event": "session_end", "session_id": call.event.session_id}
         engine_line.tell(call.home, call.hello, told)
     return {}
@@ -99,12 +137,29 @@ def _reconcile(call):
 
 
 def _clean(text):
-    """A text as it may be stored, and how many secrets were taken out of it."""
-    text, redacted = redact(text or "")
-    return cut(text.strip()), redacted
+    """A text as it may be stored, and how many secrets were taken out of what is stored."""
+    text = (text or "").strip()
+    beyond = len(text) - MAX_TEXT
+    if beyond <= 0:
+        text, redacted = redact(text)
+        return text.strip(), redacted
+    text, redacted = redact(text[: MAX_TEXT + EDGE])
+    return cut(text[:-EDGE].rstrip(), beyond=beyond), redacted
 
 
-def _envelope(call, args, redacted):
+def _fields(turn):
+    """What is recorded of a transcript's turn, cleaned, and how many secrets were taken out of it."""
+    counts = []
+
+    def clean(text):
+        text, redacted = _clean(storable(text))
+        counts.append(redacted)
+        return text
+
+    return transcripts.fields_of(turn, clean), sum(counts)
+
+
+def _envelope(call, args, redacted, transcript_path=None):
     return {
         "v": 1,
         "id": os.urandom(10).hex(),
@@ -115,7 +170,7 @@ def _envelope(call, args, redacted):
         "host": claude_code.HOST,
         "capture": call.policy.capture,
         "redacted": redacted,
-        "transcript_path": call.event.transcript_path,
+        "transcript_path": transcript_path,
         "args": args,
     }
 

@@ -19,16 +19,22 @@ from collections import namedtuple
 from errno import ENOENT, ENOTEMPTY
 
 from scrubjay.errors import SpoolError
+from scrubjay.home.files import read_regular
 from scrubjay.home.spool import durable_write
 
 KEPT_ANSWERED = 20  # prompts per session
 KEPT_S = 7 * 86_400.0  # a session untouched for that long loses its folder
+MAX_SAVED = 8 * 1024 * 1024  # bytes of one file: a text of `capture.MAX_TEXT` characters, escaped
+_OWN = "p-"  # begins the id of a prompt to which the host gave none
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 _Name = namedtuple("_Name", "file at prompt answered")
 
-Pair = namedtuple("Pair", "key user started_at redacted files")
-"""The prompts of one turn: `key` its prompt_id, `user` their joined texts, `started_at` the first time."""
+Pair = namedtuple("Pair", "key user started_at redacted files waiting")
+"""The prompts of one turn: `key` its prompt_id, `user` their joined texts, `started_at` the first time.
+
+`user` is None if nobody typed them. `waiting` are those that no turn holds yet, in order, each as a pair.
+"""
 
 
 def save(home, session_id, prompt_id, text, redacted, now_ns):
@@ -38,7 +44,7 @@ def save(home, session_id, prompt_id, text, redacted, now_ns):
     """
     folder = _folder(home, session_id)
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    prompt_id = prompt_id or "p-" + os.urandom(8).hex()
+    prompt_id = prompt_id or _OWN + os.urandom(8).hex()
     content = {"prompt_id": prompt_id, "text": text, "saved_at": instant(now_ns), "redacted": redacted}
     path = os.path.join(folder, f"{now_ns:020d}.{_file_name(prompt_id)}.json")
     durable_write(home, path, json.dumps(content).encode("ascii"))
@@ -49,7 +55,7 @@ def pair(home, session_id, prompt_id):
 
     With the answer's `prompt_id`: what was paired with it before, else the prompt of that id, else the latest
     that waits. Without: the session's latest. Whatever still waits before that prompt was queued and belongs
-    to the same turn.
+    to the same turn, unless the transcript shows how it ended: the caller looks, and marks it first.
     """
     folder = _folder(home, session_id)
     for _ in range(5):  # a hook that runs beside us may rename a file between the listing and the reading
@@ -153,14 +159,13 @@ def _target(names, prompt_id):
 
 
 def _read(path):
-    with open(path, "rb") as file:
-        saved = json.loads(file.read())
+    saved = json.loads(read_regular(path, MAX_SAVED))
     if not isinstance(saved, dict) or not {"prompt_id", "text", "saved_at", "redacted"} <= saved.keys():
         raise SpoolError(f"The saved prompt {os.path.basename(path)} is damaged; delete it.")
     return saved
 
 
-def _joined(saved, prompt_id):
+def _joined(saved, prompt_id, is_one=False):
     spoken = [content for _, content in saved if content["text"] is not None]
     # two copies of the hook save a prompt twice
     texts = list(dict.fromkeys(content["text"] for content in spoken if content["text"]))
@@ -171,7 +176,23 @@ def _joined(saved, prompt_id):
         started_at=first["saved_at"],
         redacted=sum(content["redacted"] for content in spoken),
         files=[file for file, _ in saved],
+        waiting=[] if is_one else [_joined(one, None, True) for one in _one_by_one(saved)],
     )
+
+
+def _one_by_one(saved):
+    """The prompts that wait, each with all its files: two copies of the hook save one twice."""
+    prompts = []
+    for file, content in saved:
+        if file.count(".") != 2:
+            continue
+        last = prompts[-1][-1][1] if prompts else None
+        named = content["prompt_id"] if not content["prompt_id"].startswith(_OWN) else None
+        if last and last["text"] == content["text"] and named in (None, last["prompt_id"]):
+            prompts[-1].append((file, content))
+        else:
+            prompts.append([(file, content)])
+    return prompts
 
 
 def _unlink(path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from scrubjay.home import spool
 from scrubjay.home.settings import Settings, write_capture
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import Turn
+from scrubjay.models.requests import SearchMemories
 
 ANSWER = "Renamed tick() to advance() in clock.py and its tests."
 
@@ -92,6 +94,33 @@ async def test_a_recorded_turn_gets_its_earlier_words_tools_and_files(core: Core
     assert (turn.tools, turn.files) == (("Edit",), ("src/clock.py",))
 
 
+async def test_what_was_run_and_what_the_user_added_meanwhile_complete_a_turn(
+    core: Core, now, tmp_path: Path
+):
+    token = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    run = {
+        "type": "tool_use",
+        "name": "Bash",
+        "input": {"command": f"GH_TOKEN={token} gh-deploy --canary\nls"},
+    }
+    added = {"type": "queued_command", "prompt": "in the tests too", "commandMode": "prompt"}
+    path = transcript(
+        tmp_path / "t.jsonl",
+        line("user", "u1", "Rename tick() to advance() please", promptId="p1"),
+        line("assistant", "a1", [run]),
+        line("user", "u2", [{"type": "tool_result", "tool_use_id": "x", "content": "ok"}]),
+        line("attachment", "q1", None, attachment=added),
+        line("assistant", "a2", [{"type": "text", "text": ANSWER}]),
+    )
+    spool.write(core.home, stop(now, path))
+    await core.writer.drain()
+    (turn,) = await settled(core)
+    assert turn.user == "Rename tick() to advance() please\n\nin the tests too"
+    assert turn.commands == ("GH_TOKEN=[redacted:github-token] gh-deploy --canary",)
+    (hit, *_) = (await core.search.memories(SearchMemories(query="gh-deploy"), (SCOPE,))).results
+    assert hit.id == turn.id
+
+
 async def test_a_stale_or_absent_transcript_leaves_the_turn_as_the_hook_gave_it(
     core: Core, now, tmp_path: Path
 ):
@@ -128,7 +157,24 @@ async def test_turns_that_no_hook_reported_are_recorded_once_redacted(core: Core
         core.completion.reconcile(request)
         turns = await settled(core)
     assert sorted(turn.prompt_id for turn in turns) == ["p0", "p1"]
+    assert {turn.prompt_id: turn.metadata for turn in turns} == {"p0": {"interrupted": True}, "p1": {}}
     assert not any(secret in turn.model_dump_json() for turn in turns)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device", "folder"])
+async def test_a_transcript_that_is_no_file_neither_hangs_nor_hurts(
+    core: Core, now, tmp_path: Path, kind: str
+):
+    path = tmp_path / "t.jsonl"
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    where = "/dev/zero" if kind == "device" else str(path)
+    spool.write(core.home, stop(now, where))
+    await core.writer.drain()
+    core.completion.reconcile({"session_id": "s1", "transcript_path": where, "scope": SCOPE})
+    assert [turn.assistant for turn in await settled(core)] == [ANSWER]
 
 
 async def test_what_was_said_before_the_user_allowed_capture_is_not_fetched_afterwards(

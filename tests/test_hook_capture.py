@@ -77,6 +77,147 @@ def test_queued_prompts_form_one_turn_in_order(host: Host, ids: tuple) -> None:
     assert host.turns()[-1] == ("p9", "Next question", "Next answer")
 
 
+def transcript(host: Host, *lines: tuple[str, Any, dict]) -> str:
+    """A transcript of (kind, content, more fields), each line with an id of its own."""
+    path = host.project / "transcript.jsonl"
+    with path.open("a", encoding="utf-8") as file:
+        for kind, content, more in lines:
+            at = file.tell()
+            entry = {
+                "type": kind,
+                "uuid": f"u{at}",
+                "sessionId": host.session_id,
+                "message": {"content": content},
+            }
+            file.write(json.dumps({**entry, **more}) + "\n")
+    return str(path)
+
+
+def said(text: str) -> list[dict]:
+    return [{"type": "text", "text": text}]
+
+
+@pytest.mark.parametrize("ids", [("p1", "p2", "p3"), (None, None, None)])
+def test_a_prompt_that_was_interrupted_is_a_turn_of_its_own(host: Host, ids: tuple) -> None:
+    named = [{"promptId": each} if each else {} for each in ids]
+    push = {"type": "tool_use", "name": "Bash", "input": {"command": f"git push https://{GITHUB}@github.com"}}
+    path = transcript(
+        host,
+        ("user", "Push it to production", named[0]),
+        ("assistant", [*said(f"I push with {GITHUB}."), push], {}),
+        ("user", [{"type": "tool_result", "content": "[Request interrupted by user for tool use]"}], {}),
+        ("user", "[Request interrupted by user for tool use]", {}),
+        ("user", "No, to staging", named[1]),
+        ("assistant", [{"type": "tool_use", "name": "Read", "input": {"file_path": "deploy.py"}}], {}),
+        ("user", "and run the tests", named[2]),
+    )
+    for text, prompt_id in zip(
+        ("Push it to production", "No, to staging", "and run the tests"), ids, strict=True
+    ):
+        host.prompt(text, prompt_id=prompt_id, transcript_path=path)
+    for answer in ("Pushed.", "Pushed, all green."):
+        host.stop(answer, prompt_id=ids[-1], transcript_path=path)
+    stopped, first, again = host.envelopes()
+    assert stopped.args["metadata"] == {
+        "commands": ["git push https://[redacted:github-token]@github.com"],
+        "interrupted": True,
+    }
+    assert (stopped.redacted, stopped.transcript_path, first.transcript_path) == (2, None, path)
+    assert stopped.args["tools"] == ["Bash"]
+    assert stopped.args["ts"] < first.args["ts"] == again.args["ts"]
+    assert host.turns() == [
+        (ids[0] or "u0", "Push it to production", "I push with [redacted:github-token]."),
+        (first.args["prompt_id"], "No, to staging\n\nand run the tests", "Pushed."),
+        (first.args["prompt_id"], "No, to staging\n\nand run the tests", "Pushed, all green."),
+    ]
+    assert host.log() == ""
+
+
+def test_two_copies_of_a_hook_record_an_interrupted_prompt_as_the_same_turn(host: Host) -> None:
+    path = transcript(
+        host,
+        ("user", "Push it please", {}),
+        ("user", "[Request interrupted by user]", {}),
+        ("user", "Test it", {}),
+    )
+    for text in ("Push it please", "Test it"):
+        for _ in range(2):
+            host.prompt(text, transcript_path=path)
+    racing = [host.start("stop") for _ in range(2)]
+    for process in racing:
+        assert process.stdin
+        process.stdin.write(host.payload("stop", last_assistant_message="Tested it.", transcript_path=path))
+        process.stdin.close()
+    for process in racing:
+        with process:
+            assert process.wait(30) == 0
+    key = host.turns()[-1][0]
+    assert set(host.turns()) == {("u0", "Push it please", None), (key, "Test it", "Tested it.")}
+    assert host.log() == ""
+
+
+def test_a_prompt_to_which_the_service_failed_is_not_part_of_the_next(host: Host) -> None:
+    path = transcript(
+        host,
+        ("user", "Push it please", {"promptId": "p1"}),
+        ("assistant", said("API Error: 529 overloaded"), {"isApiErrorMessage": True}),
+        ("user", "Again please", {"promptId": "p2"}),
+    )
+    host.prompt("Push it please", prompt_id="p1", transcript_path=path)
+    host.prompt("Again please", prompt_id="p2", transcript_path=path)
+    host.stop("Pushed.", prompt_id="p2", transcript_path=path)
+    assert host.turns() == [("p1", "Push it please", None), ("p2", "Again please", "Pushed.")]
+    assert host.envelopes()[0].args["metadata"] == {"api_error": True}
+
+
+def test_a_session_that_ends_with_an_interrupted_prompt_is_compared_with_its_transcript(host: Host) -> None:
+    host.prompt("Push it please", prompt_id="p1")
+    host.stop("Pushed.", prompt_id="p1")
+    host.fire("session_end", reason="other")
+    assert spool.requests(host.home) == []
+    host.prompt("And now rewrite it", prompt_id="p2")
+    host.fire("session_end", reason="other")
+    (path,) = spool.requests(host.home)
+    assert (spool.read(path)["session_id"], spool.read(path)["transcript_path"]) == (
+        host.session_id,
+        "/t/s.jsonl",
+    )
+    assert host.log() == ""
+
+
+def test_an_error_of_the_service_is_no_answer(host: Host) -> None:
+    host.prompt("Push it please", prompt_id="p1")
+    host.stop("API Error: Request rejected (429)", prompt_id="p1")
+    assert host.turns() == [("p1", "Push it please", None)]
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device", "folder", "gone"])
+def test_a_transcript_that_is_no_file_is_not_waited_for(host: Host, kind: str) -> None:
+    path = str(host.project / "transcript")
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "folder":
+        os.mkdir(path)
+    path = "/dev/zero" if kind == "device" else path
+    for text in ("Push it please", "Test it"):
+        host.prompt(text, transcript_path=path)
+    host.stop("Done with both.", transcript_path=path)
+    assert [turn[1:] for turn in host.turns()] == [("Push it please\n\nTest it", "Done with both.")]
+    assert host.log() == ""
+
+
+@pytest.mark.parametrize("name", ["capture.json", "engine.json", "project/.git"])
+def test_a_file_that_is_a_fifo_is_not_waited_for(host: Host, name: str) -> None:
+    open_home(host.home.root)
+    os.mkfifo(host.project / ".git" if "/" in name else os.path.join(host.home.root, name))
+    started = time.monotonic()
+    host.prompt("Push it please", prompt_id="p1")
+    host.stop("Pushed.", prompt_id="p1")
+    assert time.monotonic() - started < 3  # a hook that waits gives up after 2 or 5 s
+    assert "deadline" not in host.log()
+    assert len(host.turns()) == (0 if name == "capture.json" else 1)
+
+
 def test_a_prompt_queued_behind_the_answered_one_waits_for_its_own_answer(host: Host) -> None:
     host.prompt("First question", prompt_id="p1")
     host.prompt("Second question", prompt_id="p2")
@@ -234,7 +375,15 @@ def test_what_is_no_text_or_too_long_is_made_to_fit(host: Host) -> None:
     _, user, assistant = host.turns()[0]
     assert user == "abc \U0001f426 question"
     assert len(assistant) == 1_000_000
-    assert "more characters]" in assistant[-60:]
+    assert assistant.endswith("[cut: 500,060 more characters]")
+
+
+def test_a_secret_at_the_edge_of_what_is_stored_leaves_no_half(host: Host) -> None:
+    for at, place in enumerate((999_990, 1_000_000, 1_004_080)):
+        text = "x " * (place // 2) + GITHUB + " and the end" * 1000
+        host.stop(text, prompt_id=f"p{at}")
+    for _, _, assistant in host.turns():
+        assert "ghp_" not in assistant and assistant.endswith("more characters]")
 
 
 def test_the_named_scope_wins_when_it_is_one(host: Host) -> None:

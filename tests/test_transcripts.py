@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import count
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.text.transcripts import completion, missing, strip_injected, turns
+from scrubjay.text.transcripts import (
+    MAX_COMMAND,
+    completion,
+    ended_before,
+    fields_of,
+    is_error,
+    missing,
+    strip_injected,
+    turns,
+)
 
 _numbers = count()
 
@@ -64,15 +74,17 @@ def test_a_turn_is_a_prompt_and_everything_answered_to_it() -> None:
         "prompt_id": "p1",
         "session_id": "s1",
         "uuid": "first",
-        "user": "Rename tick() please",
+        "prompts": ["Rename tick() please"],
         "assistant": "I will look at the loop.\n\nRenamed to advance().",
         "tools": ["Read", "Edit", "NotebookEdit"],
         "files": ["/src/loop.py", "/nb.ipynb"],
+        "commands": [],
         "started_at": "2026-03-05T12:00:00Z",
         "complete": True,
         "interrupted": False,
+        "failed": False,
     }
-    assert (second["user"], second["assistant"], second["tools"]) == ("And the tests?", "They pass.", [])
+    assert (second["prompts"], second["assistant"], second["tools"]) == (["And the tests?"], "They pass.", [])
 
 
 def test_what_is_not_between_the_user_and_the_main_assistant_is_passed_over() -> None:
@@ -115,7 +127,7 @@ def test_broken_lines_and_unknown_shapes_are_passed_over() -> None:
         line("assistant", {"a": 1}),
         line("assistant", [{"type": "tool_use", "name": 3, "input": []}]),
     ]
-    assert [turn["user"] for turn in turns([*strange, *SESSION, *strange])] == [
+    assert names(turns([*strange, *SESSION, *strange])) == [
         "Rename tick() please",
         "And the tests?",
     ]
@@ -130,8 +142,9 @@ JSON = st.recursive(
 )
 ENTRY = st.fixed_dictionaries(
     {
-        "type": st.sampled_from(["user", "assistant", "system"]),
+        "type": st.sampled_from(["user", "assistant", "system", "attachment"]),
         "message": st.fixed_dictionaries({"content": JSON | st.text()}) | JSON,
+        "attachment": st.fixed_dictionaries({"type": st.just("queued_command"), "prompt": JSON}) | JSON,
     },
     optional={"uuid": JSON, "promptId": JSON, "timestamp": JSON, "isMeta": JSON, "isApiErrorMessage": JSON},
 )
@@ -142,6 +155,8 @@ def test_no_transcript_is_an_error(lines: list[str]) -> None:
     found = turns(lines)
     assert missing(found, []) is not None
     assert completion(found, "p", "q", "r") is None or found
+    assert len(ended_before(found, ["q", "r"], str)) == 2
+    assert all(fields_of(turn, str).get("user", "").strip() for turn in found)
 
 
 def test_a_line_that_was_written_twice_counts_once() -> None:
@@ -152,7 +167,18 @@ def test_a_line_that_was_written_twice_counts_once() -> None:
 
 def test_an_error_of_the_service_is_no_answer() -> None:
     (turn,) = turns([user("go on"), says("API Error: 529 overloaded", isApiErrorMessage=True)])
-    assert (turn["assistant"], turn["complete"], turn["interrupted"]) == ("", False, False)
+    assert (turn["assistant"], turn["complete"], turn["interrupted"], turn["failed"]) == (
+        "",
+        False,
+        False,
+        True,
+    )
+    again = turns([user("go on"), says("API Error: 529", isApiErrorMessage=True), says("Here it is.")])
+    assert [(turn["assistant"], turn["complete"], turn["failed"]) for turn in again] == [
+        ("Here it is.", True, False)
+    ]
+    synthetic = {"model": "<synthetic>", "content": [{"type": "text", "text": "No response requested."}]}
+    assert turns([user("go on"), line("assistant", None, message=synthetic)])[0]["assistant"] == ""
 
 
 def test_an_interrupted_turn_keeps_what_was_said_and_says_so() -> None:
@@ -193,7 +219,9 @@ def test_a_slash_command_is_what_the_user_typed_and_counts_when_it_was_answered(
             says("Looks fine."),
         ]
     )
-    assert [turn["user"] for turn in found] == ["/review loop.py"]
+    assert names(found) == ["/review loop.py"]
+    quoted = "what does <command-name>/x</command-name> mean?"
+    assert names(turns([user(quoted)])) == [quoted]
 
 
 def test_reminders_and_our_own_recalled_block_are_not_what_anybody_said() -> None:
@@ -202,13 +230,15 @@ def test_reminders_and_our_own_recalled_block_are_not_what_anybody_said() -> Non
         "fact\n</scrubjay-memory> now"
     )
     assert strip_injected(text) == "Fix it now"
-    assert turns([user(text), says("<system-reminder>x</system-reminder>")])[0]["user"] == "Fix it now"
+    assert names(turns([user(text), says("<system-reminder>x</system-reminder>")])) == ["Fix it now"]
     assert strip_injected("the tag <scrubjay-memory> by itself") == "the tag <scrubjay-memory> by itself"
     blocks = [
         {"type": "text", "text": "<ide_selection>x = 1</ide_selection>"},
         {"type": "text", "text": "what is this?"},
     ]
-    assert turns([user(blocks)])[0]["user"] == "what is this?"
+    assert names(turns([user(blocks)])) == ["what is this?"]
+    marks = "<ide_opened_file>a.py is open</ide_opened_file>what is this?<ide_selection>x = 1</ide_selection>"
+    assert names(turns([user(marks)])) == ["what is this?"]
 
 
 def prompts(*texts: str) -> list[dict]:
@@ -218,7 +248,7 @@ def prompts(*texts: str) -> list[dict]:
 
 
 def names(found: list[dict]) -> list[str]:
-    return [turn["user"] for turn in found]
+    return ["\n\n".join(turn["prompts"]) for turn in found]
 
 
 def test_a_turn_is_captured_when_its_id_or_its_text_is() -> None:
@@ -253,13 +283,14 @@ def test_a_last_turn_that_may_still_be_answered_is_not_missing_yet() -> None:
 def test_recorded_and_missing_turns_are_all_the_turns(texts: list[str], data: st.DataObject) -> None:
     found = turns([part for text in texts for part in (user(text), says("ok"))])
     kept = [turn for turn in found if data.draw(st.booleans())]
-    left = missing(found, [(turn["uuid"], turn["user"]) for turn in kept])
+    left = missing(found, [(turn["uuid"], turn["prompts"][0]) for turn in kept])
     assert len(left) + len(kept) == len(found)
 
 
 def test_a_recorded_turn_is_completed_once_the_transcript_has_its_last_words() -> None:
     assert completion(turns(SESSION[:10]), "p1", "Rename tick() please", "Renamed to advance().") is None
-    assert completion(turns(SESSION), "p1", "Rename tick() please", "Renamed  to\nadvance().") == {
+    found = completion(turns(SESSION), "p1", "Rename tick() please", "Renamed  to\nadvance().")
+    assert found and fields_of(found, str) == {
         "assistant": "I will look at the loop.\n\nRenamed to advance().",
         "tools": ["Read", "Edit", "NotebookEdit"],
         "files": ["/src/loop.py", "/nb.ipynb"],
@@ -275,7 +306,7 @@ def test_a_turn_without_an_id_is_completed_by_its_text() -> None:
 
 def test_queued_prompts_are_completed_together() -> None:
     found = completion(turns(SESSION), "p2", "Rename tick() please\n\nAnd the tests?", "They pass.")
-    assert found == {
+    assert found and fields_of(found, str) == {
         "assistant": "I will look at the loop.\n\nRenamed to advance().\n\nThey pass.",
         "tools": ["Read", "Edit", "NotebookEdit"],
         "files": ["/src/loop.py", "/nb.ipynb"],
@@ -287,3 +318,129 @@ def test_labels_stay_within_what_a_record_holds() -> None:
     (turn,) = turns(many)
     assert len(turn["tools"]) == 200
     assert max(map(len, turn["files"])) == 200
+
+
+INTERRUPTED = "[Request interrupted by user]"
+
+
+def queued(prompt: object, **more: object) -> str:
+    """What a person adds while the assistant is at it: no prompt's line follows."""
+    note = {"type": "queued_command", "prompt": prompt, "commandMode": "prompt", **more}
+    return json.dumps({"type": "attachment", "uuid": f"q{next(_numbers)}", "attachment": note})
+
+
+def test_only_the_hosts_own_words_interrupt_a_turn() -> None:
+    read = result(f"12: if text.startswith('{INTERRUPTED}'):")
+    quoted = user(f"{INTERRUPTED} - what does that mean?")
+    found = turns(
+        [user("read hooks.py"), uses("Read"), read, says("Done."), quoted, says("That you stopped.")]
+    )
+    assert [turn["interrupted"] for turn in found] == [False, False]
+    blocks = [{"type": "text", "text": INTERRUPTED}, {"type": "text", "text": "do the other thing"}]
+    found = turns([user("do one thing"), says("I begin."), user(blocks)])
+    assert names(found) == ["do one thing", "do the other thing"]
+    assert [turn["interrupted"] for turn in found] == [True, False]
+
+
+def test_what_a_person_adds_while_the_assistant_works_belongs_to_the_turn() -> None:
+    lines = [
+        user("fix the bug", promptId="p1"),
+        uses("Bash", command="pytest"),
+        result(),
+        queued("and the docs"),
+        queued([{"type": "text", "text": "and say why"}, {"type": "image"}], origin={"kind": "human"}),
+        queued("<task-notification>done</task-notification>", commandMode="task-notification"),
+        queued("from another agent", origin={"kind": "peer"}),
+        queued("a note", isMeta=True),
+        says("Fixed both."),
+    ]
+    found = turns(lines)
+    assert names(found) == ["fix the bug\n\nand the docs\n\nand say why"]
+    assert missing(found, [(None, "fix the bug")]) == []
+    assert missing(found, [(None, "fix the bug\n\nand the docs\n\nand say why")]) == []
+    whole = completion(found, "p1", "fix the bug", "Fixed both.")
+    assert whole and fields_of(whole, str)["user"] == names(found)[0]
+    same = completion(found, "p1", names(found)[0], "Fixed both.")
+    assert same and "user" not in fields_of(same, str)
+    other = completion(found, "p1", "fix  the bug", "Fixed both.")  # no beginning of what is recorded
+    assert other and "user" not in fields_of(other, str)
+
+
+def test_a_line_of_bash_mode_is_no_prompt_and_its_command_goes_with_the_next_one() -> None:
+    found = turns(
+        [
+            user("hello"),
+            says("Hello."),
+            user("<bash-input>git status</bash-input>"),
+            user("<bash-stdout>clean</bash-stdout><bash-stderr></bash-stderr>"),
+            user("and now commit"),
+            uses("Bash", command="git add -A &&\\\n  git commit"),
+            uses("Bash", command=7),
+            uses("Grep", command="x"),
+            says("Committed."),
+        ]
+    )
+    assert [(turn["prompts"], turn["commands"]) for turn in found] == [
+        (["hello"], []),
+        (["and now commit"], ["git status", "git add -A &&\\"]),
+    ]
+
+
+def test_the_last_commands_are_kept_in_brief_and_without_secrets() -> None:
+    ran = [uses("Bash", command=f"step {at}") for at in range(20)]
+    ran += [uses("Bash", command="step 15"), uses("Bash", command=f"curl -H 'X: {'s' * 300}'")]
+    (turn,) = turns([user("go"), *ran, says("done")])
+    commands = fields_of(turn, lambda text: text.replace("s" * 300, "[redacted]"))["metadata"]["commands"]
+    wanted = [*(f"step {at}" for at in (11, 12, 13, 14, 16, 17, 18, 19, 15)), "curl -H 'X: [redacted]'"]
+    assert commands == wanted
+    long = fields_of(turn, str)["metadata"]["commands"][-1]
+    assert len(long) == MAX_COMMAND and long.endswith("s…")
+
+
+def test_how_a_turn_ended_is_recorded() -> None:
+    lines = [user("one"), says("I", isMeta=False), user(INTERRUPTED), user("two")]
+    lines += [says("API Error: 529", isApiErrorMessage=True), user("three"), says("ok")]
+    assert [fields_of(turn, str).get("metadata") for turn in turns(lines)] == [
+        {"interrupted": True},
+        {"api_error": True},
+        None,
+    ]
+    assert is_error("API Error: Request rejected (429)") and not is_error("The API Error: is this")
+
+
+def test_a_prompt_that_ended_is_no_part_of_the_next_and_a_queued_one_is() -> None:
+    lines = [user("one"), says("I begin"), user(INTERRUPTED), user("two"), uses("Read"), result()]
+    lines += [user("three"), says("API Error", isApiErrorMessage=True), user("four"), uses("Read"), result()]
+    found = turns([*lines, user("five"), says("All done.")])
+    ended = ended_before(found, ["one", "two", "three", "four", "five"], str)
+    assert [turn and turn["prompts"] for turn in ended] == [["one"], None, ["three"], None, None]
+    assert ended_before(found, ["not there", "five"], str) == [None, None]
+    assert ended_before(found, ["one"], str) == [None]
+    assert ended_before([], ["one", "two"], str) == [None, None]
+
+
+@given(st.lists(st.sampled_from(["interrupted", "queued", "failed", "answered"]), max_size=6), st.data())
+def test_each_waiting_prompt_is_a_turn_of_its_own_exactly_if_it_ended(
+    ends: list[str], data: st.DataObject
+) -> None:
+    texts = [data.draw(st.sampled_from(["continue", "fix it", "yes"])) for _ in ends]
+    after = {
+        "interrupted": lambda: user(INTERRUPTED),
+        "queued": lambda: uses("Read"),
+        "failed": lambda: says("API Error", isApiErrorMessage=True),
+        "answered": lambda: says("ok"),
+    }
+    lines = [part for text, end in zip(texts, ends, strict=True) for part in (user(text), after[end]())]
+    found = turns([*lines, user("the last"), says("done")])
+    ended = ended_before(found, [*texts, "the last"], str)
+    wanted = [None if end == "queued" else turn for turn, end in zip(found[:-1], ends, strict=True)]
+    assert ended == [*wanted, None]
+
+
+TAGS = ("<system-reminder>", "</system-reminder>", "<scrubjay-memory>", "</scrubjay-memory>")
+
+
+@given(st.lists(st.sampled_from([*TAGS, "<", "a", "\n"]), max_size=12).map("".join))
+def test_stripping_takes_pairs_of_tags_and_nothing_else(text: str) -> None:
+    pattern = r"<(system-reminder|scrubjay-memory)>.*?</\1>"
+    assert strip_injected(text) == re.sub(pattern, "", text, flags=re.DOTALL).strip()

@@ -16,6 +16,7 @@ from typing import Any
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import InputError, ScrubjayError
 from scrubjay.home import capture, spool
+from scrubjay.home.files import last_lines
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import captured_since
 from scrubjay.models.envelopes import Envelope, envelope
@@ -96,16 +97,15 @@ class Completion:
 
     async def _complete(self, recorded: Envelope, attempt: int) -> None:
         turns, args = await self._turns(recorded.transcript_path), recorded.args
-        missing = transcripts.completion(
-            turns, args.get("prompt_id"), args.get("user"), args.get("assistant")
-        )
-        if missing is None:
+        turn = transcripts.completion(turns, args.get("prompt_id"), args.get("user"), args.get("assistant"))
+        if turn is None:
             if attempt + 1 < len(DELAYS):
                 self._later(lambda: self._complete(recorded, attempt + 1), DELAYS[attempt + 1])
             return
         known = {name: args[name] for name in ("session_id", "prompt_id") if args.get(name)}
         if "prompt_id" in known:
-            await self._record({**known, **_present(missing)}, recorded.scope, recorded.host, recorded.id)
+            fields = transcripts.fields_of(turn, _clean)
+            await self._record({**known, **fields}, recorded.scope, recorded.host, recorded.id)
 
     async def _reconcile(self, request: dict[str, Any]) -> None:
         session, path, scope = request.get("session_id"), request.get("transcript_path"), request.get("scope")
@@ -117,18 +117,18 @@ class Completion:
         recorded = (await self._store.get(Turn, known.positions)).values()
         captured = [(turn.prompt_id, turn.user) for turn in recorded]
         for turn in transcripts.missing(await self._turns(path), captured):
+            fields = transcripts.fields_of(turn, _clean)
             if (
                 turn["session_id"] not in (None, session)
                 or _before(turn["started_at"], since)
-                or not capture.should_record(turn["user"], turn["assistant"], policy)
+                or not capture.should_record(fields.get("user"), fields.get("assistant"), policy)
             ):
                 continue
             args = {
                 "session_id": session,
                 "prompt_id": turn["prompt_id"] or turn["uuid"],
-                "user": turn["user"] or None,
                 "ts": turn["started_at"],
-                **_present(turn),
+                **fields,
             }
             await self._record(
                 args, scope, request.get("host"), derived_id("reconciled", session, args["prompt_id"] or "")
@@ -159,15 +159,12 @@ class Completion:
 
 def _read(path: str) -> list[dict[str, Any]]:
     try:
-        with open(path, "rb") as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - MAX_TRANSCRIPT))
-            lines = file.read().split(b"\n")
+        turns = transcripts.turns(last_lines(path, MAX_TRANSCRIPT))
     except FileNotFoundError:
         return []
     return [
-        {**turn, "user": _clean(turn["user"]), "assistant": _clean(turn["assistant"])}
-        for turn in transcripts.turns(lines[1:] if size > MAX_TRANSCRIPT else lines)
+        {**turn, "prompts": list(map(_clean, turn["prompts"])), "assistant": _clean(turn["assistant"])}
+        for turn in turns
     ]
 
 
@@ -183,11 +180,3 @@ def _before(started_at: str | None, since: datetime | None) -> bool:
 
 def _clean(text: str) -> str:
     return capture.cut(capture.storable(redact(text)[0]))
-
-
-def _present(turn: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "assistant": turn["assistant"] or None,
-        "tools": [str(name)[:200] for name in turn["tools"] if str(name).strip()][:200],
-        "files": [str(name)[:200] for name in turn["files"] if str(name).strip()][:200],
-    }

@@ -80,7 +80,7 @@ def _claude_code(text: str) -> Export:
             session_id=_id(turn["session_id"]),
             turn=0,
             prompt_id=_id(turn["prompt_id"] or turn["uuid"]),
-            user=turn["user"],
+            user="\n\n".join(turn["prompts"]),
             assistant=turn["assistant"] or None,
             tools=tuple(turn["tools"]),
             files=tuple(turn["files"]),
