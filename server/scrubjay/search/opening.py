@@ -13,13 +13,13 @@ from datetime import datetime, timedelta
 from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.records import Memory, Turn
 from scrubjay.records.session_summaries import digest
-from scrubjay.search.hits import shorten
 from scrubjay.search.injection import block
 from scrubjay.search.profile import PREFERENCES, lasts
 from scrubjay.store import conditions
 from scrubjay.store.conditions import Where
 from scrubjay.store.store import Store
 from scrubjay.text.short_ids import short_session
+from scrubjay.text.summary import shorten
 from scrubjay.text.terms import content_words
 
 MOST_CHARACTERS = 1_200  # of the whole block: 300 tokens
