@@ -29,9 +29,34 @@ TEXTS = st.lists(
 )
 
 
-def test_a_short_text_is_one_paragraph_whatever_it_holds():
+def test_a_short_text_with_one_paragraph_stays_as_it_is():
     text = "# Deploys\n\nThey go out on Tuesdays.\n\n```sh\nmake deploy\n```"
     assert paragraphs(text) == [text]
+
+
+def test_the_paragraphs_of_a_short_text_are_told_apart_under_their_heading():
+    assert paragraphs(
+        "# Deploys\n\nDeploys go out on Tuesdays.\n\nUses vim.\n\n## Freeze\n\nIt starts on December 20"
+    ) == [
+        "Deploys\nDeploys go out on Tuesdays.",
+        "Deploys\nUses vim.",
+        "Deploys > Freeze\nIt starts on December 20",
+    ]
+    assert paragraphs("Likes dark mode\n\nPrefers tabs to spaces\n\nTeam notes\n\nWe meet at nine") == [
+        "Likes dark mode",
+        "Prefers tabs to spaces",
+        "Team notes\n\nWe meet at nine",
+    ]
+    assert paragraphs("部署在星期二进行。\n\n回滚需要两次批准。") == [
+        "部署在星期二进行。",
+        "回滚需要两次批准。",
+    ]
+
+
+def test_a_short_text_with_code_or_a_table_stays_whole():
+    for coded in ("```sh\nmake deploy\n```", "| a | b |\n|---|---|\n| 1 | 2 |", "    make deploy"):
+        text = f"To deploy, run this on the build machine.\n\n{coded}\n\nRollbacks need two approvals."
+        assert paragraphs(text) == [text]
 
 
 def test_nothing_is_said_by_white_space_and_rules():

@@ -352,3 +352,19 @@ async def test_a_title_that_the_text_begins_with_is_not_repeated_above_its_parag
     assert found["title"] == "The osprey build runs on Fridays"
     said = [entry["memory"] for entry in found["memories"]]
     assert len(said) == 5 and sum(each.startswith(found["title"]) for each in said) == 1
+
+
+async def test_each_paragraph_of_a_short_text_is_a_memory_under_its_heading(http: AsyncClient):
+    said = [
+        "Deploys go out on Tuesdays.",
+        "Rollbacks need two approvals.",
+        "The freeze starts on December 20.",
+    ]
+    id = await add(http, "# Deploys\n\n" + "\n\n".join(said))
+    facts = [f"Deploys\n{each}" for each in said]
+    assert {entry["memory"] for entry in (await document(http, id))["memories"]} == set(facts)
+    for mode in ("memories", "hybrid"):  # all that the chunk says is said by the facts
+        body = {"q": "When do deploys freeze?", "containerTag": TAG, "threshold": 0, "searchMode": mode}
+        results = (await http.post("/v4/search", json=body)).json()["results"]
+        assert {each.get("memory") for each in results} == set(facts)
+        assert results[0]["memory"] == facts[2]

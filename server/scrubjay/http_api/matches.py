@@ -167,7 +167,7 @@ def _with_documents(match: Match, documents: dict[str, Document], chunks: Iterab
 
 
 def _without_repeats(ranked: Sequence[Match]) -> list[Match]:
-    """Drop chunks that say no more than a fact of their document or the turns of their conversation."""
+    """Drop chunks that say no more than the facts of their document or the turns of their conversation."""
     facts: dict[str, list[str]] = {}  # by document
     for match in ranked:
         for document in match.documents if isinstance(match.record, Memory) else ():
@@ -180,7 +180,8 @@ def _without_repeats(ranked: Sequence[Match]) -> list[Match]:
             return False
         if (document.scope, document.custom_id) in sessions:
             return True
-        return any(_words(match.text) in fact for fact in facts.get(document.id, ()))
+        lines = [_words(line) for line in match.text.splitlines() if line.strip()]
+        return all(any(line in fact for fact in facts.get(document.id, ())) for line in lines)
 
     return [match for match in ranked if not repeats(match)]
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from scrubjay.text.chunking.cuts import SIZE, Section, Span, line_starts, split
 from scrubjay.text.chunking.markdown import sections
 
-SHORT = 500  # characters: a text no longer than this is one paragraph
+SHORT = 500  # characters: a text no longer than this stays whole if it has one paragraph, code or a table
 LONGEST = SIZE  # characters of one paragraph; a longer one is cut at its lines or sentences
-LEAST = 30  # characters: less says nothing without the next paragraph
 MOST = 200  # paragraphs of one text; later ones are found by its chunks alone
 
+_ENDS = (".", "!", "?", "\u3002", "\uff01", "\uff1f")  # of sentences
+_WORD = re.compile(r"[\u3040-\u9fff]{2}|[^\W\u3040-\u9fff]+")  # of Chinese or Japanese, two characters
 _BLANK = re.compile(r"\n(?:[^\S\n]*\n)+|\f")
 _HEADING = re.compile(
     r"\s*(?: {0,3}#{1,6}(?:[ \t][^\n]*)?(?:\n|\Z)| {0,3}\S[^\n]*\n {0,3}(?:=+|-{2,})[ \t]*(?:\n|\Z))"
@@ -21,14 +22,14 @@ _INDENTED = re.compile(r"(?:(?: {4}|\t)[^\n]*(?:\n|\Z)|[^\S\n]*\n)+")
 def paragraphs(text: str, title: str | None = None) -> list[str]:
     """Split a text into paragraphs, each once and at most `MOST`; leave out code and tables.
 
-    A short text is one paragraph. In a longer one each begins with a line of the headings it stands under,
-    the title first.
+    Each begins with a line of the headings it stands under, the title first. A short text with one paragraph,
+    or with code or a table, is returned whole, because its parts belong together.
 
-    >>> paragraphs("Deploys go out on Tuesdays.")
-    ['Deploys go out on Tuesdays.']
+    >>> paragraphs("# Deploys\\n\\nDeploys go out on Tuesdays.\\n\\nRollbacks need two approvals.")
+    ['Deploys\\nDeploys go out on Tuesdays.', 'Deploys\\nRollbacks need two approvals.']
     """
     whole = text.strip()
-    if len(whole) <= SHORT:
+    if len(whole) <= SHORT and _is_one(whole):
         return [whole] if any(char.isalnum() for char in whole) else []
     unique: dict[str, None] = {}
     for section in sections(text, line_starts(text)):
@@ -38,6 +39,13 @@ def paragraphs(text: str, title: str | None = None) -> list[str]:
             if len(unique) == MOST:
                 return list(unique)
     return list(unique)
+
+
+def _is_one(text: str) -> bool:
+    """Whether a text has no two paragraphs, or holds code or a table."""
+    parts = list(sections(text, line_starts(text)))
+    coded = any(part.whole for part in parts) or any(map(_INDENTED.fullmatch, _BLANK.split(text)))
+    return coded or sum(len(list(_fit(_pieces(text, part)))) for part in parts) < 2
 
 
 def _pieces(text: str, section: Section) -> Iterator[str]:
@@ -60,14 +68,20 @@ def _between(start: int, end: int, whole: Sequence[Span]) -> Iterator[Span]:
 
 
 def _fit(pieces: Iterator[str]) -> Iterator[str]:
-    """Join pieces that are short or announce the next one to it, and cut long ones."""
+    """Join pieces that say nothing alone, or announce the next one, to it; cut long ones."""
     waiting = ""
     for piece in pieces:
         both = f"{waiting}\n\n{piece}" if waiting else piece
-        if (len(both) < LEAST or piece.endswith(":")) and len(both) < LONGEST:
+        if not _stands_alone(both) and len(both) < LONGEST:
             waiting = both
             continue
         waiting = ""
         yield from (both[low:high] for low, high in split(both, LONGEST))
     if waiting:
         yield waiting
+
+
+def _stands_alone(text: str) -> bool:
+    """Whether a text says something by itself: three words, or a sentence of two, that announce nothing."""
+    words = len(_WORD.findall(text))
+    return not text.endswith((":", "\uff1a")) and (words > 2 or (words == 2 and text.endswith(_ENDS)))

@@ -101,7 +101,7 @@ async def require_partition(request: HebbContext, partition_id: str) -> None:
     if partition_id in request.core.partitions.of(scopes):
         return
     if not (await request.core.counts.by_partition(scopes))[partition_id]:
-        advice = "Make it first, with POST /api/v1/partitions."
+        advice = "GET /api/v1/partitions lists those there are, and POST makes one."
         raise NotFound(f"There is no partition {partition_id!r}. {advice}")
 
 

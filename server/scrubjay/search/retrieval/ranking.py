@@ -32,8 +32,8 @@ LATE = 0.8  # late interaction: 87.7 / 95.4 -> 91.0 / 96.2; 0.5 to 1.0 is a plat
 # without the neighbours' tokens 88.3 / 96.2.
 FADING = 0.9
 LATE_SPAN = 0.2  # of mean cosines; in one search of a hundred the candidates span less
-# The record names an entity of the question, or its tags hold all words: as much as the best match of tokens (0.8 of it for a name of two
-# parts).
+# The record names an entity of the question, or its tags hold all words: as much as the best match of tokens
+# (0.8 of it for a name of two parts).
 NAMED = 1.0
 QUOTED = 1.0  # the query quotes the record: more than any context adds
 HALF_LIFE_DAYS = 30.0  # of recency: of a turn since it started, of a fact since its last access
