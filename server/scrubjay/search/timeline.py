@@ -19,7 +19,7 @@ from scrubjay.search.retrieval.candidates import lay_out
 from scrubjay.search.retrieval.pools import Pools, by_words, search
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import HALF_LIFE_DAYS, recency
-from scrubjay.search.retrieval.relevance import EVIDENCE_DEPTH, coverage
+from scrubjay.search.retrieval.relevance import coverage
 from scrubjay.search.retrieval.retrieve import Embed, Ranking, retrieve
 from scrubjay.store import conditions
 from scrubjay.store.cache import PassageRow
@@ -46,7 +46,7 @@ class Span:
     """The time that a question asks about, as a narrower question. `period` says it in words.
 
     Attributes:
-        words: the content words that the question has besides; its text then is without the time.
+        words: the content words that the question has besides; then its text is these alone.
         backwards: it has no beginning, so that what is nearest to its end comes first.
     """
 
@@ -113,16 +113,11 @@ async def timeline(store: Store, request: SearchMemories, span: Span, measure: M
 
 
 async def retrieve_within(store: Store, span: Span, embed: Embed, *, instead_of: Ranking) -> Ranking | None:
-    """Rank what may answer from within a span; None if what may answer from anywhere is much more likely.
-
-    A text of that time that has every word of the question is good enough, whatever else there is.
-    """
+    """Rank what may answer from within a span; None if what may answer from anywhere is much more likely."""
     inside = await retrieve(store, span.question, embed)
-    first = map(inside.candidates.at, inside.grounds.positions[:EVIDENCE_DEPTH].tolist())
-    covered = coverage(" ".join(span.words), [row.match.text for row in first if row.match])
     best, anywhere = (float(each.relevance.max(initial=0.0)) for each in (inside, instead_of))
-    likely = inside.confidence != "none" and best >= min(LIKELY, NEARLY * anywhere)
-    return inside if likely or (best > 0 and covered.max(initial=0.0) == 1.0) else None
+    likely = best >= min(LIKELY, NEARLY * anywhere)
+    return inside if likely and inside.confidence != "none" else None
 
 
 def period_searched(question: Question) -> str | None:

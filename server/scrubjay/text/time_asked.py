@@ -98,9 +98,10 @@ class Event:
 
 @dataclass(frozen=True)
 class TimeAsked:
-    """The time that a question asks about, the question without it, and the content words that it then has.
+    """The time that a question asks about.
 
     Attributes:
+        rest: what the question has besides, without words for talk and work.
         firm: nothing else can be meant, because it is told from now ("last week", "November 11"). A date with
             its year may be the day that something was done, and told later.
     """
@@ -111,7 +112,7 @@ class TimeAsked:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What the question has besides its time and words for talk and work; empty if that is all."""
+        """The content words of the rest; none if the question asks about nothing but a time."""
         return _content(self.rest)
 
 
@@ -270,7 +271,7 @@ def _midnight(moment: datetime) -> datetime:
 def _without(text: str, places: Sequence[range]) -> str:
     for at in places:
         text = text[: at.start] + " " * len(at) + text[at.stop :]
-    return " ".join(text.split())
+    return " ".join(word for word in text.split() if _content(word))
 
 
 def _content(text: str) -> tuple[str, ...]:
