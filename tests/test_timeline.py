@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from mcp import Client
 from said import SCOPE, embedded, fact, forget, search, texts, turn
 
 from scrubjay.engine.core import Core
@@ -102,6 +103,12 @@ async def test_where_a_period_says_nothing_of_the_words_all_is_searched(week: Co
     assert texts(hits)[0] == "paint the icon blue" and hits.period is None
 
 
+async def test_what_was_said_of_something_before_an_event_is_searched_before_it(week: Core) -> None:
+    hits = await asked(week, "what did we decide about retry before the release?")
+    assert texts(hits)[0] == "retry with jitter" and hits.period == "before 2026-03-02 09:02"
+    assert "retry thrice at most" not in texts(hits)
+
+
 async def test_after_an_event_comes_what_was_said_since(week: Core) -> None:
     hits = await asked(week, "what did we do since the release?")
     assert texts(hits)[0] == "release it" and texts(hits)[-1] == "The icon is blue."
@@ -174,6 +181,23 @@ async def test_programs_search_for_the_words_of_a_time(week: Core) -> None:
     request = requests.parse(requests.SearchMemories, {"query": "parser yesterday", "now": NOW})
     hits = await week.search.memories(request, SCOPE, apart=True)
     assert {hit.session_id for hit in hits.results} > {"monday", "wednesday"} and hits.period is None
+
+
+async def test_a_model_asks_for_a_time_in_words_and_reads_which_was_empty(client: Client) -> None:
+    for day, text in (("03", "paint the icon"), ("04", "retry thrice")):
+        said = {"session_id": day, "user": text, "ts": f"2026-03-{day}T12:00:00Z"}
+        await client.call_tool("record_turn", said)
+    ask = {"query": "retry the icon", "since": "last tuesday", "until": "tuesday", "now": NOW}
+    assert "paint the icon" in (shown := await read(client, ask)) and "retry thrice" not in shown
+    shown = await read(client, {"query": "what did we do yesterday?", "now": NOW})
+    assert "retry thrice" in shown and "paint the icon" not in shown
+    shown = await read(client, {"query": "what did we do on March 1?", "now": NOW})
+    assert shown.startswith("Nothing that answers this is remembered from 2026-03-01.")
+
+
+async def read(client: Client, arguments: dict[str, str]) -> str:
+    (content,) = (await client.call_tool("search_memories", arguments)).content
+    return str(content.text)
 
 
 @pytest.fixture

@@ -71,7 +71,9 @@ async def span_asked(store: Store, question: Question) -> Span | None:
     if isinstance(asked.when, PastSessions):
         return None if question.session_id else await _sessions(store, inside, asked.when, asked.words)
     if isinstance(asked.when, Event):
-        return await _around_event(store, inside, asked.when, asked.words)
+        # "What did she feel after the race?" is answered by whoever tells of the race, at any time.
+        sure = not (asked.words and asked.when.after)
+        return await _around_event(store, inside, asked.when, asked.words) if sure else None
     start, end = asked.when.start, asked.when.end
     within = _within(inside, start, end)
     return Span(within, said_as_days(start, end), asked.words, backwards=start <= EPOCH)
@@ -113,10 +115,13 @@ async def timeline(store: Store, request: SearchMemories, span: Span, measure: M
 
 
 async def retrieve_within(store: Store, span: Span, embed: Embed, *, instead_of: Ranking) -> Ranking | None:
-    """Rank what may answer from within a span; None if what may answer from anywhere is much more likely."""
+    """Rank what may answer from within a span; None if what may answer from anywhere is much more likely.
+
+    What was before something is often told of later, so there it must not be more likely at all.
+    """
     inside = await retrieve(store, span.question, embed)
     best, anywhere = (float(each.relevance.max(initial=0.0)) for each in (inside, instead_of))
-    likely = best >= min(LIKELY, NEARLY * anywhere)
+    likely = best >= (anywhere if span.backwards else min(LIKELY, NEARLY * anywhere))
     return inside if likely and inside.confidence != "none" else None
 
 
