@@ -101,3 +101,24 @@ def test_an_abstract_does_not_depend_on_the_hash_seed() -> None:
         for seed in range(6)
     }
     assert len(found) == 1
+
+
+def test_what_is_repeated_stands_once_and_does_not_hide_the_topic():
+    log = "\n".join(f"The worker {n} restarted after a timeout of {n % 13} seconds." for n in range(80))
+    topic = "The customer table could not be imported, because the disk of the database server was full."
+    end = "We moved the customer table to a new disk of the database server."
+    said = abstract(f"{log}\n\n{topic} {end}")
+    assert topic in said and said.count("restarted") <= 1
+    assert abstract("Our team prefers tabs to spaces. " * 30) == "Our team prefers tabs to spaces."
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["The cache is warm today. ", "A queue of 5 jobs waits there. ", "Nothing else moves here. "]
+        )
+    )
+)
+def test_no_sentence_stands_in_an_abstract_twice(sentences: list[str]):
+    said = abstract("".join(sentences))
+    assert all(said.count(sentence.strip()) <= 1 for sentence in sentences)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.text.summary import summarise
+from scrubjay.text.summary import gist, summarise
 
 ANSWER = """Sure! Let me look at the code first.
 
@@ -137,3 +138,38 @@ def test_other_languages_are_summarised_by_position() -> None:
     )
     assert "なぜ遅いのですか。" in summary
     assert "接続数が足りません。" in summary
+
+
+SHORT = "The vault key is quagga-7731."
+
+
+def test_a_gist_keeps_a_short_sentence_and_never_all_of_more():
+    assert gist("Where is the key?", SHORT) == f"Asked: Where is the key?\nAnswered: {SHORT.rstrip('.')}"
+    long = (
+        "We decided to rent the flat in Leeds, because my brother Tom lives there. Its rent is 900 a month."
+    )
+    said = gist("Hi! My brother Tom and I look for a flat. Which of the two should we take?", long)
+    assert said.startswith("Asked: My brother Tom and I look for a flat") and "Which of" not in said
+    assert "900 a month" not in said
+
+
+def test_of_one_long_sentence_a_gist_keeps_a_dozen_words():
+    words = [f"word{n}" for n in range(40)]
+    assert gist(None, " ".join(words)) == f"Answered: {' '.join(words[:12])}\u2026"
+
+
+@given(texts, texts)
+def test_a_gist_is_never_longer_than_the_turn_and_never_its_labelled_copy(user: str, assistant: str) -> None:
+    said = gist(user, assistant)
+    assert said == gist(user, assistant) and len(said) <= len(user) + len(assistant) + len(
+        "Asked: \nAnswered: "
+    )
+    answered = said.partition("Answered: ")[2]
+    assert len(answered) <= max(len(assistant) // 2, 90) + 1
+
+
+@pytest.mark.parametrize("prompt", ["yes", "Yes, please do it.", "go on", "thanks!", "ok"])
+def test_a_prompt_that_only_agrees_has_no_line(prompt: str):
+    assert summarise(prompt, "The parser stands in core/parse.py now.") == (
+        "Answered: The parser stands in core/parse.py now."
+    )

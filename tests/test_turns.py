@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from said import SCOPE, embedded, forget, search, texts, turn
 
 from scrubjay.engine.core import Core
 from scrubjay.errors import InputError
+from scrubjay.models import requests
+from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import Turn
 
 
@@ -120,13 +124,65 @@ async def test_a_late_turn_keeps_its_true_start_and_its_place(core: Core):
     assert [place.turn for place in places] == [0, 2, 1]
 
 
+LONG = "We decided to take PostgreSQL because of its extensions. " + "It rains in the log file today. " * 40
+
+
 async def test_a_summary_is_made_and_searched_and_follows_the_completed_turn(core: Core):
     await turn(core, "a", prompt_id="p", user="Which database do we take?")
-    await turn(core, "a", prompt_id="p", assistant="We decided to take PostgreSQL because of its extensions.")
+    await turn(core, "a", prompt_id="p", assistant=LONG)
     row = await only(core)
-    assert row.summary and "PostgreSQL" in row.summary
+    assert row.summary and "PostgreSQL" in row.summary and len(row.summary) < len(LONG)
     roles = {piece.role for piece in await core.store.passages("true")}
     assert roles == {"user", "assistant", "summary"}
+
+
+async def test_a_short_turn_has_no_summary_and_is_found_by_the_words_of_both_sides(core: Core):
+    await turn(
+        core,
+        "a",
+        user="Which database do we take?",
+        assistant="PostgreSQL.",
+        files=["db.sql"],
+        tools=["Edit"],
+    )
+    row = await only(core)
+    assert row.summary is None
+    (together,) = await core.store.passages("role = 'summary'")
+    assert together.text == "Which database do we take?\nPostgreSQL."
+    assert "db.sql" in together.search_text and "Edit" in together.search_text
+    assert texts(await search(core, "database PostgreSQL")) == [
+        "user: Which database do we take?\n\nassistant: PostgreSQL."
+    ]
+
+
+async def test_under_summary_only_a_short_turn_is_found_by_its_gist_alone(core: Core):
+    said = {
+        "user": "Hi! My brother Tom and I look for a flat. Which of the two should we take?",
+        "assistant": "We decided to rent the flat in Leeds, because Tom lives there. Its rent is 900 a month.",
+    }
+    request = requests.parse(requests.RecordTurn, {"session_id": "a", **said})
+    made = envelope("turn", request, scope=SCOPE, source="hook:stop", at=core.clock())
+    await core.write(made.model_copy(update={"capture": "summary_only"}))
+    await core.writer.settle()
+    (piece,) = await core.store.passages("true")
+    assert piece.text.startswith("Asked: My brother Tom and I look for a flat\nAnswered: ")
+    assert "900" not in piece.text and "Which of the two" not in piece.text
+    assert texts(await search(core, "flat of my brother Tom")) == [piece.text]
+
+
+async def test_what_was_recorded_last_has_titles_that_say_what_it_is_about(core: Core, now):
+    said = [
+        ("Could you please rename tick() to advance()?", "Done."),
+        ("yes", "I renamed it in 14 files."),
+        ("ok", ""),
+    ]
+    for n, (user, assistant) in enumerate(said):
+        await turn(core, "a", user=user, assistant=assistant or None, ts=now + timedelta(seconds=n))
+    assert [hit.title for hit in await core.lists.latest(5, SCOPE)] == [
+        None,
+        "I renamed it in 14 files",
+        "Rename tick() to advance()?",
+    ]
 
 
 async def test_a_given_summary_is_kept(core: Core):

@@ -49,17 +49,22 @@ def speeches(turn: Turn) -> list[tuple[str, str]]:
 
 
 def _turn_passages(turn: Turn) -> tuple[Passage, ...]:
-    """Cut each side of a turn into pieces of `TURN_PASSAGE` characters; its summary is one more."""
+    """Cut each side of a turn into pieces of `TURN_PASSAGE` characters; what both say together is one more.
+
+    That is its summary or, for a short turn, all of it: a question and its answer are found by each other's
+    words.
+    """
     sides = [] if turn.capture == "summary_only" else speeches(turn)
     found = [
         _turn_passage(turn, role, part, text[start:end])
         for role, text in sides
         for part, (start, end) in enumerate(split(text, TURN_PASSAGE))
     ]
-    if turn.summary:
-        found.append(_turn_passage(turn, "summary", 0, turn.summary))
+    together = turn.summary or ("\n".join(text for _, text in sides) if len(sides) > 1 else None)
+    if together:
+        found.append(_turn_passage(turn, "summary", 0, together))
     if found:
-        main = -1 if turn.summary else 0
+        main = -1 if together else 0
         found[main] = _with_ties(turn, found[main], "\n".join(text for _, text in sides))
     return tuple({passage.id: passage for passage in found}.values())
 
@@ -81,8 +86,8 @@ def _turn_passage(turn: Turn, role: str, part: int, text: str) -> Passage:
 
 
 def _with_ties(turn: Turn, passage: Passage, text: str) -> Passage:
-    """Add to a passage what ties its turn to others, and what files and commands its text does not name."""
-    done = (*turn.files, *turn.commands)
+    """Add to a passage what ties its turn to others, and the work that its text does not name."""
+    done = (*turn.files, *turn.tools, *turn.commands)
     unnamed = [each for each in done if each not in passage.text]
     search_text = f"{passage.search_text}\n{expand(' '.join(unnamed))}" if unnamed else passage.search_text
     tied = tie_words(text or passage.text, files=turn.files, tags=turn.tags, records=turn.alike)

@@ -8,11 +8,11 @@ from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import AnyRecord, Document, Turn, derived_id, fields_of
 from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.models.results import TurnRecorded
-from scrubjay.records.passages import TURN_PASSAGE, passages_of
+from scrubjay.records.passages import TURN_PASSAGE, passages_of, speeches
 from scrubjay.store.changes import Change, Plan
 from scrubjay.store.sessions import Place
 from scrubjay.store.store import Store
-from scrubjay.text.summary import summarise
+from scrubjay.text.summary import gist, summarise
 
 PARTITION = "mem_episodic"  # Hebb Mind's name of where turns belong
 # Fields of a new turn that are as in its request.
@@ -120,10 +120,17 @@ def _new(envelope: Envelope, request: RecordTurn, places: tuple[Place, ...], now
 
 
 def summary_of(turn: Turn) -> str | None:
-    """Return the extractive summary of a turn, None if it would only repeat a short text of one speaker."""
-    if turn.user is None and turn.assistant is None and len(turn.text or "") <= TURN_PASSAGE:
-        return None
+    """Return the extractive summary of a turn; None for a short one, of which it would be a copy.
+
+    Under the policy `summary_only` it is what is found of the turn, so that a short one has a gist.
+    """
     answer = turn.assistant or turn.text
+    if turn.capture == "summary_only":
+        return gist(turn.user, answer) or None
+    if 0 < sum(len(text) for _, text in speeches(turn)) <= TURN_PASSAGE:
+        return None
+    if 0 < sum(len(text) for _, text in speeches(turn)) <= TURN_PASSAGE:
+        return None
     summary = summarise(turn.user, answer, tools=turn.tools, files=turn.files, commands=turn.commands)
     return summary or None
 

@@ -39,6 +39,7 @@ _LEAST_ABSTRACT_WORDS = 4  # content words; a shorter sentence is a label
 _LEAD = 1.5  # factor for a document's first sentence: authors begin with what it is about
 _ONCE = 0.1  # worth of a word that stands in one sentence only: just enough to choose where all do
 _LEAST_SHARE = 0.2  # of the best sentence's worth; what is further from the middle only fills room
+_MOST_SAID = 0.75  # of a sentence's words that others said already: more says the same again
 _MOST_NAMES = 12  # definitions of a source file
 
 
@@ -95,7 +96,7 @@ _OPEN = _cues(
       | unsolved | unresolved | broken | flaky | pending | waiting | red | left | remains? | lacks? | untested
       | not | without | outstanding | has no | have no | haven't | hasn't | doesn't | don't | isn't | aren't)
     | (?:is|are|stays?) (?:still )?open(?! to) | remaining
-    | remains? (?:to|open|unclear|unsolved|broken|untested|flaky) | (?:is|are) (?:left|pending)
+    | remains? (?:to|open|unclear|unsolved|broken|untested|flaky) | (?:is|are) (?:left(?! (?:alone|as|in|out|un))|pending)
     | left (?:to do|open|for (?:later|another|the next)|over|undone) | yet to be | didn't get to
     | (?:not|\w+n't|nothing|nobody|no one) (?:\w+ ){0,5}yet | for later | later on | later today | until later
     | (?:do|fix|add|handle|revisit|look at|clean|come back|return|decide|finish|write) [^.?!]{0,60}later
@@ -171,6 +172,20 @@ def summarise(
     return "\n".join(filter(None, [asked, answered, *lists]))
 
 
+def gist(user: str | None, assistant: str | None) -> str:
+    """Say what a turn is about where its words are not to be kept: lines `Asked:` and `Answered:`.
+
+    Of the prompt it is the title; of the answer a dozen words if it is one sentence, else the sentences that
+    matter most, at most half of it.
+    """
+    asked, answer = title([Exchange(user or "", "")]), assistant or ""
+    said = [sentence.text for sentence in _sentences(answer)]
+    half = min(len(answer) // 2, TURN_LIMIT // 2)
+    answered = _answered(user or "", answer, half) if len(said) > 1 else _short_title("".join(said))
+    lines = (("Asked", asked), ("Answered", answered))
+    return "\n".join(f"{label}: {text}" for label, text in lines if text)
+
+
 class Exchange(NamedTuple):
     """What a turn of a session says: the user, the assistant ("" for nothing), and the files it touched."""
 
@@ -229,7 +244,9 @@ def decisions(exchanges: Sequence[Exchange]) -> list[str]:
 
 
 def session_summary(exchanges: Sequence[Exchange], *, limit: int = ROLLING_LIMIT) -> str:
-    """Summarise a session: its title, then lines `Outcome:` or `Answered:`, `Asked:`, `Open:`, `Files:`.
+    """Summarise a session: its title, then lines `Outcome:`, `Answered:`, `Asked:`, `Open:` and `Files:`.
+
+    `Answered:` tells of turns in which nothing was decided or done, `Asked:` what the title does not say.
 
     Args:
         exchanges: the turns in order.
@@ -245,12 +262,19 @@ def session_summary(exchanges: Sequence[Exchange], *, limit: int = ROLLING_LIMIT
     left = _session_line("Open", left_open(exchanges), limit // 4, seen)
     room = limit - sum(len(line) + 1 for line in (head, files, left) if line)
     prompts = [title([exchange._replace(assistant="")]) for exchange in exchanges]
-    answers = [_answered(exchange.user, _excerpt(exchange.assistant), LONGEST) for exchange in exchanges]
-    most = room - int(_ASKED_SHARE * room) if any(prompts[1:]) else room
-    settled = _session_line("Outcome", decisions(exchanges), most, seen)
-    settled = settled or _session_line("Answered", answers, most, seen)
-    asked = _session_line("Asked", prompts, room - (len(settled) + 1 if settled else 0), seen)
-    return "\n".join(filter(None, [head, settled, asked, left, files]))
+    room -= min(int(_ASKED_SHARE * room), sum(len(prompt) + 2 for prompt in prompts[1:]))
+    settled = [decisions([exchange]) for exchange in exchanges]
+    answers = [
+        _answered(exchange.user, _excerpt(exchange.assistant), LONGEST_ROLLING)
+        for exchange, decided in zip(exchanges, settled, strict=True)
+        if not decided
+    ]
+    outcome = _session_line("Outcome", (text for decided in settled for text in decided), room, seen)
+    room -= len(outcome) + 1 if outcome else 0
+    answered = _session_line("Answered", answers, room, seen)
+    above = sum(len(line) + 1 for line in (head, outcome, answered, left, files) if line)
+    asked = _session_line("Asked", prompts, limit - above, seen)
+    return "\n".join(filter(None, [head, outcome, answered, asked, left, files]))
 
 
 def abstract(
@@ -457,9 +481,14 @@ def _repeats(sentence: str, seen: Iterable[str]) -> bool:
 
 
 def _central(sentences: Sequence[_Sentence], room: int) -> str:
-    """Join the sentences whose words the whole text uses most, each new word counted once, as many as fit."""
+    """Join the sentences whose words the whole text uses most, each new word counted once, as many as fit.
+
+    Sentences that differ in their numbers alone, as lines of a log or a table do, count and stand as one.
+    """
     words = [set(content_words(sentence.text)) for sentence in sentences]
-    uses = Counter(word for each in words for word in each)
+    shapes = [frozenset(word for word in each if not word.isdigit()) or frozenset(each) for each in words]
+    firsts = {shape: at for at, shape in reversed(list(enumerate(shapes)))}
+    uses = Counter(word for at in firsts.values() for word in words[at])
     seen: set[str] = set()
 
     def worth(at: int) -> float:
@@ -468,8 +497,8 @@ def _central(sentences: Sequence[_Sentence], room: int) -> str:
         # fsum: a plain sum would let the order of a set, and so the hash seed, decide a tie.
         return math.fsum(weights) / math.sqrt(len(words[at]) + 1)
 
-    left = [at for at, each in enumerate(words) if len(each) >= _LEAST_ABSTRACT_WORDS]
-    left = left or [at for at, each in enumerate(words) if each]
+    left = sorted(at for at in firsts.values() if len(words[at]) >= _LEAST_ABSTRACT_WORDS)
+    left = left or sorted(at for at in firsts.values() if words[at])
     least = _LEAST_SHARE * max(map(worth, left), default=0.0)
     chosen: dict[int, str] = {}
     while left:
@@ -481,7 +510,7 @@ def _central(sentences: Sequence[_Sentence], room: int) -> str:
         room -= len(chosen[best]) + 2  # a semicolon, a space
         seen |= words[best]
         fitting = [at for at in left if at not in chosen and len(sentences[at].text) <= min(room, LONGEST)]
-        left = [at for at in fitting if not words[at] <= seen]
+        left = [at for at in fitting if len(words[at] & seen) <= _MOST_SAID * len(words[at])]
     return _join([chosen[at] for at in sorted(chosen) if chosen[at]])
 
 

@@ -19,6 +19,7 @@ from scrubjay.models.results import Context, Hit
 from scrubjay.records import reviewing, versions
 from scrubjay.records.extracted import facts_of_documents
 from scrubjay.records.forgetting import records_to_forget
+from scrubjay.records.session_summaries import exchange_of
 from scrubjay.search import lineage
 from scrubjay.search.details import Detail, detail
 from scrubjay.search.document_search import COLUMNS
@@ -27,6 +28,7 @@ from scrubjay.search.retrieval.query import Question
 from scrubjay.store import conditions, facets
 from scrubjay.store.conditions import Where
 from scrubjay.store.counts import KINDS, current
+from scrubjay.text.summary import title
 
 T = TypeVar("T", Turn, Memory, Document)
 R = TypeVar("R", bound=AnyRecord | Passage)
@@ -66,10 +68,18 @@ class Lists(Verb):
         return await detail(self._store, record_id, self._access.counted)
 
     async def latest(self, last: int, scope: str) -> list[Hit]:
-        """Return what was recorded or added last in a scope ("*": everywhere), the newest first."""
+        """Return what was recorded or added last in a scope ("*": everywhere), the newest first.
+
+        A turn has a title: what it is about, and never "yes, do it".
+        """
         await self._writer.caught_up()
         records = await self._store.latest(last, None if scope == EVERY_SCOPE else scope, self._clock())
-        return [as_hit(record) for record in records]
+        return [
+            as_hit(record).model_copy(update={"title": title([exchange_of(record)]) or None})
+            if isinstance(record, Turn)
+            else as_hit(record)
+            for record in records
+        ]
 
     async def get(
         self, kind: type[T], ids: Iterable[str], *, columns: Sequence[str] | None = None
