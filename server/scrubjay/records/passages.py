@@ -23,7 +23,7 @@ from scrubjay.reading.kinds import kind_of
 from scrubjay.store.facets import facets
 from scrubjay.text.chunking import Chunk, chunks, split
 from scrubjay.text.entities import tie_words
-from scrubjay.text.summary import opening
+from scrubjay.text.summary import opening, summarise
 from scrubjay.text.terms import expand
 
 TURN_PASSAGE = 900  # characters; whole long turns rank worse than their passages
@@ -48,11 +48,16 @@ def speeches(turn: Turn) -> list[tuple[str, str]]:
     return [(role, text) for role, text in sides if text]
 
 
-def _turn_passages(turn: Turn) -> tuple[Passage, ...]:
-    """Cut each side of a turn into pieces of `TURN_PASSAGE` characters; what both say together is one more.
+def together(turn: Turn) -> str:
+    """Summarise in lines what was asked, answered and done in a turn; "" for a turn of nothing."""
+    answer = turn.assistant or turn.text
+    return summarise(turn.user, answer, tools=turn.tools, files=turn.files, commands=turn.commands)
 
-    That is its summary or, for a short turn, all of it: a question and its answer are found by each other's
-    words.
+
+def _turn_passages(turn: Turn) -> tuple[Passage, ...]:
+    """Cut each side of a turn into pieces of `TURN_PASSAGE` characters; its summary is one more.
+
+    A short turn has none to show, but is found by it: by words of the question and the answer together.
     """
     sides = [] if turn.capture == "summary_only" else speeches(turn)
     found = [
@@ -60,11 +65,11 @@ def _turn_passages(turn: Turn) -> tuple[Passage, ...]:
         for role, text in sides
         for part, (start, end) in enumerate(split(text, TURN_PASSAGE))
     ]
-    together = turn.summary or ("\n".join(text for _, text in sides) if len(sides) > 1 else None)
-    if together:
-        found.append(_turn_passage(turn, "summary", 0, together))
+    summary = turn.summary or (together(turn) if sides and (turn.user or turn.assistant) else "")
+    if summary:
+        found.append(_turn_passage(turn, "summary", 0, summary))
     if found:
-        main = -1 if together else 0
+        main = -1 if summary else 0
         found[main] = _with_ties(turn, found[main], "\n".join(text for _, text in sides))
     return tuple({passage.id: passage for passage in found}.values())
 
@@ -87,7 +92,7 @@ def _turn_passage(turn: Turn, role: str, part: int, text: str) -> Passage:
 
 def _with_ties(turn: Turn, passage: Passage, text: str) -> Passage:
     """Add to a passage what ties its turn to others, and the work that its text does not name."""
-    done = (*turn.files, *turn.tools, *turn.commands)
+    done = (*turn.files, *turn.commands)
     unnamed = [each for each in done if each not in passage.text]
     search_text = f"{passage.search_text}\n{expand(' '.join(unnamed))}" if unnamed else passage.search_text
     tied = tie_words(text or passage.text, files=turn.files, tags=turn.tags, records=turn.alike)

@@ -8,11 +8,11 @@ from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import AnyRecord, Document, Turn, derived_id, fields_of
 from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.models.results import TurnRecorded
-from scrubjay.records.passages import TURN_PASSAGE, passages_of, speeches
+from scrubjay.records.passages import TURN_PASSAGE, passages_of, speeches, together
 from scrubjay.store.changes import Change, Plan
 from scrubjay.store.sessions import Place
 from scrubjay.store.store import Store
-from scrubjay.text.summary import gist, summarise
+from scrubjay.text.summary import gist
 
 PARTITION = "mem_episodic"  # Hebb Mind's name of where turns belong
 # Fields of a new turn that are as in its request.
@@ -124,15 +124,11 @@ def summary_of(turn: Turn) -> str | None:
 
     Under the policy `summary_only` it is what is found of the turn, so that a short one has a gist.
     """
-    answer = turn.assistant or turn.text
     if turn.capture == "summary_only":
-        return gist(turn.user, answer) or None
+        return gist(turn.user, turn.assistant or turn.text) or None
     if 0 < sum(len(text) for _, text in speeches(turn)) <= TURN_PASSAGE:
         return None
-    if 0 < sum(len(text) for _, text in speeches(turn)) <= TURN_PASSAGE:
-        return None
-    summary = summarise(turn.user, answer, tools=turn.tools, files=turn.files, commands=turn.commands)
-    return summary or None
+    return together(turn) or None
 
 
 def _completed(turn: Turn, request: RecordTurn, now: datetime) -> Turn:

@@ -96,7 +96,8 @@ _OPEN = _cues(
       | unsolved | unresolved | broken | flaky | pending | waiting | red | left | remains? | lacks? | untested
       | not | without | outstanding | has no | have no | haven't | hasn't | doesn't | don't | isn't | aren't)
     | (?:is|are|stays?) (?:still )?open(?! to) | remaining
-    | remains? (?:to|open|unclear|unsolved|broken|untested|flaky) | (?:is|are) (?:left(?! (?:alone|as|in|out|un))|pending)
+    | remains? (?:to|open|unclear|unsolved|broken|untested|flaky) | (?:is|are) pending
+    | (?:is|are) left(?! (?:alone|as|in|out|un\w+))
     | left (?:to do|open|for (?:later|another|the next)|over|undone) | yet to be | didn't get to
     | (?:not|\w+n't|nothing|nobody|no one) (?:\w+ ){0,5}yet | for later | later on | later today | until later
     | (?:do|fix|add|handle|revisit|look at|clean|come back|return|decide|finish|write) [^.?!]{0,60}later
