@@ -19,9 +19,9 @@ from scrubjay.engine.engine import Engine
 from scrubjay.errors import InputError
 from scrubjay.home import spool
 from scrubjay.mcp_server.calls import call
-from scrubjay.mcp_server.catalog import OFFERS, tools
+from scrubjay.mcp_server.catalog import OFFERS, Offer
 from scrubjay.models.records import Document, Memory, Turn
-from scrubjay.models.requests import parse
+from scrubjay.models.requests import Request, parse
 
 NEEDED: dict[str, dict[str, Any]] = {
     "search_memories": {"query": "zebra"},
@@ -120,15 +120,39 @@ async def nothing_written(engine: Engine) -> bool:
     )
 
 
-@pytest.mark.parametrize("tool", tools(), ids=lambda tool: tool["name"])
+def types(request: type[Request]) -> dict[str, str]:
+    """The type of each argument that a request may have, whether the tool's schema shows it or not."""
+    schema = request.model_json_schema()
+    forms = {name: field.get("anyOf", [field])[0] for name, field in schema["properties"].items()}
+    known = {
+        name: schema["$defs"][form["$ref"].rpartition("/")[2]] if "$ref" in form else form
+        for name, form in forms.items()
+    }
+    return {name: form["type"] for name, form in known.items()}
+
+
+@pytest.mark.parametrize("offer", OFFERS, ids=lambda offer: offer.name)
+@pytest.mark.parametrize("place", ["beside", "in options"])
 async def test_what_an_argument_may_not_hold_is_refused_by_a_sentence_that_names_it(
-    engine: Engine, tool: Any
+    engine: Engine, offer: Offer, place: str
 ):
-    for name, schema in tool["inputSchema"]["properties"].items():
-        for value in BAD[schema["type"]]:
-            assert (await sentence(engine, tool["name"], **{**NEEDED[tool["name"]], name: value})).startswith(
-                name
-            )
+    for name, kind in types(offer.request).items():
+        for value in BAD[kind]:
+            needed = {each: given for each, given in NEEDED[offer.name].items() if each != name}
+            wrong = {name: value} if place == "beside" else {"options": {name: value}}
+            assert (await sentence(engine, offer.name, **needed, **wrong)).startswith(name)
+    assert await nothing_written(engine)
+
+
+@pytest.mark.parametrize("tool", NEEDED)
+async def test_options_are_an_object_of_arguments_that_are_given_once(engine: Engine, tool: str):
+    for value in ("x", 1, True, [], [{}]):
+        assert (await sentence(engine, tool, **NEEDED[tool], options=value)).startswith("options = ")
+    for name, value in NEEDED[tool].items():
+        twice = await sentence(engine, tool, **NEEDED[tool], options={name: value})
+        assert twice == f"{name} is given twice, in options as well; give it once."
+    unknown = await sentence(engine, tool, **NEEDED[tool], options={"topK": 1})
+    assert "is not an argument here; known arguments: " in unknown
     assert await nothing_written(engine)
 
 

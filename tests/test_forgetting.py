@@ -83,9 +83,13 @@ async def test_a_query_forgets_what_its_dry_run_showed_and_nothing_else(client: 
     assert (await refusal(client, "forget", query="zebra cache")).startswith(
         "query forgets nothing without a dry run."
     )
-    shown, text = await call(client, "forget", query="zebra cache", dry_run=True)
+    shown, text = await call(
+        client, "forget", query="zebra cache", dry_run=True, include={"structured": True}
+    )
     assert (shown["ids"], shown["forgotten"], len(shown["candidates"])) == ([], 0, 2)
     assert "2 records would be forgotten; nothing is yet." in text and "> The zebra cache is Redis." in text
+    quoted, same = await call(client, "forget", query="zebra cache", dry_run=True)
+    assert quoted == {"ids": [], "forgotten": 0, "purged": 0, "note": text} and same == text
     await call(client, "add_memory", content="The zebra cache was renamed.")
     done, text = await call(client, "forget", query="zebra cache", reason="gone")
     assert set(done["ids"]) == {hit["id"] for hit in shown["candidates"]} and done["forgotten"] == 2
@@ -99,15 +103,9 @@ async def test_a_query_forgets_what_its_dry_run_showed_and_nothing_else(client: 
 async def test_a_dry_run_reaches_no_other_scope_and_says_when_nothing_is_meant(client: Client):
     await call(client, "add_memory", content="The zebra cache is Redis.", scope="elsewhere")
     shown, text = await call(client, "forget", query="zebra cache", dry_run=True)
-    assert shown.get("candidates", []) == [] and text.startswith("Nothing would be forgotten")
-    assert (
-        len(
-            (await call(client, "forget", query="zebra cache", dry_run=True, scope="elsewhere"))[0][
-                "candidates"
-            ]
-        )
-        == 1
-    )
+    assert "note" not in shown and text.startswith("Nothing would be forgotten")
+    _, text = await call(client, "forget", query="zebra cache", dry_run=True, scope="elsewhere")
+    assert text.startswith("1 record would be forgotten") and "> The zebra cache is Redis." in text
 
 
 async def test_a_dry_run_by_id_forgets_nothing(core: Core):

@@ -102,6 +102,8 @@ def test_raising_one_signal_never_lowers_a_candidates_rank(cosine, data):
                 session=np.full(n, -1),
                 place=np.full(n, -1),
                 late=np.zeros(n),
+                tokens=np.full(n, np.nan),
+                current=np.zeros(n),
             )
         )
 
@@ -195,6 +197,8 @@ def test_what_is_nearest_so_far_is_no_match_while_others_have_no_vector():
         quoted=np.zeros(2, bool),
         named=np.zeros(2),
         late=np.zeros(2),
+        tokens=np.full(2, np.nan),
+        current=np.zeros(2),
     )
     place = dict(session=np.full(2, -1), place=np.full(2, -1))
     signals = Signals(

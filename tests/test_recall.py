@@ -8,7 +8,7 @@ import pytest
 from said import SCOPE, embedded, fact, search, texts, turn
 
 from scrubjay.engine.core import Core
-from scrubjay.search.choosing import cost
+from scrubjay.models.results import MemoryHits
 
 DAY = "2026-03-0{}T09:00:00Z"
 
@@ -142,22 +142,27 @@ async def test_a_filter_is_not_softened_by_neighbours(core: Core):
     assert texts(await search(core, "zebra", tags=["keep"])) == ["zebra food"]
 
 
-async def test_without_a_count_or_a_window_a_budget_is_filled_and_stated(core: Core):
+async def test_a_budget_that_is_named_is_filled_and_one_that_is_not_only_as_far_as_the_evidence_goes(
+    core: Core,
+):
     for n in range(30):
         await turn(core, f"s{n}", user=f"zebra note {n} " + "word " * 100)
-    hits = await search(core, "zebra note")
-    assert hits.tokens.budget == 1500 and 1000 < hits.tokens.spent <= 1500
-    assert hits.tokens.spent == sum(cost(hit) for hit in (*hits.results, *hits.related))
-    assert hits.left_out
+    hits = await search(core, "zebra note", max_tokens=1500)
+    assert hits.tokens.budget == 1500 and 1300 < hits.tokens.spent <= 1500 and hits.left_out
+    assert hits.tokens.spent == _tokens(hits)
+    few = await search(core, "zebra note")
+    assert few.results[0].id == hits.results[0].id and few.tokens.spent <= few.tokens.budget <= 1500
+    assert len(few.results) <= len(hits.results)
 
 
 async def test_hits_and_neighbours_share_one_budget(core: Core):
     await session(core, "a", *("zebra " + "word " * 60 for _ in range(12)))
     hits = await search(core, "zebra", prev_turns=2, next_turns=2, max_tokens=400)
-    assert hits.tokens.spent <= 400
-    assert hits.tokens.spent == sum(
-        math.ceil(len(hit.memory or "") / 4) for hit in (*hits.results, *hits.related)
-    )
+    assert hits.tokens.spent == _tokens(hits) <= 400
+
+
+def _tokens(hits: MemoryHits) -> int:
+    return math.ceil(sum(len(hit.memory or "") for hit in (*hits.results, *hits.related)) / 4)
 
 
 async def test_the_best_hit_is_shortened_rather_than_left_out(core: Core):

@@ -14,6 +14,7 @@ from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import Memory
 from scrubjay.models.requests import AddMemory, parse
 from scrubjay.search.similar import nearest_facts
+from scrubjay.text.short_ids import short_id
 
 
 async def test_the_same_in_other_words_is_kept_and_named(core: Core):
@@ -98,8 +99,10 @@ async def test_without_a_model_wording_alone_is_compared(core: Core):
 async def test_the_text_of_the_answer_says_what_can_be_done(client: Client):
     first, _ = await call(client, "add_memory", content="The API listens on port 8080.")
     second, text = await call(client, "add_memory", content="The API listens on port 8081.")
-    assert text.startswith(f"Saved {second['id']}. This may update {first['id']}; both are kept.")
-    assert "> The API listens on port 8080." in text and second["note"] in text
+    said, _, note = text.partition("\n")
+    assert said == f"Saved {second['id']}." and note == second["note"]
+    assert note.startswith(f"This may update {first['id']}; both are kept.")
+    assert f"fact {short_id('memory', first['id'])}:\n> The API listens on port 8080." in note
     third, text = await call(
         client, "add_memory", content="The API listens on port 8081.", updates=[first["id"]]
     )

@@ -6,15 +6,18 @@ import asyncio
 import json
 import math
 import shutil
+from datetime import datetime
 from pathlib import Path
 
 import jsonschema
-from asked import call, refusal, strays
+from asked import call, refusal, shown, strays
 from mcp import Client
 from mcp.types import Tool
 from said import SCOPE
 
 from scrubjay.engine.engine import Engine
+from scrubjay.mcp_server.calls import compact
+from scrubjay.text.short_ids import short_id
 
 TOOLS = ["search_memories", "search_documents", "add_memory", "record_turn", "add_document", "forget"]
 ATLAS = "We moved the atlas service from REST to gRPC because streaming halves the latency."
@@ -53,17 +56,18 @@ async def test_the_two_tools_a_model_needs_most_are_always_loaded(client: Client
 
 async def test_schemas_are_closed_objects_without_alternatives_at_their_root(client: Client):
     for name, tool in (await tools(client)).items():
-        for schema in (tool.input_schema, tool.output_schema):
+        assert (tool.output_schema is None) == name.startswith("search_"), name
+        for schema in filter(None, (tool.input_schema, tool.output_schema)):
             jsonschema.Draft202012Validator.check_schema(schema)
-            assert (schema["type"], schema["additionalProperties"]) == ("object", False), name
+            assert schema["type"] == "object", name
             assert not {"anyOf", "oneOf", "allOf"} & schema.keys()
+        assert tool.input_schema["additionalProperties"] is False, name
         assert '"null"' not in json.dumps(tool.input_schema), name
 
 
 async def test_every_keyword_of_a_schema_is_of_the_type_it_stands_beside(client: Client):
     schemas = {name: [tool.input_schema, tool.output_schema] for name, tool in (await tools(client)).items()}
     assert strays(schemas) == []
-    assert schemas["add_memory"][0]["properties"]["metadata"]["maxProperties"] == 100
 
 
 async def test_descriptions_and_instructions_fit_where_clients_cut_them(client: Client):
@@ -99,7 +103,7 @@ async def test_a_recorded_turn_is_found_with_what_was_said_around_it(client: Cli
     )
     assert hit["date"] == "2026-03-01T09:01:00Z"
     assert [(near["turn"], near["reason"]) for near in found["related"]] == [(0, "window"), (2, "window")]
-    assert text.index("protos") < text.index("atlas service") < text.index("gateway")
+    assert text.index("atlas service") < text.index("protos") < text.index("gateway")
 
 
 async def test_the_text_says_date_session_turn_project_and_id_of_each_hit(client: Client):
@@ -121,16 +125,27 @@ async def test_the_text_says_date_session_turn_project_and_id_of_each_hit(client
     )
     await call(client, "add_memory", content="The zebra's name is Marty.", tags=["animals"])
     await call(client, "add_document", content="# Zebras\n\nA zebra eats grass.\n", title="Field guide")
-    found, text = await call(client, "search_memories", query="zebra", search_mode="hybrid")
+    found, text = await call(client, "search_memories", query="zebra", search_mode="hybrid", top_k=9)
     assert {hit["src"] for hit in found["results"]} == {"turn", "memory", "chunk"} and found["total"] == 4
-    for rank, hit in enumerate(found["results"], 1):
-        assert hit["id"] in text and hit["date"][:10] in text and hit["scope"] in text
-        assert f"hit {rank}, score {hit['score']:.2f}, id {hit['id']}" in text
-        if hit["src"] == "turn":
-            assert f"session {hit['session_id']}" in text and f"turn {hit['turn']}" in text
-        for line in (hit.get("memory") or hit["chunk"]).splitlines():
-            assert f"> {line}" in text
-    assert "Dana" in text and "#animals" in text and "Field guide" in text
+    fact, guide = (
+        next(hit["id"] for hit in found["results"] if hit["src"] == src) for src in ("memory", "chunk")
+    )
+    moment = {
+        n: datetime.fromisoformat(f"2026-02-0{n}T{time}Z").astimezone()
+        for n, time in ((1, "08:30"), (2, "10:00"))
+    }
+    heads = {
+        "turn": {f"{moment[1]:%Y-%m-%d %H:%M} s-1/0:", f"{moment[2]:%Y-%m-%d %H:%M} s-2/0 Dana:"},
+        "memory": {f"2026-03-05 fact {short_id('memory', fact)} #animals:"},
+        "chunk": {f"2026-03-05 document Field guide {short_id('chunk', guide)}:"},
+    }
+    for hit in found["results"]:
+        quoted = "\n".join(f"> {line}" for line in (hit.get("memory") or hit["chunk"]).splitlines())
+        assert any(f"{head}\n{quoted}\n" in text for head in heads[hit["src"]])
+    shown_there = await shown(client, "search_memories", query="zebra", search_mode="hybrid", top_k=9)
+    assert all(head in shown_there for each in heads.values() for head in each) and SCOPE not in shown_there
+    elsewhere = await shown(client, "search_memories", query="zebra", top_k=1, scope="*")
+    assert " in demo:" in elsewhere
 
 
 async def test_scores_are_shares_in_order_and_costs_are_stated(client: Client):
@@ -141,23 +156,22 @@ async def test_scores_are_shares_in_order_and_costs_are_stated(client: Client):
             session_id="s",
             user=f"Zebra number {number} likes grass{' and hay' * number}.",
         )
-    found, text = await call(client, "search_memories", query="zebra hay")
+    found, text = await call(client, "search_memories", query="zebra hay", max_tokens=1500)
     scores = [hit["score"] for hit in found["results"]]
     assert scores == sorted(scores, reverse=True) and all(0 <= score <= 1 for score in scores)
     tokens = found["tokens"]
-    assert (
-        tokens["spent"] == sum(math.ceil(len(hit["memory"]) / 4) for hit in found["results"])
-        and tokens["budget"] == 1500
-    )
-    assert tokens["spent"] <= tokens["rendered"] and tokens["rendered"] >= math.ceil(len(text) / 4)
+    assert tokens["spent"] <= tokens["rendered"] <= tokens["budget"] == 1500
+    assert tokens["rendered"] == math.ceil(max(len(text), len(compact(found))) / 4)
 
 
 async def test_nothing_found_is_an_answer_and_no_error(client: Client):
     found, text = await call(client, "search_memories", query="zebra")
     assert (found["results"], found["related"], found["total"]) == ([], [], 0)
-    assert text == "Nothing relevant is remembered for this query."
+    assert text.startswith(
+        "Nothing that answers this is remembered. Searched: demo and the user's own facts."
+    )
     found, text = await call(client, "search_documents", query="zebra")
-    assert (found["results"], found["total"]) == ([], 0) and text == "No document matches for this query."
+    assert (found["results"], found["total"]) == ([], 0) and text == "No document matches this query."
 
 
 async def test_what_is_recorded_twice_is_stored_once(client: Client):
@@ -188,7 +202,11 @@ async def test_a_fact_is_known_the_second_time_and_like_ones_are_shown(client: C
     known, text = await call(client, "add_memory", content="The API listens on port 8421.")
     assert (known["action"], known["id"]) == ("known", stored["id"]) and "Already known" in text
     near, text = await call(client, "add_memory", content="The API listens on port 8422.")
-    assert [hit["id"] for hit in near["similar"]] == [stored["id"]] and stored["id"] in text
+    assert f"fact {short_id('memory', stored['id'])}" in near["note"] and near["note"] in text
+    again, _ = await call(
+        client, "add_memory", content="The API listens on port 8423.", include={"structured": True}
+    )
+    assert {near["id"], stored["id"]} == {hit["id"] for hit in again["similar"]}
     found, _ = await call(client, "search_memories", query="which port does the API listen on?")
     assert {(hit.get("session_id"), hit.get("turn")) for hit in found["results"]} == {("s", 3), (None, None)}
 

@@ -10,8 +10,10 @@ from datetime import date, timedelta
 from typing import Any
 
 import pytest
-from asked import call
+from asked import call, shown
 from mcp import Client
+
+from scrubjay.text.short_ids import short_id
 
 NOW = "2026-03-05T12:00:00Z"  # a Thursday
 
@@ -23,10 +25,6 @@ async def _session(client: Client, name: str, *said: str, day: str = "2026-03-01
 
 def _places(hits: list[dict[str, Any]]) -> list[tuple[str, int]]:
     return [(hit["session_id"], hit["turn"]) for hit in hits]
-
-
-def _cost(found: dict[str, Any]) -> int:
-    return sum(math.ceil(len(hit["memory"]) / 4) for hit in (*found["results"], *found["related"]))
 
 
 async def test_windows_of_two_hits_are_merged_and_in_time_order(client: Client):
@@ -94,7 +92,7 @@ async def test_where_no_turn_was_recorded_the_facts_of_a_session_stand_for_turns
     ]
 
 
-async def test_hits_and_neighbours_share_one_budget_and_the_answer_says_what_was_spent(client: Client):
+async def test_hits_and_neighbours_share_one_budget_and_the_answer_says_what_was_rendered(client: Client):
     for name in "abcd":
         await _session(
             client,
@@ -102,28 +100,28 @@ async def test_hits_and_neighbours_share_one_budget_and_the_answer_says_what_was
             *(f"zebra {name} {n} " + "word " * 40 for n in range(6)),
             day=f"2026-03-0{'abcd'.index(name) + 1}",
         )
-    for limit in (60, 150, 400, 1000):
-        found, text = await call(
-            client, "search_memories", query="zebra", max_tokens=limit, prev_turns=2, next_turns=2
-        )
-        assert found["tokens"]["budget"] == limit and found["tokens"]["spent"] == _cost(found) <= limit
-        assert f"about {found['tokens']['spent']} tokens of {limit}" in text
+    for limit in (200, 400, 1000):
+        around = {"max_tokens": limit, "prev_turns": 2, "next_turns": 2}
+        found, text = await call(client, "search_memories", query="zebra", **around)
+        assert found["tokens"]["budget"] == limit
+        assert math.ceil(len(text) / 4) <= found["tokens"]["rendered"] <= limit
         scores = [hit["score"] for hit in found["results"]]
         assert scores and scores == sorted(scores, reverse=True)
+        alone = await shown(client, "search_memories", query="zebra", **around)
+        assert limit / 2 < math.ceil(len(alone) / 4) <= limit
 
 
-async def test_a_question_that_names_no_count_and_no_window_fills_a_budget_with_single_turns(client: Client):
+async def test_a_budget_that_is_named_is_filled_with_single_turns_and_a_count_is_kept(client: Client):
     for n in range(40):
         await _session(client, f"s{n}", f"zebra note {n} " + "word " * 50)
-    found, text = await call(client, "search_memories", query="zebra note")
-    assert found["related"] == [] and found["tokens"]["budget"] == 1500
-    assert 1500 - 75 <= found["tokens"]["spent"] <= 1500 and found["left_out"] > 0
-    assert f"{found['left_out']} more did not fit" in text
+    text = await shown(client, "search_memories", query="zebra note", max_tokens=1500)
+    assert 1500 - 100 <= math.ceil(len(text) / 4) <= 1500 and "[beside it]" not in text
+    assert re.search(r"^\d+ more did not fit into 1500 tokens\.$", text, re.MULTILINE)
     counted, _ = await call(client, "search_memories", query="zebra note", top_k=3)
     assert len(counted["results"]) == 3 and "budget" not in counted["tokens"]
 
 
-async def test_the_text_groups_by_session_in_time_order_under_one_dated_heading(client: Client):
+async def test_the_text_gives_each_hit_its_window_in_time_order_and_begins_with_the_best(client: Client):
     await _session(
         client,
         "a",
@@ -140,15 +138,18 @@ async def test_the_text_groups_by_session_in_time_order_under_one_dated_heading(
     found, text = await call(
         client, "search_memories", query="zebra stable", top_k=4, prev_turns=1, next_turns=1
     )
-    headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
-    assert len(headings) == len({re.sub(r" · .*? · ", "", heading) + heading for heading in headings})
-    assert sum("session a" in heading and heading.startswith("2026-03-02") for heading in headings) == 1
-    assert sum("session b" in heading and heading.startswith("2026-03-01") for heading in headings) == 1
-    for group in text.split("\n## ")[1:]:
-        times = re.findall(r"^- turn \d+, (\S+ \S+)", group, re.MULTILINE)
-        assert times == sorted(times)
-    for rank, hit in enumerate(found["results"], 1):
-        assert f"hit {rank}, score {hit['score']:.2f}, id {hit['id']}" in text
+    heads = re.findall(r"^2026-03-\d\d (?:\d\d:\d\d (\w/\d)|fact (\w+))[^\n]*?(\[beside it\])?:$", text, re.M)
+    names = [turn or fact for turn, fact, _ in heads]
+    hits = [name for name, (*_, beside) in zip(names, heads, strict=True) if not beside]
+    assert hits == [
+        short_id(hit["src"], hit["id"], hit["session_id"], hit["turn"])
+        if "session_id" in hit
+        else short_id(hit["src"], hit["id"])
+        for hit in found["results"]
+    ]
+    windows = {"a/1": ["a/0", "a/2"], "a/4": ["a/3", "a/5"], "b/1": ["b/0", "b/2"]}
+    for hit, around in windows.items():
+        assert names[names.index(hit) + 1 :][:2] == around
 
 
 SAID_ON = {  # day -> when it is asked for, read against NOW

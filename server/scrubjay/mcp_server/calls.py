@@ -143,6 +143,7 @@ async def _search_memories(engine: Engine, request: SearchMemories, by: Caller, 
         hits = shorter
     if structure is not None:
         structure["tokens"]["rendered"] = tokens
+        structure["tokens"]["rendered"] = _tokens(text, structure)  # its own digits included
     return Answer(text, structure)
 
 
