@@ -256,10 +256,12 @@ def _without_key_blocks(text: str) -> tuple[str, int]:
     """Replace private keys in PEM armour; one that is cut off ends where its base64 does."""
     parts: list[str] = []
     count = end = 0
-    for head in _pattern(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----").finditer(text):
+    heads = list(_pattern(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----").finditer(text))
+    for place, head in enumerate(heads):
         if head.start() < end:
             continue
-        body = text.find("-----END ", head.end(), head.end() + 20_000)
+        after = heads[place + 1].start() if place + 1 < len(heads) else len(text)
+        body = text.find("-----END ", head.end(), min(after, head.end() + 20_000))  # no key holds another
         if body < 0:
             base64 = _pattern(r"[A-Za-z0-9+/=\\\s]*").match(text, head.end())
             body = base64.end() if base64 else head.end()
