@@ -43,6 +43,7 @@ CLAUDE = "\n".join(
             [
                 {"type": "text", "text": "Renamed."},
                 {"type": "tool_use", "name": "Edit", "input": {"file_path": "/a.py"}},
+                {"type": "tool_use", "name": "Bash", "input": {"command": "pytest -q"}},
             ],
             uuid="u2",
         ),
@@ -84,10 +85,11 @@ def test_lines_of_claude_code_are_turns_with_tools_and_files():
         "Renamed.",
     )
     assert (turn.tools, turn.files, turn.started_at) == (
-        ("Edit",),
+        ("Edit", "Bash"),
         ("/a.py",),
         datetime(2026, 3, 1, 9, tzinfo=UTC),
     )
+    assert turn.metadata == {"commands": ["pytest -q"]}
 
 
 def test_lines_that_only_say_who_said_what_are_turns_too():

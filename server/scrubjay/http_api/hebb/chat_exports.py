@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, get_args
 
 from scrubjay.models.fields import parse_instant
+from scrubjay.text.redaction import redact
+from scrubjay.text.transcripts import fields_of
 from scrubjay.text.transcripts import turns as transcript_turns
 
 Format = Literal["claude_code", "chatgpt", "plain"]
@@ -35,6 +37,7 @@ class Exchange:
     assistant: str | None = None
     tools: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
     started_at: datetime | None = None
 
 
@@ -84,6 +87,7 @@ def _claude_code(text: str) -> Export:
             assistant=turn["assistant"] or None,
             tools=tuple(turn["tools"]),
             files=tuple(turn["files"]),
+            metadata=fields_of(turn, lambda said: redact(said)[0]).get("metadata", {}),
             started_at=_instant(turn["started_at"]),
         )
         for turn in transcript_turns(lines)

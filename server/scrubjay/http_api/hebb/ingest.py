@@ -61,6 +61,7 @@ def _request(turn: Exchange, unnamed: str) -> RecordTurn:
         "assistant": _clean(turn.assistant),
         "tools": list(turn.tools),
         "files": list(turn.files),
+        "metadata": dict(turn.metadata),
         "ts": turn.started_at,
     }
     return parse(RecordTurn, {name: value for name, value in values.items() if value is not None})
