@@ -9,7 +9,7 @@ from collections import namedtuple
 
 from scrubjay.home.capture import storable
 from scrubjay.home.scopes import project_dir
-from scrubjay.text.transcripts import MEMORY_CLOSE, MEMORY_OPEN, is_error, strip_injected
+from scrubjay.text.transcripts import MEMORY_CLOSE, MEMORY_OPEN, is_error, is_said, strip_injected
 
 HOST = "claude-code"
 MAX_INJECTION = 2048  # bytes, the tags around it included; the host itself cuts at 10,000 characters
@@ -44,7 +44,7 @@ def event(payload: dict, env: dict, working_dir: str) -> Event:
 
 def is_from_user(event: Event) -> bool:
     """Whether a person submitted the prompt: schedules, polls and other sessions do too, and say so."""
-    return event.source in (None, "user", "sdk")
+    return event.source in (None, "user", "sdk") and is_said(event.prompt or "")
 
 
 def begins(event: Event) -> bool:

@@ -304,6 +304,16 @@ def test_a_prompt_that_nobody_typed_and_its_answer_are_not_recorded(host: Host, 
 
 
 @pytest.mark.parametrize(
+    "prompt",
+    ["<task-notification>\n<task-id>b1</task-id></task-notification>", "<bash-input>ls</bash-input>"],
+)
+def test_a_prompt_that_the_host_wrote_is_nobodys(host: Host, prompt: str) -> None:
+    host.prompt(prompt, prompt_id="p1")
+    host.stop("The background job is done.", prompt_id="p1")
+    assert host.turns() == []
+
+
+@pytest.mark.parametrize(
     "values",
     [
         {"paused": True},
