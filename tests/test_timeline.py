@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from mcp import Client
@@ -181,6 +182,13 @@ async def test_programs_search_for_the_words_of_a_time(week: Core) -> None:
     request = requests.parse(requests.SearchMemories, {"query": "parser yesterday", "now": NOW})
     hits = await week.search.memories(request, SCOPE, apart=True)
     assert {hit.session_id for hit in hits.results} > {"monday", "wednesday"} and hits.period is None
+
+
+async def test_a_prompt_that_asks_for_nothing_gets_nothing_of_the_time_it_names(week: Core) -> None:
+    week.settings = replace(week.settings, inject="prompt")
+    assert await week.search.injection({"prompt": "Please go on and fix it yesterday style."}, SCOPE) == ""
+    assert await week.search.injection({"prompt": "Let us finish that today, please."}, SCOPE) == ""
+    assert "retry thrice" in await week.search.injection({"prompt": "What did we change yesterday?"}, SCOPE)
 
 
 async def test_a_model_asks_for_a_time_in_words_and_reads_which_was_empty(client: Client) -> None:

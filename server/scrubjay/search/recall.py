@@ -41,6 +41,7 @@ async def search_memories(
     embed: Embed,
     tied: bool = True,
     apart: bool = False,
+    timed: bool = True,
     least_score: float = 0.0,
     measure: Measure = text_length,
 ) -> MemoryHits:
@@ -52,13 +53,13 @@ async def search_memories(
 
     `scope` is the caller's project, or the only scopes that the caller may see; the request may override it
     and `now`. `apart` is for programs: select hits as if no window were asked for, keep each window within
-    the partition of its hit, count no tokens, show what comes, however doubtful, and take a time in the
-    question for words like others. No hit scores below `least_score`. `measure` counts the characters of a
-    hit as the face shows it. Days are those of the time zone of `now`.
+    the partition of its hit, count no tokens and show what comes, however doubtful. Unless it is `apart`, a
+    question about a time is answered from that time if `timed`; days are those of the time zone of `now`. No
+    hit scores below `least_score`. `measure` counts the characters of a hit as the face shows it.
     """
     at = request.now or (request.as_of.astimezone(now.tzinfo) if request.as_of else now)
     question = _question(request, scope, at)
-    span = None if apart else await span_asked(store, question)
+    span = await span_asked(store, question) if timed and not apart else None
     if span is not None and not span.words:
         return await timeline(store, request, span, measure)
     ranking = await retrieve(store, question, embed)

@@ -91,7 +91,8 @@ class Search(Verb):
         request = injection.search_for(event) if self._settings().inject == "prompt" else None
         if request is None:
             return ""
-        hits = await self.recall(request, scope, tied=False)
+        asks = "?" in request.query  # "fix it today" says when, but asks for nothing from then
+        hits = await self.recall(request, scope, tied=False, timed=asks)
         return injection.injection(hits, session_id=event.get("session_id"), max_bytes=injection.room(event))
 
     async def opening(self, event: Mapping[str, Any], scope: str) -> Opening:
