@@ -45,6 +45,14 @@ def test_what_is_not_relevant_or_was_said_in_this_very_session_is_left_out():
     assert block(hit("faint", relevance=FLOOR - 0.01), hit("here", session="now"), session="now") == []
 
 
+@pytest.mark.parametrize("confidence", ["weak", "none"])
+def test_a_doubtful_answer_does_not_stand_beside_a_prompt(confidence: str):
+    found = MemoryHits(
+        results=[hit("We chose gRPC.")], total=1, timing=0.0, tokens=Tokens(spent=0), confidence=confidence
+    )
+    assert injection(found, session_id=None, max_bytes=2048) == ""
+
+
 @pytest.mark.parametrize("prompt", ["continue", "yes, do it", "why is this so slow?", "what is it?", " \n"])
 def test_a_prompt_of_hardly_a_word_recalls_nothing(prompt: str):
     assert not says_enough(prompt)

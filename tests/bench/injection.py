@@ -38,7 +38,7 @@ from scrubjay.search.injection import FLOOR, injection, says_enough
 
 FLOORS = (0.5, 0.6, 0.7, 0.8, 0.9)
 ROOM = 2048  # bytes, as the hooks ask for
-_ORIGIN = re.compile(r"^- \S+ \((?:session (.+?), turn (\d+)|fact)\): (.*)$", re.MULTILINE)
+_ORIGIN = re.compile(r"^- \S+ \((?:(\S+)/(\d+)|\S+)\): (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)

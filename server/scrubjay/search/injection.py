@@ -41,10 +41,13 @@ def says_enough(prompt: str) -> bool:
 
 
 def injection(hits: MemoryHits, *, session_id: str | None, max_bytes: int, floor: float = FLOOR) -> str:
-    """Write the block for a prompt, at most `max_bytes` of UTF-8; "" if no hit reaches the floor.
+    """Write the block for a prompt, at most `max_bytes` of UTF-8; "" for a doubtful answer or none.
 
-    Turns of the prompt's own session are left out: the model sees them anyway.
+    A hit of a strong answer needs the floor too, because nobody asked. Turns of the prompt's
+    own session are left out: the model sees them anyway.
     """
+    if hits.confidence != "strong":
+        return ""
     lines = [
         _line(hit)
         for hit in hits.results
@@ -53,20 +56,21 @@ def injection(hits: MemoryHits, *, session_id: str | None, max_bytes: int, floor
     return block(_HEAD, lines[:HITS], max_bytes)[0]
 
 
-def block(head: str, lines: Iterable[str], max_bytes: int, max_chars: int | None = None) -> tuple[str, int]:
-    """Put the first lines, as many as there is room for, between the tags; return the block and their number.
+def block(
+    head: str, lines: Iterable[str], max_bytes: int, max_chars: int | None = None
+) -> tuple[str, list[str]]:
+    """Put the lines that there is room for, in order, between the tags; return the block and these lines.
 
-    `max_bytes` of UTF-8 and `max_chars` are of all of it; ("", 0) if not one line has room.
+    `max_bytes` of UTF-8 and `max_chars` are of all of it; "" if not one line has room.
     """
-    text, count = f"{OPEN}\n{head}\n", 0
+    text, taken = f"{OPEN}\n{head}\n", []
     for line in lines:
         longer = f"{text}{_TAG.sub(_APART, ' '.join(line.split()))}\n"
-        if len(f"{longer}{CLOSE}".encode()) > max_bytes or len(longer) + len(CLOSE) > (
-            max_chars or max_bytes
-        ):
-            break
-        text, count = longer, count + 1
-    return (text + CLOSE, count) if count else ("", 0)
+        size, chars = len(f"{longer}{CLOSE}".encode()), len(longer) + len(CLOSE)
+        if size <= max_bytes and chars <= (max_chars or max_bytes):
+            text = longer
+            taken.append(line)
+    return (text + CLOSE, taken) if taken else ("", [])
 
 
 def _line(hit: Hit) -> str:

@@ -20,7 +20,6 @@ from scrubjay.store.conditions import Where
 from scrubjay.store.store import Store
 from scrubjay.text.short_ids import short_session
 from scrubjay.text.summary import shorten
-from scrubjay.text.terms import content_words
 
 MOST_CHARACTERS = 1_200  # of the whole block: 300 tokens
 SESSIONS = 3  # that are named
@@ -74,11 +73,13 @@ async def opening(
         facts = [fact for fact in facts if fact.created_at > own.started_at]
     if not sessions and not any(fact.scope == scope for fact in facts):
         return Opening()
-    told = await asyncio.to_thread(_tell, sessions)
-    lines = {f"- {fact.created_at:%Y-%m-%d}: {shorten(fact.content, FACT)}": fact for fact in facts}
-    best = sorted(lines, key=lambda line: -_worth(lines[line], told, now))
-    text, taken = block(_HEAD, [*told, *best], max_bytes, MOST_CHARACTERS)
-    expiries = (lines[line].expires_at for line in best[: max(0, taken - len(told))])
+    first, then = await asyncio.to_thread(_tell, sessions)
+    facts = sorted(facts, key=lambda fact: -_worth(fact, now))
+    by_line = {f"- {fact.created_at:%Y-%m-%d}: {shorten(fact.content, FACT)}": fact for fact in facts}
+    _, taken = block(_HEAD, [*first, *by_line, *then], max_bytes, MOST_CHARACTERS)
+    # What has no room is decided by what helps most; then sessions stand before facts.
+    text, taken = block(_HEAD, sorted(taken, key=by_line.__contains__), max_bytes, MOST_CHARACTERS)
+    expiries = (by_line[line].expires_at for line in taken if line in by_line)
     return Opening(text, min((at for at in expiries if at), default=None))
 
 
@@ -122,29 +123,35 @@ async def _facts(store: Store, scope: str, now: datetime) -> list[Memory]:
     return list({row.id: row for row in rows}.values())
 
 
-def _worth(fact: Memory, told: Sequence[str], now: datetime) -> float:
-    """Weigh a fact: what lasts, what is important or new, and what the last sessions were about."""
-    words = set(content_words(fact.content))
-    shared = len(words & {word for line in told for word in content_words(line)}) / (len(words) + 1)
+def _worth(fact: Memory, now: datetime) -> float:
+    """Weigh a fact: what is important comes first, then what lasts or is new.
+
+    What the last sessions were about does not help: of the made-up projects' first prompts as many are
+    answered without it.
+    """
     new = math.exp2(-(max(now - fact.created_at, timedelta()) / HALF_LIFE))
-    return 0.3 * lasts(fact) + fact.importance_score / 10 + 0.3 * new + 0.3 * shared
+    return fact.importance_score / 10 + 0.3 * lasts(fact) + 0.3 * new
 
 
-def _tell(sessions: Sequence[Sequence[Turn]]) -> list[str]:
-    """Write the lines about the sessions."""
-    lines = []
-    for at, turns in enumerate(sessions):
-        told = digest(turns)
-        if at > 0:
-            lines.append(f"Before that, {_local(told.ended_at):%Y-%m-%d}: {told.title}")
-            continue
-        session, count = short_session(told.session_id), f"{len(turns)} turn{'s' * (len(turns) > 1)}"
-        lines.append(
-            f"Last session: {_local(told.ended_at):%Y-%m-%d %H:%M}, {count} ({session}): {told.title}"
-        )
-        lines += [f"Outcome: {said}" for said in [_most(told.outcome[::-1], OUTCOME)] if said]
-        lines += [f"Left open: {said}" for said in [_most(told.left_open, LEFT_OPEN)] if said]
-    return lines
+def _tell(sessions: Sequence[Sequence[Turn]]) -> tuple[list[str], list[str]]:
+    """Write the lines about the sessions: what is said before any fact, and what is said if there is room.
+
+    Of the made-up projects' first prompts more are answered by a fact than by what a session decided.
+    """
+    first, then = [], []
+    for at, told in enumerate(map(digest, sessions)):
+        day = told.ended_at.astimezone()  # as a user of this machine says it
+        if at == 0:
+            count = (
+                f"{len(sessions[0])}{'+' * (len(sessions[0]) == TURNS)} turn{'s' * (len(sessions[0]) > 1)}"
+            )
+            place = f"{day:%Y-%m-%d %H:%M}, {count} ({short_session(told.session_id)})"
+            first.append(f"Last session: {place}: {told.title}")
+            first += [f"Left open: {said}" for said in [_most(told.left_open, LEFT_OPEN)] if said]
+            then += [f"Outcome: {said}" for said in [_most(told.outcome[::-1], OUTCOME)] if said]
+        elif told.title:
+            (first if at == 1 else then).append(f"Before that, {day:%Y-%m-%d}: {told.title}")
+    return first, then
 
 
 def _most(sentences: Sequence[str], room: int) -> str:
@@ -155,8 +162,3 @@ def _most(sentences: Sequence[str], room: int) -> str:
             break
         said += f" {sentence}"
     return said
-
-
-def _local(moment: datetime) -> datetime:
-    """The moment in the time of this machine, as its user says it."""
-    return moment.astimezone()
