@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 from httpx2 import AsyncClient
+from said import embedded
+
+from scrubjay.engine.engine import Engine
 
 TAG = "acme"
 LONG = "\n\n".join(f"## Part {n}\n\n{'The harvest of almonds began late this year. ' * 15}" for n in range(2))
@@ -83,9 +86,10 @@ async def test_a_higher_threshold_never_returns_more(filled: AsyncClient):
         assert counts == sorted(counts, reverse=True) and counts[0] == 2
 
 
-async def test_what_has_nothing_of_the_question_is_no_result(filled: AsyncClient):
+async def test_what_has_nothing_of_the_question_is_no_result(filled: AsyncClient, engine: Engine):
     for text in ("Kingfishers dive for minnows.", "Knead the dough for ten minutes."):
         await filled.post("/v3/documents", json={"content": text, "containerTag": TAG})
+    await embedded(await engine.core())  # meaning finds the nearest, however far they are
     (only,) = (await search(filled, "Which kingfishers dive?"))["results"]
     assert only["score"] > 0 and "Kingfishers" in only["chunks"][0]["content"]
     for more in ({"includeChats": True}, {"rewriteQuery": True}, {"limit": 100}):
