@@ -30,9 +30,9 @@ DEFAULT_TOP_K = 10
 FRAME = 40  # tokens of the fence and of what is said above it
 LEAST_ROOM = 40  # tokens: with less left, no tied records are looked for
 MOST_LEFT_OUT = 10  # hits without room, after which no further ones are tried
-# Where nobody says how many, a hit comes if its share of the chance to hold the answer is so much a token. By
-# `tests/bench/visible.py`: see server/BENCHMARKS.md.
-PAYS = 0.0003
+# Where nobody says how many, a hit comes if its chance to be right is so much a token: the visible tokens and
+# the answered questions of `tests/bench/visible.py` over this number are in server/BENCHMARKS.md.
+PAYS = 0.00015
 MOST_UNPAID = 3  # hits that do not pay, after which no further ones are tried
 
 Measure = Callable[[Hit], int]  # characters of a hit as it is shown
@@ -51,7 +51,7 @@ class ScoredCandidate(NamedTuple):
     importance: float
     recency: float
     score: float
-    share: float  # of the chance that one of all candidates holds the answer
+    right: float  # its chance to be right; 0 behind the first candidates
     replaced: tuple[str, datetime] | None  # the fact that replaces what it states, and since when
 
 
@@ -65,7 +65,7 @@ class ScoredCandidates:
     importance: Floats
     recency: Floats
     score: Floats
-    share: Floats
+    right: Floats
     replaced: Mapping[str, tuple[str, datetime]] = field(default_factory=dict)  # by record id
 
     def __len__(self) -> int:
@@ -75,7 +75,7 @@ class ScoredCandidates:
         """Return so many of them, as objects."""
         end = start + count
         rows = [self.candidates.at(at) for at in self.positions[start:end].tolist()]
-        columns = (self.relevance, self.importance, self.recency, self.score, self.share)
+        columns = (self.relevance, self.importance, self.recency, self.score, self.right)
         values = [column[start:end].tolist() for column in columns]
         replaced = [self.replaced.get(row.id) for row in rows]
         return [ScoredCandidate(*each) for each in zip(rows, *values, replaced, strict=True)]
@@ -172,7 +172,7 @@ class Selector:
             if each.replaced is not None:
                 scores |= dict(zip(("replaced_by", "replaced_at"), each.replaced, strict=True))
             hit = as_hit(record, each.row.match).model_copy(update=scores)
-            if self.by_evidence and self.hits and each.share < PAYS * self.measure(hit) / 4:
+            if self.by_evidence and self.hits and each.right < PAYS * self.measure(hit) / 4:
                 self.unpaid += 1
                 if self.unpaid >= MOST_UNPAID:
                     return False

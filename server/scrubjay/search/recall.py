@@ -9,17 +9,18 @@ from scrubjay.home.scopes import search_scopes
 from scrubjay.models.fields import resolve
 from scrubjay.models.records import Memory, PassageSrc, fields_of
 from scrubjay.models.requests import ForgetMatching, SearchMemories, SearchRecords
-from scrubjay.models.results import Explanation, Hit, Leg, MemoryHits, Tokens, Weighed
+from scrubjay.models.results import Confidence, Explanation, Hit, Leg, MemoryHits, Tokens, Weighed
 from scrubjay.search.choosing import Measure, ScoredCandidates, Selector, text_length
 from scrubjay.search.hits import as_hit
 from scrubjay.search.retrieval.candidates import Candidate
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import HALF_LIFE_DAYS, Floats, blend, order, recency
-from scrubjay.search.retrieval.relevance import FALL, behind, bounds, shares
+from scrubjay.search.retrieval.relevance import FALL, behind, bounds
 from scrubjay.search.retrieval.retrieve import Embed, Ranking, retrieve
 from scrubjay.search.timeline import period_searched, retrieve_within, span_asked, timeline
 from scrubjay.store.schema import micros
 from scrubjay.store.store import Store
+from scrubjay.text.terms import asks_nothing
 
 MOST_CANDIDATES = 400  # that get a score; the pools hold at most 400 records
 
@@ -66,7 +67,7 @@ async def search_memories(
     if span is not None and (inside := await retrieve_within(store, span, embed, instead_of=ranking)):
         question, ranking = span.question, inside
     period = span.period if span is not None and question is span.question else period_searched(question)
-    confidence = "strong" if apart else ranking.confidence
+    confidence = "strong" if apart else _confidence(ranking, question)
     if confidence == "none":
         return MemoryHits(
             confidence="none",
@@ -99,6 +100,13 @@ async def facts_about(store: Store, request: ForgetMatching, now: datetime, embe
         as_hit(fact).model_copy(update={"score": relevance[fact.id], "relevance_score": relevance[fact.id]})
         for fact in facts[: request.most]
     ]
+
+
+def _confidence(ranking: Ranking, question: Question) -> Confidence:
+    """Say how far the hits are to be relied on; among the few records of a filter they are never nothing."""
+    confidence = "none" if asks_nothing(question.text) else ranking.confidence
+    narrow = question.filtered or question.session_id is not None
+    return "weak" if confidence == "none" and narrow and ranking.rows else confidence
 
 
 def _question(request: SearchMemories, scope: str | tuple[str, ...], now: datetime) -> Question:
@@ -171,8 +179,9 @@ async def _score(
         repeats = _repeats([candidates.at(at) for at in first[best].tolist()], documents)
         best = best[[candidates.ids[at] not in repeats for at in first[best].tolist()]]
     best = best[score[best] >= least_score]
-    share = shares(ranking.grounds.total, ranking.grounds.chance, quoted=ranking.grounds.signals.quoted)
-    parts = (relevance[best], importance[best], fresh[best], score[best], share[first[best]])
+    right = np.zeros(len(first))
+    right[: len(ranking.grounds.right)] = ranking.grounds.right
+    parts = (relevance[best], importance[best], fresh[best], score[best], right[best])
     return ScoredCandidates(candidates, first[best], *parts, candidates.replaced)
 
 

@@ -21,6 +21,14 @@ STOP = frozenset(
     """.split()
 )
 
+# What people say to keep a conversation going; it asks a memory for nothing.
+SMALL_TALK = frozenset(
+    """
+    again alright bye cheers continue cool correct done exactly fine go going good great hello hey hi morning
+    next nice nope no ok okay perfect please proceed right sure thank thanks there way well wow yeah yep yes
+    """.split()
+)
+
 # by value
 NUMBER_WORDS = tuple("zero one two three four five six seven eight nine ten eleven twelve".split())
 
@@ -79,6 +87,15 @@ def runs(text: str) -> list[str]:
 def content_words(text: str) -> list[str]:
     """Split a text into words, without stop words."""
     return [word for word in words(text) if word not in STOP]
+
+
+def asks_nothing(query: str) -> bool:
+    """Whether a query has no content word, or none but small talk.
+
+    >>> asks_nothing("Yes, do it!"), asks_nothing("zebra?")
+    (True, False)
+    """
+    return SMALL_TALK.issuperset(content_words(query))
 
 
 def compared_words(text: str) -> list[str]:

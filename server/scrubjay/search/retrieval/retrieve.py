@@ -23,7 +23,9 @@ from scrubjay.search.retrieval.ranking import (
 )
 from scrubjay.search.retrieval.relevance import (
     EVIDENCE_DEPTH,
+    behind,
     chance,
+    chances_right,
     confidence,
     coverage,
     evidence,
@@ -51,6 +53,7 @@ class Grounds:
     total: Floats  # their sum
     evidence: float  # of the best among the first
     chance: float
+    right: Floats  # chance of each of the first `EXAMINED` to be right, in their order
 
 
 @dataclass(frozen=True)
@@ -141,13 +144,19 @@ def _rank(candidates: Candidates, pools: Pools, query: str) -> Ranking:
     columns = parts(signals)
     total = sum(columns.values(), np.zeros(len(signals)))
     positions = order(total)
-    first = [at for at in positions[:EVIDENCE_DEPTH].tolist() if candidates.passages[at] is not None]
-    covered = coverage(query, [_evident_text(candidates, pools, at) for at in first])
-    words_only = signals.unembedded | np.isnan(signals.cosine).all()
-    likely = chance(signals.cosine[first], covered, words_only=words_only[first])
+    some = positions[:EXAMINED]
+    covered = coverage(query, [_evident_text(candidates, pools, at) for at in some.tolist()])
+    apart = behind(total, quoted=signals.quoted)[some]
+    matched = signals.cosine[some], signals.tokens[some], covered
+    right = chances_right(apart, *matched, signals.late[some])
+    own = [candidates.passages[at] is not None for at in some[:EVIDENCE_DEPTH].tolist()]
+    first = np.flatnonzero(own)
+    words_only = (signals.unembedded | np.isnan(signals.cosine).all())[some]
+    likely = chance(*(each[first] for each in matched), words_only=words_only[first])
     values = relevance(total, likely, quoted=signals.quoted)
-    best = float(evidence(signals.cosine[first], covered).max(initial=0.0))
-    return Ranking(candidates, values[positions], Grounds(positions, signals, columns, total, best, likely))
+    best = float(evidence(signals.cosine[some][first], covered[first]).max(initial=0.0))
+    grounds = Grounds(positions, signals, columns, total, best, likely, right)
+    return Ranking(candidates, values[positions], grounds)
 
 
 def _evident_text(candidates: Candidates, pools: Pools, at: int) -> str:
