@@ -15,7 +15,7 @@ from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.models.requests import MOST_TOKENS, SearchMemories
 from scrubjay.models.results import Confidence, Hit, MemoryHits, Tokens
 from scrubjay.search import lineage
-from scrubjay.search.hits import as_hit
+from scrubjay.search.hits import as_hit, condensed
 from scrubjay.search.relating import FOLLOWED, related
 from scrubjay.search.retrieval.candidates import Candidate, Candidates
 from scrubjay.search.retrieval.query import Question
@@ -26,6 +26,9 @@ from scrubjay.text.summary import shorten
 
 DEFAULT_BUDGET = 1_500  # tokens, when nobody names a budget or a number of hits; few answers need it all
 WEAK_BUDGET, WEAK_HITS = 250, 3  # of an answer that is headed as doubtful
+# Characters of the user's words and of the rest in a hit, where nobody says how much is wanted. 98 of 100
+# turns that answer a question of the projects still hold the answer; with 60 and 240 it would be 78.
+ASKED, ANSWERED = 200, 600
 DEFAULT_TOP_K = 10
 FRAME = 40  # tokens of the fence and of what is said above it
 LEAST_ROOM = 40  # tokens: with less left, no tied records are looked for
@@ -172,7 +175,14 @@ class Selector:
             if each.replaced is not None:
                 scores |= dict(zip(("replaced_by", "replaced_at"), each.replaced, strict=True))
             hit = as_hit(record, each.row.match).model_copy(update=scores)
-            if self.by_evidence and self.hits and each.right < PAYS * self.measure(hit) / 4:
+            if self.by_evidence:
+                hit = condensed(hit, record, self.question.text, question=ASKED, answer=ANSWERED)
+            if (
+                self.by_evidence
+                and not self.doubtful
+                and self.hits
+                and each.right < PAYS * self.measure(hit) / 4
+            ):
                 self.unpaid += 1
                 if self.unpaid >= MOST_UNPAID:
                     return False

@@ -1,13 +1,20 @@
 """Shows a record as a hit: a short one whole, a long one by its best passage or its summary."""
 
+import re
+
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn, fields_of
 from scrubjay.models.results import Hit
 from scrubjay.records.passages import speeches
 from scrubjay.search.retrieval.candidates import Match
+from scrubjay.search.retrieval.relevance import coverage
 from scrubjay.text.summary import shorten
 
 WHOLE = 900  # characters up to which a turn is shown whole
 QUESTION = 300  # characters of the user's words before the answer in a longer one
+MOST_SENTENCES = 100  # of a text that is cut; more would be compared for nothing
+# Worth of the beginning of a text and of a sentence with a number, where all words of the query are 1.
+_FIRST, _NUMBER = 0.1, 0.05
+_SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|\n+")
 _AS_IS = ("id", "scope", "partition_id", "tags", "source", "metadata")  # in a hit as in any record
 
 
@@ -32,6 +39,47 @@ def turn_text(turn: Turn) -> str:
     if len(said) == 1:
         return said[0][1]
     return "\n\n".join(f"{role}: {text}" for role, text in said)
+
+
+def condensed(hit: Hit, record: AnyRecord, query: str, *, question: int, answer: int) -> Hit:
+    """Cut a hit to what bears on the query: `question` characters of the user's words, `answer` of the rest.
+
+    Of a fact or of one speaker, `answer` characters; a hit that is no longer stays as it is.
+    """
+    text = hit.memory or hit.chunk or ""
+    if len(text) <= question + answer:
+        return hit
+    if isinstance(record, Turn) and record.user and record.assistant and hit.role is None:
+        asked = excerpt(record.user, query, question)
+        short = f"user: {asked}\n\nassistant: {excerpt(record.assistant, query, answer)}"
+    else:
+        short = excerpt(text, query, answer)
+    return hit.model_copy(update={"chunk" if hit.memory is None else "memory": short, "truncated": True})
+
+
+def excerpt(text: str, query: str, room: int) -> str:
+    """Choose the run of sentences, at most `room` characters, that holds most of the query's words.
+
+    Numbers count a little, and so does the beginning, which decides where no word of the query stands.
+
+    >>> excerpt("It is late. The port is 8421. Good night.", "which port?", 20)
+    'The port is 8421. …'
+    """
+    if len(text) <= room:
+        return text
+    sentences = [sentence for sentence in _SENTENCE_END.split(text) if sentence.strip()][:MOST_SENTENCES]
+    best, chosen = -1.0, range(1)
+    for start in range(len(sentences)):
+        end, length = start + 1, len(sentences[start])
+        while end < len(sentences) and length + 1 + len(sentences[end]) <= room - 2:
+            length += 1 + len(sentences[end])
+            end += 1
+        (covered,) = coverage(query, [" ".join(sentences[start:end])])
+        numbers = sum(any(map(str.isdigit, sentence)) for sentence in sentences[start:end])
+        worth = float(covered) + _FIRST * (start == 0) + _NUMBER * numbers
+        if worth > best:
+            best, chosen = worth, range(start, end)
+    return shorten(" ".join(sentences[at] for at in chosen) + " …" * (len(chosen) < len(sentences)), room)
 
 
 def _fact(memory: Memory) -> Hit:
