@@ -1,4 +1,4 @@
-"""What Claude Code runs when a session starts: turns that were missed are asked for.
+"""What Claude Code runs when a session starts: turns that were missed are asked for, and it gets its opening.
 
 Knows how it is started; `events` knows the rest.
 """
@@ -9,7 +9,7 @@ DEADLINE_S = 3  # the host's own timeout is 10 s
 
 
 def main(stdin, stdout, env):
-    """Read the event from `stdin` (bytes), write `{}` to `stdout` (text). Always 0."""
+    """Read the event from `stdin` (bytes), write `{}` or the opening to `stdout` (text). Always 0."""
     from scrubjay.hooks import entry, events
 
     return entry.run(events.session_started, stdin, stdout, env)
