@@ -32,6 +32,7 @@ OPEN_TURNS = 3  # the last ones of a session, in which somebody says what is lef
 MOST_OPEN = 3  # sentences about what was left open
 # of a session's summary, at most, for further questions; what was decided answers more questions later
 _ASKED_SHARE = 0.4
+_LEAST_ASKED = 2  # content words of a prompt that is named beside the title; "commit it" has one
 _FIRST = 1.4  # factor for what the first prompt says: a session begins with what it is about
 _LEAST_CLAUSE = 30  # characters of a clause that may be a title by itself
 _TAKEN_UP = 0.6  # of a sentence's content words said again later: it was taken up, and is not left open
@@ -263,6 +264,7 @@ def session_summary(exchanges: Sequence[Exchange], *, limit: int = ROLLING_LIMIT
     left = _session_line("Open", left_open(exchanges), limit // 4, seen)
     room = limit - sum(len(line) + 1 for line in (head, files, left) if line)
     prompts = [title([exchange._replace(assistant="")]) for exchange in exchanges]
+    prompts = [prompt for prompt in prompts if len(set(content_words(prompt)) - _EMPTY) >= _LEAST_ASKED]
     room -= min(int(_ASKED_SHARE * room), sum(len(prompt) + 2 for prompt in prompts[1:]))
     settled = [decisions([exchange]) for exchange in exchanges]
     answers = [
