@@ -13,7 +13,7 @@ import numpy as np
 
 from scrubjay.models.records import Memory
 from scrubjay.search.retrieval.candidates import Candidates
-from scrubjay.search.retrieval.ranking import Floats, Ints
+from scrubjay.search.retrieval.ranking import QUOTED, Floats, Ints
 from scrubjay.store import conditions
 from scrubjay.store.schema import micros
 from scrubjay.store.store import Store
@@ -28,7 +28,10 @@ Replacement = tuple[str, datetime]  # the fact that holds now, and since when
 
 
 async def with_replaced(store: Store, candidates: Candidates, total: Floats, first: Ints) -> Candidates:
-    """Move what is replaced behind what replaces it, among the `first` candidates; fill in `replaced`."""
+    """Move what is replaced behind what replaces it, among the `first` candidates; fill in `replaced`.
+
+    That the question quotes it does not help it: who asks the same again gets the answer that holds now.
+    """
     places = {candidates.ids[at]: at for at in first.tolist()}
     ids = [each for each, at in places.items() if candidates.src(at) == "memory"]
     rows = await store.get(Memory, ids, columns=["id", "relation", "root_id", "content", "created_at"])
@@ -37,6 +40,8 @@ async def with_replaced(store: Store, candidates: Candidates, total: Floats, fir
         return candidates
     versions = await _versions(store, {row.root_id for row in changed})
     shift, replaced = np.zeros(len(total)), dict[str, Replacement]()
+    quoted = candidates.signals.quoted.copy()
+    total = total - QUOTED * quoted
     for fact in changed:
         at = places[fact.id]
         stale = [
@@ -50,8 +55,9 @@ async def with_replaced(store: Store, candidates: Candidates, total: Floats, fir
             best = max(float(total[at]), *(float(total[other]) for other in stale))
             shift[at] = best - total[at]
             shift[stale] = np.minimum(0.0, best - BEHIND - total[stale])
+            quoted[stale] = False
             replaced.update((candidates.ids[other], (fact.id, fact.created_at)) for other in stale)
-    signals = replace(candidates.signals, current=shift)
+    signals = replace(candidates.signals, current=shift, quoted=quoted)
     return replace(candidates, signals=signals, replaced=replaced)
 
 
