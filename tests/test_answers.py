@@ -62,8 +62,8 @@ QUESTIONS = st.fixed_dictionaries(
 _SCOPES = (f"repo_made_up_{number}__0123456789abcdef" for number in itertools.count())
 
 
-@settings(max_examples=8)
-@given(STORES, st.lists(st.tuples(QUESTIONS, st.integers(200, 3_000)), min_size=1, max_size=4))
+@settings(max_examples=6)
+@given(STORES, st.lists(st.tuples(QUESTIONS, st.integers(200, 3_000)), min_size=1, max_size=3))
 async def test_no_answer_exceeds_its_budget_and_each_says_what_was_rendered(
     engine: Engine, store: list[tuple[str, Any]], questions: list[tuple[dict[str, Any], int]]
 ):
