@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import pytest
 from hashing_encoder import HashingEncoder
-from said import document, embedded, fact, search, texts, turn
+from said import document, embedded, fact, forget, search, texts, turn
 
 from scrubjay.encoders.token_codes import EncodedTexts
 from scrubjay.encoders.worker import EmbeddingWorker
@@ -77,7 +77,7 @@ async def test_a_changed_model_is_noticed_words_answer_and_a_reindex_repairs(hom
     assert len(hits.results) == 3 and "scrubjay reindex" in (hits.degraded or "")
     seen = []
     assert (
-        await core.reindex.run(lambda done, total: seen.append((done, total)))
+        await core.reindex.run(lambda done, total, what: seen.append((done, total)))
         == await core.store.count_passages()
     )
     assert seen and seen[-1][0] == seen[-1][1]
@@ -104,19 +104,81 @@ async def test_a_model_that_drifts_under_its_own_name_is_noticed(home: Home, clo
     await core.close()
 
 
-async def test_an_interrupted_reindex_is_resumed_by_the_next_engine(home: Home, clock):
+async def test_an_interrupted_reindex_is_resumed_by_the_next_engine_and_the_old_index_answers(
+    home: Home, clock
+):
     core = await opened(home, clock, HashingEncoder)
     for n in range(5):
         await turn(core, f"s{n}", user=f"zebra number {n}")
     await embedded(core)
-    await core.store.next_generation(64)  # as a reindex begins, killed before it filled anything
+    # As a reindex does, killed before it filled anything.
+    await core.indexer.begin_generation(await core.indexer.load())
     await core.close()
 
     core = await opened(home, clock, HashingEncoder)
-    assert len((await search(core, "zebra", top_k=10)).results) in range(6)
+    hits = await search(core, "zebra", top_k=10, include={"explain": True})
+    assert len(hits.results) == 5 and all(hit.explain.dense for hit in hits.results) and not hits.degraded
     await core.reindex.run()
-    assert core.store.note.complete
+    assert (core.store.building, core.store.note.generation) == (None, 2)
     assert len((await search(core, "zebra", top_k=10)).results) == 5
+    await core.close()
+
+
+async def test_the_old_vectors_answer_until_the_new_ones_are_there(home: Home, clock):
+    encoder = GatedBeside()
+    encoder.gate.set()
+    core = await opened(home, clock, lambda: encoder)
+    old = await turn(core, "old", user="the zebra of the backlog")
+    await embedded(core)
+    encoder.gate.clear()
+    encoder.reached.clear()
+    steps: list[tuple[int, int, str]] = []
+    reindex = asyncio.create_task(core.reindex.run(lambda *step: steps.append(step)))
+    assert await asyncio.to_thread(encoder.reached.wait, 30)
+    new = await turn(core, "new", user="a zebra came after that")
+    await core.await_vectors([new.id], 30)
+    hits = await search(core, "zebra", include={"explain": True})
+    assert {hit.id for hit in hits.results} == {old.id, new.id} and hits.degraded is None
+    assert all(hit.explain.dense for hit in hits.results)
+    gone = await forget(core, new.id)
+    assert gone.forgotten == 1 and len((await search(core, "zebra")).results) == 1
+    again = asyncio.create_task(core.reindex.run())  # which waits for the first
+    encoder.gate.set()
+    assert await reindex == await again == 4  # each turn and its summary
+    assert core.store.note.generation == 2
+    assert steps[0] == (1, 1, "reading") and steps[-1] == (4, 4, "embedding")
+    hits = await search(core, "zebra", include={"explain": True})
+    assert [hit.id for hit in hits.results] == [old.id] and hits.results[0].explain.dense
+    await core.close()
+
+
+async def test_words_answer_until_another_model_has_embedded_everything_and_it_is_said_how_far_it_is(
+    home: Home, clock
+):
+    core = await opened(home, clock, HashingEncoder)
+    for number in range(2 * MANY):
+        await turn(core, f"s{number}", user=f"zebra {number} of the backlog")
+    await embedded(core)
+    await core.close()
+    encoder = GatedBeside("other")
+    core = await opened(home, clock, lambda: encoder)
+    assert "Run `scrubjay reindex`" in ((await search(core, "zebra")).degraded or "")
+    said = []
+
+    def look(done: int, total: int, what: str) -> None:
+        if what == "reading":
+            said.append(core.indexer.notice)
+
+    reindex = asyncio.create_task(core.reindex.run(look))
+    assert await asyncio.to_thread(encoder.reached.wait, 30)
+    assert said and all("built anew for another model" in notice for notice in said)
+    hits = await search(core, "zebra", top_k=100)
+    assert len(hits.results) == 2 * MANY
+    assert f"{4 * MANY:,} of {4 * MANY:,} passages are searched by words alone" in (hits.degraded or "")
+    encoder.gate.set()
+    await reindex
+    hits = await search(core, "zebra", include={"explain": True})
+    assert hits.degraded is None and all(hit.explain.dense for hit in hits.results)
     await core.close()
 
 
@@ -195,8 +257,8 @@ class Gated(HashingEncoder):
     gate.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, salt: str = "") -> None:
+        super().__init__(salt)
         self.gate, self.reached, self.said = threading.Event(), threading.Event(), list[str]()
 
     def embed_passages(self, texts: Sequence[str]) -> EncodedTexts:
@@ -318,7 +380,7 @@ class GatedBeside(Gated):
 async def test_a_search_says_how_much_of_it_waits_for_vectors_once_that_matters(home: Home, clock):
     encoder = GatedBeside()
     core = await opened(home, clock, lambda: encoder)
-    await turn(core, "fresh", user="the zebra of the backlog", assistant="It is called Marty.")
+    await turn(core, "fresh", user="the zebra of the backlog")
     hits = await search(core, "zebra")
     assert len(hits.results) == 1 and hits.degraded is None  # a fresh turn is no reason to doubt
     for number in range(MANY):

@@ -20,9 +20,10 @@ from scrubjay.home.paths import Home
 from scrubjay.models.records import Memory, Passage, Turn, is_current
 from scrubjay.store import conditions, file_of
 from scrubjay.store.changes import Change
-from scrubjay.store.notes import FileNotes, parse_note
+from scrubjay.store.notes import FileNotes, dump_note, parse_note
 from scrubjay.store.opening import open_store
 from scrubjay.store.store import Store, SyncedFiles
+from scrubjay.store.tables import open_tables
 
 
 def a_turn(now, id="turn_1", **values) -> Turn:
@@ -195,13 +196,66 @@ async def test_a_home_of_a_newer_version_is_refused_untouched(store: Store, home
     assert note.read_text() == newer
 
 
-async def test_a_new_generation_of_passages_replaces_the_old_one(store: Store, now, home: Home):
+async def test_a_generation_is_built_beside_the_one_that_is_searched_and_takes_its_place(
+    store: Store, now, home: Home
+):
     store.stage(Change(a_turn(now), (a_passage(now),)))
     await store.flush()
-    await store.next_generation(32)
-    assert (await store.count_passages(), await store.count(Turn), store.note.dim) == (0, 1, 32)
-    assert parse_note(Path(FileNotes(home.data).path("index")).read_text(), home.data) == store.note
-    assert not (Path(home.data) / "passages_1.lance").exists()
+    note = replace(store.note.next_generation(dim=32), complete=True)
+    await store.begin_generation(note)
+    assert (await store.count_passages(), await store.count_built(), store.note.dim) == (1, 0, 64)
+    other = a_turn(now, "turn_other", session_id="other")
+    store.stage(Change(other, (a_passage(now, "p_other", record_id=other.id),)))
+    await store.flush()
+    assert (await store.count_passages(), await store.count_built()) == (2, 1)  # a write goes into both
+    await store.rescope(other.scope, "repo_moved__0123456789abcdef")
+    await store.finish_generation()
+    assert (await store.count_passages(), await store.count(Turn), store.note) == (1, 2, note)
+    (moved,) = await store.passages(conditions.EVERY_ROW)
+    assert (moved.id, moved.scope) == ("p_other", "repo_moved__0123456789abcdef")
+    assert parse_note(Path(FileNotes(home.data).path("index")).read_text(), home.data) == note
+    assert not Path(FileNotes(home.data).path("building")).exists()
+    await store.drop_other_generations()
+    assert tables_of_passages(home) == {"passages_2.lance"}
+
+
+async def test_what_a_killed_engine_was_building_is_open_at_the_next_start_and_the_rest_is_dropped(
+    store: Store, now, home: Home
+):
+    store.stage(Change(a_turn(now), (a_passage(now),)))
+    await store.flush()
+    note = replace(store.note.next_generation(dim=32), space_id="another", complete=True)
+    await store.begin_generation(note)
+    # What kills of an older Scrubjay left: before it could say where searches look, or after.
+    for name in ("passages_0", "passages_7"):
+        await open_tables(home.data, name, 64)
+    reopened = await open_store(home.data, dim=64)
+    assert (reopened.building, await reopened.count_passages(), await reopened.count_built()) == (note, 1, 0)
+    assert tables_of_passages(home) == {"passages_1.lance", "passages_2.lance"}
+    # A kill between the two notes that end it: the first one counts.
+    await reopened.finish_generation()
+    await reopened.notes.write("building", dump_note(note))
+    again = await open_store(home.data, dim=64)
+    assert (again.building, again.note) == (None, note)
+    assert tables_of_passages(home) == {"passages_2.lance"}
+    assert not Path(FileNotes(home.data).path("building")).exists()
+
+
+async def test_row_ids_of_a_generation_that_was_replaced_mean_nothing_in_the_next(store: Store, now):
+    store.stage(Change(a_turn(now), (a_passage(now),)))
+    await store.flush()
+    (row_id,) = await store.passage_rows(conditions.EVERY_ROW, 10)
+    assert list(await store.read_passages([row_id])) == [row_id]
+    await store.begin_generation(store.note.next_generation(dim=64))
+    await store.refill(Turn, [a_turn(now).id], lambda turn: [a_passage(now, text="Another text.")])
+    await store.finish_generation()
+    assert await store.read_passages([row_id]) == {}
+    (row_id,) = await store.passage_rows(conditions.EVERY_ROW, 10)
+    assert (await store.read_passages([row_id]))[row_id].text == "Another text."
+
+
+def tables_of_passages(home: Home) -> set[str]:
+    return {path.name for path in Path(home.data).glob("passages_*.lance")}
 
 
 @settings(max_examples=40)

@@ -11,6 +11,7 @@ from typing import Any, TextIO
 
 WIDTH = 30  # characters of the progress bar
 PLAIN_SECONDS = 5.0  # between two plain lines of progress
+LEAST_SECONDS = 1.0  # of work before it is said how long the rest takes
 
 
 def size(count: float) -> str:
@@ -91,28 +92,48 @@ class Progress:
     def __init__(self, label: str, stream: TextIO | None = None) -> None:
         self._label, self._stream = label, stream or sys.stderr
         self._bar = self._stream.isatty()
+        self._began: tuple[int, float] | None = (
+            None  # what was done when the first step came, and when that was
+        )
         self._last = time.monotonic()
-        self._shown = False
+        self._shown = 0  # characters of the bar
 
     def __enter__(self) -> Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._shown and self._bar:
-            self._stream.write("\n")
+        self._close()
 
     def step(self, step: Mapping[str, Any]) -> None:
         """Show a step as the engine reports it: `done` of `total`."""
         self.show(step["done"], step["total"])
 
+    def stage(self, step: Mapping[str, Any]) -> None:
+        """Show a step of work whose stages name themselves, each on a line of its own."""
+        if step["what"] != self._label:
+            self._close()
+            self._label, self._began = step["what"], None
+        self.step(step)
+
     def show(self, done: int, total: int) -> None:
-        """Show that `done` of `total` are done."""
+        """Show that `done` of `total` are done, and about how long the rest takes."""
+        now = time.monotonic()
+        first, since = self._began = self._began or (done, now)
+        left = ""
+        if now - since >= LEAST_SECONDS and first < done < total:
+            left = f", about {span((now - since) * (total - done) / (done - first))} left"
         if self._bar:
             filled = WIDTH * done // max(total, 1)
             bar = f"{'#' * filled}{'.' * (WIDTH - filled)}"
-            self._stream.write(f"\r{self._label} [{bar}] {done:,} of {total:,}")
-        elif time.monotonic() - self._last >= PLAIN_SECONDS:
-            self._last = time.monotonic()
-            self._stream.write(f"{self._label}: {done:,} of {total:,}\n")
+            line = f"{self._label} [{bar}] {done:,} of {total:,}{left}"
+            self._stream.write(f"\r{line:<{self._shown}}")
+            self._shown = len(line)
+        elif now - self._last >= PLAIN_SECONDS:
+            self._last = now
+            self._stream.write(f"{self._label}: {done:,} of {total:,}{left}\n")
         self._stream.flush()
-        self._shown = True
+
+    def _close(self) -> None:
+        if self._shown:
+            self._stream.write("\n")
+            self._shown = 0

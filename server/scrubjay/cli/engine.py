@@ -128,9 +128,8 @@ def reindex(place: Place, options: argparse.Namespace) -> None:
         if waits_for_restart:
             note(f"the engine is started anew, because it has the old {', '.join(waits_for_restart)}")
             finish(place)
-    with call_engine(place) as engine, Progress("embedding") as progress:
-        note("reading every record ...")
-        done = engine.call("reindex", {}, progress.step)
+    with call_engine(place) as engine, Progress("reading") as progress:
+        done = engine.call("reindex", {}, progress.stage)
     print(f"{plural(done['passages'], 'passage')} indexed and embedded anew.")
 
 

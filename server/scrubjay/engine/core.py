@@ -118,7 +118,8 @@ class Core:
 
     def _begin(self) -> None:
         self._committed()
-        if not self.store.note.complete and self.store.writes:
+        half_done = not self.store.note.complete or self.store.building is not None
+        if half_done and self.store.writes:
             self._background.begin(self.reindex.run())
 
     async def write(self, envelope: Envelope, *, similar: bool = True) -> Result:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ from scrubjay.store import conditions
 from scrubjay.store.tables import open_or_create
 
 INDEX = "index"  # the name of the note on the index
+BUILDING = "building"  # of that on the generation that will take its place; there is none most of the time
 _SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("text", pa.string())])
 
 
@@ -40,6 +42,11 @@ class FileNotes:
     async def write(self, name: str, text: str) -> None:
         """Replace a text, whole or not at all; it is on disk when this returns."""
         await asyncio.to_thread(self._write, self.path(name), text)
+
+    async def remove(self, name: str) -> None:
+        """Remove the text of that name, if there is one."""
+        with suppress(FileNotFoundError):
+            await asyncio.to_thread(os.unlink, self.path(name))
 
     @staticmethod
     def _read(path: str) -> str | None:
@@ -78,6 +85,10 @@ class TableNotes:
         """Replace a text, whole or not at all; it is durable when this returns."""
         merge = self.table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
         await merge.execute(_row(name, text))
+
+    async def remove(self, name: str) -> None:
+        """Remove the text of that name, if there is one."""
+        await self.table.delete(conditions.equal("id", name))
 
     async def swap(self, name: str, before: str | None, after: str) -> bool:
         """Write `after` if the text still is `before` (None: if there is none); return whether it was."""

@@ -43,7 +43,10 @@ async def open_store(path: str, *, dim: int | None) -> Store:
     notes = FileNotes(path)
     note = await load_or_create_note(notes, path, dim)
     tables = await open_tables(path, note.passages, note.dim)
-    return Store(path, await mark_if_outdated(notes, note, outdated=tables.outdated), tables)
+    store = Store(path, await mark_if_outdated(notes, note, outdated=tables.outdated), tables)
+    await store.resume_generation()
+    await store.drop_other_generations()
+    return store
 
 
 async def _open_shared(path: str, dim: int | None, lease_seconds: float) -> Store:
@@ -55,8 +58,10 @@ async def _open_shared(path: str, dim: int | None, lease_seconds: float) -> Stor
                 note = await load_or_create_note(shared.notes, path, dim)
                 tables = await open_tables(path, note.passages, note.dim)
                 note = await mark_if_outdated(shared.notes, note, outdated=tables.outdated)
+                store = Store(path, note, tables, shared)
+                await store.resume_generation()
             shared.leads = True
-            return Store(path, note, tables, shared)
+            return store
         text = await shared.notes.read(INDEX)
         if text is not None:
             note = parse_note(text, path)

@@ -17,7 +17,6 @@ from lancedb.index import Bitmap
 from scrubjay.models.records import Turn
 from scrubjay.store import conditions
 from scrubjay.store.bucket.sharing import VERSION_LIFETIME
-from scrubjay.store.changes import TABLE_OF
 from scrubjay.store.failures import not_written
 from scrubjay.store.schema import VECTOR, arrow_schema, to_table
 from scrubjay.store.store import Store
@@ -50,7 +49,7 @@ async def purge(store: Store, ids: Collection[str], now: datetime) -> None:
 async def _purge(store: Store, ids: Collection[str], now: datetime) -> None:
     turns = [blank_turn(turn, now) for turn in await store.select(Turn, conditions.one_of("id", ids))]
     for table, column in (
-        (store.tables.passages, "record_id"),
+        *((table, "record_id") for table in store.tables.indexes),
         (store.tables.memories, "id"),
         (store.tables.documents, "id"),
     ):
@@ -59,7 +58,7 @@ async def _purge(store: Store, ids: Collection[str], now: datetime) -> None:
             await table.delete(where)
     if turns:
         await upsert(store.tables.turns, to_table(turns, arrow_schema(Turn)))
-    names = ["passages", *TABLE_OF.values()]
+    names = store.tables.names
     for name in names:
         await _rewrite(store.tables.of(name), at_once=store.shared is None)
     if store.shared is not None:

@@ -9,7 +9,7 @@ mutations hold one lock.
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar, cast
@@ -27,10 +27,10 @@ from scrubjay.store.cache import PassageRow, with_value
 from scrubjay.store.changes import TABLE_OF, Change, Embedding, Staged
 from scrubjay.store.conditions import Where
 from scrubjay.store.failures import not_written
-from scrubjay.store.notes import INDEX, FileNotes, IndexNote, Notes, dump_note
+from scrubjay.store.notes import BUILDING, INDEX, FileNotes, IndexNote, Notes, dump_note, parse_note
 from scrubjay.store.schema import arrow_schema, from_table, micros, to_table
 from scrubjay.store.sessions import COLUMNS, Key, Place, Sessions, places_of
-from scrubjay.store.tables import Tables, drop_table, open_tables
+from scrubjay.store.tables import Tables, drop_other_passages, open_tables
 from scrubjay.store.upserts import (
     AccessCount,
     append,
@@ -44,6 +44,8 @@ from scrubjay.store.upserts import (
 # Partitions of the vector index that a search reads, of 8,192 passages each: all of them up to half a
 # million, where 20 miss a third of the nearest 200.
 PROBES = 64
+
+_MARKS = 127 << 56  # the bits of a row id that say its generation; LanceDB's numbers are smaller
 
 T = TypeVar("T", Turn, Memory, Document)
 Put = Callable[[AsyncTable, pa.Table], Awaitable[None]]
@@ -65,6 +67,7 @@ class Store:
 
     def __init__(self, path: str, note: IndexNote, tables: Tables, shared: Shared | None = None) -> None:
         self.path, self.note, self.tables, self.shared = path, note, tables, shared
+        self.building: IndexNote | None = None  # passages that will take the place of those that are searched
         self.notes: Notes = shared.notes if shared else FileNotes(path)
         self.wait_for_writer: Callable[[], Awaitable[None]] = _no_other_writer
         self.repairs = tables.repairs
@@ -161,7 +164,11 @@ class Store:
         return False
 
     async def _write_passages(self, staged: Staged, put: Put) -> None:
-        table, passages = self.tables.passages, staged.passages()
+        for table, note in zip(self.tables.indexes, self._notes, strict=True):
+            await self._write_index(table, note, staged, put)
+
+    async def _write_index(self, table: AsyncTable, note: IndexNote, staged: Staged, put: Put) -> None:
+        passages = staged.passages()
         if rewritten := staged.rewritten():
             keep = conditions.one_of("id", (passage.id for passage in passages))
             of_them = conditions.one_of("record_id", rewritten)
@@ -171,9 +178,9 @@ class Store:
             embeddings = await stored_embeddings(table, ids) if rewritten else {}
             # A reindex may have begun since they were made.
             embeddings |= {
-                each: made for each, made in staged.embeddings.items() if made.space_id == self.note.space_id
+                each: made for each, made in staged.embeddings.items() if made.space_id == note.space_id
             }
-            await put(table, passage_rows(passages, self.note.dim, embeddings))
+            await put(table, passage_rows(passages, note.dim, embeddings))
             self.bare += not embeddings.keys() >= set(ids)
         for since, ids in staged.hidden().items():
             values = {"hidden": True, "hidden_at": None if since is None else micros(since)}
@@ -272,10 +279,10 @@ class Store:
         """Move every record and passage of one scope into another; return how many records moved."""
         async with self.lock:
             count = 0
-            for name in ("passages", *TABLE_OF.values()):
+            for name in self.tables.names:
                 where = conditions.equal("scope", old)
                 result = await self.tables.of(name).update({"scope": new}, where=where)
-                count += 0 if name == "passages" else result.rows_updated
+                count += result.rows_updated if name in TABLE_OF.values() else 0
             self.forget_cache()
             return count
 
@@ -304,7 +311,7 @@ class Store:
         query = (
             _scan(self.tables.passages).nearest_to(vector).distance_type("l2").nprobes(PROBES).where(where)
         )
-        found = await _leg(query, "_distance", limit)
+        found = await self._leg(query, "_distance", limit)
         return Leg(found.row_ids, 1.0 - found.values / 2.0)
 
     async def by_ties(self, words: Iterable[str], where: Where, limit: int) -> Leg:
@@ -314,16 +321,31 @@ class Store:
     async def _search_words(self, text: str, column: str, where: Where, limit: int) -> Leg:
         match: Any = MatchQuery  # whose types make every argument a required one
         query = _scan(self.tables.passages).nearest_to_text(match(text, column)).where(where)
-        return await _leg(query, "_score", limit)
+        return await self._leg(query, "_score", limit)
+
+    async def _leg(self, query: Any, value: str, limit: int) -> Leg:
+        """Run a search for row ids alone: reading one column of what it finds costs as much as the search."""
+        mark = self._mark
+        rows = await query.select([value]).with_row_id().limit(limit).to_arrow()
+        return Leg(rows["_rowid"].to_numpy() | mark, rows[value].to_numpy().astype(np.float64))
+
+    @property
+    def _mark(self) -> np.uint64:
+        """What tells row ids of one generation from those of the next: they are the same numbers."""
+        return np.uint64(self.note.generation % 128 << 56)
 
     async def read_passages(self, row_ids: Iterable[int]) -> dict[int, PassageRow]:
         """Return passages by row id, without those that are gone since a search met them."""
-        return await self.tables.cached_passages.of(self.tables.passages, row_ids)
+        mark = int(self._mark)
+        wanted = [each ^ mark for each in row_ids if each & _MARKS == mark]
+        rows = await self.tables.cached_passages.of(self.tables.passages, wanted)
+        return {each | mark: row for each, row in rows.items()}
 
     async def passage_rows(self, where: Where, limit: int) -> list[int]:
         """Return the row ids of passages that match, in no particular order."""
+        mark = self._mark
         rows = await _scan(self.tables.passages).where(where).select([]).with_row_id().limit(limit).to_arrow()
-        row_ids: list[int] = rows["_rowid"].to_pylist()
+        row_ids: list[int] = (rows["_rowid"].to_numpy() | mark).tolist()
         return row_ids
 
     async def token_codes(self, record_ids: Iterable[str]) -> list[tuple[str, bytes]]:
@@ -365,7 +387,19 @@ class Store:
         self, limit: int, where: Where = conditions.NO_VECTOR
     ) -> list[Passage]:
         """Return passages without a vector, newest first, because the newest are searched for first."""
-        query = _scan(self.tables.passages).where(where).order_by(_descending("dated_at"))
+        return await self._to_embed(self.tables.passages, limit, where)
+
+    async def count_built(self) -> int:
+        """Count the passages of the generation that is built."""
+        return await self.tables.indexes[-1].count_rows()
+
+    async def built_without_vectors(self, limit: int) -> list[Passage]:
+        """Return those of the generation that is built that have no vector yet."""
+        assert self.tables.building is not None
+        return await self._to_embed(self.tables.building, limit, conditions.NO_VECTOR)
+
+    async def _to_embed(self, table: AsyncTable, limit: int, where: Where) -> list[Passage]:
+        query = _scan(table).where(where).order_by(_descending("dated_at"))
         columns = ["id", "src", "record_id", "role", "part", "text", "embed_text", "dated_at"]
         return from_table(Passage, await query.select(columns).limit(limit).to_arrow())
 
@@ -388,18 +422,28 @@ class Store:
                     await put_vectors(self.tables.passages, late)
         return bool(late)
 
-    async def refill(self, kind: type[T], ids: Iterable[str], cut: Callable[[T], Iterable[Passage]]) -> None:
+    async def set_built_vectors(self, made: Mapping[str, Embedding]) -> int:
+        """Give passages of the generation that is built their vectors; return how many still wait."""
+        async with self.lock:
+            assert self.tables.building is not None
+            await put_vectors(self.tables.building, made)
+            return await self.tables.building.count_rows(conditions.NO_VECTOR)
+
+    async def refill(
+        self, kind: type[T], ids: Collection[str], cut: Callable[[T], Iterable[Passage]]
+    ) -> None:
         """Make the passages of these records anew, without staging; unchanged ones keep their vectors.
 
-        It holds the lock throughout, so that no newer version of a record is committed between its reading
-        and the writing of its passages.
+        They go into the generation that is built, else into the one that is searched. It holds the lock
+        throughout, so that no newer version of a record is committed between its reading and the writing of
+        its passages.
         """
         async with self.lock:
-            rows = await self.select(kind, conditions.one_of("id", ids))
+            rows = await self.select(kind, conditions.one_of("id", ids)) if ids else []
             if passages := [passage for row in rows for passage in cut(row)]:
-                table = self.tables.passages
+                table, note = self.tables.indexes[-1], self._notes[-1]
                 embeddings = await stored_embeddings(table, (passage.id for passage in passages))
-                await upsert(table, passage_rows(passages, self.note.dim, embeddings))
+                await upsert(table, passage_rows(passages, note.dim, embeddings))
                 self.bare += 1
 
     # -- generations and connections
@@ -410,18 +454,60 @@ class Store:
         async with self._note_lock:  # the last one to be written is the latest, whoever came first
             await self.notes.write(INDEX, dump_note(self.note))
 
-    async def next_generation(self, dim: int) -> None:
-        """Begin an empty passages table of the given width, for the caller to fill, and drop the old one."""
+    @property
+    def _notes(self) -> list[IndexNote]:
+        """The notes on `Tables.indexes`."""
+        return [self.note] if self.building is None else [self.note, self.building]
+
+    async def begin_generation(self, note: IndexNote) -> None:
+        """Begin to build passages beside those that are searched; every write from now on goes into both."""
         async with self.lock:
-            old, note = self.note, self.note.next_generation(dim=dim)
-            self.tables = await open_tables(self.path, note.passages, note.dim)
+            self.building = None
+            await self.notes.remove(BUILDING)
+            await self._drop_others()
+            self.building = note
+            await self.reopen()
+            await self.notes.write(BUILDING, dump_note(note))
+
+    async def resume_generation(self) -> None:
+        """Go on building what a killed engine began, if it did; who opens a store to write it calls this."""
+        self.building = None
+        if (text := await self.notes.read(BUILDING)) is not None:
+            note = parse_note(text, self.path)
+            if note.generation > self.note.generation:
+                self.building = note
+                await self.reopen()
+            else:  # the kill came between the two notes
+                await self.notes.remove(BUILDING)
+
+    async def finish_generation(self) -> None:
+        """Let searches look into what was built, in place of what they looked into.
+
+        That stays for those of this moment, until `drop_other_generations`.
+        """
+        async with self.lock:
+            note = self.building
+            assert note is not None
+            tables = await open_tables(self.path, note.passages, note.dim)
+            self.tables, self.building = tables, None
             await self.write_note(note)
-            if self.shared is None:  # others may still search it; `Upkeep.sweep` drops it later
-                await drop_table(self.path, old.passages)
+            await self.notes.remove(BUILDING)
+            self.bare += 1
+
+    async def drop_other_generations(self) -> None:
+        """Drop passages that are neither searched nor built."""
+        async with self.lock:
+            await self._drop_others()
+
+    async def _drop_others(self) -> None:
+        await drop_other_passages(self.path, [note.passages for note in self._notes])
 
     async def reopen(self) -> None:
         """Take a new connection and session: the old one keeps every superseded index file open."""
-        self.tables = await open_tables(self.path, self.note.passages, self.note.dim, change=self.writes)
+        building = None if self.building is None else (self.building.passages, self.building.dim)
+        self.tables = await open_tables(
+            self.path, self.note.passages, self.note.dim, change=self.writes, building=building
+        )
 
 
 class Names:
@@ -508,12 +594,6 @@ def _scan(table: AsyncTable) -> AsyncQuery:
     to seven queries.
     """
     return AsyncQuery(table._inner.query())
-
-
-async def _leg(query: Any, value: str, limit: int) -> Leg:
-    """Run a search for row ids alone: reading one column of what it finds costs as much as the search."""
-    rows = await query.select([value]).with_row_id().limit(limit).to_arrow()
-    return Leg(rows["_rowid"].to_numpy(), rows[value].to_numpy().astype(np.float64))
 
 
 async def _rows(

@@ -7,7 +7,7 @@ positions off (compaction crashes were reported).
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
@@ -84,6 +84,7 @@ class Tables:
     memories: AsyncTable
     documents: AsyncTable
     passages: AsyncTable
+    building: AsyncTable | None = None  # passages that will take the place of these, and are not searched yet
     repairs: tuple[str, ...] = ()
     outdated: bool = False  # an older Scrubjay wrote the passages, and left out what this one looks into
     whole_turns: TableCache = field(default_factory=lambda: TableCache(12_000))
@@ -97,8 +98,18 @@ class Tables:
         """The passages that searches found."""
         return PassageCache(self.whole_passages)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of those that are written."""
+        return TABLES if self.building is None else (*TABLES, "building")
+
+    @property
+    def indexes(self) -> list[AsyncTable]:
+        """The passages that are searched, and those that are built."""
+        return [self.passages] if self.building is None else [self.passages, self.building]
+
     def of(self, name: str) -> AsyncTable:
-        """Return the table of one of the names in `TABLES`."""
+        """Return the table of one of the `names`."""
         table: AsyncTable = getattr(self, name)
         return table
 
@@ -112,23 +123,30 @@ class _Notices(NamedTuple):
     older: set[str]  # names of tables that lacked columns
 
 
-async def open_tables(path: str, passages: str, dim: int, *, change: bool = True) -> Tables:
+async def open_tables(
+    path: str, passages: str, dim: int, *, change: bool = True, building: tuple[str, int] | None = None
+) -> Tables:
     """Open the four tables below `path`; create what is missing, unless nothing is to `change`.
 
-    Nothing is to change where another engine maintains the tables.
+    `building` is the name and width of the passages that are built beside those that are searched. Nothing is
+    to change where another engine maintains the tables.
 
     Raises:
         StoreError: a table is damaged beyond its newest version, or is missing and not to be created.
     """
-    tables = await _open_all(path, passages, dim, _INDEX_CACHE, change)
+    tables = await _open_all(path, passages, dim, _INDEX_CACHE, change, building)
     wanted = min(await tables.passages.count_rows() * (dim + _CACHED_BESIDE), _MOST_INDEX_CACHE)
     if wanted <= _INDEX_CACHE:
         return tables
-    again = await _open_all(path, passages, dim, wanted, change)  # a session's caches keep their size
+    again = await _open_all(
+        path, passages, dim, wanted, change, building
+    )  # a session's caches keep their size
     return replace(again, repairs=tables.repairs, outdated=tables.outdated)
 
 
-async def _open_all(path: str, passages: str, dim: int, cache: int, change: bool) -> Tables:
+async def _open_all(
+    path: str, passages: str, dim: int, cache: int, change: bool, building: tuple[str, int] | None
+) -> Tables:
     database = await connect(path, session=lancedb.Session(cache, _METADATA_CACHE))
     if not change:
         names = (*TABLE_OF.values(), passages)
@@ -141,8 +159,12 @@ async def _open_all(path: str, passages: str, dim: int, cache: int, change: bool
         await _open_or_create(database, path, name, schema, _BTREES.get(name, _BTREES["passages"]), notices)
         for name, schema in schemas.items()
     ]
-    outdated = passages in notices.older
-    return Tables(turns, memories, documents, pieces, tuple(notices.repairs), outdated)
+    outdated, next_pieces = passages in notices.older, None
+    if building is not None:
+        name, width = building
+        schema, btrees = arrow_schema(Passage, dim=width), _BTREES["passages"]
+        next_pieces = await _open_or_create(database, path, name, schema, btrees, notices)
+    return Tables(turns, memories, documents, pieces, next_pieces, tuple(notices.repairs), outdated)
 
 
 async def _open_unchanged(database: AsyncConnection, path: str, name: str) -> AsyncTable:
@@ -154,16 +176,12 @@ async def _open_unchanged(database: AsyncConnection, path: str, name: str) -> As
     return table
 
 
-async def drop_superseded(path: str, generation: int) -> None:
-    """Drop the passages of earlier generations, which nobody searches any more."""
-    for name in (await (await connect(path)).list_tables()).tables:
-        if name.startswith("passages_") and int(name.removeprefix("passages_")) < generation:
-            await drop_table(path, name)
-
-
-async def drop_table(path: str, name: str) -> None:
-    """Drop a table if it is there."""
-    await (await connect(path)).drop_table(name, ignore_missing=True)
+async def drop_other_passages(path: str, wanted: Collection[str]) -> None:
+    """Drop every table of passages but those `wanted`: earlier generations, and what a kill left of one."""
+    database = await connect(path)
+    for name in (await database.list_tables()).tables:
+        if name.startswith("passages_") and name not in wanted:
+            await database.drop_table(name, ignore_missing=True)
 
 
 async def _open_or_create(

@@ -30,7 +30,7 @@ from scrubjay.errors import EncoderError
 from scrubjay.models.records import Document, Passage
 from scrubjay.store import conditions
 from scrubjay.store.allocator import give_memory_back
-from scrubjay.store.changes import Change
+from scrubjay.store.changes import Change, Embedding
 from scrubjay.store.conditions import Where
 from scrubjay.store.failures import reason
 from scrubjay.store.notes import IndexNote
@@ -173,15 +173,12 @@ class Indexer:
 
     async def _check_space(self) -> Encoder | None:
         try:
-            encoder = await self._worker.ready()
-            fresh = np.vstack(
-                [await self._worker.query(CANARY_QUERY), await self._worker.documents(CANARY_DOCUMENTS)]
-            )
+            encoder, fresh = await self._worker.ready(), await self._canaries()
         except EncoderError as error:
             self.trouble = f"{error} Until then words alone are searched."
             return None
         note, space = self._store.note, encoder.space
-        accepted = replace(note, space_id=space.space_id, canaries=tuple(map(tuple, fresh.tolist())))
+        accepted = _accepted(note, encoder, fresh)
         if note.space_id is None and not self._store.writes:
             self.trouble = None  # the engine that writes will say which space it is
         elif note.space_id is None and note.dim == space.dim:
@@ -207,6 +204,35 @@ class Indexer:
         self._former = former_space(space)
         self.former_vectors = await self._count_former() if self._store.writes else None
         return encoder
+
+    async def _canaries(self) -> Vectors:
+        return np.vstack(
+            [await self._worker.query(CANARY_QUERY), await self._worker.documents(CANARY_DOCUMENTS)]
+        )
+
+    async def begin_generation(self, encoder: Encoder) -> None:
+        """Let the store begin to build passages with this model's vectors; go on if it does already."""
+        store, fresh = self._store, await self._canaries()
+        if store.building is None or store.building.space_id != encoder.space.space_id:
+            note = replace(store.note.next_generation(dim=encoder.space.dim), complete=True)
+            await store.begin_generation(_accepted(note, encoder, fresh))
+        if self.trouble:
+            self.trouble = (
+                "The index is being built anew for another model than the stored vectors are of; "
+                "words alone are searched until that is done."
+            )
+
+    async def embed_built(self, encoder: Encoder) -> int:
+        """Embed a batch of the passages that are built; return how many still wait for their vector."""
+        if not (waiting := await self._store.built_without_vectors(self._batch)):
+            return 0
+        vectors, codes = await self._encoded(encoder, waiting)
+        space_id = encoder.space.space_id
+        made = {each: Embedding(vector, codes.get(each), space_id) for each, vector in vectors.items()}
+        left = await self._store.set_built_vectors(made)
+        self._embedded()
+        await asyncio.to_thread(give_memory_back)
+        return left
 
     async def _count_former(self) -> int:
         former = self._former
@@ -316,9 +342,7 @@ class Indexer:
         elif not coded:
             self._may_lack_codes = True
         if waiting:
-            started = time.monotonic()
             await self._embed(encoder, waiting)
-            self._speed = len(waiting) / max(time.monotonic() - started, 1e-3)
             self._left = await self._store.count_passages(conditions.NO_VECTOR)
         if self.former_vectors != 0:
             self.former_vectors = await self._count_former()
@@ -357,19 +381,29 @@ class Indexer:
             await self._embed(await self._worker.ready(), list(self._ahead.values()), soon=True)
             self._ahead.clear()
 
-    async def _embed(self, encoder: Encoder, waiting: Sequence[Passage], *, soon: bool = False) -> None:
+    async def _encoded(
+        self, encoder: Encoder, waiting: Sequence[Passage], *, soon: bool = False
+    ) -> tuple[dict[str, Vectors], dict[str, bytes]]:
+        """Return the vectors of these passages, and the codes of those that get any, by id."""
         coded = self._late() and isinstance(encoder, TokenEncoder)
         texts = [piece.embed_text or piece.text for piece in waiting]
+        started = time.monotonic()
         if coded:
             vectors, codes = await self._worker.passages(texts, soon=soon)
         else:
             vectors, codes = await self._worker.documents(texts, soon=soon), ()
+        if not soon:
+            self._speed = len(waiting) / max(time.monotonic() - started, 1e-3)
+        ids = [piece.id for piece in waiting]
+        pairs = zip(waiting, codes, strict=coded)
+        kept = {piece.id: code for piece, code in pairs if _gets_codes(piece)}
+        return dict(zip(ids, vectors, strict=True)), kept
+
+    async def _embed(self, encoder: Encoder, waiting: Sequence[Passage], *, soon: bool = False) -> None:
+        vectors, codes = await self._encoded(encoder, waiting, soon=soon)
         space_id = encoder.space.space_id
         if self._store.note.space_id == space_id and self._store.writes:  # else a reindex began meanwhile
-            ids = [piece.id for piece in waiting]
-            pairs = zip(waiting, codes, strict=coded)
-            kept = {piece.id: code for piece, code in pairs if _gets_codes(piece)}
-            if await self._store.set_vectors(dict(zip(ids, vectors, strict=True)), space_id, kept):
+            if await self._store.set_vectors(vectors, space_id, codes):
                 self._embedded()
             made, self._made = self._made, asyncio.Event()
             made.set()
@@ -379,6 +413,11 @@ class Indexer:
 
 def _span(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def _accepted(note: IndexNote, encoder: Encoder, canaries: Vectors) -> IndexNote:
+    """Return the note with this model's space for that of its passages."""
+    return replace(note, space_id=encoder.space.space_id, canaries=tuple(map(tuple, canaries.tolist())))
 
 
 def _canaries(note: IndexNote) -> Vectors:

@@ -73,6 +73,7 @@ class Sharing:
         # what they lack is added
         store.tables = await open_tables(store.path, store.note.passages, store.note.dim)
         store.note = await mark_if_outdated(store.notes, store.note, outdated=store.tables.outdated)
+        await store.resume_generation()
         await self._writer.lead()
         log.info("this engine maintains the store now")
         self._began()

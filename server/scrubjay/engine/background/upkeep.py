@@ -19,7 +19,7 @@ from scrubjay.store import conditions
 from scrubjay.store.allocator import give_memory_back
 from scrubjay.store.bucket.sharing import VERSION_LIFETIME
 from scrubjay.store.store import Store
-from scrubjay.store.tables import TABLES, drop_superseded, index_vectors, vector_segments
+from scrubjay.store.tables import index_vectors, vector_segments
 
 log = logging.getLogger("scrubjay.engine.background.upkeep")
 
@@ -45,6 +45,7 @@ KEEP_READ = timedelta(days=36_500)  # while somebody reads an older one, which m
 # Compactions; each leaves 2-4 descriptors and some 15 MB of superseded index pages in the old session.
 REOPEN_AFTER = 2
 ORPHANS_EVERY = 86_400.0  # seconds
+_INDEXES = ("passages", "building")  # the tables with an index of words and one of vectors
 
 
 class Bounds(NamedTuple):
@@ -110,7 +111,7 @@ class Upkeep:
             return 0
         compacted = self._commits = 0
         async with self._at_work():
-            due = [name for name in TABLES if await self._due(name, bounds)]
+            due = [name for name in self._store.tables.names if await self._due(name, bounds)]
             for name in due:
                 await self._compact(name, bounds)
                 compacted += 1
@@ -123,8 +124,10 @@ class Upkeep:
         """
         if self._store.writes:
             async with self._at_work():
-                for name in TABLES:
+                for name in self._store.tables.names:
                     await self._compact(name, IDLE, pause=READ_SECONDS)
+                if self._store.shared is None:  # else another engine may search them for a while: `sweep`
+                    await self._store.drop_other_generations()
 
     @asynccontextmanager
     async def _at_work(self) -> AsyncIterator[None]:
@@ -146,13 +149,13 @@ class Upkeep:
         table = self._store.tables.of(name)
         stats: Any = await table.stats()
         slack = LARGE_TABLE_SLACK if stats["num_rows"] > LARGE else 1
-        segments = await vector_segments(table) if name == "passages" else 0
+        segments = await vector_segments(table) if name in _INDEXES else 0
         if (
             stats["fragment_stats"]["num_fragments"] > bounds.fragments * slack + segments
             or segments >= bounds.segments * slack
         ):
             return True
-        if name != "passages":
+        if name not in _INDEXES:
             return False
         index = await table.index_stats("search_text_idx")
         return index is not None and index.num_unindexed_rows > bounds.unindexed
@@ -163,14 +166,18 @@ class Upkeep:
         `pause` spares the version that a query of this moment reads, where it is older than `KEEP_VERSIONS`.
         """
         async with self._store.lock:
-            embedded = conditions.present("space_id")
-            if name == "passages" and await self._store.count_passages(embedded) >= VECTORS:
-                slack = LARGE_TABLE_SLACK if await self._store.count_passages() > LARGE else 1
-                await index_vectors(self._store.tables.passages, segments=bounds.segments * slack)
-            await self._store.tables.of(name).optimize(cleanup_older_than=self._kept(KEEP_ALL))
+            if name not in self._store.tables.names:  # it took the place of the one that was searched
+                return
+            table = self._store.tables.of(name)
+            if name in _INDEXES and await table.count_rows(conditions.present("space_id")) >= VECTORS:
+                slack = LARGE_TABLE_SLACK if await table.count_rows() > LARGE else 1
+                await index_vectors(table, segments=bounds.segments * slack)
+            await table.optimize(cleanup_older_than=self._kept(KEEP_ALL))
         await self._store.checkpoint()
         await asyncio.sleep(pause)
         async with self._store.lock:
+            if name not in self._store.tables.names:
+                return
             await self._store.tables.of(name).optimize(
                 cleanup_older_than=self._kept(KEEP_VERSIONS), delete_unverified=self._orphans_due()
             )
@@ -189,9 +196,9 @@ class Upkeep:
         """
         if (shared := self._store.shared) is not None and not self._store.readers:
             async with self._store.lock:
-                for name in TABLES:
+                for name in self._store.tables.names:
                     await self._store.tables.of(name).optimize(cleanup_older_than=VERSION_LIFETIME)
-                await drop_superseded(self._store.path, self._store.note.generation)
+            await self._store.drop_other_generations()
             await shared.tidy()
 
     def _kept(self, usual: timedelta) -> timedelta:

@@ -1,8 +1,9 @@
 """Builds the passages anew from the records, after a changed model, changed chunking, or damage."""
 
+import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from scrubjay.engine.verbs.verb import Verb
 from scrubjay.errors import EncoderError
@@ -12,60 +13,89 @@ from scrubjay.store import conditions
 from scrubjay.store.bucket.sharing import refuse_follower
 
 PAGE = 500  # records a commit
-Progress = Callable[[int, int], None]  # passages done, passages in all
-T = TypeVar("T", Turn, Memory, Document)
+Progress = Callable[[int, int, str], None]  # done, in all, and what is done: reading (records), embedding
 
 
 @dataclass(eq=False)
 class Reindex(Verb):
-    """Reindexes one store."""
+    """Reindexes one store, once at a time."""
 
-    _running: int = 0
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _listeners: list[Progress] = field(default_factory=list)
+    _finished: int = 0
 
     @property
     def working(self) -> bool:
         """Whether a reindex runs."""
-        return self._running > 0
+        return self._turn.locked()
 
     async def run(self, progress: Progress | None = None) -> int:
-        """Fill a new generation of passages and embed it; how many passages there are then.
+        """Build passages and vectors anew beside those that are searched; how many passages there are then.
 
-        Words are searchable as soon as the passages are written; vectors follow and are resumed after an
-        interruption, because a passage without a vector says so itself. An interrupted filling is begun again
-        when the engine next starts, and so is one of passages that an older Scrubjay wrote; those keep their
-        place and their vectors.
+        The old ones answer until the new ones are complete. If they are of another model than the one there
+        is, their words answer until the new passages are written; vectors follow. Whoever asks while one runs
+        waits for that one. A killed one goes on when the engine next starts. Passages that an older Scrubjay
+        wrote are filled where they are, and keep their vectors.
 
         Raises:
             EncoderError: the model that the settings name cannot be loaded; the old index stays as it is.
             InputError: another engine maintains the store.
         """
-        self._running += 1
+        waits, finished = self._turn.locked(), self._finished
+        if progress is not None:
+            self._listeners.append(progress)
         try:
-            return await self._run(progress)
+            async with self._turn:
+                if not waits or self._finished == finished:
+                    await self._run()
+                    self._finished += 1
+                return await self._store.count_passages()
         finally:
-            self._running -= 1
+            if progress is not None:
+                self._listeners.remove(progress)
 
-    async def _run(self, progress: Progress | None) -> int:
+    async def _run(self) -> None:
         store, indexer = self._store, self._indexer
         refuse_follower(store.shared, "A reindex")
         encoder = await indexer.load()
+        await indexer.check_space()
         await self._writer.settle()
-        if store.note.complete:
-            await store.next_generation(encoder.space.dim)
-        await self._refill(Turn)
-        await self._refill(Memory)
-        await self._refill(Document)
-        await store.write_note(replace(store.note, complete=True))
+        if not store.note.complete and store.building is None:
+            await self._refill()
+            await store.write_note(replace(store.note, complete=True))
+        else:
+            await indexer.begin_generation(encoder)
+            await self._refill()
+            if indexer.trouble is None:
+                waiting = total = await store.count_built()
+                while waiting:
+                    self._say(total - waiting, total, "embedding")
+                    waiting = await indexer.embed_built(encoder)
+                    total = await store.count_built()
+                    refuse_follower(store.shared, "A reindex")
+                self._say(total, total, "embedding")
+            await store.finish_generation()
         await indexer.check_space()
         if indexer.trouble:
             raise EncoderError(indexer.trouble)
-        total = await store.count_passages()
         while await indexer.embed_some(encoder):
-            if progress:
-                progress(total - await store.count_passages(conditions.NO_VECTOR), total)
-        return total
+            total = await store.count_passages()
+            self._say(total - await store.count_passages(conditions.NO_VECTOR), total, "embedding")
 
-    async def _refill(self, kind: type[T]) -> None:
-        rows = await self._store.select(kind, conditions.EVERY_ROW, columns=["id"])
-        for start in range(0, len(rows), PAGE):
-            await self._store.refill(kind, [row.id for row in rows[start : start + PAGE]], passages_of)
+    async def _refill(self) -> None:
+        kinds: list[type[Any]] = [Turn, Memory, Document]
+        ids = [
+            (kind, row.id)
+            for kind in kinds
+            for row in await self._store.select(kind, conditions.EVERY_ROW, columns=["id"])
+        ]
+        for start in range(0, len(ids), PAGE):
+            refuse_follower(self._store.shared, "A reindex")
+            page = ids[start : start + PAGE]
+            for kind in kinds:
+                await self._store.refill(kind, [each for of, each in page if of is kind], passages_of)
+            self._say(start + len(page), len(ids), "reading")
+
+    def _say(self, done: int, total: int, what: str) -> None:
+        for listener in self._listeners:
+            listener(done, total, what)
