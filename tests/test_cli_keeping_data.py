@@ -5,12 +5,18 @@ One engine for all.
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
+from pathlib import Path
 
 import pytest
 from user import make_user, newcomer, user
 
 from scrubjay.cli.status import _records
+from scrubjay.errors import EngineError
+from scrubjay.pipe.client import open_client
+from scrubjay.wire.hello import hello_from
 
 __all__ = ["newcomer", "user"]  # fixtures
 
@@ -91,3 +97,24 @@ def test_a_home_above_its_limit_is_called_too_much():
     assert not any(
         "TOO MUCH" in text for _, text in _records(engine | {"disk": {"bytes": 1, "limit": 10**9}})
     )
+
+
+def test_a_killed_reindex_goes_on_at_the_next_start_and_the_old_index_answers(user):
+    user.gets("add", "The wren scheduler is cron.")
+    user.waits_for_vectors()
+
+    def kill(step) -> None:
+        os.kill(engine.engine["pid"], signal.SIGKILL)
+
+    hello = hello_from("cli", user.env, str(user.project), os.getpid())
+    with open_client(user.home, hello, user.env) as engine, pytest.raises(EngineError):
+        engine.call("reindex", {}, kill)
+    data = Path(user.home.data)
+    assert (data / "building.json").exists() and len(list(data.glob("passages_*.lance"))) == 2
+    assert "The wren scheduler is cron." in user.gets("search", "wren scheduler")
+    page = user.types("reindex")
+    assert page.returncode == 0 and page.stdout.endswith("indexed and embedded anew.\n")
+    assert not (data / "building.json").exists()
+    user.gets("stop")
+    assert "The wren scheduler is cron." in user.gets("search", "wren scheduler")
+    assert len(list(data.glob("passages_*.lance"))) == 1

@@ -1,0 +1,51 @@
+"""The bar of long commands: one line on a terminal, plain lines elsewhere, and how long the rest takes."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from scrubjay.cli import display
+from scrubjay.cli.display import Progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time of a clock that the test sets."""
+    now = [100.0]
+    monkeypatch.setattr(display.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_on_a_terminal_one_line_is_drawn_again_and_says_what_remains(seconds: list[float]) -> None:
+    screen = Terminal()
+    with Progress("reading", screen) as progress:
+        progress.stage({"done": 10, "total": 10, "what": "reading"})
+        progress.stage({"done": 0, "total": 1_000, "what": "embedding"})
+        seconds[0] += 20
+        progress.stage({"done": 250, "total": 1_000, "what": "embedding"})
+        progress.stage({"done": 1_000, "total": 1_000, "what": "embedding"})
+    lines = screen.getvalue().split("\n")
+    assert len(lines) == 3 and lines[2] == ""  # a line a stage
+    assert lines[0].endswith("reading [##############################] 10 of 10")
+    first, middle, last = lines[1].removeprefix("\r").split("\r")
+    assert first == "embedding [..............................] 0 of 1,000"
+    assert middle == "embedding [#######.......................] 250 of 1,000, about 60 s left"
+    assert last.rstrip().endswith("1,000 of 1,000") and len(last) == len(middle)  # nothing of it stays
+
+
+def test_elsewhere_a_plain_line_comes_now_and_then(seconds: list[float]) -> None:
+    file = io.StringIO()
+    with Progress("embedding", file) as progress:
+        for done in range(0, 100, 10):
+            progress.show(done, 100)
+            seconds[0] += 2
+    assert file.getvalue() == "".join(
+        f"embedding: {done} of 100, about {left} s left\n" for done, left in ((30, 14), (60, 8), (90, 2))
+    )
