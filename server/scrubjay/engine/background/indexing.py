@@ -125,10 +125,11 @@ class Indexer:
     async def lack(self, searched: Where) -> str | None:
         """Return what to say of a search of these passages: `notice`, or that many wait for their vectors.
 
-        While nothing waits, it costs no look at the store.
+        While few or none wait, it costs no look at the store.
         """
-        seen_all = (self._store.bare, self._put_off) == self._seen
-        if self.trouble or seen_all or not self._store.writes:
+        others_wait = (self._store.bare, self._put_off) != self._seen
+        few = not others_wait and len(self._new) + len(self._ahead) < MANY
+        if self.trouble or few or not self._store.writes:
             return self.notice
         waiting = await self._store.count_passages(conditions.both(searched, conditions.NO_VECTOR))
         if waiting < MANY or waiting < SHARE * (total := await self._store.count_passages(searched)):
