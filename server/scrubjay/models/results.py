@@ -31,9 +31,12 @@ def _slim(value: Any) -> Any:
     if isinstance(value, dict):
         full = ((key, item) for key, item in value.items() if item not in (None, {}))
         return {key: _slim(item) for key, item in full if item != [] or key in _SENT_EMPTY}
+    if isinstance(value, float):
+        return round(value, _DIGITS)
     return [_slim(item) for item in value] if isinstance(value, list) else value
 
 
+_DIGITS = 7  # of a number: a score is reproducible from its parts to 1e-6, and each digit costs tokens
 _SENT_EMPTY = frozenset({"results", "related", "chunks", "ids", "parents", "children", "static", "recent"})
 
 
