@@ -77,7 +77,11 @@ class Inspector:
         return json.loads(done.stdout)["result"]
 
     def call(self, tool: str, *, era: str = "legacy", **arguments: Any) -> dict[str, Any]:
-        """The structured content of a tool call that succeeds, after a look at its text."""
+        """The structured content of a tool call that succeeds, after a look at its text; a search is asked
+        for it.
+        """
+        if tool.startswith("search_"):
+            arguments["include"] = {"structured": True}
         result = self.ask(
             "tools/call", "--tool-name", tool, "--tool-args-json", json.dumps(arguments), era=era
         )

@@ -13,7 +13,7 @@ const recorded = await client.callTool({
   name: "record_turn",
   arguments: { session_id: "ts", user: "Which port does the heron service use?", assistant: "Port 7412, behind the proxy." },
 });
-const found = await client.callTool({ name: "search_memories", arguments: { query: "heron port", top_k: 1 } });
+const found = await client.callTool({ name: "search_memories", arguments: { query: "heron port", top_k: 1, options: { include: { structured: true } } } });
 const { contents } = await client.readResource({ uri: `scrubjay://turn/${recorded.structuredContent.id}` });
 const refused = await client.callTool({ name: "search_memories", arguments: { query: "heron", top_k: 0 } });
 

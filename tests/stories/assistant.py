@@ -76,7 +76,9 @@ class Assistant:
         return self.ask("tools/call", name=tool, arguments=arguments)["result"]
 
     def get(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """The structured content of a call that succeeds."""
+        """The structured content of a call that succeeds; a search is asked for it."""
+        if tool.startswith("search_"):
+            arguments["include"] = {"structured": True, **arguments.get("include", {})}
         result = self.call(tool, **arguments)
         assert not result.get("isError"), result
         return result["structuredContent"]

@@ -95,7 +95,8 @@ async def _recall(env: Mapping[str, str], project: str) -> int:
             print("3. It asks three questions, each for the best turn and its two neighbours.\n")
             for question in QUESTIONS:
                 asked = time.perf_counter()
-                wanted = {"query": question, "top_k": 1, "prev_turns": 1, "next_turns": 1}
+                around = {"top_k": 1, "prev_turns": 1, "next_turns": 1}
+                wanted = {"query": question, **around, "include": {"structured": True}}
                 result = await client.call_tool("search_memories", wanted)
                 if result.is_error or result.structured_content is None:
                     raise EngineError(f"search_memories refused: {result.content}")
