@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from locomo import Question, Turn
-from metrics import Found
+from metrics import Found, filling
 from numpy.typing import NDArray
 from porter import stem
 
@@ -29,7 +29,6 @@ Floats = NDArray[np.float64]
 NAMES = ("random", "bm25", "dense", "rrf")
 K1, B = 0.9, 0.4
 RRF_K = 60
-_PASSED_OVER = 10  # a budget is full when so many turns did not fit any more, as in `search_memories`
 
 
 def text_of(turn: Turn) -> str:
@@ -38,7 +37,7 @@ def text_of(turn: Turn) -> str:
 
 
 def tokens_of(turn: Turn) -> int:
-    """What a turn costs, counted as in `search_memories`: its text, ceil(characters / 4)."""
+    """What the bare text of a turn costs, ceil(characters / 4)."""
     return math.ceil(len(turn.text) / 4)
 
 
@@ -104,8 +103,9 @@ class Index:
 
     def found(self, ranking: NDArray[np.int64], arguments: Mapping[str, int]) -> Found:
         """The turns that a search with these arguments would have returned, had it ranked so."""
-        if (budget := arguments.get("max_tokens")) is not None:
-            return self._answer(self._filling(ranking, budget), [])
+        if (budget := arguments.get("text_tokens")) is not None:
+            costs = [tokens_of(self._turns[position]) for position in ranking.tolist()]
+            return self._answer([int(ranking[at]) for at in filling(costs, budget)], [])
         hits = ranking[: arguments["top_k"]].tolist()
         before, after = arguments.get("prev_turns", 0), arguments.get("next_turns", 0)
         around = {
@@ -115,17 +115,6 @@ class Index:
             if self._same_session(hit, near)
         }
         return self._answer(hits, sorted(around.difference(hits)))
-
-    def _filling(self, ranking: NDArray[np.int64], budget: int) -> list[int]:
-        taken, room, passed_over = [], budget, 0
-        for position in ranking.tolist():
-            cost = tokens_of(self._turns[position])
-            if cost <= room:
-                taken.append(position)
-                room -= cost
-            elif (passed_over := passed_over + 1) == _PASSED_OVER:
-                break
-        return taken
 
     def _same_session(self, one: int, other: int) -> bool:
         return 0 <= other < len(self._turns) and self._turns[one].session == self._turns[other].session

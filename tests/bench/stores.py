@@ -4,7 +4,6 @@ stdio. Knows the arguments and the answers of the tools; does not judge them.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,10 +11,12 @@ from typing import Any
 
 from homes import Place
 from locomo import Haystack, Key, Turn
-from metrics import Found
+from metrics import Found, filling
 from rpc import Client
+from shown import compact, tokens_of
 
 _INDEXED_SECONDS = 3600.0  # until every passage of a haystack has its vector, on a busy machine
+_MOST_HITS = 100  # that a search may be asked for
 
 
 class Store:
@@ -26,19 +27,25 @@ class Store:
         self.loading = loading
 
     def ask(self, question: str, arguments: Mapping[str, int]) -> tuple[Found, float]:
-        """What `search_memories` returned, with the shipped defaults beside these arguments, and the
-        milliseconds it took.
+        """What `search_memories` returned as structure, with the shipped defaults beside these arguments, and
+        the milliseconds it took. For `text_tokens`, those of 100 hits whose bare texts fill so many tokens.
 
         Raises:
-            RuntimeError: the answer's own count of tokens is not that of the texts in it.
+            RuntimeError: the answer shows more than it says, or too few hits to fill the tokens.
         """
-        seconds, answer = self._client.timed("search_memories", {"query": question, **arguments})
+        budget = arguments.get("text_tokens")
+        asked = arguments if budget is None else {"top_k": _MOST_HITS}
+        seconds, answer = self._client.timed("search_memories", {"query": question, **asked})
         hits, neighbours = answer["results"], answer["related"]
-        tokens = sum(math.ceil(len(each["memory"]) / 4) for each in (*hits, *neighbours))
-        if tokens != answer["tokens"]["spent"]:
-            raise RuntimeError(
-                f"The texts returned are {tokens} tokens, and the answer says {answer['tokens']['spent']}."
-            )
+        if tokens_of(compact(answer)) > (said := answer["tokens"]["rendered"]):
+            raise RuntimeError(f"The answer is {tokens_of(compact(answer))} tokens, and says {said}.")
+        costs = [tokens_of(hit["memory"]) for hit in hits]
+        if budget is not None:
+            if sum(costs) < budget and answer.get("left_out"):
+                raise RuntimeError(f"{len(hits)} hits came, which do not fill {budget} tokens.")
+            chosen = filling(costs, budget)
+            hits, neighbours, costs = [hits[at] for at in chosen], [], [costs[at] for at in chosen]
+        tokens = sum(costs) + sum(tokens_of(each["memory"]) for each in neighbours)
         return Found([_key(hit) for hit in hits], [_key(each) for each in neighbours], tokens), seconds * 1e3
 
 

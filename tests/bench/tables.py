@@ -33,8 +33,7 @@ _COLUMNS = {
 _SEARCHES = {
     "w0": "top_k 10",
     "w2": "top_k 10, prev_turns 2, next_turns 2",
-    "1000": "max_tokens 1,000",
-    "2000": "max_tokens 2,000",
+    "1000": "top_k 100",
 }
 # What this project set itself, and what it goes for, over all ten conversations.
 _GOALS = (
