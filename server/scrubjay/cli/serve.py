@@ -10,6 +10,7 @@ import logging
 import os
 import socket
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -83,7 +84,20 @@ def serve(root: str, *, auto: bool, client: Carry | None = None, http: Options |
         if listening is not None:
             listening.close()
         lock.release()
+    _leave_threads()
     return 0
+
+
+def _leave_threads() -> None:
+    """End the process here if a thread still loads a model; everything is on disk by now.
+
+    Python stops such a thread amid native code when it exits, which then aborts the process (code -6).
+    """
+    if any(thread.daemon for thread in threading.enumerate()):
+        logging.shutdown()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
 def stay_small() -> None:
