@@ -100,15 +100,14 @@ async def test_a_scope_is_named_by_header_or_query_and_is_else_that_of_supermemo
     _, url = served
     async with connected(url) as client:
         await kept(client, "The siskin is where nobody named a scope.")
-        assert "sm_project_default" in await said(client, "search_memories", query="where is the siskin?")
+        assert "nobody named" in await said(client, "search_memories", query="where is the siskin?")
         await kept(client, "The siskin likes alder.", scope="user")
     async with connected(url, **{"X-Scrubjay-Scope": "siskins"}) as client:
         await kept(client, "The siskin is in a scope of its own.")
         text = await said(client, "search_memories", query="where is the siskin?")
         assert "of its own" in text and "likes alder" in text and "nobody named" not in text
-        assert "nobody named" in await said(
-            client, "search_memories", query="where is the siskin?", scope="*"
-        )
+        everywhere = await said(client, "search_memories", query="where is the siskin?", top_k=9, scope="*")
+        assert "nobody named" in everywhere and " in sm_project_default" in everywhere
     async with Client(f"{url}/mcp?scope=siskins") as client:
         assert "of its own" in await said(client, "search_memories", query="where is the siskin?")
     async with connected(url, **{"X-Scrubjay-Scope": "user"}) as client:
