@@ -6,7 +6,7 @@ Runs retrieval in this process.
     [--fit] [--json FILE]
 
 `--homes` keeps the filled homes for the next run. `--fit` prints the constants of
-`scrubjay.search.retrieval.relevance` that the dev half asks for;
+`scrubjay.search.retrieval.relevance` that the dev half asks for, of LoCoMo and of the projects;
 with `--words` those for a store without a model. Only numbers are printed and written, never what was said.
 """
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -27,10 +28,28 @@ from judged import HITS, Judged, judged
 from locomo import load
 from signals import NAMES
 
-from scrubjay.search.retrieval.relevance import BY_WORDS
+from scrubjay.search.retrieval.relevance import (
+    BY_COSINE,
+    BY_COVERAGE,
+    BY_TOKENS,
+    BY_WORDS,
+    EVIDENCE_DEPTH,
+    OFFSET,
+)
 
 HALVES = ("dev", "test")
-KINDS = ("answered", "foreign", "adversarial", "developer answered", "developer foreign", "work prompts")
+KINDS = (
+    *("answered", "foreign", "adversarial", "developer answered", "developer foreign", "work prompts"),
+    *("project answered", "project absent", "project foreign"),
+)
+# Of separation and of the fit: kinds with an answer and without, and their weights in the fit, where those of
+# a kind share its weight. The projects count more, because developers are asked about more than friends are.
+SETS = {
+    "LoCoMo": (("answered",), ("foreign",), 0.2),
+    "projects": (("project answered",), ("project absent", "project foreign"), 0.3),
+    "developer": (("developer answered",), ("developer foreign",), 0.0),
+}
+_ROUNDS = 8  # of choosing each question's best candidate and fitting anew
 THRESHOLDS = (0.3, 0.5, 0.6, 0.7, 0.8)
 BANDS = [(low / 10, (low + 1) / 10) for low in range(10)]
 
@@ -49,7 +68,7 @@ def main() -> int:
     print("\n".join(f"{name:>9}: {value}" for name, value in about.items()), end="\n\n")
     print(*(bands(asked, half) for half in HALVES), thresholds(asked), separation(asked), sep="\n\n")
     if options.fit:
-        print("\n" + fit([each for each in asked if each.half == "dev"], words_only=options.words))
+        print("\n" + fit(asked, words_only=options.words))
     if options.json:
         options.json.write_text(
             json.dumps({"about": about, "questions": [asdict(each) for each in asked]}), encoding="utf-8"
@@ -114,18 +133,24 @@ def thresholds(asked: Sequence[Judged]) -> str:
 
 
 def separation(asked: Sequence[Judged]) -> str:
-    """The area under the ROC curve of each signal, for answered against foreign questions."""
-    lines = [("signal: AUC of answered against foreign", *HALVES, "developer")]
-    for name in NAMES:
-        cells = []
-        for half in (*HALVES, "developer"):
-            with_answer, without = (
-                [each.signals[name] for each in asked if each.half == half and each.kind.endswith(kind)]
-                for kind in ("answered", "foreign")
-            )
-            cells.append(f"{auc(with_answer, without):.3f}" if with_answer and without else "")
-        lines.append((name, *cells))
+    """The area under the ROC curve of each signal, for questions with an answer against those without."""
+    columns = [(name, half) for name in ("LoCoMo", "projects") for half in HALVES]
+    columns.append(("developer", "developer"))
+    names = (name if name == half else f"{name}, {half}" for name, half in columns)
+    lines = [("signal: AUC of answered against foreign and absent", *names)]
+    pairs = [_pair(asked, name, half) for name, half in columns]
+    for signal in NAMES:
+        values = [[[each.signals[signal] for each in some] for some in pair] for pair in pairs]
+        cells = (f"{auc(*pair):.3f}" if all(pair) else "" for pair in values)
+        lines.append((signal, *cells))
     return grid(lines)
+
+
+def _pair(asked: Sequence[Judged], name: str, half: str) -> tuple[list[Judged], list[Judged]]:
+    """Questions of a set with an answer, and without."""
+    good, bad, _ = SETS[name]
+    own = [each for each in asked if each.half == half]
+    return [each for each in own if each.kind in good], [each for each in own if each.kind in bad]
 
 
 def auc(greater: Sequence[float], smaller: Sequence[float]) -> float:
@@ -139,27 +164,100 @@ def auc(greater: Sequence[float], smaller: Sequence[float]) -> float:
 
 
 def fit(asked: Sequence[Judged], *, words_only: bool) -> str:
-    """STEEPNESS and MIDDLE of the logistic curve that gives the share of questions whose hits held the
-    answer, over the evidence.
-    """
-    some = [each for each in asked if each.kind in ("answered", "foreign")]
-    over = np.array([each.evidence for each in some]) / (BY_WORDS if words_only else 1.0)
-    steepness, offset = logistic(over, np.array([each.answered for each in some], dtype=float))
-    of = "coverage" if words_only else "evidence"
-    return (
-        f"fitted on {len(some)} questions of the dev half, over {of}: steepness {steepness:.2f}, middle "
-        f"{-offset / steepness:.3f}"
+    """The constants of relevance that the dev half asks for, each with the name it has there."""
+    pairs = [(*_pair(asked, name, "dev"), SETS[name][2]) for name in ("LoCoMo", "projects")]
+    some = [each for good, bad, _ in pairs for each in (*good, *bad)]
+    has = np.concatenate([np.repeat([1.0, 0.0], [len(good), len(bad)]) for good, bad, _ in pairs])
+    weights = np.concatenate(
+        [np.full(len(each), weight / len(each)) for *pair, weight in pairs for each in pair]
+    )
+    head = f"fitted on {len(some)} questions of the dev half"
+    over = np.array([[each.evidence / (BY_WORDS if words_only else 1.0)] for each in some])
+    steepness, offset = logistic(over, has, weights)
+    curve = f"STEEPNESS {steepness:.2f}, MIDDLE {-offset / steepness:.3f}"
+    if words_only:
+        return f"{head}: {', '.join(f'WORDS_{part}' for part in curve.split(', '))}"
+    best = _best_of_first(some, has, weights)
+    right = _of_each(pairs)
+    shares = [
+        f"{name}, {half}: AUC {auc(*values):.3f}"
+        for name, half in ((name, half) for name in ("LoCoMo", "projects") for half in HALVES)
+        if all(values := [_chances(each, best) for each in _pair(asked, name, half)])
+    ]
+    return "\n".join(
+        (
+            head + ":",
+            _named("BY_COSINE BY_TOKENS BY_COVERAGE OFFSET", best),
+            _named("RIGHT_BEHIND RIGHT_COSINE RIGHT_TOKENS RIGHT_COVERAGE RIGHT_LATE RIGHT_OFFSET", right),
+            curve,
+            f"chances by the first of these: {'; '.join(shares)}",
+            _limits(asked, best),
+        )
     )
 
 
-def logistic(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """Slope and offset of the logistic regression of `y` on `x`, by Newton's method."""
-    design, weights = np.column_stack([x, np.ones_like(x)]), np.zeros(2)
+def _best_of_first(some: Sequence[Judged], has: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Fit whether there is an answer over the best of each question's first candidates, where which one is
+    best depends on the fit.
+    """
+    each = [_first(question) for question in some]
+    fitted = np.array([BY_COSINE, BY_TOKENS, BY_COVERAGE, OFFSET])
+    for _ in range(_ROUNDS):
+        fitted = logistic(np.stack([rows[(rows @ fitted[:-1]).argmax()] for rows in each]), has, weights)
+    return fitted
+
+
+def _first(question: Judged) -> np.ndarray:
+    """Cosine, tokens and coverage of the first candidates that were found themselves."""
+    rows = [
+        (row.cosine, np.nan_to_num(row.tokens), row.coverage)
+        for row in question.seen[:EVIDENCE_DEPTH]
+        if row.own
+    ]
+    return np.array(rows or [(0.0, 0.0, 0.0)])
+
+
+def _chances(some: Sequence[Judged], fitted: np.ndarray) -> list[float]:
+    logits = (float((_first(each) @ fitted[:-1]).max()) + float(fitted[-1]) for each in some)
+    return [1 / (1 + math.exp(-logit)) for logit in logits]
+
+
+def _of_each(pairs: Iterable[tuple[list[Judged], list[Judged], float]]) -> np.ndarray:
+    """Fit whether a candidate is right, over the candidates of all questions with an answer."""
+    rows, right, weights = [], [], []
+    for good, _, weight in pairs:
+        seen = [row for question in good for row in question.seen]
+        rows += [(row.behind, row.cosine, np.nan_to_num(row.tokens), row.coverage, row.late) for row in seen]
+        right += [float(row.right) for row in seen]
+        weights += [weight / len(seen)] * len(seen)
+    return logistic(np.array(rows), np.array(right), np.array(weights))
+
+
+def _limits(asked: Sequence[Judged], fitted: np.ndarray) -> str:
+    """What the limits STRONG and WEAK would do, of both halves."""
+    limits = (0.03, 0.05, 0.1, 0.3, 0.4, 0.5, 0.6)
+    lines = [("chance, both halves", "n", *(f"below {limit:g}" for limit in limits))]
+    for kind in dict.fromkeys(
+        kind for good, bad, weight in SETS.values() if weight for kind in (*good, *bad)
+    ):
+        chances = np.array(_chances([each for each in asked if each.kind == kind], fitted))
+        shares = (f"{100 * np.mean(chances < limit):.1f}" for limit in limits)
+        lines.append((kind, str(len(chances)), *shares))
+    return grid(lines)
+
+
+def _named(names: str, values: np.ndarray) -> str:
+    return ", ".join(f"{name} {value:.2f}" for name, value in zip(names.split(), values, strict=True))
+
+
+def logistic(rows: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The weight of each column in the log odds of `y`, and last their offset, by Newton's method."""
+    design, fitted = np.column_stack([rows, np.ones(len(rows))]), np.zeros(rows.shape[1] + 1)
     for _ in range(50):
-        chance = 1 / (1 + np.exp(-design @ weights))
-        curvature = design.T @ (design * (chance * (1 - chance))[:, None])
-        weights += np.linalg.solve(curvature, design.T @ (y - chance))
-    return float(weights[0]), float(weights[1])
+        chance = 1 / (1 + np.exp(-design @ fitted))
+        curvature = design.T @ (design * (weights * chance * (1 - chance))[:, None])
+        fitted += np.linalg.solve(curvature, design.T @ (weights * (y - chance)))
+    return fitted
 
 
 def _parser() -> argparse.ArgumentParser:

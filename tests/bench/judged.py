@@ -3,7 +3,8 @@ hits were. Knows what counts as right; makes no tables.
 
 answered: LoCoMo's categories 1 to 4. foreign: the same categories of the next conversation but one (of the
 same half), its speakers' names replaced by this one's. adversarial: category 5, which asks about the wrong
-person. developer: `developer.py`.
+person. developer: `developer.py`. project: `projects.py`, asked at each project's `now`; without its questions
+about a time, which are answered by their time, and those that ask nothing.
 """
 
 from __future__ import annotations
@@ -13,32 +14,52 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import developer
-from kept import SCOPE, opened, said_in
+import numpy as np
+import projects
+from kept import SCOPE, opened, said_by, said_in
 from locomo import Haystack
 from signals import signals
 
 from scrubjay.engine.core import Core
 from scrubjay.search.retrieval.candidates import Candidate
 from scrubjay.search.retrieval.query import Question
-from scrubjay.search.retrieval.retrieve import retrieve
+from scrubjay.search.retrieval.relevance import behind
+from scrubjay.search.retrieval.retrieve import Ranking, retrieve
 
 HITS = 10
 ADVERSARIAL = 5
+PROJECT = {"absent": "project absent", "foreign": "project foreign"} | dict.fromkeys(
+    set(projects.ANSWERED) - {"time"}, "project answered"
+)
 Right = Callable[[Candidate], bool]
+
+
+class Seen(NamedTuple):
+    """What relevance saw of one candidate; `own` says that it was found itself, not beside another."""
+
+    behind: float
+    cosine: float
+    tokens: float  # NaN where no codes are known
+    coverage: float
+    late: float
+    own: bool
+    right: bool
 
 
 @dataclass(frozen=True)
 class Judged:
-    """One question's first hits: the relevance of each and whether it was right; and what else may tell
-    whether there is an answer.
+    """One question's first hits: the relevance of each and whether it was right; what relevance saw of the
+    first candidates; and what else may tell whether there is an answer.
     """
 
     kind: str
     half: str
     relevance: tuple[float, ...]
     right: tuple[bool, ...]
+    seen: tuple[Seen, ...]
     evidence: float
     signals: dict[str, float]
 
@@ -64,8 +85,8 @@ class Judged:
 async def judged(
     every: Sequence[Haystack], chosen: Sequence[int], homes: Path, *, words_only: bool
 ) -> AsyncIterator[Judged]:
-    """Every question of the chosen conversations (from 0) and of developers; with `words_only` as if there
-    were no model.
+    """Every question of the chosen conversations (from 0), of developers and of the projects; with
+    `words_only` as if there were no model.
     """
     for number in chosen:
         haystack = every[number]
@@ -92,6 +113,20 @@ async def judged(
         for kind, questions in developer.QUESTIONS.items():
             for text, words in questions:
                 yield await _ask(core, text, kind, "developer", _holding(words), words_only)
+    for project in map(projects.load, sorted(projects.FOLDER.glob("*.toml"))):
+        said, ids = said_by(project.records, SCOPE)
+        async with opened(homes, f"project {project.name}", said) as core:
+            for asked in (each for each in project.questions if each.kind in PROJECT):
+                right = {ids[key] for key in asked.right}
+                yield await _ask(
+                    core,
+                    asked.ask,
+                    PROJECT[asked.kind],
+                    asked.half,
+                    lambda row, right=right: row.id in right,
+                    words_only,
+                    project.now,
+                )
 
 
 def renamed(text: str, theirs: Haystack, ours: Haystack) -> str:
@@ -116,17 +151,39 @@ def _holding(words: str | None) -> Right:
     )
 
 
-async def _ask(core: Core, text: str, kind: str, half: str, is_right: Right, words_only: bool) -> Judged:
-    question = Question(text=text, scopes=(SCOPE,), srcs=("memory", "turn"), now=datetime.now(UTC))
+async def _ask(
+    core: Core,
+    text: str,
+    kind: str,
+    half: str,
+    is_right: Right,
+    words_only: bool,
+    now: datetime | None = None,
+) -> Judged:
+    question = Question(text=text, scopes=(SCOPE,), srcs=("memory", "turn"), now=now or datetime.now(UTC))
     ranked = await retrieve(core.store, question, _no_vector if words_only else core.indexer.embed_query)
     return Judged(
         kind=kind,
         half=half,
         relevance=tuple(ranked.relevance[:HITS].tolist()),
         right=tuple(is_right(row) for row in ranked.rows[:HITS]),
+        seen=tuple(_seen(ranked, is_right)),
         evidence=ranked.grounds.evidence,
         signals=signals(text, ranked),
     )
+
+
+def _seen(ranked: Ranking, is_right: Right) -> Iterable[Seen]:
+    grounds, columns = ranked.grounds, ranked.grounds.signals
+    some = grounds.positions[: len(grounds.coverage)]
+    apart = behind(grounds.total, quoted=columns.quoted)
+    cosine = np.nan_to_num(columns.cosine, nan=0.0)
+    for at, covered in zip(some.tolist(), grounds.coverage.tolist(), strict=True):
+        values = (each[at] for each in (apart, cosine, columns.tokens))
+        row = ranked.candidates.at(at)
+        yield Seen(
+            *map(float, values), covered, float(columns.late[at]), row.match is not None, is_right(row)
+        )
 
 
 async def _no_vector(text: str) -> None:

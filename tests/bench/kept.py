@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from locomo import Haystack
+from projects import Record
 
 from scrubjay.engine.core import Core, open_core
 from scrubjay.home.paths import SCHEMA_VERSION, open_home
 from scrubjay.home.settings import Settings
-from scrubjay.models.envelopes import envelope
+from scrubjay.models.envelopes import Envelope, envelope
+from scrubjay.models.records import derived_id
 from scrubjay.models.requests import AddMemory, RecordTurn, parse
 
 SCOPE = "repo_orchard__0123456789abcdef"
@@ -29,10 +31,14 @@ _KINDS = {"turn": RecordTurn, "memory": AddMemory}
 
 
 class Said(NamedTuple):
-    """One write: the arguments of `record_turn` or of `add_memory`."""
+    """One write: the arguments of `record_turn` or of `add_memory`; when it was, if not now, and the name of
+    its envelope, if it matters.
+    """
 
     kind: Literal["turn", "memory"]
     arguments: Mapping[str, Any]
+    at: datetime | None = None
+    name: str | None = None
 
 
 def said_in(haystack: Haystack) -> list[Said]:
@@ -50,6 +56,24 @@ def said_in(haystack: Haystack) -> list[Said]:
         )
         for turn in haystack.turns
     ]
+
+
+def said_by(records: Iterable[Record], scope: str) -> tuple[list[Said], dict[str, str]]:
+    """Every record of a project in its own time, and the ids that those with a key will have, by key."""
+    said: list[Said] = []
+    ids: dict[str, str] = {}
+    for number, record in enumerate(records):
+        name, arguments = f"bench-{number:06d}", dict(record.arguments)
+        if record.updates is not None:
+            arguments["updates"] = [ids[record.updates]]
+        said.append(Said(record.kind, arguments, record.at, name))
+        if record.key is not None and record.kind == "turn":
+            ids[record.key] = derived_id(
+                "turn", scope, arguments["session_id"], "turn", str(arguments["turn"])
+            )
+        elif record.key is not None:
+            ids[record.key] = derived_id("mem", scope, name)
+    return said, ids
 
 
 @asynccontextmanager
@@ -95,7 +119,7 @@ async def _fill(core: Core, said: Sequence[Said]) -> None:
         pass
 
 
-def _envelopes(core: Core, said: Iterable[Said]) -> Iterable[Any]:
-    for kind, arguments in said:
-        request = parse(_KINDS[kind], dict(arguments))
-        yield envelope(kind, request, scope=SCOPE, source="bench", at=core.clock())
+def _envelopes(core: Core, said: Iterable[Said]) -> Iterable[Envelope]:
+    for kind, arguments, at, name in said:
+        request, at = parse(_KINDS[kind], dict(arguments)), at or core.clock()
+        yield envelope(kind, request, scope=SCOPE, source="bench", at=at, envelope_id=name)

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 FOLDER = Path(__file__).parent / "projects"
 HALVES = ("dev", "test")
@@ -32,7 +32,7 @@ class Record:
     `updates` is the key of the fact that it replaces. A turn has a key only where a question names it.
     """
 
-    kind: str  # turn or memory
+    kind: Literal["turn", "memory"]
     key: str | None
     at: datetime
     arguments: Mapping[str, Any]

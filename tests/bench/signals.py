@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from scrubjay.search.retrieval.ranking import Floats
-from scrubjay.search.retrieval.relevance import EVIDENCE_DEPTH, coverage
+from scrubjay.search.retrieval.relevance import EVIDENCE_DEPTH
 from scrubjay.search.retrieval.retrieve import Ranking
 from scrubjay.text.terms import content_words
 
@@ -23,13 +23,15 @@ def signals(question: str, ranked: Ranking) -> dict[str, float]:
     columns, total = ranked.grounds.signals, ranked.grounds.total[ranked.grounds.positions]
     cosine = np.nan_to_num(columns.cosine, nan=0.0)
     known = columns.cosine[~np.isnan(columns.cosine)]
-    texts = [f"{row.role or ''} {row.match.text}" if row.match else "" for row in ranked.rows]
+    first = ranked.grounds.positions[:EVIDENCE_DEPTH]
+    texts = [f"{row.match.role or ''} {row.match.text}" if row.match else "" for row in ranked.rows]
     values = (
         float(ranked.relevance[0]),
         ranked.grounds.evidence,
         float(cosine.max()),
         float(cosine.max() - known.mean()) if len(known) else 0.0,
-        float(coverage(question, texts[:EVIDENCE_DEPTH]).max()),
+        float(np.nan_to_num(columns.tokens[first], nan=0.0).max()),
+        float(ranked.grounds.coverage[:EVIDENCE_DEPTH].max()),
         _by_rarity(question, texts),
         float(np.nan_to_num(columns.bm25, nan=0.0).max()),
         float(total[0]),
@@ -45,6 +47,7 @@ NAMES = (
     "evidence: cosine and coverage, best of 5",
     "best cosine",
     "best cosine above the pool's mean",
+    "mean cosine of the question's tokens, best of 5",
     "coverage, best of 5",
     "coverage weighted by rarity in the pool, best of 5",
     "best BM25",

@@ -60,6 +60,7 @@ from baselines import Bm25
 from figures import grid, header, load, percentile
 from homes import COMMAND, Place
 from http_face import Visitor
+from kept import said_by
 from locomo import Haystack, half_of
 from locomo import load as conversations
 from projects import Project, Question, Record
@@ -70,7 +71,6 @@ from scrubjay.home import spool
 from scrubjay.home.paths import open_home
 from scrubjay.home.scopes import scope_of
 from scrubjay.models.envelopes import envelope
-from scrubjay.models.records import derived_id
 from scrubjay.models.requests import AddMemory, RecordTurn, parse
 from scrubjay.wire.address import engine_facts
 
@@ -354,17 +354,13 @@ def _http(place: Place) -> Iterator[Visitor]:
 
 def _spooled(home: Any, scope: str, records: Sequence[Record]) -> dict[str, str]:
     """Leave every record in the spool, as written when it came to be; the ids that they will have, by key."""
-    ids: dict[str, str] = {}
-    for number, record in enumerate(records):
-        name, arguments = f"bench-{number:06d}", dict(record.arguments)
-        if record.updates is not None:
-            arguments["updates"] = [ids[record.updates]]
-        request = parse(_KINDS[record.kind], arguments)
-        made = envelope(record.kind, request, scope=scope, source="mcp", at=record.at, envelope_id=name)
+    said, ids = said_by(records, scope)
+    for kind, arguments, at, name in said:
+        request = parse(_KINDS[kind], dict(arguments))
+        made = envelope(
+            kind, request, scope=scope, source="mcp", at=at or datetime.now(UTC), envelope_id=name
+        )
         spool.write(home, made.model_dump(mode="json"), time_ns=time.time_ns())
-        if record.key is not None:
-            said = (arguments["session_id"], "turn", str(arguments["turn"])) if record.kind == "turn" else ()
-            ids[record.key] = derived_id("turn" if said else "mem", scope, *(said or (name,)))
     return ids
 
 

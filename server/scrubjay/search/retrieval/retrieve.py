@@ -54,6 +54,7 @@ class Grounds:
     evidence: float  # of the best among the first
     chance: float
     right: Floats  # chance of each of the first `EXAMINED` to be right, in their order
+    coverage: Floats  # of the query's words by each of these
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def _rank(candidates: Candidates, pools: Pools, query: str) -> Ranking:
     likely = chance(*(each[first] for each in matched), words_only=words_only[first])
     values = relevance(total, likely, quoted=signals.quoted)
     best = float(evidence(signals.cosine[some][first], covered[first]).max(initial=0.0))
-    grounds = Grounds(positions, signals, columns, total, best, likely, right)
+    grounds = Grounds(positions, signals, columns, total, best, likely, right, covered)
     return Ranking(candidates, values[positions], grounds)
 
 
