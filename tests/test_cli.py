@@ -20,6 +20,7 @@ from scrubjay import VERSION
 from scrubjay.cli.installation import console_command
 from scrubjay.cli.parser import GROUPS, build_parser, run
 from scrubjay.home.settings import describe
+from scrubjay.text.answers import DOUBTFUL
 
 __all__ = ["newcomer", "user"]  # fixtures
 
@@ -232,7 +233,7 @@ def test_a_fact_is_added_found_listed_and_forgotten(user):
     assert "No memory, turn or document" in user.refused("forget", "mem_nothing")
 
 
-def test_a_search_shows_the_turns_beside_a_hit_in_time_order(user):
+def test_a_search_shows_the_best_hit_first_then_the_turns_beside_it_in_time_order(user):
     for turn, (prompt, answer) in enumerate(
         (
             ("Where are feature flags kept?", "In flags.toml at the root."),
@@ -241,24 +242,38 @@ def test_a_search_shows_the_turns_beside_a_hit_in_time_order(user):
         )
     ):
         user.says(prompt, answer, session="flags", turn=turn)
+    user.gets("list")  # an engine that still starts has no counts
     user.waits_for_vectors()
     page = user.gets("search", "why openfeature library", "--top", "1", "--prev", "1", "--next", "1")
-    order = [page.index(text) for text in ("flags.toml", "because it reloads by itself", "by review")]
+    order = [page.index(text) for text in ("because it reloads by itself", "flags.toml", "by review")]
     assert order == sorted(order)
-    assert "sparrow, session flags" in page and "beside a hit" in page
+    heads = re.findall(r"^ +(1?) +\d{4}-\d\d-\d\d \d\d:\d\d  (flags/\d)  sparrow  (.+)$", page, re.MULTILINE)
+    assert [(mark, name) for mark, name, _ in heads] == [("1", "flags/1"), ("", "flags/0"), ("", "flags/2")]
+    assert heads[0][2].startswith("score 0.") and [why for _, _, why in heads[1:]] == ["beside it"] * 2
     hits = json.loads(user.gets("search", "openfeature", "--top", "1", "--json"))
     assert [hit["turn"] for hit in hits["results"]] == [1]
 
 
 def test_a_search_without_a_hit_and_a_wrong_date_are_told_in_a_sentence(user):
-    assert "Nothing relevant is remembered" in user.gets(
-        "search", "anything", "--scope", "repo_empty__0000000000000000"
-    )
+    nothing = user.gets("search", "anything", "--scope", "repo_empty__0000000000000000")
+    assert nothing.startswith("Nothing that answers this is remembered. Searched: empty.")
+    assert "--all for every project" in nothing and len(nothing.splitlines()) == 1
     assert "Nothing is recorded in repo_empty" in user.gets("list", "--scope", "repo_empty__0000000000000000")
     assert "since = 'someday'" in user.refused("search", "x", "--since", "someday")
     empty = user.gets("search", "x", "--since", "November 11 2019", "--until", "nov 12, 2019")
-    assert "remembered for these words in that time (2019-11-11 to 2019-11-12)" in empty
+    assert "Nothing that answers this is remembered from 2019-11-11 to 2019-11-12." in empty
     assert "last = 0" in user.refused("list", "--last", "0")
+
+
+def test_a_search_says_what_is_doubtful_and_what_was_replaced(user):
+    old = user.gets("add", "The nightly backup runs at three o'clock.")
+    old = re.findall(r"mem_\w+", old)[0]
+    user.gets("add", "The nightly backup runs at five o'clock.", "--updates", old)
+    user.waits_for_vectors()
+    page = user.gets("search", "backups during a full moon in the harbour of Reykjavik")
+    assert page.startswith(DOUBTFUL) and "five o'clock" in page
+    before = user.gets("search", "when does the nightly backup run", "--history")
+    assert not before.startswith(DOUBTFUL) and "three o'clock" in before
 
 
 def test_another_project_does_not_see_what_was_said_in_this_one(user):
@@ -266,7 +281,7 @@ def test_another_project_does_not_see_what_was_said_in_this_one(user):
     (other / ".git").mkdir(parents=True)
     (other / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     user.gets("add", "Sparrow deploys with helm.")
-    assert "Nothing relevant" in user.types("search", "helm", cwd=other).stdout
+    assert "Searched: finch and the user's own facts." in user.types("search", "helm", cwd=other).stdout
     assert "Sparrow deploys with helm." in user.types("search", "helm", "--all", cwd=other).stdout
     user.types("add", "Finch deploys with rsync.", cwd=other)
     scopes = re.findall(r"^(repo_\S+)", user.gets("scopes"), re.MULTILINE)

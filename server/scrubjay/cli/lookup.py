@@ -5,7 +5,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping
-from itertools import groupby
+from itertools import chain
 from typing import Any
 
 from scrubjay.cli.command import (
@@ -21,11 +21,12 @@ from scrubjay.cli.command import (
     value,
 )
 from scrubjay.cli.display import first_line, local, plural, print_answer, shown
-from scrubjay.home.scopes import display_name
-from scrubjay.text.short_ids import short_id, short_session
+from scrubjay.home.scopes import display_name, search_scopes
+from scrubjay.text.answers import DOUBTFUL, nothing
+from scrubjay.text.short_ids import short_id
 
 PIPED_WIDTH = 200  # characters of a line that no terminal shows
-BUDGET = "budget for what comes back (1500 without --top, --prev, --next)"
+BUDGET = "as much as fits into N tokens, instead of the few hits that are likely to answer"
 TAG = "only what has this tag; may be repeated, all are needed"
 SEARCH_OPTIONS = "top_k max_tokens prev_turns next_turns since until tags search_mode as_of".split()
 MODES = ("memories", "hybrid", "documents")
@@ -66,7 +67,9 @@ def show(place: Place, options: argparse.Namespace) -> None:
 
 @command(
     value("query", "QUERY", "what to recall, in plain words", nargs="+"),
-    value("--top", "N", "this many hits, instead of as many as fit the budget", type=int, dest="top_k"),
+    value(
+        "--top", "N", "this many hits, instead of the few that are likely to answer", type=int, dest="top_k"
+    ),
     value("--tokens", "N", BUDGET, type=int, dest="max_tokens"),
     value("--prev", "N", "bring along N turns before each hit", type=int, dest="prev_turns"),
     value("--next", "N", "bring along N turns after each hit", type=int, dest="next_turns"),
@@ -94,8 +97,14 @@ def search(place: Place, options: argparse.Namespace) -> None:
     )
     with call_engine(place) as engine:
         answer = engine.call("search", asked)
+        own = None if answer["results"] else engine.call("status", {})["scope"]
     width = min(shutil.get_terminal_size().columns, 110) if sys.stdout.isatty() else None
-    print_answer(answer, lines_of(answer, width), as_json=options.json)
+    if own is None:
+        lines = lines_of(answer, width)
+    else:
+        searched = search_scopes(asked.get("scope"), own)
+        lines = iter([nothing(searched, answer.get("period"), "--all for every project")])
+    print_answer(answer, chain(_note(answer), lines), as_json=options.json)
 
 
 @command(
@@ -192,56 +201,53 @@ def _link(hit: Mapping[str, Any], relation: str = "") -> str:
 
 
 INDENT = "      "
-AFTER_ALL_HITS = 1_000  # the rank of a session of which only neighbours are there
 
 
 def lines_of(answer: dict[str, Any], width: int | None) -> Iterator[str]:
-    """The answer of `search` line by line; texts are folded to `width` characters, unless it is None."""
-    hits, beside = answer["results"], answer.get("related", [])
-    if answer.get("degraded"):
-        yield f"Note: {answer['degraded']}"
-    if not hits:
-        period = f" in that time ({answer['period']})" if answer.get("period") else ""
-        yield f"Nothing relevant is remembered for these words{period}. `--all` looks in every project."
-        return
-    ranks = {hit["id"]: rank for rank, hit in enumerate(hits, 1)}
-    for turns in _sessions([*hits, *beside], ranks):
-        first = turns[0]
-        session = short_session(first["session_id"])
-        yield f"{local(first['date']):%Y-%m-%d}  {display_name(first['scope'])}, session {session}"
-        for hit in turns:
-            yield from _entry(hit, ranks, f"turn {hit['turn']}, {local(hit['date']):%H:%M}", width)
-        yield ""
-    facts = [hit for hit in hits if hit["src"] != "turn"]
-    if facts:
-        yield "Facts and documents"
-        for hit in facts:
-            yield from _entry(hit, ranks, f"{local(hit['date']):%Y-%m-%d}  {_origin(hit)}", width)
-        yield ""
+    """The hits of `search` line by line, the best first, each with the turns around it.
+
+    Texts are folded to `width` characters, unless it is None.
+    """
+    hits, beside = answer["results"], answer["related"]
+    if answer["confidence"] == "weak":
+        yield DOUBTFUL
+    for rank, hit in enumerate(hits, 1):
+        yield from _entry(hit, f"{rank:>3}", f"score {hit['score']:.2f}", width)
+        own = [near for near in beside if near["reason"] == "window" and _nearest(near, hits) == hit["id"]]
+        for near in own:
+            beside.remove(near)
+            yield from _entry(near, "   ", "beside it", width)
+    for near in beside:
+        tie = {"tag": "shares #{}", "relation": "linked to {}", "entity": "names {} too"}.get(near["reason"])
+        yield from _entry(near, "   ", tie.format(near["via"]) if tie else "related", width)
     cut = f"; {answer['left_out']} more did not fit" if answer.get("left_out") else ""
     cost = plural(answer["tokens"]["spent"], "token")
-    yield f"{plural(answer['total'], 'hit')}, about {cost}, {answer['timing']:.0f} ms{cut}."
+    yield f"\n{plural(answer['total'], 'hit')}, about {cost}, {answer['timing']:.0f} ms{cut}."
 
 
-def _sessions(hits: list[dict[str, Any]], ranks: dict[str, int]) -> list[list[dict[str, Any]]]:
-    """The turns of each session in time order; the session of the best hit first."""
-
-    def session(hit: dict[str, Any]) -> tuple[str, str]:
-        return hit["scope"], hit["session_id"]
-
-    turns = [hit for hit in hits if hit["src"] == "turn"]
-    turns.sort(key=lambda hit: (*session(hit), hit["date"], hit["turn"]))
-    groups = [list(members) for _, members in groupby(turns, key=session)]
-    return sorted(groups, key=lambda members: min(ranks.get(hit["id"], AFTER_ALL_HITS) for hit in members))
+def _note(answer: dict[str, Any]) -> list[str]:
+    return [f"Note: {answer['degraded']}"] if answer.get("degraded") else []
 
 
-def _entry(hit: dict[str, Any], ranks: dict[str, int], what: str, width: int | None) -> Iterator[str]:
-    rank = ranks.get(hit["id"])
-    mark, score = (f"{rank:>3} ", f"score {hit['score']:.2f}, ") if rank else ("    ", "beside a hit, ")
-    yield f"{mark} {what}  ({score}{'part of ' if hit.get('truncated') else ''}{_id(hit)}{_standing(hit)})"
+def _nearest(near: dict[str, Any], hits: list[dict[str, Any]]) -> str | None:
+    """The id of the hit of the same session that is nearest to a turn."""
+    same = [hit for hit in hits if all(hit.get(name) == near.get(name) for name in ("scope", "session_id"))]
+    if not same:
+        return None
+    nearest: str = min(same, key=lambda hit: abs((hit.get("turn") or 0) - (near.get("turn") or 0)))["id"]
+    return nearest
+
+
+def _entry(hit: dict[str, Any], mark: str, why: str, width: int | None) -> Iterator[str]:
+    date = local(hit["date"])
+    words = [f"{date:%Y-%m-%d %H:%M}" if hit["src"] == "turn" else f"{date:%Y-%m-%d}", _id(hit)]
+    words += [display_name(hit["scope"]), *([hit["title"]] if hit.get("title") else [])]
+    words += [f"#{tag}" for tag in hit.get("tags", ())]
+    words += ["(part)"] if hit.get("truncated") else []
+    yield f"{mark} {'  '.join([*words, *_standing(hit)])}  {why}"
     for line in (hit.get("memory") or hit.get("chunk") or "").splitlines():
         folded = textwrap.wrap(line, width - len(INDENT), break_on_hyphens=False) if width else [line]
-        yield from (f"{INDENT}{part}".rstrip() for part in folded or [""])
+        yield from (f"{INDENT}{part}".rstrip() for part in folded)
     context = hit.get("context", {})
     for link in [*context.get("parents", []), *context.get("children", [])]:
         what = f"{link['version']:+d} {link['relation']} {local(link['updated_at']):%Y-%m-%d} {_id(link)}"
@@ -250,23 +256,16 @@ def _entry(hit: dict[str, Any], ranks: dict[str, int], what: str, width: int | N
         yield from (f"{INDENT}{reason}" for reason in reasons(hit["explain"], hit["score"]))
 
 
-def _standing(hit: dict[str, Any]) -> str:
+def _standing(hit: dict[str, Any]) -> Iterator[str]:
     """What has become of it, where it is more than an old text."""
-    text = f", version {hit['version']}, replaced since" if hit.get("is_latest") is False else ""
+    if "replaced_by" in hit:
+        newer = short_id("memory", hit["replaced_by"])
+        yield f"(replaced on {local(hit['replaced_at']):%Y-%m-%d} by {newer})"
+    elif hit.get("is_latest") is False:
+        yield f"(version {hit['version']}, replaced since)"
     if "forgotten_at" in hit:
-        reason = f" ({hit['forget_reason']})" if "forget_reason" in hit else ""
-        text += f", forgotten {local(hit['forgotten_at']):%Y-%m-%d}{reason}"
-    return text
-
-
-def _origin(hit: dict[str, Any]) -> str:
-    words = [display_name(hit["scope"])]
-    if hit.get("title"):
-        words.append(hit["title"])
-    if hit.get("session_id"):
-        turn = f" turn {hit['turn']}" if hit.get("turn") is not None else ""
-        words.append(f"from session {short_session(hit['session_id'])}{turn}")
-    return "  ".join([*words, *(f"#{tag}" for tag in hit.get("tags", ()))])
+        reason = f": {hit['forget_reason']}" if "forget_reason" in hit else ""
+        yield f"(forgotten on {local(hit['forgotten_at']):%Y-%m-%d}{reason})"
 
 
 def reasons(explain: dict[str, Any], score: float) -> Iterator[str]:

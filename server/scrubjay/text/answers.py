@@ -1,0 +1,26 @@
+"""What every face says of an answer in the same words: that it is doubtful or none, and what was searched."""
+
+from scrubjay.home.scopes import USER_SCOPE, display_name
+
+DOUBTFUL = "Doubtful, perhaps related:"
+
+
+def named(scopes: tuple[str, ...] | None) -> str:
+    """Name the scopes that were searched, as a person would say them; None is every scope.
+
+    >>> named(("repo_sparrow__0123456789abcdef", "user")), named(None)
+    ("sparrow and the user's own facts", 'every project')
+    """
+    if scopes is None:
+        return "every project"
+    return " and ".join(
+        "the user's own facts" if each == USER_SCOPE else display_name(each) for each in scopes
+    )
+
+
+def nothing(scopes: tuple[str, ...] | None, period: str | None, everywhere: str) -> str:
+    """Say that nothing remembered answers; `everywhere` is how to search every project."""
+    when = f" from {period}" if period else ""
+    searched = f"Nothing that answers this is remembered{when}. Searched: {named(scopes)}."
+    further = f", or {everywhere}" if scopes is not None else ""
+    return f"{searched} Other words may help, names of files or functions, a longer period{further}."
