@@ -65,7 +65,7 @@ async def test_the_parts_add_up_to_the_ranking_sum_and_that_gives_the_relevance(
         why = hit.explain
         assert why.parts.keys() >= NAMES
         assert math.isclose(sum(why.parts.values()), why.ranking_sum, abs_tol=1e-9)
-        odds = why.chance / (1 - why.chance) * math.exp(-why.fall * why.behind)
+        odds = why.chance / (1 - why.chance) * math.exp(-why.fall)
         low, high = why.bounds
         assert math.isclose(low + (high - low) * odds / (1 + odds), hit.relevance_score, abs_tol=1e-9)
 

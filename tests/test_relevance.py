@@ -8,7 +8,19 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from scrubjay.search.retrieval.ranking import QUOTED
-from scrubjay.search.retrieval.relevance import MIDDLE, _stem, behind, chance, coverage, evidence, relevance
+from scrubjay.search.retrieval.relevance import (
+    MIDDLE,
+    STRONG,
+    WEAK,
+    _stem,
+    behind,
+    chance,
+    confidence,
+    coverage,
+    evidence,
+    falls,
+    relevance,
+)
 from scrubjay.text.terms import compared_words
 
 shares = st.floats(0, 1)
@@ -17,27 +29,35 @@ chances = st.floats(0, 0.999)
 
 
 @given(columns, chances, st.data())
-def test_relevance_keeps_the_order_of_the_ranking_sums_and_stays_in_bounds(total, likely, data):
-    quoted = data.draw(arrays(bool, len(total)))
-    total = total + QUOTED * quoted
-    values = relevance(total, likely, quoted=quoted)
+def test_relevance_never_rises_in_the_order_of_ranking_and_stays_in_bounds(distance, likely, data):
+    distance = np.sort(distance)
+    right = data.draw(
+        arrays(float, data.draw(st.integers(1, len(distance))), elements=st.floats(0.001, 0.999))
+    )
+    quoted = data.draw(arrays(bool, len(distance)))
+    values = relevance(falls(distance, right), likely, quoted=quoted)
     assert np.all((values >= 0) & (values <= 1))
     assert np.all(values[quoted] >= 0.9) and (not quoted.any() or np.all(values[~quoted] < 0.9))
     for group in (quoted, ~quoted):
-        ranked = np.argsort(total[group], kind="stable")
-        assert np.all(np.diff(values[group][ranked]) >= -1e-12)
+        assert np.all(np.diff(values[group]) <= 1e-12)
 
 
 @given(columns, chances)
-def test_the_best_candidate_has_the_chance_itself_whatever_the_pool(total, likely):
-    assert np.isclose(relevance(total, likely, quoted=np.zeros(len(total), bool)).max(), likely)
+def test_the_first_candidate_has_the_chance_itself_whatever_follows(distance, likely):
+    fall = falls(np.sort(distance), np.full(1, 0.5))
+    assert np.isclose(relevance(fall, likely, quoted=np.zeros(len(fall), bool))[0], likely)
 
 
 @given(columns, chances, chances)
-def test_a_better_chance_raises_every_candidate(total, one, other):
-    quoted = np.zeros(len(total), bool)
-    low, high = (relevance(total, likely, quoted=quoted) for likely in sorted((one, other)))
+def test_a_better_chance_raises_every_candidate(distance, one, other):
+    fall, quoted = falls(np.sort(distance), np.full(1, 0.5)), np.zeros(len(distance), bool)
+    low, high = (relevance(fall, likely, quoted=quoted) for likely in sorted((one, other)))
     assert np.all(high >= low - 1e-12)
+
+
+def test_what_is_less_likely_right_is_less_relevant_at_the_same_distance():
+    fall = falls(np.array([0.0, 0.1, 0.1]), np.array([0.6, 0.5, 0.1]))
+    assert fall[0] == 0 < fall[1] < fall[2]
 
 
 @given(columns, st.data())
@@ -49,8 +69,9 @@ def test_nothing_is_further_behind_than_its_ranking_sum_says(total, data):
 
 
 def test_without_candidates_there_is_no_relevance():
-    assert relevance(np.zeros(0), 0.5, quoted=np.zeros(0, bool)).tolist() == []
-    assert chance(np.zeros(0), np.zeros(0), words_only=np.zeros(0, bool)) == 0.0
+    nothing = np.zeros(0)
+    assert relevance(falls(nothing, nothing), 0.5, quoted=np.zeros(0, bool)).tolist() == []
+    assert chance(nothing, nothing, nothing, words_only=np.zeros(0, bool)) == 0.0
 
 
 def test_evidence_adds_up_meaning_and_words():
@@ -66,28 +87,36 @@ def test_evidence_adds_up_meaning_and_words():
 
 @given(
     arrays(float, 5, elements=st.floats(-1, 1)),
+    arrays(float, 5, elements=shares | st.just(np.nan)),
     arrays(float, 5, elements=shares),
     arrays(bool, 5),
     st.integers(0, 4),
 )
-def test_more_of_the_questions_words_never_lower_the_chance(cosine, covered, words_only, at):
+def test_more_of_the_questions_words_never_lower_the_chance(cosine, tokens, covered, words_only, at):
     more = covered.copy()
     more[at] = 1.0
-    assert chance(cosine, more, words_only=words_only) >= chance(cosine, covered, words_only=words_only)
+    before, after = (chance(cosine, tokens, each, words_only=words_only) for each in (covered, more))
+    assert after >= before
 
 
-def test_the_chance_is_even_in_the_middle_of_the_evidence():
+def test_without_token_codes_the_chance_is_even_in_the_middle_of_the_evidence():
     cosine = np.array([0.15 + 0.6 * MIDDLE])
-    assert np.isclose(chance(cosine, np.zeros(1), words_only=np.zeros(1, bool)), 0.5)
+    likely = chance(cosine, np.full(1, np.nan), np.zeros(1), words_only=np.zeros(1, bool))
+    assert np.isclose(likely, 0.5)
 
 
 def test_words_speak_for_a_text_that_no_vector_speaks_for():
     unknown, all_words = np.array([np.nan]), np.array([1.0])
-    assert (
-        chance(unknown, all_words, words_only=np.array([True]))
-        > 0.9
-        > chance(unknown, all_words, words_only=np.array([False]))
+    with_words, with_model = (
+        chance(unknown, unknown, all_words, words_only=np.array([each])) for each in (True, False)
     )
+    assert with_words > 0.9 > with_model
+
+
+def test_an_answer_is_strong_weak_or_none_by_its_chance_and_a_quotation_is_strong():
+    each = [confidence(chance, quoted=False) for chance in (STRONG, STRONG - 0.01, WEAK, WEAK - 0.01)]
+    assert each == ["strong", "weak", "weak", "none"]
+    assert confidence(0.0, quoted=True) == "strong"
 
 
 def test_coverage_counts_content_words_in_their_common_forms():

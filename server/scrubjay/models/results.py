@@ -56,7 +56,7 @@ class Explanation(Result):
     """Where a score comes from, exactly.
 
     ranking_sum = the sum of `parts`. relevance = low + (high - low) * odds / (1 + odds), where [low, high] = `bounds` and
-    odds = chance / (1 - chance) * e ** -(fall * behind). score = the mean of `score_parts`, each by its weight.
+    odds = chance / (1 - chance) * e ** -fall. score = the mean of `score_parts`, each by its weight.
     """  # noqa: E501 - a line break would be sent too
 
     dense: Leg | None = None
@@ -66,7 +66,7 @@ class Explanation(Result):
     evidence: Score  # how well the best of the first candidates answers by itself
     chance: Score  # that the hits hold the answer, by the evidence
     behind: float  # distance of the ranking sum to the best
-    fall: float
+    fall: float  # of the log odds below the first hit's
     bounds: tuple[Score, Score]
     score_parts: dict[str, Weighed]
 

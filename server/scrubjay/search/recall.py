@@ -15,7 +15,7 @@ from scrubjay.search.hits import as_hit
 from scrubjay.search.retrieval.candidates import Candidate
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import HALF_LIFE_DAYS, Floats, blend, order, recency
-from scrubjay.search.retrieval.relevance import FALL, behind, bounds
+from scrubjay.search.retrieval.relevance import behind, bounds
 from scrubjay.search.retrieval.retrieve import Embed, Ranking, retrieve
 from scrubjay.search.timeline import period_searched, retrieve_within, span_asked, timeline
 from scrubjay.store.schema import micros
@@ -222,6 +222,7 @@ def _explain(hits: Sequence[Hit], ranking: Ranking, weights: Weights) -> list[Hi
     signals = grounds.signals
     column = {record_id: at for at, record_id in enumerate(ranking.candidates.ids)}
     distance = behind(grounds.total, quoted=signals.quoted)
+    fall = dict(zip(grounds.positions.tolist(), grounds.fall.tolist(), strict=True))
     low, high = bounds(signals.quoted)
 
     def explanation(hit: Hit) -> Explanation:
@@ -239,7 +240,7 @@ def _explain(hits: Sequence[Hit], ranking: Ranking, weights: Weights) -> list[Hi
             evidence=grounds.evidence,
             chance=grounds.chance,
             behind=float(distance[at]),
-            fall=FALL,
+            fall=fall[at],
             bounds=(float(low[at]), float(high[at])),
             score_parts={
                 name: Weighed(value=score or 0.0, weight=weight)

@@ -27,9 +27,6 @@ BY_COSINE, BY_TOKENS, BY_COVERAGE, OFFSET = 9.2, 4.2, 0.9, -6.5
 # The same from evidence, for models that have no token codes: 0.5 at MIDDLE.
 STEEPNESS, MIDDLE = 9.9, 0.69
 WORDS_STEEPNESS, WORDS_MIDDLE = 6.3, 0.61  # the same from coverage, where there is no vector
-# Log odds fall by so much for each unit of ranking sum behind the best. 3.2 fits single hits best, but then
-# the right one stays above 0.5 in 57 % of questions and not in 62 %.
-FALL = 2.0
 # Log odds that a candidate is right: its distance behind the best, its cosine, tokens and coverage, its late
 # interaction, and their offset. For what an answer should hold; hits are ordered by their ranking sum.
 RIGHT_BEHIND, RIGHT_COSINE, RIGHT_TOKENS, RIGHT_COVERAGE, RIGHT_LATE = -2.7, 2.8, 1.3, 1.0, 1.1
@@ -93,13 +90,27 @@ def _share(logit: Floats) -> Floats:
     return values
 
 
-def relevance(total: Floats, chance: float, *, quoted: NDArray[np.bool_]) -> Floats:
-    """Turn ranking sums into relevance in [0, 1].
+def falls(distance: Floats, right: Floats) -> Floats:
+    """Compute by how much the log odds of each candidate lie below the first's, in ranking order.
 
-    The best gets `chance`, and the odds of the others fall with their distance behind it.
+    They never rise. `right` are the chances of the first candidates to be right; behind these the odds fall
+    with the distance to the best alone.
+    """
+    if not len(right):
+        return np.zeros(0)
+    logit = np.log(right) - np.log1p(-right)
+    further = np.maximum(0.0, distance[len(right) :] - distance[len(right) - 1])
+    by_right = np.maximum(0.0, logit[0] - logit)
+    return np.maximum.accumulate(np.concatenate([by_right, by_right.max() - RIGHT_BEHIND * further]))
+
+
+def relevance(fall: Floats, chance: float, *, quoted: NDArray[np.bool_]) -> Floats:
+    """Turn the falls of candidates into relevance in [0, 1].
+
+    The first gets `chance`, and the odds of the others fall behind it.
     If anything is quoted, the quoted lie in [0.9, 1] and the rest below.
     """
-    odds = chance / (1.0 - chance) * np.exp(-FALL * behind(total, quoted=quoted))
+    odds = chance / (1.0 - chance) * np.exp(-fall)
     low, high = bounds(quoted)
     values: Floats = low + (high - low) * odds / (1.0 + odds)
     return values

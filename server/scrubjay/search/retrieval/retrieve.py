@@ -29,6 +29,7 @@ from scrubjay.search.retrieval.relevance import (
     confidence,
     coverage,
     evidence,
+    falls,
     relevance,
 )
 from scrubjay.search.retrieval.replacing import with_replaced
@@ -55,6 +56,7 @@ class Grounds:
     chance: float
     right: Floats  # chance of each of the first `EXAMINED` to be right, in their order
     coverage: Floats  # of the query's words by each of these
+    fall: Floats  # see `falls`; in their order
 
 
 @dataclass(frozen=True)
@@ -148,16 +150,19 @@ def _rank(candidates: Candidates, pools: Pools, query: str) -> Ranking:
     some = positions[:EXAMINED]
     covered = coverage(query, [_evident_text(candidates, pools, at) for at in some.tolist()])
     apart = behind(total, quoted=signals.quoted)[some]
-    matched = signals.cosine[some], signals.tokens[some], covered
+    named = coverage(query, [labels(candidates.passages[at]) for at in some.tolist()])
+    # Tags are not among a fact's tokens; words of the question that a tag says are matched.
+    matched = signals.cosine[some], np.maximum(signals.tokens[some], named), covered
     right = chances_right(apart, *matched, signals.late[some])
     own = [candidates.passages[at] is not None for at in some[:EVIDENCE_DEPTH].tolist()]
     first = np.flatnonzero(own)
     words_only = (signals.unembedded | np.isnan(signals.cosine).all())[some]
     likely = chance(*(each[first] for each in matched), words_only=words_only[first])
-    values = relevance(total, likely, quoted=signals.quoted)
+    fall = falls(behind(total, quoted=signals.quoted)[positions], right)
+    values = relevance(fall, likely, quoted=signals.quoted[positions])
     best = float(evidence(signals.cosine[some][first], covered[first]).max(initial=0.0))
-    grounds = Grounds(positions, signals, columns, total, best, likely, right, covered)
-    return Ranking(candidates, values[positions], grounds)
+    grounds = Grounds(positions, signals, columns, total, best, likely, right, covered, fall)
+    return Ranking(candidates, values, grounds)
 
 
 def _evident_text(candidates: Candidates, pools: Pools, at: int) -> str:
