@@ -33,8 +33,7 @@ from kept import SCOPE, opened, said_in
 from locomo import Haystack, load
 
 from scrubjay.engine.core import Core
-from scrubjay.models.requests import SearchMemories
-from scrubjay.search.injection import FLOOR, injection, says_enough
+from scrubjay.search.injection import FLOOR, injection, search_for
 
 FLOORS = (0.5, 0.6, 0.7, 0.8, 0.9)
 ROOM = 2048  # bytes, as the hooks ask for
@@ -103,9 +102,11 @@ async def _prompted(every: Sequence[Haystack], chosen: Sequence[int], homes: Pat
 async def _prompt(
     core: Core, text: str, kind: str, half: str, turns: set[tuple[str, str]], words: str | None
 ) -> Prompted:
-    if not says_enough(text):
+    request = search_for({"prompt": text})
+    if request is None:
         return Prompted(kind, half, dict.fromkeys(FLOORS, (0, 0)))
-    hits = await core.search.memories(SearchMemories(query=text, top_k=10), SCOPE)
+    request = request.model_copy(update={"threshold": 0.0})
+    hits = await core.search.recall(request, SCOPE, tied=False, timed="?" in text)
     blocks = {}
     for floor in FLOORS:
         lines = _ORIGIN.findall(injection(hits, session_id="of this prompt", max_bytes=ROOM, floor=floor))
@@ -177,14 +178,14 @@ def times(prompts: int) -> Iterator[Row]:
         place.start_engine()
         with place.client() as client:
             client.initialize()
-            for kind, arguments in developer.SAID:
-                client.call({"turn": "record_turn", "memory": "add_memory"}[kind], dict(arguments))
+            for said in developer.SAID:
+                client.call({"turn": "record_turn", "memory": "add_memory"}[said.kind], said.arguments)
         place.until("embedded", lambda status: status["records"]["waiting_for_vector"] == 0, 120)
         took: dict[str, list[float]] = {"injection on": [], "injection off": [], "bare": []}
         questions = [question for question, _ in developer.ANSWERED]
         for switch in ("on", "off"):
             subprocess.run(
-                [COMMAND, "config", "inject", "true" if switch == "on" else "false"],
+                [COMMAND, "config", "inject", "prompt" if switch == "on" else "off"],
                 env=place.env,
                 check=True,
                 stdout=subprocess.DEVNULL,

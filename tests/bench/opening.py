@@ -174,8 +174,8 @@ def times(starts: int) -> Iterator[Row]:
         place.start_engine()
         with place.client() as client:
             client.initialize()
-            for kind, arguments in developer.SAID:
-                client.call({"turn": "record_turn", "memory": "add_memory"}[kind], dict(arguments))
+            for said in developer.SAID:
+                client.call({"turn": "record_turn", "memory": "add_memory"}[said.kind], said.arguments)
         place.until("embedded", lambda status: status["records"]["waiting_for_vector"] == 0, 120)
         measure("an engine, and the opening lies ready", "startup")
         measure("an engine, which makes the opening", "compact")

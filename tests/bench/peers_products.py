@@ -25,6 +25,8 @@ _REPOSITORY = Path(__file__).resolve().parents[2]
 _DRIVER = Path(__file__).with_name("peers_driver.py")
 _MINILM = "all-MiniLM-L6-v2"
 _HEBB_PORT = 8321
+# A turn in an answer of ours: who said it, and the lines that quote it.
+_SHOWN_TURN = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d \S+ (.+):\n((?:>.*\n)+)", re.M)
 _START_SECONDS = 300.0  # of its service, on a busy machine
 
 
@@ -109,8 +111,9 @@ class Scrubjay(Product):
         return self._record(pipe, turn)["indexed"]  # again, which stores nothing
 
     def ask(self, pipe: Pipe, question: str) -> Answer:
-        text, found = pipe.ask("search_memories", {"query": question, "top_k": HITS})
-        return Answer([name_of(hit["session_id"], hit["turn"]) for hit in found["results"]], text)
+        text, _ = pipe.ask("search_memories", {"query": question, "top_k": HITS})
+        said = ((role, re.sub(r"^> ?", "", quoted, flags=re.M)) for role, quoted in _SHOWN_TURN.findall(text))
+        return Answer([" ".join(f"{role}: {words}".split()) for role, words in said], text)
 
     @staticmethod
     def _record(pipe: Pipe, turn: Turn) -> dict[str, Any]:

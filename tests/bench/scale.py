@@ -40,7 +40,7 @@ text: turns of two sides and a summary (3 passages of 40 to 250 characters), 20 
 words by Zipf's law, a third of a session's words its own topics. Up to 10,000 passages: recorded through the engine, vectors of the
 bundled model. Above: the product's records and passages added in blocks, vectors drawn near the first 10,000 (cosine 0.8).
 search: the look into the spool and `recall.search_memories` in the engine's process, its question embedded before the clock starts;
-in turn with the shipped defaults over a project (budget 1,500 tokens), 10 hits with two turns each side, and over every scope.
+in turn with the shipped defaults over a project, for 10 hits with two turns each side, and with the defaults over every scope.
 loaded: after filling, compaction and a fresh start. written: after {writes:,} turns recorded one by one, embedded and tidy by the
 engine's own upkeep. while embedding: the first searches after the last write, with the new passages' vectors still coming.
 processor: time of all threads. nearest: share of the exact 200 nearest that the vector leg finds. peak: VmHWM of the engine's process,

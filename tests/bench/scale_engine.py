@@ -31,7 +31,7 @@ from scrubjay.store.tables import index_vectors
 
 _WARM = 25
 KINDS: dict[str, dict[str, Any]] = {
-    "budget": {},  # the shipped default: 1,500 tokens of single turns
+    "default": {},  # as shipped: single turns, up to where the evidence ends
     "window": {"top_k": 10, "prev_turns": 2, "next_turns": 2},
     "everywhere": {"scope": EVERY_SCOPE},
 }
