@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -18,6 +19,7 @@ import scrubjay
 from scrubjay.errors import EngineError
 from scrubjay.home.paths import open_home
 from scrubjay.pipe import relay
+from scrubjay.pipe.offer import Offer
 from scrubjay.pipe.reach import Attempts
 from scrubjay.pipe.session import Message, Session
 from scrubjay.pipe.spawn import spawn
@@ -213,6 +215,37 @@ def test_a_refused_call_is_a_result_and_anything_else_an_error():
     )
     other = json.loads(relay.refusal(Message(b'{"id":7,"method":"initialize"}'), "Because."))
     assert other["id"] == 7 and other["error"]["message"] == "Because."
+
+
+class Nowhere:
+    """A client that says a few lines and leaves when it has heard as many."""
+
+    def __init__(self, *lines: bytes) -> None:
+        self.said, self.heard, self.closed = list(lines), [], False
+        self._all = threading.Event()
+
+    def read(self, look_seconds: float) -> bytes:
+        if self.said:
+            return self.said.pop(0)
+        self.closed = not self._all.wait(20)
+        return b""
+
+    def write(self, line: bytes) -> None:
+        self.heard.append(json.loads(line))
+        self._all.set()
+
+
+@pytest.mark.parametrize("trouble", [OSError(28, "No space left on device"), ZeroDivisionError("secret")])
+def test_a_failure_that_nobody_thought_of_is_an_answer(trouble):
+    def reach():
+        raise trouble
+
+    client = Nowhere(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_memories"}}\n')
+    relay.Relay(reach, client, Offer({"handshake": {"answers": {}}})).run()
+    (answer,) = client.heard
+    text = answer["result"]["content"][0]["text"]
+    assert answer["id"] == 1 and "failed inside Scrubjay" in text and "secret" not in text
+    assert isinstance(trouble, ZeroDivisionError) or "No space left on device" in text
 
 
 # Starting.

@@ -122,6 +122,32 @@ def test_a_full_disk_refuses_writes_answers_searches_and_recovers(small_disk, op
     until(lambda: not engines(user.home.root), "the engine ended")
 
 
+def test_a_client_that_comes_while_the_disk_is_full_is_answered_and_served_when_there_is_room(
+    small_disk, opens, somebody
+):
+    user = make_user(small_disk)
+    Path(user.home.root).mkdir(mode=0o700)
+    Path(user.home.config).write_text("idle_minutes = 0.01\n")
+    fill(small_disk)
+    new = opens(user)  # the home has no store yet, so nothing can be found either
+    for tool, argument in (("search_memories", "query"), ("add_memory", "content")):
+        refused = new.call(tool, **{argument: "The zebra is called Marty."})
+        assert refused["isError"] and "No space left on device" in refused["content"][0]["text"]
+    assert "No space left on device" in user.refused("search", "zebra")
+    (small_disk / BALLAST).unlink()
+    until(
+        lambda: not new.call("add_memory", content="The zebra is called Marty.")["isError"],
+        "the engine took a write",
+    )
+    new.leave()
+    until(lambda: not engines(user.home.root), "the engine ended")
+    fill(small_disk)
+    again = opens(user)
+    assert again.recall("zebra") == ["The zebra is called Marty."]
+    refused = again.call("add_memory", content="The lion is called Alex.")
+    assert refused["isError"] and "No space left on device" in refused["content"][0]["text"]
+
+
 def fill(disk: Path) -> None:
     """Write until there is no byte left."""
     with open(disk / BALLAST, "wb", buffering=0) as file:

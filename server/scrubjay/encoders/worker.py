@@ -216,6 +216,8 @@ class EmbeddingWorker:
                 # Runtimes load on their first text; a model is ready when it has answered.
                 encoder.embed_query("ready")
                 parallel = encoder.parallel
+                if parallel:
+                    self._share(encoder, loop)
             except Exception as error:  # the edge of the thread: whatever a runtime raises becomes the reason
                 loop.call_soon_threadsafe(
                     self._settle, None, _sentence("The model could not be loaded", error)
@@ -225,15 +227,15 @@ class EmbeddingWorker:
         except RuntimeError:
             log.debug("The event loop ended before the model was loaded.")
             return
-        if not parallel:
-            self._work(encoder, self._jobs, loop, nullcontext)
-            return
+        self._work(encoder, self._jobs, loop, self._spare_core if parallel else nullcontext)
+
+    def _share(self, encoder: Encoder, loop: asyncio.AbstractEventLoop) -> None:
+        """Start the other threads of a parallel encoder; without them nobody would answer a question."""
         _thread("scrubjay-questions", self._work, encoder, self._question_jobs, loop, nullcontext)
         self._steps_back = not _lower_priority()
         for number in range(1, core_count()):
             name = f"scrubjay-encoder-{number}"
             _thread(name, self._work, encoder, self._jobs, loop, self._spare_core)
-        self._work(encoder, self._jobs, loop, self._spare_core)
 
     def _work(
         self,

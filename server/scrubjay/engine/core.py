@@ -237,7 +237,11 @@ async def open_core(
         dim = (await worker.ready()).space.dim
     except EncoderError:
         dim = None  # words answer until the model is there; the indexer says what is missing
-    store = await open_at(settings.store or home.data, dim=dim)
+    try:
+        store = await open_at(settings.store or home.data, dim=dim)
+    except BaseException:
+        worker.close()
+        raise
     core = Core(home, store, worker, settings, clock)
     core.start()
     return core

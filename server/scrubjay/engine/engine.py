@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from scrubjay import VERSION
-from scrubjay.errors import EngineError, InputError, ScrubjayError
+from scrubjay.errors import EngineError, HomeError, InputError, ScrubjayError
 from scrubjay.home import scopes
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import USER_SCOPE, is_scope
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("scrubjay.engine")
 
+RETRY_SECONDS = 2.0  # after a failure to load
 # Settings that are read once.
 _AT_START = ("store", "model", "query_prompt", "document_prompt", "idle_minutes")
 
@@ -58,11 +59,13 @@ class Engine:
         self._loaded = asyncio.Event()
         self._core: Core | None = None
         self._failure: ScrubjayError | None = None
+        self._failed_at = 0.0  # of the event loop's clock
+        self._retry: asyncio.Task[None] | None = None
 
     async def load(self) -> None:
         """Read the settings, open the store, start the model.
 
-        What fails is told to every later call, and in the log.
+        What fails is told to later calls, and in the log; a call after `RETRY_SECONDS` tries it anew.
         """
         try:
             self.settings = self._started_with = in_store(load(self.home.config), self._store)
@@ -71,11 +74,18 @@ class Engine:
             self._core = await module.open_core(
                 self.home, self.settings, self.clock, self._open_model or module.open_encoder
             )
+            self._failure = None
         except ScrubjayError as error:
-            log.error("cannot load: %s", error)
-            self._failure = error
+            self._fail(error)
+        except OSError as error:
+            what = f"The home {self.home.root} cannot be used: {error.strerror or error}."
+            self._fail(HomeError(f"{what} Make room, or look at the rights and health of the disk."))
         finally:
             self._loaded.set()
+
+    def _fail(self, error: ScrubjayError) -> None:
+        log.error("cannot load: %s", error)
+        self._failure, self._failed_at = error, asyncio.get_running_loop().time()
 
     @property
     def ready(self) -> bool:
@@ -97,18 +107,26 @@ class Engine:
         await self._loaded.wait()
 
     async def core(self) -> Core:
-        """The opened engine.
+        """The opened engine. One that could not be opened is tried again: there may be room by now.
 
         Raises:
             ScrubjayError: why it could not be opened.
         """
         await self._loaded.wait()
+        if self._failure is not None:
+            waited = asyncio.get_running_loop().time() - self._failed_at
+            if waited >= RETRY_SECONDS and (self._retry is None or self._retry.done()):
+                self._retry = asyncio.create_task(self.load())
+            if self._retry is not None:
+                await asyncio.shield(self._retry)  # it opens for the others too when this caller leaves
         if self._core is None:
             raise self._failure or EngineError("The engine was stopped while it was loading. Try again.")
         return self._core
 
     async def close(self) -> None:
         """Close what was opened."""
+        if self._retry is not None:
+            await asyncio.wait({self._retry})
         if self._core is not None:
             await self._core.close()
 

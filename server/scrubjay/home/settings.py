@@ -253,7 +253,8 @@ def write_capture(home: Home, settings: Settings, now: datetime) -> None:
     since = before.get("since")  # None in a new home, where nothing was ever forbidden
     if before and any(before.get(key) != value for key, value in view.items() if key != "inject"):
         since = now.isoformat()
-    _replace(home.capture, json.dumps({**view, "since": since}, ensure_ascii=False, indent=1) + "\n")
+    if before != {**view, "since": since}:  # a full disk then stops no engine whose settings are the same
+        _replace(home.capture, json.dumps({**view, "since": since}, ensure_ascii=False, indent=1) + "\n")
 
 
 def captured_since(home: Home) -> datetime | None:

@@ -140,7 +140,16 @@ class Relay:
             except ScrubjayError as error:
                 self._refuse(str(error))
                 continue
-            self._recover(link, self._converse(link))
+            except Exception as error:  # the edge of the thread: without it every client waits for ever
+                self._refuse(unforeseen("The search for an engine", error))
+                continue
+            try:
+                lines_read = self._converse(link)
+            except Exception as error:  # as above
+                self._recover(link, None)
+                self._refuse(unforeseen("The talk with the engine", error))
+                continue
+            self._recover(link, lines_read)
 
     def _engine_needed(self) -> bool:
         """Wait until a line needs an engine; False if the client is gone."""
@@ -211,6 +220,12 @@ class Relay:
             self._terminal.write(refusal(message, sentence))
         with self._changed:
             self._changed.notify_all()
+
+
+def unforeseen(what: str, error: Exception) -> str:
+    """Return the sentence for a failure that nobody thought of; it quotes nothing that anybody said."""
+    why = getattr(error, "strerror", None) or type(error).__name__
+    return f"{what} failed inside Scrubjay: {why}. Call again; `scrubjay doctor` may say more."
 
 
 def refusal(message: Message, sentence: str) -> bytes:

@@ -74,9 +74,19 @@ def spawn(home: Home, command: list[str], env: Mapping[str, str]) -> Spawned:
     """Start `command` detached, in the home, with umask 077, its own session and few variables.
 
     Raises:
-        EngineError: the command cannot be run.
+        EngineError: the command cannot be run, or the system refuses a file or a process.
     """
     log = engine_log(home)
+    try:
+        return _spawn(home, command, env, log)
+    except OSError as error:
+        sentence = f"The engine cannot be started: {log}: {error.strerror}."
+        if error.filename is None:  # no file, but a process or its pipe was refused
+            sentence = f"The engine cannot be started: the system refuses a process: {error.strerror}."
+        raise EngineError(f"{sentence} Make room there, and call again.") from error
+
+
+def _spawn(home: Home, command: list[str], env: Mapping[str, str], log: str) -> Spawned:
     fd = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         start = os.fstat(fd).st_size

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -38,10 +39,21 @@ def engine_facts(home: Home) -> dict[str, Any]:
 
 
 def write_facts(home: Home, facts: Mapping[str, Any]) -> None:
-    """Replace `engine.json` in one step, so that no client reads half of it."""
+    """Replace `engine.json` in one step, so that no client reads half of it.
+
+    Raises:
+        OSError: as the disk says; the file is gone then, for it named an earlier engine.
+    """
     fresh = f"{home.engine_json}.{os.getpid()}"
-    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        json.dump(facts, file)
+    try:
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(descriptor, "w", encoding="utf-8") as file:
+            json.dump(facts, file)
+    except OSError:
+        for path in (fresh, home.engine_json):
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+        raise
     for tries_left in range(_TRIES, -1, -1):
         try:
             os.replace(fresh, home.engine_json)

@@ -66,17 +66,33 @@ class FileLock:
             return False
 
     def read(self) -> str:
-        """Read the text of the locked file."""
+        """Read the text of the locked file.
+
+        Raises:
+            HomeError: the disk refuses.
+        """
         assert self._fd is not None, "read needs the lock"
-        os.lseek(self._fd, 0, os.SEEK_SET)
-        return os.read(self._fd, 4096).decode("ascii", "replace")
+        try:
+            os.lseek(self._fd, 0, os.SEEK_SET)
+            return os.read(self._fd, 4096).decode("ascii", "replace")
+        except OSError as error:
+            sentence = f"The lock file {self.path} cannot be read: {error.strerror}."
+            raise HomeError(f"{sentence} Look at the health of the disk.") from error
 
     def write(self, text: str) -> None:
-        """Replace the text of the locked file."""
+        """Replace the text of the locked file.
+
+        Raises:
+            HomeError: the disk is full, or refuses.
+        """
         assert self._fd is not None, "write needs the lock"
-        os.lseek(self._fd, 0, os.SEEK_SET)
-        os.ftruncate(self._fd, 0)
-        os.write(self._fd, text.encode("ascii"))
+        try:
+            os.lseek(self._fd, 0, os.SEEK_SET)
+            os.ftruncate(self._fd, 0)
+            os.write(self._fd, text.encode("ascii"))
+        except OSError as error:
+            sentence = f"The lock file {self.path} cannot be written: {error.strerror}."
+            raise HomeError(f"{sentence} Make room, or look at the health of the disk.") from error
 
     def _try(self) -> bool:
         if self._fd is not None:

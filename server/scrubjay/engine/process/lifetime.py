@@ -214,9 +214,17 @@ class Lifetime:
             "http": self.http,
             "finishing": finishing,
         }
-        if self.lock.held:
-            with contextlib.suppress(FileNotFoundError):  # the home may be removed at any moment
-                write_facts(self.home, facts)
+        if not self.lock.held:
+            return
+        try:
+            write_facts(self.home, facts)
+        except FileNotFoundError:  # the home may be removed at any moment
+            return
+        except OSError as error:
+            # Without the file a client looks for the socket in the home, and may find it on a full disk too.
+            if not finishing and listener.facts != {"socket": self.home.socket}:
+                raise
+            log.error("%s cannot be written: %s", self.home.engine_json, error.strerror)
 
 
 @contextlib.contextmanager
