@@ -9,6 +9,7 @@ about a time, which are answered by their time, and those that ask nothing.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import developer
-import numpy as np
 import projects
 from kept import SCOPE, opened, said_by, said_in
 from locomo import Haystack
@@ -174,16 +174,13 @@ async def _ask(
 
 
 def _seen(ranked: Ranking, is_right: Right) -> Iterable[Seen]:
-    grounds, columns = ranked.grounds, ranked.grounds.signals
-    some = grounds.positions[: len(grounds.coverage)]
-    apart = behind(grounds.total, quoted=columns.quoted)
-    cosine = np.nan_to_num(columns.cosine, nan=0.0)
-    for at, covered in zip(some.tolist(), grounds.coverage.tolist(), strict=True):
-        values = (each[at] for each in (apart, cosine, columns.tokens))
-        row = ranked.candidates.at(at)
-        yield Seen(
-            *map(float, values), covered, float(columns.late[at]), row.match is not None, is_right(row)
-        )
+    grounds = ranked.grounds
+    apart = behind(grounds.total, quoted=grounds.signals.quoted)
+    for at, *matched in zip(grounds.positions.tolist(), *grounds.matched, strict=False):
+        cosine, tokens, covered = map(float, matched)
+        row, late = ranked.candidates.at(at), float(grounds.signals.late[at])
+        near = 0.0 if math.isnan(cosine) else cosine
+        yield Seen(float(apart[at]), near, tokens, covered, late, row.match is not None, is_right(row))
 
 
 async def _no_vector(text: str) -> None:

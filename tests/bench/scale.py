@@ -41,6 +41,7 @@ words by Zipf's law, a third of a session's words its own topics. Up to 10,000 p
 bundled model. Above: the product's records and passages added in blocks, vectors drawn near the first 10,000 (cosine 0.8).
 search: the look into the spool and `recall.search_memories` in the engine's process, its question embedded before the clock starts;
 in turn with the shipped defaults over a project, for 10 hits with two turns each side, and with the defaults over every scope.
+The few questions that nothing of these made-up words seems to answer count too: of them no hits are read.
 loaded: after filling, compaction and a fresh start. written: after {writes:,} turns recorded one by one, embedded and tidy by the
 engine's own upkeep. while embedding: the first searches after the last write, with the new passages' vectors still coming.
 processor: time of all threads. nearest: share of the exact 200 nearest that the vector leg finds. peak: VmHWM of the engine's process,

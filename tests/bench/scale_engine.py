@@ -146,7 +146,7 @@ async def _search(core: Core, request: requests.SearchMemories, scope: str, aske
         found = await core.search.memories(request, scope)
     finally:
         core.indexer.embed_query = embed_query  # type: ignore[method-assign]
-    if not found.results:
+    if not found.results and found.confidence != "none":
         raise RuntimeError(f"Nothing was found for {request.query!r} in {scope}.")
 
 

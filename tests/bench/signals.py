@@ -23,15 +23,15 @@ def signals(question: str, ranked: Ranking) -> dict[str, float]:
     columns, total = ranked.grounds.signals, ranked.grounds.total[ranked.grounds.positions]
     cosine = np.nan_to_num(columns.cosine, nan=0.0)
     known = columns.cosine[~np.isnan(columns.cosine)]
-    first = ranked.grounds.positions[:EVIDENCE_DEPTH]
+    _, tokens, covered = (each[:EVIDENCE_DEPTH] for each in ranked.grounds.matched)
     texts = [f"{row.match.role or ''} {row.match.text}" if row.match else "" for row in ranked.rows]
     values = (
         float(ranked.relevance[0]),
         ranked.grounds.evidence,
         float(cosine.max()),
         float(cosine.max() - known.mean()) if len(known) else 0.0,
-        float(np.nan_to_num(columns.tokens[first], nan=0.0).max()),
-        float(ranked.grounds.coverage[:EVIDENCE_DEPTH].max()),
+        float(np.nan_to_num(tokens, nan=0.0).max()),
+        float(covered.max()),
         _by_rarity(question, texts),
         float(np.nan_to_num(columns.bm25, nan=0.0).max()),
         float(total[0]),

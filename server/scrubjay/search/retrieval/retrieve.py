@@ -55,7 +55,7 @@ class Grounds:
     evidence: float  # of the best among the first
     chance: float
     right: Floats  # chance of each of the first `EXAMINED` to be right, in their order
-    coverage: Floats  # of the query's words by each of these
+    matched: tuple[Floats, Floats, Floats]  # cosine, tokens and coverage of these
     fall: Floats  # see `falls`; in their order
 
 
@@ -161,7 +161,7 @@ def _rank(candidates: Candidates, pools: Pools, query: str) -> Ranking:
     fall = falls(behind(total, quoted=signals.quoted)[positions], right)
     values = relevance(fall, likely, quoted=signals.quoted[positions])
     best = float(evidence(signals.cosine[some][first], covered[first]).max(initial=0.0))
-    grounds = Grounds(positions, signals, columns, total, best, likely, right, covered, fall)
+    grounds = Grounds(positions, signals, columns, total, best, likely, right, matched, fall)
     return Ranking(candidates, values, grounds)
 
 
