@@ -24,6 +24,7 @@ BY_WORDS = 0.8  # weight of coverage: words alone prove less than meaning; 0.7 t
 # question's tokens with the nearest in it, and of coverage; and their offset. AUC of questions with an answer
 # against plausible ones without: .89 on the projects, .90 on LoCoMo; by evidence alone .86 and .88.
 BY_COSINE, BY_TOKENS, BY_COVERAGE, OFFSET = 9.2, 4.2, 0.9, -6.5
+TAGGED = 0.45  # the cosine that a tag stands for which says the question; of short paraphrases it is usual
 # The same from evidence, for models that have no token codes: 0.5 at MIDDLE.
 STEEPNESS, MIDDLE = 9.9, 0.69
 WORDS_STEEPNESS, WORDS_MIDDLE = 6.3, 0.61  # the same from coverage, where there is no vector

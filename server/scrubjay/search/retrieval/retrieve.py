@@ -23,6 +23,7 @@ from scrubjay.search.retrieval.ranking import (
 )
 from scrubjay.search.retrieval.relevance import (
     EVIDENCE_DEPTH,
+    TAGGED,
     behind,
     chance,
     chances_right,
@@ -151,8 +152,9 @@ def _rank(candidates: Candidates, pools: Pools, query: str) -> Ranking:
     covered = coverage(query, [_evident_text(candidates, pools, at) for at in some.tolist()])
     apart = behind(total, quoted=signals.quoted)[some]
     named = coverage(query, [labels(candidates.passages[at]) for at in some.tolist()])
-    # Tags are not among a fact's tokens; words of the question that a tag says are matched.
-    matched = signals.cosine[some], np.maximum(signals.tokens[some], named), covered
+    # Tags are neither embedded nor among a fact's tokens; words of the question that they say are matched.
+    near = np.fmax(signals.cosine[some], TAGGED * named)
+    matched = near, np.maximum(signals.tokens[some], named), covered
     right = chances_right(apart, *matched, signals.late[some])
     own = [candidates.passages[at] is not None for at in some[:EVIDENCE_DEPTH].tolist()]
     first = np.flatnonzero(own)
