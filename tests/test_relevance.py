@@ -60,6 +60,11 @@ def test_what_is_less_likely_right_is_less_relevant_at_the_same_distance():
     assert fall[0] == 0 < fall[1] < fall[2]
 
 
+def test_a_hit_further_behind_is_less_relevant_even_if_it_is_likelier_right():
+    fall = falls(np.array([0.0, 0.5, 0.9]), np.array([0.6, 0.2, 0.5]))
+    assert fall[0] < fall[1] < fall[2]
+
+
 @given(columns, st.data())
 def test_nothing_is_further_behind_than_its_ranking_sum_says(total, data):
     quoted = data.draw(arrays(bool, len(total)))

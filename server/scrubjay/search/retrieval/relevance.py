@@ -32,6 +32,10 @@ WORDS_STEEPNESS, WORDS_MIDDLE = 6.3, 0.61  # the same from coverage, where there
 # interaction, and their offset. For what an answer should hold; hits are ordered by their ranking sum.
 RIGHT_BEHIND, RIGHT_COSINE, RIGHT_TOKENS, RIGHT_COVERAGE, RIGHT_LATE = -2.7, 2.8, 1.3, 1.0, 1.1
 RIGHT_OFFSET = -3.9
+# Log odds fall by so much at least for each unit of ranking sum. Without it many hits are as relevant as the
+# one before, and age decides between them: any@10 on LoCoMo's first dev conversations is 91.8 instead of
+# 92.3; 0.1 to 1 give the same.
+LEAST_FALL = 0.3
 # Chances below which an answer is doubtful, or none. At 0.5, nine of ten questions without an answer are
 # refused or doubtful; below 0.05 lies no question of the projects or of LoCoMo that has an answer.
 STRONG, WEAK = 0.5, 0.05
@@ -94,15 +98,18 @@ def _share(logit: Floats) -> Floats:
 def falls(distance: Floats, right: Floats) -> Floats:
     """Compute by how much the log odds of each candidate lie below the first's, in ranking order.
 
-    They never rise. `right` are the chances of the first candidates to be right; behind these the odds fall
-    with the distance to the best alone.
+    They rise a little at least with every distance. `right` are the chances of the first candidates to be
+    right; behind these the odds fall with the distance to the best alone.
     """
     if not len(right):
         return np.zeros(0)
     logit = np.log(right) - np.log1p(-right)
     further = np.maximum(0.0, distance[len(right) :] - distance[len(right) - 1])
     by_right = np.maximum(0.0, logit[0] - logit)
-    return np.maximum.accumulate(np.concatenate([by_right, by_right.max() - RIGHT_BEHIND * further]))
+    by_right = np.concatenate([by_right, by_right.max() - RIGHT_BEHIND * further])
+    least = LEAST_FALL * np.maximum.accumulate(distance)
+    values: Floats = least + np.maximum.accumulate(by_right - least)
+    return values
 
 
 def relevance(fall: Floats, chance: float, *, quoted: NDArray[np.bool_]) -> Floats:
