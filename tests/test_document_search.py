@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from typing import Any
+
 import pytest
 import said
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from scrubjay.engine.caller import Caller, set_caller
 from scrubjay.engine.core import Core
+from scrubjay.engine.engine import Engine
 from scrubjay.errors import NotFound
+from scrubjay.mcp_server.calls import call, compact
+from scrubjay.mcp_server.render import CLOSING, DOUBTFUL, OPENING
 from scrubjay.models.requests import SearchDocuments, parse
 from scrubjay.models.results import DocumentHits
-from scrubjay.search.document_search import CHARACTERS, TOKENS
+from scrubjay.search.document_search import DEFAULT_BUDGET, FULL_TOKENS, TOKENS, WEAK_BUDGET, text_length
 
 GUIDE = "# Harbour guide\n\n" + "\n\n".join(
     f"## {name}\n\n{sentence} " + "The quay is swept by the night watch before the tide turns. " * 14
@@ -34,15 +44,47 @@ async def shelf(core: Core) -> Core:
     return core
 
 
-async def test_the_best_chunk_is_relevant_and_those_beside_it_are_context(shelf: Core) -> None:
-    (hit, *_) = (await search(shelf, "Lanterns burn whale oil until dawn", chunk_threshold=0.8)).results
-    relevant = [chunk for chunk in hit.chunks if chunk.is_relevant]
-    assert ["whale oil" in chunk.content for chunk in relevant] == [True]
+async def test_the_best_chunk_comes_first_and_those_beside_it_where_they_are_asked_for(shelf: Core) -> None:
+    asked = "Lanterns burn whale oil until dawn"
+    (hit,) = (await search(shelf, asked, chunk_threshold=0.8)).results
+    (best,) = hit.chunks
+    assert "whale oil" in best.content and best.is_relevant and hit.score == best.score >= 0.9
+    (hit,) = (await search(shelf, asked, chunk_threshold=0.8, only_matching_chunks=False)).results
+    assert [chunk.position - best.position for chunk in hit.chunks] == [0, -1, 1]
+    assert [chunk.is_relevant for chunk in hit.chunks] == [True, False, False]
+    (hit, *_) = (
+        await shelf.search.documents(
+            parse(SearchDocuments, {"query": asked, "only_matching_chunks": False}), said.SCOPE, room=99_999
+        )
+    ).results
     positions = [chunk.position for chunk in hit.chunks]
-    assert positions == sorted(positions) and {relevant[0].position - 1, relevant[0].position + 1} <= set(
-        positions
-    )
-    assert hit.score == relevant[0].score >= 0.9
+    assert positions == sorted(positions) and len(positions) > 1  # as programs get them
+
+
+async def test_without_a_size_an_answer_ends_where_the_evidence_ends(core: Core) -> None:
+    for number in range(30):
+        text = f"The lighthouse of harbour {number} burns whale oil until dawn. " * 12
+        await said.document(core, text, custom_id=f"h{number}")
+    await said.document(core, "# Kites\n\nA kite needs a tail of ribbon.", custom_id="kites")
+    await said.embedded(core)
+    one = await search(core, "which tail does a kite need?")
+    assert [hit.title for hit in one.results] == ["Kites"] and one.confidence == "strong"
+    many = await search(core, "what does the lighthouse of a harbour burn until dawn?")
+    assert many.tokens.budget == DEFAULT_BUDGET and 1 < many.total < 10 and many.left_out
+    assert many.tokens.spent <= DEFAULT_BUDGET
+    asked = await search(core, "what does the lighthouse of a harbour burn until dawn?", limit=10)
+    assert asked.total == 10 and asked.tokens.budget == TOKENS
+
+
+async def test_a_doubtful_answer_is_short_and_says_so_and_nothing_is_nothing(shelf: Core) -> None:
+    weak = await search(shelf, "how many whales were seen from the lighthouse last spring?")
+    assert weak.confidence == "weak" and 1 <= sum(len(hit.chunks) for hit in weak.results) <= 3
+    assert weak.tokens.spent <= weak.tokens.budget == WEAK_BUDGET
+    for query in ("hello", "zxqv", "who won the football championship"):
+        none = await search(shelf, query)
+        assert (none.confidence, none.results, none.total) == ("none", [], 0)
+    named = await search(shelf, "who weighs the football championship", doc_id="guide")
+    assert named.confidence == "weak" and [hit.title for hit in named.results] == ["Harbour guide"]
 
 
 async def test_with_only_matching_chunks_neither_context_nor_documents_without_a_match_come(
@@ -57,8 +99,8 @@ async def test_with_only_matching_chunks_neither_context_nor_documents_without_a
 
 async def test_documents_below_their_threshold_do_not_come(shelf: Core) -> None:
     asked = "whale oil lanterns at dawn, or flour"
-    assert len((await search(shelf, asked)).results) == 2
-    assert [hit.title for hit in (await search(shelf, asked, document_threshold=0.4)).results] == [
+    assert len((await search(shelf, asked, limit=10)).results) == 2
+    assert [hit.title for hit in (await search(shelf, asked, limit=10, document_threshold=0.4)).results] == [
         "Harbour guide"
     ]
 
@@ -100,7 +142,7 @@ async def test_a_document_that_is_too_long_is_cut_and_says_so_and_others_are_cou
             custom_id=f"book{number}",
         )
     hits = await search(core, "whale", include_full_docs=True)
-    assert hits.results[0].truncated and len(hits.results[0].content or "") <= CHARACTERS
+    assert hits.results[0].truncated and text_length(hits.results[0]) <= FULL_TOKENS * 4
     assert hits.total == len(hits.results) and hits.total + (hits.left_out or 0) == 3
 
 
@@ -117,7 +159,8 @@ async def test_room_goes_to_each_documents_best_chunk_before_what_stands_around_
         return sum(len(text) for chunks in texts(hits) for text in chunks) // 4
 
     wide, usual, tight = [
-        await search(core, query, **args) for args in ({"max_tokens": 10_000}, {}, {"max_tokens": 1_800})
+        await search(core, query, only_matching_chunks=False, **args)
+        for args in ({"max_tokens": 10_000}, {"limit": 10}, {"max_tokens": 1_800})
     ]
     assert spent(tight) <= 1_800 < spent(usual) <= TOKENS < spent(wide)
     assert wide.chunks_left_out is wide.left_out is None
@@ -128,7 +171,7 @@ async def test_room_goes_to_each_documents_best_chunk_before_what_stands_around_
             map(len, texts(hits))
         )
     assert len(texts(usual)[0]) >= len(texts(usual)[-1]) >= 1 and sum(map(len, texts(usual))) > 6
-    least = await search(core, query, max_tokens=500)
+    least = await search(core, query, max_tokens=500, only_matching_chunks=False)
     assert 0 < least.total < 6 == least.total + least.left_out and all(
         len(chunks) == 1 for chunks in texts(least)
     )
@@ -146,3 +189,81 @@ async def test_an_identifier_finds_its_definition_before_its_uses(core: Core) ->
     for query in ("moor_ship", "how does moor_ship() work"):
         (hit, *_) = (await search(core, query)).results
         assert hit.path == "/p/ship.py"
+
+
+# What a model is shown.
+
+WORDS = st.sampled_from(
+    'zebra stable cache hours port gateway # Heading \n \n\n deploy_queue 缓存 " x'.split(" ")
+)
+TEXTS = st.lists(WORDS, min_size=1, max_size=600).map(" ".join).filter(str.strip)
+NAMES = st.text("abc/ \n<>", min_size=1, max_size=400).filter(str.strip)
+SHELVES = st.lists(
+    st.fixed_dictionaries(
+        {"content": TEXTS},
+        optional={
+            "title": NAMES,
+            "path": NAMES.map(lambda name: "/" + name),
+            "metadata": st.dictionaries(
+                st.text("ab", min_size=1), st.text('ab "\\缓', max_size=900), max_size=9
+            ),
+        },
+    ),
+    min_size=1,
+    max_size=8,
+)
+WANTED = st.fixed_dictionaries(
+    {"query": st.lists(WORDS, min_size=1, max_size=6).map(" ".join).filter(str.strip)},
+    optional={
+        name: st.booleans() for name in ("include_full_docs", "include_summary", "only_matching_chunks")
+    }
+    | {"limit": st.integers(1, 20)},
+)
+_SCOPES = (f"repo_shelf_{number}__0123456789abcdef" for number in itertools.count())
+
+
+@settings(max_examples=12)
+@given(SHELVES, st.lists(st.tuples(WANTED, st.integers(200, 3_000)), min_size=1, max_size=3))
+async def test_no_answer_from_documents_exceeds_its_budget_and_each_says_what_was_rendered(
+    engine: Engine, shelf: list[dict[str, Any]], questions: list[tuple[dict[str, Any], int]]
+) -> None:
+    def tokens(text: str) -> int:
+        return math.ceil(len(text) / 4)
+
+    core, scope = await engine.core(), next(_SCOPES)
+    for each in shelf:
+        await said.document(core, scope=scope, **each)
+    set_caller(Caller(scope=scope, folder=None))
+    for question, budget in questions:
+        asked = {**question, "max_tokens": budget}
+        plain = await call(engine, "search_documents", asked)
+        assert not plain["isError"] and tokens(plain["content"][0]["text"]) <= budget
+        both = await call(engine, "search_documents", {**asked, "include": {"structured": True}})
+        text, structure = both["content"][0]["text"], both["structuredContent"]
+        assert structure["tokens"]["rendered"] == max(tokens(text), tokens(compact(structure)))
+        assert structure["tokens"]["rendered"] <= budget or not structure["results"]
+        if not question.keys() & {"limit", "include_full_docs"}:
+            default = await call(engine, "search_documents", question)
+            assert tokens(default["content"][0]["text"]) <= DEFAULT_BUDGET
+
+
+async def test_the_text_names_where_the_best_chunk_stands_and_a_doubtful_one_says_so(engine: Engine) -> None:
+    core = await engine.core()
+    await said.document(core, GUIDE, path="/p/docs/harbour.md", type="markdown", title="Harbour guide")
+    await said.document(core, "Flour is ground at dawn.", custom_id="mill", title="Mill", scope="user")
+    await said.embedded(core)
+    set_caller(Caller(scope=said.SCOPE, folder="/p"))
+
+    async def shown(query: str, **args: object) -> list[str]:
+        return (await call(engine, "search_documents", {"query": query, **args}))["content"][0][
+            "text"
+        ].splitlines()
+
+    lines = await shown("Lanterns burn whale oil until dawn")
+    assert lines[0] == OPENING and lines[-1] == CLOSING
+    assert lines[1].startswith("docs/harbour.md lines 7-9 (Harbour guide, 2026-") and lines[1].endswith("):")
+    assert lines[2:4][0] == "> ## Lanterns" and all(line.startswith("> ") for line in lines[2:-1])
+    (mill,) = [line for line in await shown("when is flour ground?") if line.startswith("Mill")]
+    assert mill.startswith("Mill lines 1-1 (") and mill.endswith(" (user's own):")
+    doubtful = await shown("how many whales were seen from the lighthouse last spring?")
+    assert doubtful[:2] == [DOUBTFUL, OPENING] and len("\n".join(doubtful)) <= WEAK_BUDGET * 4

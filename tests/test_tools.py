@@ -171,7 +171,13 @@ async def test_nothing_found_is_an_answer_and_no_error(client: Client):
         "Nothing that answers this is remembered. Searched: demo and the user's own facts."
     )
     found, text = await call(client, "search_documents", query="zebra")
-    assert (found["results"], found["total"]) == ([], 0) and text == "No document matches this query."
+    assert (found["results"], found["total"], found["confidence"]) == ([], 0, "none")
+    searched = (
+        "No document answers this. Searched: the documents of demo and the user's own facts. Other words"
+    )
+    assert text.startswith(searched) and '"*" for every project' in text and "\n" not in text
+    narrow = await shown(client, "search_documents", query="zebra", path="docs/", scope="user")
+    assert "Searched: docs/ in the user's own facts." in narrow and "no path or doc_id" in narrow
 
 
 async def test_what_is_recorded_twice_is_stored_once(client: Client):
@@ -243,9 +249,7 @@ async def test_a_document_is_read_searched_and_replaced(client: Client, project:
         and hit["chunks"][0]["lines"] == [1, 3]
     )
     assert (
-        "Deploying" in text
-        and added["id"] in text
-        and "lines 1-3" in text
+        f"guide.md lines 1-3 (Deploying, 2026-03-05, {short_id('chunk', added['id'])}):\n" in text
         and "> Run the zebra migration" in text
     )
     (project / "guide.md").write_text("# Deploying\n\nNothing to migrate.\n")

@@ -1,7 +1,9 @@
-"""Documents, measured: `python tests/bench/ingest.py [quality] [speed] [tree] [filters]`, all of them without
-a name.
+"""Documents, measured: `python tests/bench/ingest.py [quality] [answers] [speed] [tree] [filters]`, all of
+them without a name.
 
 quality   recall at 10 of the right chunk among those of installed packages: both legs against each alone
+answers   what a model is shown of a call without a size: how often the right chunk is in it, its tokens, and
+          what it says of questions that only another folder answers
 speed     embedding from file to searchable row against the encoder alone; searches, turns and memory
 meanwhile
 tree      a folder of 5,000 files that did not change
@@ -15,9 +17,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import math
 import shutil
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +34,7 @@ import psutil
 from scrubjay.engine.core import Core, open_core
 from scrubjay.home.paths import open_home
 from scrubjay.home.settings import Settings
+from scrubjay.mcp_server.render import Frame, document_hits, document_length
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import Memory, Passage, content_hash
 from scrubjay.models.requests import RecordTurn, SearchDocuments, SearchMemories
@@ -60,10 +65,11 @@ async def opened(folder: Path) -> Core:
 
 
 async def ingested(core: Core, folder: Path) -> Ingested:
-    async def nobody(done: int, total: int, what: str) -> None:
-        pass
+    return await core.ingest.run([str(folder)], scope=SCOPE, source="bench", report=_unreported)
 
-    return await core.ingest.run([str(folder)], scope=SCOPE, source="bench", report=nobody)
+
+async def _unreported(done: int, total: int, what: str) -> None:
+    pass
 
 
 async def embedded(core: Core) -> None:
@@ -128,6 +134,46 @@ async def judge(core: Core, name: str, questions: list[corpus.Question], root: P
             hits[leg][question.is_for_tuning].append(any(right(row) for row in found))
     said = "  ".join(f"{leg} {np.mean(of[True]):.1%} / {np.mean(of[False]):.1%}" for leg, of in hits.items())
     print(f"{name}: {len(rows):,} chunks, {len(questions)} questions: {said}", flush=True)
+
+
+async def answers(folder: Path) -> None:
+    core = await opened(folder)
+    try:
+        asked = {}
+        for name, files, questions in corpus.everything():
+            lay_down(files, folder / name)
+            await core.ingest.run([str(folder / name)], scope=name, source="bench", report=_unreported)
+            asked[name] = questions
+        await embedded(core)
+        for name, questions in asked.items():
+            for scope in asked:
+                await _shown(core, questions, scope, folder / name, f"{name}, put to {scope}")
+    finally:
+        await core.close()
+
+
+async def _shown(core: Core, questions: list[corpus.Question], scope: str, root: Path, name: str) -> None:
+    """Print how default answers are: confident or not, with the right chunk or not, of how many tokens."""
+    frame = Frame((scope,), folder=str(root))
+    said, right, tokens = Counter[str](), [], []
+    for question in questions:
+        hits = await core.search.documents(
+            SearchDocuments(query=question.text), scope, measure=lambda hit: document_length(hit, frame)
+        )
+        said[hits.confidence] += 1
+        tokens.append(math.ceil(len(document_hits(hits, frame)) / 4))
+        right.append(
+            any(
+                hit.path == str(root / question.path)
+                and chunk.lines[0] <= question.last
+                and chunk.lines[1] >= question.first
+                for hit in hits.results
+                for chunk in hit.chunks
+            )
+        )
+    shares = ", ".join(f"{each} {count / len(questions):.1%}" for each, count in said.most_common())
+    shown = f"{np.mean(tokens):.0f} tokens in the mean, p90 {np.percentile(tokens, 90):.0f}"
+    print(f"{name}: {shares}; the right chunk in {np.mean(right):.1%}; {shown}", flush=True)
 
 
 async def speed(folder: Path) -> None:
@@ -275,6 +321,7 @@ def fact(content: str, metadata: dict[str, object]) -> Change:
 
 PARTS: dict[str, Callable[[Path], Awaitable[None]]] = {
     "quality": quality,
+    "answers": answers,
     "speed": speed,
     "tree": tree,
     "filters": filters,

@@ -35,7 +35,7 @@ from scrubjay.models.requests import (
     SearchMemories,
     parse,
 )
-from scrubjay.models.results import DocumentAdded, DocumentHits, Hit, MemoryHits, Result
+from scrubjay.models.results import DocumentAdded, DocumentHit, DocumentHits, Hit, MemoryHits, Result
 from scrubjay.reading import read_file
 
 REPORT_SECONDS = 0.25  # between two progress notifications
@@ -136,18 +136,21 @@ async def _search_memories(engine: Engine, request: SearchMemories, by: Caller, 
     hits: MemoryHits = await (await engine.core()).search.memories(request, by.seen, measure=measure)
     while True:
         text, structure = render.memory_hits(hits, frame), _rendered(hits) if structured else None
-        tokens = _tokens(text, structure)
-        shorter = render.trimmed(hits, tokens)
+        shorter = render.trimmed(hits, _tokens(text, structure))
         if shorter is None:
-            break
+            return Answer(text, _counted(text, structure))
         hits = shorter
+
+
+def _counted(text: str, structure: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Say in a structure how many tokens were rendered, its own digits included."""
     if structure is not None:
-        structure["tokens"]["rendered"] = tokens
-        structure["tokens"]["rendered"] = _tokens(text, structure)  # its own digits included
-    return Answer(text, structure)
+        for _ in range(2):
+            structure["tokens"]["rendered"] = _tokens(text, structure)
+    return structure
 
 
-def _rendered(hits: MemoryHits) -> dict[str, Any]:
+def _rendered(hits: MemoryHits | DocumentHits) -> dict[str, Any]:
     """Write hits as JSON values; the count of tokens is filled in when it is known."""
     structure = hits.wire()
     structure["tokens"]["rendered"] = MOST_TOKENS
@@ -169,8 +172,21 @@ async def _search_documents(engine: Engine, request: SearchDocuments, by: Caller
     if request.path is not None and by.folder is not None:
         path = os.path.normpath(os.path.join(by.folder, request.path)).rstrip("/")
         request = request.model_copy(update={"path": path + ("/" if request.path.endswith("/") else "")})
-    hits: DocumentHits = await (await engine.core()).search.documents(request, by.seen)
-    return Answer(render.document_hits(hits), hits.wire() if form.structured else None)
+    frame = render.Frame(search_scopes(request.scope, by.seen), folder=by.folder)
+
+    def measure(hit: DocumentHit) -> int:
+        shown = render.document_length(hit, frame)
+        return max(shown, len(compact(hit.wire())) + 1) if form.structured else shown
+
+    hits: DocumentHits = await (await engine.core()).search.documents(request, by.seen, measure=measure)
+    place = " and ".join(filter(None, (frame.path(request.path), request.doc_id))) or None
+    while True:
+        text = render.document_hits(hits, frame, place)
+        structure = _rendered(hits) if form.structured else None
+        shorter = render.trimmed_documents(hits, _tokens(text, structure))
+        if shorter is None:
+            return Answer(text, _counted(text, structure))
+        hits = shorter
 
 
 async def _write(engine: Engine, kind: Literal["turn", "memory"], request: Request, by: Caller) -> Result:

@@ -146,8 +146,7 @@ class SearchDocuments(Request):
     query: Query = Field(description="What to find.")
     limit: Annotated[Count, Field(ge=1, le=100)] = about("Number of documents.", 10)
     max_tokens: Budget | None = about(
-        "Budget for the returned texts; left out, 4,000, with include_full_docs 7,000, "
-        "which is also the most."
+        "Budget of the answer. Left out: a few chunks, with limit 4,000, with include_full_docs 7,000."
     )
     chunk_threshold: Share = about("A chunk is relevant from this score on; left out, 0.5.", 0.5)
     document_threshold: Share = about("Least score of a document.", 0.0)
@@ -156,8 +155,8 @@ class SearchDocuments(Request):
     filters: Filters | None = about(FILTERS)
     include_full_docs: Flag = about("Return each document's whole text.", False)
     include_summary: Flag = about("Return each document's summary.", False)
-    only_matching_chunks: Flag = about(
-        "Leave out context chunks, and documents without a relevant chunk.", False
+    only_matching_chunks: Flag | None = about(
+        "False: also the chunks beside each. True: leave out documents without a relevant chunk."
     )
     scope: Scope | None = about("Left out: this project and the user's own. '*': every project.")
 

@@ -178,6 +178,7 @@ class Chunk(Result):
 
 class DocumentHit(Result):
     document_id: str
+    scope: str | None = None
     title: str | None = None
     type: str
     path: str | None = None
@@ -192,9 +193,13 @@ class DocumentHit(Result):
 
 
 class DocumentHits(Result):
+    """`confidence` as of `MemoryHits`, of the best chunk."""
+
+    confidence: Confidence = "strong"
     results: list[DocumentHit]
     total: int
     timing: float
+    tokens: Tokens
     left_out: int | None = None  # documents that the budget had no room for
     chunks_left_out: int | None = None  # of the documents that came
     degraded: str | None = None

@@ -1,30 +1,50 @@
 """Searches documents: ranked chunks, gathered by document with the chunks around them, or one by one."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from scrubjay.errors import NotFound
 from scrubjay.home.scopes import search_scopes
 from scrubjay.models.records import Document, Passage, fields_of
-from scrubjay.models.requests import MOST_TOKENS, SearchDocuments
-from scrubjay.models.results import Chunk, DocumentHit, DocumentHits, Hit
-from scrubjay.search.hits import chunk_as_hit
-from scrubjay.search.retrieval.chunks import RankedChunk, rank_chunks
+from scrubjay.models.requests import SearchDocuments
+from scrubjay.models.results import Chunk, Confidence, DocumentHit, DocumentHits, Hit, Tokens
+from scrubjay.search.hits import chunk_as_hit, excerpt
+from scrubjay.search.retrieval.chunks import RankedChunk, defines, identifiers, rank_chunks
 from scrubjay.search.retrieval.query import Question
+from scrubjay.search.retrieval.relevance import BY_WORDS, EVIDENCE_DEPTH, QUOTATION, coverage
 from scrubjay.search.retrieval.retrieve import Embed
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
+from scrubjay.text.summary import shorten
+from scrubjay.text.terms import asks_nothing
 
 CHUNKS_SHOWN = 3  # of a document, without those beside them
-# Of an answer that names no budget: the best chunks of ten documents, and about as much text around the best
-# of these.
-TOKENS = 4_000
-CHARACTERS = MOST_TOKENS * 4 * 7 // 10  # of texts in one answer; the rest is names and scores
+MOST_CHUNKS = 20  # by evidence; more never fit
+# Scores of the best chunk below which an answer is doubtful, or none. Of 270 questions of
+# `tests/bench/ingest.py answers`, 12 % are doubtful and one gets none; of those put to a folder that cannot
+# answer, 82 % are one or the other; AUC .94.
+STRONG, WEAK = 0.6, 0.4
+WEAK_BUDGET, WEAK_CHUNKS, WEAK_LENGTH = 250, 3, 200  # tokens; chunks, and characters of each
+# Where nobody says how much is wanted: tokens, and how far behind the best chunk another may score. 80 % of
+# these questions have the right chunk in 640 tokens; the ten best chunks, 1,370 tokens, have it for 88 %.
+DEFAULT_BUDGET, DROP = 1_000, 0.15
+TOKENS, FULL_TOKENS = 4_000, 7_000  # where a number of documents, or their whole texts, are asked for
+FRAME = 60  # tokens of the fence and of what is said around it
 # All but the text.
 COLUMNS = [name for name in Document.model_fields if name not in ("content", "content_hash")]
 
 Place = tuple[str, int]  # of a chunk: its document's id, its position
+
+
+Measure = Callable[[DocumentHit], int]  # characters of a document and its chunks as they are shown
+
+
+def text_length(hit: DocumentHit) -> int:
+    """Count the characters of a document's texts alone, for callers that show nothing else."""
+    return sum(len(chunk.content) for chunk in hit.chunks) + len(hit.summary or "") + len(hit.content or "")
 
 
 async def search_documents(
@@ -35,12 +55,16 @@ async def search_documents(
     now: datetime,
     embed: Embed,
     room: int | None = None,
+    measure: Measure = text_length,
 ) -> DocumentHits:
     """Search documents by their best chunk, best first; a chunk is relevant from `chunk_threshold` on.
 
-    Unless `only_matching_chunks`, the chunks just before and after a matching one come along, with
-    `is_relevant` false. Texts have `room` characters together, by default what `max_tokens` gives. It goes to
-    the best chunk of each document first, then to the other chunks and those beside them by score.
+    If `only_matching_chunks` is false, the chunks just before and after a matching one come along, with
+    `is_relevant` false. The answer fits into `max_tokens`, by `measure`. Where neither a number of documents
+    nor a budget nor whole texts are asked for, it ends where the evidence ends.
+
+    `room` is for programs: all texts have so many characters together, they come however doubtful they are,
+    and the chunks of a document stand in its order.
     """
     scopes = search_scopes(request.scope, scope)
     question = Question(
@@ -52,18 +76,60 @@ async def search_documents(
         path=request.path,
         filters=request.filters,
     )
-    best = _by_document(await rank_chunks(store, question, embed, documents=request.limit), request)
+    ranked = await rank_chunks(store, question, embed, documents=request.limit)
+    size = _size(request, None if room is not None else await _confidence(store, ranked, request))
+    best = _by_document(ranked, request) if size.confidence != "none" else {}
     columns = [*COLUMNS, "content"] if request.include_full_docs else COLUMNS
     rows = await _documents(store, best, columns)
-    documents = [rows[document_id] for document_id in best if document_id in rows]
-    places = [
-        place
-        for row in documents
-        for chunk in _chosen(best[row.id], request)
-        for place in _places(chunk, request)
-    ]
-    chunks = await _read_chunks(store, places)
-    return _Answer(request, chunks, _room(request) if room is None else room).fill(documents, best)
+    best = {document_id: chunks for document_id, chunks in best.items() if document_id in rows}
+    chosen = _chosen(best, request, size)
+    chunks = await _read_chunks(store, [place for chunk in chosen for place in _places(chunk, request)])
+    answer = _Answer(request, size, chunks, rows, best, measure, size.room if room is None else room)
+    return answer.fill(chosen, in_order=room is not None)
+
+
+class _Size(NamedTuple):
+    """How much an answer is to hold: `budget` in tokens; `by_evidence` if nobody says how much is wanted."""
+
+    confidence: Confidence
+    budget: int
+    by_evidence: bool
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether a few chunks come as possibly related alone."""
+        return self.by_evidence and self.confidence == "weak"
+
+    @property
+    def room(self) -> int:
+        """Characters of the documents in the answer."""
+        return (self.budget - FRAME) * 4
+
+
+def _size(request: SearchDocuments, confidence: Confidence | None) -> _Size:
+    """Say how much an answer is to hold; None for the confidence is a program's, which wants everything."""
+    if request.max_tokens is not None:
+        return _Size(confidence or "strong", request.max_tokens, False)
+    if request.include_full_docs or "limit" in request.model_fields_set or confidence is None:
+        budget = FULL_TOKENS if request.include_full_docs else TOKENS
+        return _Size(confidence or "strong", budget, False)
+    return _Size(confidence, WEAK_BUDGET if confidence == "weak" else DEFAULT_BUDGET, True)
+
+
+async def _confidence(store: Store, ranked: Sequence[RankedChunk], request: SearchDocuments) -> Confidence:
+    """Say how far these chunks are to be relied on; a document or filter that is named is never nothing."""
+    if not ranked or asks_nothing(request.query):
+        return "none"
+    first = ranked[0]
+    if first.score >= STRONG or defines(first.text, identifiers(request.query)):
+        return "strong"
+    # Headings, path and metadata are searched with a chunk, and may say what a question names.
+    ids = [chunk.id for chunk in ranked[:EVIDENCE_DEPTH]]
+    rows = await store.passages(conditions.one_of("id", ids), columns=["search_text"])
+    named = coverage(request.query, [row.search_text for row in rows]).max(initial=0.0)
+    score = max(first.score, QUOTATION * BY_WORDS * float(named))
+    narrow = request.doc_id is not None or request.filters is not None
+    return "strong" if score >= STRONG else "weak" if score >= WEAK or narrow else "none"
 
 
 @dataclass(frozen=True)
@@ -128,14 +194,28 @@ def _by_document(ranked: Sequence[RankedChunk], request: SearchDocuments) -> dic
     return {document_id: chunks for document_id, chunks in first if chunks[0].score >= least}
 
 
-def _chosen(chunks: Sequence[RankedChunk], request: SearchDocuments) -> list[RankedChunk]:
+def _chosen(
+    best: Mapping[str, Sequence[RankedChunk]], request: SearchDocuments, size: _Size
+) -> list[RankedChunk]:
+    """Choose chunks, in the order in which they get room.
+
+    Where nobody says how much is wanted that is by score, up to a clear drop; else the best chunk of each
+    document comes first, then the others by score.
+    """
     least = request.chunk_threshold if request.only_matching_chunks else 0.0
-    return [chunk for chunk in chunks[:CHUNKS_SHOWN] if chunk.score >= least]
+    if size.by_evidence and best:
+        every = sorted((chunk for chunks in best.values() for chunk in chunks), key=lambda each: -each.score)
+        least = max(least, every[0].score - DROP)
+        most = WEAK_CHUNKS if size.doubtful else MOST_CHUNKS
+        return [chunk for chunk in every[:most] if chunk.score >= least]
+    shown = [[chunk for chunk in chunks[:CHUNKS_SHOWN] if chunk.score >= least] for chunks in best.values()]
+    others = sorted((chunk for chunks in shown for chunk in chunks[1:]), key=lambda each: -each.score)
+    return [*(chunks[0] for chunks in shown), *others]
 
 
 def _places(chunk: RankedChunk, request: SearchDocuments) -> list[Place]:
-    """Give the place of a chunk and, unless only matching ones are wanted, those beside it."""
-    steps = (0,) if request.only_matching_chunks else (0, -1, 1)
+    """Give the place of a chunk and, if they are asked for, those beside it."""
+    steps = (0, -1, 1) if request.only_matching_chunks is False else (0,)
     return [(chunk.document_id, chunk.position + step) for step in steps]
 
 
@@ -151,90 +231,115 @@ async def _read_chunks(store: Store, places: Sequence[Place]) -> dict[Place, Pas
     return {(row.record_id, row.part): row for row in rows}
 
 
-def _room(request: SearchDocuments) -> int:
-    """Compute the characters of texts in one answer."""
-    if request.max_tokens is not None:
-        return min(request.max_tokens * 4, CHARACTERS)
-    return CHARACTERS if request.include_full_docs else TOKENS * 4
-
-
 @dataclass
 class _Answer:
-    """Fills one answer until there is no room, in characters, for the next text."""
+    """Fills one answer; what has no room, in characters, is passed over and counted."""
 
     request: SearchDocuments
+    size: _Size
     chunks: Mapping[Place, Passage]
+    documents: Mapping[str, Document]
+    best: Mapping[str, Sequence[RankedChunk]]
+    measure: Measure
     room: int
+    hits: dict[str, DocumentHit] = field(default_factory=dict)  # by id, in the order of their best chunks
+    spent: int = 0
 
-    def fill(self, documents: Sequence[Document], best: Mapping[str, Sequence[RankedChunk]]) -> DocumentHits:
-        chosen = {row.id: _chosen(best[row.id], self.request) for row in documents}
-        taken = list(self._take_documents(documents, chosen))
-        firsts = [(row.id, chosen[row.id][0].position) for row in taken]
-        ranked = sorted((chunk for row in taken for chunk in chosen[row.id]), key=lambda chunk: -chunk.score)
-        others = [place for chunk in ranked for place in _places(chunk, self.request) if place in self.chunks]
-        places = list(dict.fromkeys([*firsts, *others]))
-        shown = {*firsts, *self._take_chunks(places[len(firsts) :])}
+    def fill(self, chosen: Sequence[RankedChunk], *, in_order: bool) -> DocumentHits:
+        """Take chunks in this order; `in_order`, those of a document stand in its order at last."""
+        firsts = [] if self.size.by_evidence else [_place(chunks[0]) for chunks in self.best.values()]
+        wanted = [*firsts, *(place for chunk in chosen for place in _places(chunk, self.request))]
+        places = [place for place in dict.fromkeys(wanted) if place in self.chunks]
+        passed_over: list[Place] = []
+        for place in places:
+            # Where a size is named, what comes later is never worth the room that an earlier one lacks.
+            is_full = bool(passed_over) and not self.size.by_evidence
+            if is_full or not self._take(place):
+                passed_over.append(place)
+        if self.request.include_full_docs:
+            for document_id, hit in self.hits.items():
+                self.hits[document_id] = self._whole(hit, self.documents[document_id])
+        if in_order:
+            for document_id, hit in self.hits.items():
+                ordered = sorted(hit.chunks, key=lambda chunk: chunk.position)
+                self.hits[document_id] = hit.model_copy(update={"chunks": ordered})
+        without = {document_id for document_id, _ in passed_over} - self.hits.keys()
+        results = list(self.hits.values())
         return DocumentHits(
-            results=[
-                self._hit(
-                    row, best[row.id], sorted(part for document_id, part in shown if document_id == row.id)
-                )
-                for row in taken
-            ],
-            total=len(taken),
+            confidence=self.size.confidence if results else "none",
+            results=results,
+            total=len(results),
             timing=0.0,
-            left_out=(len(documents) - len(taken)) or None,
-            chunks_left_out=(len(places) - len(shown)) or None,
+            tokens=Tokens(spent=math.ceil(self.spent / 4), budget=self.size.budget),
+            left_out=len(without) or None,
+            chunks_left_out=sum(document_id in self.hits for document_id, _ in passed_over) or None,
         )
 
-    def _take_documents(
-        self, documents: Sequence[Document], chosen: Mapping[str, Sequence[RankedChunk]]
-    ) -> Iterator[Document]:
-        """Take documents while there is room for best chunk and summary; the first one is always taken."""
-        for rank, document in enumerate(documents):
-            first = self.chunks.get((document.id, chosen[document.id][0].position))
-            cost = len(first.text if first else "") + len(self._summary(document) or "")
-            if rank and cost > self.room:
-                return
-            self.room -= cost
-            yield document
+    def _take(self, place: Place) -> bool:
+        """Take the chunk at a place; False if there is no room. The best one is never left out, only cut."""
+        document_id, _ = place
+        hit = self.hits.get(document_id)
+        before = 0 if hit is None else self.measure(hit)
+        shorter = hit or self._without_chunks(self.documents[document_id])
+        hit = shorter.model_copy(update={"chunks": [*shorter.chunks, self._chunk(place)]})
+        cost = self.measure(hit) - before
+        if cost > self.room - self.spent:
+            if self.hits:
+                return False
+            hit = self._cut(hit.model_copy(update={"metadata": {}}))
+            cost = self.measure(hit)
+        self.spent += cost
+        self.hits[document_id] = hit
+        return True
 
-    def _take_chunks(self, places: Sequence[Place]) -> Iterator[Place]:
-        for place in places:
-            cost = len(self.chunks[place].text)
-            if cost > self.room:
-                return
-            self.room -= cost
-            yield place
+    def _cut(self, hit: DocumentHit) -> DocumentHit:
+        """Cut the one chunk of a document until there is room for both, or nothing is left."""
+        (chunk,) = hit.chunks
+        while (over := self.measure(hit) - self.room) > 0 and chunk.content:
+            text = shorten(chunk.content, max(0, len(chunk.content) - over))
+            chunk = chunk.model_copy(update={"content": text})
+            hit = hit.model_copy(update={"chunks": [chunk]})
+        return hit
 
-    def _summary(self, document: Document) -> str | None:
-        return document.summary if self.request.include_summary else None
+    def _whole(self, hit: DocumentHit, document: Document) -> DocumentHit:
+        """Add as much of a document's text as there is room for."""
+        before, content = self.measure(hit), document.content[: max(self.room - self.spent, 0)]
+        while True:
+            truncated = True if len(content) < len(document.content) else None
+            longer = hit.model_copy(update={"content": content, "truncated": truncated})
+            over = self.measure(longer) - before - (self.room - self.spent)
+            if over <= 0 or not content:
+                break
+            content = content[: max(0, len(content) - over)]
+        self.spent += self.measure(longer) - before
+        return longer
 
-    def _hit(self, document: Document, ranked: Sequence[RankedChunk], parts: Sequence[int]) -> DocumentHit:
-        content = document.content[: max(self.room, 0)] if self.request.include_full_docs else None
-        self.room -= len(content or "")
+    def _without_chunks(self, document: Document) -> DocumentHit:
+        same = fields_of(document, "scope", "title", "type", "metadata", "created_at", "updated_at")
         return DocumentHit(
             document_id=document.id,
             path=document.place,
-            score=ranked[0].score,
-            chunks=list(self._chunks(document, ranked, parts)),
-            **fields_of(document, "title", "type", "metadata", "created_at", "updated_at"),
-            content=content,
-            truncated=True if content is not None and len(content) < len(document.content) else None,
-            summary=self._summary(document),
+            score=self.best[document.id][0].score,
+            chunks=[],
+            **same,
+            summary=document.summary if self.request.include_summary else None,
         )
 
-    def _chunks(
-        self, document: Document, ranked: Sequence[RankedChunk], parts: Sequence[int]
-    ) -> Iterator[Chunk]:
-        scores = {chunk.position: chunk.score for chunk in ranked}
-        for part in parts:
-            if (row := self.chunks.get((document.id, part))) is not None:
-                score = scores.get(part, 0.0)
-                yield Chunk(
-                    content=row.text,
-                    score=score,
-                    is_relevant=part in scores and score >= self.request.chunk_threshold,
-                    position=part,
-                    lines=(row.line_start or 1, row.line_end or 1),
-                )
+    def _chunk(self, place: Place) -> Chunk:
+        document_id, position = place
+        row = self.chunks[place]
+        scores = {chunk.position: chunk.score for chunk in self.best[document_id]}
+        score, text = scores.get(position, 0.0), row.text
+        if self.size.doubtful:
+            text = " ".join(excerpt(text, self.request.query, WEAK_LENGTH).split())
+        return Chunk(
+            content=text,
+            score=score,
+            is_relevant=position in scores and score >= self.request.chunk_threshold,
+            position=position,
+            lines=(row.line_start or 1, row.line_end or 1),
+        )
+
+
+def _place(chunk: RankedChunk) -> Place:
+    return chunk.document_id, chunk.position

@@ -52,11 +52,9 @@ class Search(Verb):
         """Recall facts and turns without counting them as accessed."""
         return await self._timed(search_memories, request, scope, **options)
 
-    async def documents(
-        self, request: SearchDocuments, scope: Scope, *, room: int | None = None
-    ) -> DocumentHits:
-        """Search passages of documents; `room` as for `scrubjay.search.document_search`."""
-        return await self._timed(search_documents, request, scope, room=room)
+    async def documents(self, request: SearchDocuments, scope: Scope, **options: Any) -> DocumentHits:
+        """Search passages of documents; options as for `document_search.search_documents`."""
+        return await self._timed(search_documents, request, scope, **options)
 
     async def chunks(self, request: SearchDocuments, scopes: tuple[str, ...]) -> list[FoundChunk]:
         """Return the best chunks of documents in these scopes; see `scrubjay.search.document_search`."""
