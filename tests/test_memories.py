@@ -86,12 +86,12 @@ async def test_a_document_is_found_by_its_chunk_with_its_lines(core: Core):
     assert "make rollback" in best.content and best.lines == (5, 7) and best.is_relevant
 
 
-async def test_neighbouring_chunks_come_along_unless_only_matching_ones_are_wanted(core: Core):
+async def test_neighbouring_chunks_come_along_where_they_are_asked_for(core: Core):
     parts = "\n\n".join(f"## Part {n}\n\n{word} " * 20 for n, word in enumerate(["apple", "zebra", "cello"]))
     await document(core, parts)
     await embedded(core)
-    alone = await find_documents(core, "zebra", only_matching_chunks=True, chunk_threshold=0.4)
-    beside = await find_documents(core, "zebra", chunk_threshold=0.4)
+    alone = await find_documents(core, "zebra", chunk_threshold=0.4)
+    beside = await find_documents(core, "zebra", only_matching_chunks=False, chunk_threshold=0.4)
     assert all(chunk.is_relevant for chunk in alone.results[0].chunks)
     assert len(beside.results[0].chunks) > len(alone.results[0].chunks)
 
