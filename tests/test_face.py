@@ -117,6 +117,48 @@ async def test_unusual_requests_are_answered_by_the_sdk(engine: Engine, project:
     assert heard == await engine_answers(asked, build_server(engine))
 
 
+HALF = "half \ud83d a zebra"
+
+
+@pytest.mark.parametrize("extra", [{}, {"unusual": 1}], ids=["usual", "the SDK's"])
+async def test_half_of_a_surrogate_pair_is_replaced_and_the_rest_is_kept(
+    engine: Engine, project: Path, extra
+):
+    add = {"name": "add_memory", "arguments": {"content": HALF + " \U0001f993"}, **extra}
+    ask = {"name": "search_memories", "arguments": {"query": HALF}, **extra}
+    async with talk(engine, project) as client:
+        heard = await client.answers([OPEN, request("tools/call", add, 1)])
+        heard |= await client.answers([request("tools/call", ask, 2), request("nonsense" + HALF, {}, 3)])
+    assert not heard[1]["result"]["isError"]
+    assert "half \ufffd a zebra \U0001f993" in heard[2]["result"]["content"][0]["text"]
+    assert "error" in heard[3]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"id": HALF},
+        {"id": 1.5, "params": {}},
+        {"id": 1, "jsonrpc": "1.0"},
+        {"id": 1, "params": [1]},
+        {"id": 1, "method": "tools/list", "params": "x"},
+    ],
+)
+async def test_a_line_that_no_reader_takes_is_answered_under_its_id(engine: Engine, project: Path, odd):
+    async with talk(engine, project) as client:
+        heard = await client.answers([OPEN, request("tools/call", {"name": "recall"}, 0) | odd])
+        client.say(request("tools/call", {"name": "recall"}, 99))
+        assert (await client.hear())["id"] == 99
+    assert heard[odd["id"]]["error"]["code"] == -32600
+
+
+async def test_a_failure_of_the_sdks_server_ends_the_connection(engine: Engine, project: Path):
+    async with talk(engine, project, never) as client:
+        await client.answers([OPEN])
+        client.say(request("nonsense", {}, 1))
+        assert await asyncio.wait_for(client.reader.readline(), PATIENCE) == b""
+
+
 async def test_a_handshake_of_an_unusual_form_is_the_sdks(engine: Engine, project: Path):
     odd = hello("2025-11-25", capabilities={"experimental": None})
     async with talk(engine, project) as client:

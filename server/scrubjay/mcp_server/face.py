@@ -5,6 +5,7 @@ start. Everything else the SDK's server answers.
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,10 +18,12 @@ from scrubjay.mcp_server.calls import call, seldom
 from scrubjay.pipe.offer import Offer, Usual, read_offer
 from scrubjay.pipe.session import Message
 from scrubjay.wire.hello import line_of
-from scrubjay.wire.lines import glance, key_of
+from scrubjay.wire.lines import glance, key_of, well_formed
 
 if TYPE_CHECKING:
     from mcp.server import Server
+
+log = logging.getLogger("scrubjay.mcp_server")
 
 _SERVER = {"name": "scrubjay", "title": "Scrubjay", "version": VERSION}
 # What each result has since 2026-07-28.
@@ -34,10 +37,21 @@ async def serve_pipe(engine: Engine, sdk_server: Callable[[], "Server[Any]"], co
     set_caller(Caller(scope=engine.scope_of(hello), folder=folder, source="mcp"))
     offer, sdk = read_offer(), _Sdk(connection, sdk_server)
     calls: dict[tuple[str, object], asyncio.Task[None]] = {}
+
+    def done(key: tuple[str, object], number: object, task: asyncio.Task[None]) -> None:
+        calls.pop(key, None)
+        if not task.cancelled() and isinstance(error := task.exception(), Exception):
+            sentence = engine.unforeseen("The answer to this request", error)
+            connection.say({"jsonrpc": "2.0", "id": number, "error": {"code": -32603, "message": sentence}})
+            connection.end(key)
+
     try:
         async for line in connection:
-            message = Message(line)
+            message = Message(well_formed(line))
             seen = message.seen
+            if message.is_request and seen.id != glance(line).id:
+                await connection.write_line(_refused(glance(line).id, "The id of this request is no text."))
+                continue
             answer = offer.answer(message)
             if answer is not None:
                 await connection.write_line(answer)
@@ -48,7 +62,7 @@ async def serve_pipe(engine: Engine, sdk_server: Callable[[], "Server[Any]"], co
             elif answer is None and (asked := _tool_call(message, offer)) and seen.key:
                 task = asyncio.create_task(_answer(engine, connection, seen.id, asked))
                 calls[seen.key] = task
-                task.add_done_callback(partial(_forget, calls, seen.key))
+                task.add_done_callback(partial(done, seen.key, seen.id))
             elif answer is None:
                 sdk.hear(message)
     finally:
@@ -57,8 +71,9 @@ async def serve_pipe(engine: Engine, sdk_server: Callable[[], "Server[Any]"], co
         await asyncio.gather(*calls.values(), *sdk.tasks, return_exceptions=True)
 
 
-def _forget(calls: dict[tuple[str, object], asyncio.Task[None]], key: tuple[str, object], _: object) -> None:
-    calls.pop(key, None)
+def _refused(number: object, why: str) -> bytes:
+    error = {"code": -32600, "message": f"{why} Send another form of it."}
+    return line_of({"jsonrpc": "2.0", "id": number, "error": error})
 
 
 def _tool_call(message: Message, offer: Offer) -> Usual | None:
@@ -112,6 +127,7 @@ class _Sdk:
             if self._handshake is not None and self._handshake is not message:
                 self._lines.put_nowait(self._handshake.line)
             self.tasks.append(asyncio.create_task(self._run()))
+            self.tasks[0].add_done_callback(self._ended)
         self._lines.put_nowait(message.line)
 
     async def write(self, line: str) -> None:
@@ -133,6 +149,25 @@ class _Sdk:
         async with stdio_server(stdin=self._text(), stdout=self) as (read, write):  # type: ignore[arg-type]
             await server.run(read, write, options)
 
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Close when the server has failed: the pipe then answers what waits, or asks another engine."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("the SDK's server failed", exc_info=error)
+            self._connection.close()
+
     async def _text(self) -> AsyncIterator[str]:
+        """Yield the lines that the SDK can read; another, which it drops in silence, is answered here."""
+        from mcp.types import JSONRPCRequest, jsonrpc_message_adapter
+
         while True:
-            yield (await self._lines.get()).decode("utf-8", "replace")
+            line = await self._lines.get()
+            seen, text = glance(line), line.decode("utf-8", "replace")
+            try:
+                message = jsonrpc_message_adapter.validate_json(text, by_name=False)
+            except ValueError:
+                message = None
+            if isinstance(message, JSONRPCRequest) or seen.method is None or seen.key is None:
+                yield text
+            else:
+                why = "This line is no request of JSON-RPC 2.0."
+                await self._connection.write_line(_refused(seen.id, why))

@@ -26,6 +26,13 @@ _ANSWER = {b'"result"', b'"error"'}
 _TOP = {b'"id"', b'"method"', b'"params"'} | _ANSWER
 _PARAMS = {b'"name"', b'"uri"', b'"requestId"'}
 
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+_REPLACEMENT = rb"\ufffd"  # the character that says that another was there
+
 
 class TooLong(bytes):
     """The first and the last bytes of a line above the limit, with a newline between."""
@@ -133,6 +140,19 @@ def glance(line: bytes) -> Glance:
         request_id=_value(parts.get(b'"requestId"')),
         is_answer=not _ANSWER.isdisjoint(parts),
     )
+
+
+def well_formed(line: bytes) -> bytes:
+    r"""Put the replacement character in the place of each half of a surrogate pair, which is no text.
+
+    Clients that cut a text amid an emoji send such halves, and strict readers refuse the whole line.
+
+    >>> well_formed(rb'{"a":"\ud83d\ude00 \ud83d!","b":"\\ud83d"}')
+    b'{"a":"\\ud83d\\ude00 \\ufffd!","b":"\\\\ud83d"}'
+    """
+    if _HALF.search(line) is None:
+        return line
+    return _ESCAPE.sub(lambda escape: _REPLACEMENT if escape[1] else escape[0], line)
 
 
 def _id_of_excerpt(line: bytes) -> RequestId | None:
