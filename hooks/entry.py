@@ -56,17 +56,15 @@ def _call(home, event, env):
         and named.isascii()
         and all(letter.isalnum() or letter in "_.:-" for letter in named)
     )
+    scope = named if plain else scopes.scope_of(home, event.project_dir)
+    if scope is None:
+        where = f"Nothing is recorded in {event.project_dir}: {scopes.NOWHERE}"
+        raise InputError(f"{where} Work in a folder, or set SCRUBJAY_SCOPE.")
     return Call(
         home=home,
         policy=policy,
         event=event,
-        hello=hello_from(
-            "hook",
-            env,
-            event.cwd,
-            os.getpid(),
-            scope=named if plain else scopes.scope_of(home, event.project_dir),
-        ),
+        hello=hello_from("hook", env, event.cwd, os.getpid(), scope=scope),
         now_ns=time.time_ns(),
         records=not (hidden or policy.paused or policy.capture == "off"),
         inject="off" if hidden else policy.inject,

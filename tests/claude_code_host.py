@@ -15,6 +15,7 @@ from pathlib import Path
 
 from scrubjay.home import spool
 from scrubjay.home.paths import Home
+from scrubjay.home.scopes import scope_of
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.requests import RecordTurn, parse
 
@@ -37,6 +38,13 @@ class Host:
         self.scripts = HOOKS
         self.session_id = session_id
         self.env = {"SCRUBJAY_HOME": self.home.root, "HOME": str(root), "PATH": os.environ["PATH"]}
+
+    @property
+    def scope(self) -> str:
+        """The scope of the project."""
+        scope = scope_of(self.home, str(self.project), user_home=self.env["HOME"])
+        assert scope is not None
+        return scope
 
     def start(self, hook: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-I", "-S", str(self.scripts / f"{hook}.py")]

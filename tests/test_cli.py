@@ -326,3 +326,12 @@ def test_an_engine_started_by_hand_takes_over_and_ends_at_ctrl_c(user):
         assert "started by hand" in user.gets("status", "--start")
         engine.send_signal(signal.SIGINT)
         assert engine.wait(PATIENCE) == 0
+
+
+def test_in_the_bare_home_status_says_why_nothing_is_recorded_and_add_wants_a_scope(user):
+    user = user._replace(project=user.folder)  # which is HOME
+    assert "nothing is recorded in" in user.gets("status")
+    done = user.types("add", "The zebra merger closes in May.")
+    assert done.returncode == 1 and "no project" in done.stderr and "Name the scope" in done.stderr
+    assert "Kept as" in user.gets("add", "--user", "I like zebras best of all.")
+    assert "zebras" in user.gets("search", "which animals do I like best, zebras?")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from user import make_user, newcomer, user
 
+from scrubjay.cli.doctor import own_scope
 from scrubjay.cli.installation import console_command
 
 __all__ = ["newcomer", "user"]  # fixtures
@@ -65,3 +66,11 @@ def test_the_doctor_says_what_is_wrong_with_the_home(newcomer):
     assert done.returncode == 1
     assert re.search(r"PROBLEM +home +The home folder \S+ cannot be used", done.stdout)
     assert "round trip" not in done.stdout
+
+
+def test_it_says_what_stands_in_the_scope_that_every_project_sees() -> None:
+    (finding,) = own_scope({"user": {"turns": 3, "memories": 1, "documents": 0}})
+    assert finding.verdict == "note" and "every project sees, holds 3 turns, 1 fact" in finding.says
+    assert not list(
+        own_scope({"user": {"turns": 0, "memories": 9, "documents": 0}, "dir_x__0": {"turns": 3}})
+    )

@@ -47,11 +47,13 @@ class Talk:
 
 
 @contextlib.asynccontextmanager
-async def talk(engine: Engine, project: Path, sdk: Callable[[], Any] | None = None) -> AsyncIterator[Talk]:
+async def talk(
+    engine: Engine, project: Path, sdk: Callable[[], Any] | None = None, scope: str | None = "user"
+) -> AsyncIterator[Talk]:
     ours, theirs = socket.socketpair()
     loop = asyncio.get_running_loop()
     _, connection = await loop.create_connection(lambda: Connection(lambda _: None), sock=ours)
-    connection.hello = Hello("pipe", str(project), str(project), 7)
+    connection.hello = Hello("pipe", str(project), str(project), 7, scope)
     served = asyncio.create_task(serve_pipe(engine, sdk or (lambda: build_server(engine)), connection))
     reader, writer = await asyncio.open_connection(sock=theirs, limit=1 << 20)
     yield Talk(reader, writer)
@@ -82,6 +84,42 @@ UNUSUAL = [
     ("nonsense", {}),
     ("tools/list", envelope(MODERN)),
 ]
+
+
+def tool(name: str, **arguments: object) -> Any:
+    return request("tools/call", {"name": name, "arguments": arguments}, 1)
+
+
+async def said(engine: Engine, project: Path, *asked: Any) -> list[str]:
+    """What a client in a folder, which names no scope, is answered as text."""
+    async with talk(engine, project, never, None) as client:
+        await client.answers([OPEN])
+        return [(await client.answers([each]))[1]["result"]["content"][0]["text"] for each in asked]
+
+
+async def test_folders_without_git_do_not_see_each_other(engine: Engine, tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.mkdir(), other.mkdir()
+    search = tool("search_memories", query="When does the zebra merger close?")
+    fact = "The zebra merger closes in May."
+    assert "Saved" in (await said(engine, one, tool("add_memory", content=fact)))[0]
+    assert fact in (await said(engine, one, search))[0]
+    assert fact not in (await said(engine, other, search))[0]
+
+
+async def test_in_no_project_a_write_names_its_scope_and_a_search_sees_the_users_own(engine: Engine) -> None:
+    fact = "I like zebras best of all animals."
+    search = tool("search_memories", query="Which animals do I like best?")
+    nameless, named, found, turn = await said(
+        engine,
+        Path("/"),
+        tool("add_memory", content=fact),
+        tool("add_memory", content=fact, options={"scope": "user"}),
+        search,
+        tool("record_turn", session_id="s", user="Which animals?", assistant="Zebras, as ever."),
+    )
+    assert "no project" in nameless and "no project" in turn and "Name the scope" in turn
+    assert "Saved" in named and fact in found
 
 
 @pytest.fixture

@@ -400,7 +400,7 @@ def test_the_named_scope_wins_when_it_is_one(host: Host) -> None:
     for named in ("team:jay", "*", "two words", "x" * 101):
         host.env["SCRUBJAY_SCOPE"] = named
         host.stop("Renamed to advance().", prompt_id="p1")
-    assert [envelope.scope for envelope in host.envelopes()] == ["team:jay", "user", "user", "user"]
+    assert [envelope.scope for envelope in host.envelopes()] == ["team:jay", *[host.scope] * 3]
 
 
 def test_old_prompts_are_not_kept(host: Host) -> None:

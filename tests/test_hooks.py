@@ -64,7 +64,7 @@ def test_a_prompt_and_its_answer_become_one_envelope(host: Host) -> None:
         "turn",
         "hook:stop",
         "claude-code",
-        "user",
+        host.scope,
     )
     assert (envelope.transcript_path, envelope.capture, envelope.redacted) == ("/t/s.jsonl", "all", 0)
     assert envelope.args["session_id"] == host.session_id
@@ -86,7 +86,7 @@ def test_a_session_that_starts_without_an_engine_leaves_a_note(host: Host, sourc
         "transcript_path": "/t/s.jsonl",
         "source": source,
         "cwd": str(host.project),
-        "scope": "user",
+        "scope": host.scope,
         "host": "claude-code",
     }
     assert host.log() == ""
@@ -103,7 +103,7 @@ def test_an_engine_is_told_and_never_waited_for(host: Host) -> None:
         1,
         "hook",
         str(host.project),
-        "user",
+        host.scope,
     )
 
 
@@ -163,7 +163,7 @@ def test_a_session_gets_the_engines_opening_unless_the_user_does_not_want_it(hos
 
 
 def test_an_opening_that_lies_ready_needs_no_engine(host: Host) -> None:
-    openings.write(open_home(host.home.root), "user", "Quoted.\n- 2026-03-01: Never push to main.", None)
+    openings.write(open_home(host.home.root), host.scope, "Quoted.\n- 2026-03-01: Never push to main.", None)
     for source in ("startup", "clear", None):
         answer = host.fire("session_start", source=source)["hookSpecificOutput"]
         assert "Never push to main." in answer["additionalContext"]
@@ -174,11 +174,26 @@ def test_an_opening_that_lies_ready_needs_no_engine(host: Host) -> None:
     assert host.log() == ""
 
 
+def test_nothing_is_captured_in_the_bare_home_and_the_log_says_why(host: Host) -> None:
+    home = open_home(host.home.root)
+    openings.write(home, "user", "- 2026-03-01: Never push to main.", None)
+    host.project = host.project.parent  # which is HOME
+    for place in (str(host.project), "/"):
+        assert host.fire("session_start", source="startup", cwd=place) == {}
+        assert host.prompt("Rename tick() please", prompt_id="p1", cwd=place) == {}
+        assert host.stop("Renamed to advance().", prompt_id="p1", cwd=place) == {}
+        assert f"Nothing is recorded in {place}: / and your home folder itself are no project." in host.log()
+    assert (host.envelopes(), spool.requests(host.home), os.listdir(host.home.prompts)) == ([], [], [])
+    host.env["SCRUBJAY_SCOPE"] = "home"
+    host.stop("Renamed to advance().", prompt_id="p2")
+    assert [envelope.scope for envelope in host.envelopes()] == ["home"]
+
+
 def test_an_opening_that_may_be_wrong_is_not_shown(host: Host) -> None:
     home = open_home(host.home.root)
-    openings.write(home, "user", "- 2026-03-01: The demo is today.", 1_772_400_000.0)  # expired by now
+    openings.write(home, host.scope, "- 2026-03-01: The demo is today.", 1_772_400_000.0)  # expired by now
     assert host.fire("session_start", source="startup") == {}
-    openings.write(home, "user", "- 2026-03-01: The demo is today.", None)
+    openings.write(home, host.scope, "- 2026-03-01: The demo is today.", None)
     host.prompt("Rename tick() please", prompt_id="p1")
     host.stop("Renamed to advance().", prompt_id="p1")  # which no engine has taken yet
     assert host.fire("session_start", source="startup") == {}

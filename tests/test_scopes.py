@@ -58,13 +58,63 @@ def test_a_folder_deep_in_a_repository_has_its_scope(home: Home, tmp_path: Path)
     )
 
 
-def test_what_is_no_project_is_the_users_own(home: Home, tmp_path: Path) -> None:
-    person = tmp_path / "person"
-    (person / "notes").mkdir(parents=True)
-    git(person, "init", "-q")  # dotfiles kept in git do not make a project of everything
-    for folder in ("/", str(person), str(person / "notes"), str(tmp_path)):
-        assert scope_of(home, folder, user_home=str(person)) == USER_SCOPE == scopes.USER_SCOPE
+def test_the_root_and_the_bare_home_are_no_project(home: Home, tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")  # dotfiles kept in git do not make a project of everything
+    for folder in ("/", str(tmp_path), f"{tmp_path}/"):
+        assert scope_of(home, folder, user_home=str(tmp_path)) is None
     assert list_scopes(home) == []
+
+
+def test_a_folder_without_git_is_a_scope_of_its_own_by_its_path(home: Home, tmp_path: Path) -> None:
+    for name in ("notes", "other", "notes/deep", "my notes"):
+        (tmp_path / name).mkdir()
+    found = {name: scope_of(home, str(tmp_path / name)) or "" for name in ("notes", "other", "notes/deep")}
+    assert len(set(found.values())) == 3
+    assert re.fullmatch(r"dir_notes__[0-9a-f]{16}", found["notes"])
+    assert scopes.display_name(found["notes/deep"]) == "deep"
+    assert all(scopes.is_scope(name) for name in (*found.values(), scope_of(home, f"{tmp_path}/my notes")))
+    (tmp_path / "link").symlink_to(tmp_path / "notes")
+    assert scope_of(home, str(tmp_path / "link")) == found["notes"]
+    person = str(tmp_path)
+    assert scope_of(home, str(tmp_path / "notes"), user_home=person) == found["notes"]
+
+
+def test_a_folder_that_becomes_a_repository_goes_on_in_its_scope(home: Home, tmp_path: Path) -> None:
+    top = tmp_path / "notes"
+    top.mkdir()
+    first = scope_of(home, str(top))
+    git(top, "init", "-q")
+    git(top, "commit", "-q", "--allow-empty", "-m", "Begin")
+    assert scope_of(home, str(top)) == scope_of(home, str(top)) == first
+    top.rename(tmp_path / "moved")
+    assert scope_of(home, str(tmp_path / "moved")) == first
+    top.mkdir()
+    assert scope_of(home, str(top)) != first
+
+
+def test_a_known_project_that_is_cloned_into_a_folder_stays_itself(home: Home, tmp_path: Path) -> None:
+    project = scope_of(home, str(repository(tmp_path / "jay", ORIGIN)))
+    (tmp_path / "notes").mkdir()
+    plain = scope_of(home, str(tmp_path / "notes"))
+    git(tmp_path / "notes", "init", "-q")
+    git(tmp_path / "notes", "remote", "add", "origin", ORIGIN)
+    assert scope_of(home, str(tmp_path / "notes")) == project != plain
+
+
+def test_a_folder_that_moved_is_merged_by_hand(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    old = scope_of(home, str(tmp_path / "notes"))
+    (tmp_path / "notes").rename(tmp_path / "diary")
+    new = scope_of(home, str(tmp_path / "diary"))
+    assert old and new and old != new
+    merge(home, old, new)
+    assert scope_of(home, str(tmp_path / "diary")) == new
+
+
+def test_a_write_in_no_project_needs_a_scope_by_name() -> None:
+    assert scopes.write_scope("jay", None) == scopes.write_scope(None, "jay") == "jay"
+    with pytest.raises(InputError, match="no project"):
+        scopes.write_scope(None, None)
 
 
 def test_worktrees_share_the_scope_of_their_repository(home: Home, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from scrubjay.cli.installation import SCRIPTS, console_command, hook_command, ru
 from scrubjay.cli.status import inbox
 from scrubjay.errors import EngineError, ScrubjayError
 from scrubjay.home import capture
+from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.home.settings import capture_view, load
 
 OK, NOTE, PROBLEM = "ok", "note", "PROBLEM"
@@ -95,6 +96,7 @@ def _with_engine(place: Place, clients: Clients) -> Findings:
         yield ok("engine", f"Version {facts['version']} answers (pid {facts['pid']}).")
         yield from guarded("http", http, place)
         yield from store(facts)
+        yield from own_scope(client.call("scopes", {}))
     yield from guarded("round trip", lambda place: round_trip(place, clients), place)
 
 
@@ -179,6 +181,18 @@ def store(facts: dict[str, Any]) -> Findings:
     behind += f"{facts['unindexed']:,} not folded into the word index yet"
     passages = f"{plural(records['passages'], 'passage')} ({behind})"
     yield ok("store", f"{contents(records)}; {passages}, {size(disk['bytes'])}.")
+
+
+def own_scope(counts: dict[str, dict[str, int]]) -> Findings:
+    """What stands in the scope `user`, where earlier versions put all that was said outside of git."""
+    own = counts.get(USER_SCOPE, {})
+    if own.get("turns") or own.get("documents"):
+        says = (
+            f"The scope user, which every project sees, holds {contents(own)}. Before folders had scopes of"
+        )
+        says += " their own, what was said outside of git went there; of which folder it was is not known."
+        advice = "`scrubjay list --scope user` shows it; `scrubjay forget ID` hides what is not for all."
+        yield note("scopes", says, advice)
 
 
 def http(place: Place) -> Findings:

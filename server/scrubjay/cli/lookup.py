@@ -21,7 +21,7 @@ from scrubjay.cli.command import (
     value,
 )
 from scrubjay.cli.display import first_line, local, plural, print_answer, shown
-from scrubjay.home.scopes import display_name, search_scopes
+from scrubjay.home.scopes import USER_SCOPE, display_name, search_scopes
 from scrubjay.text.answers import DOUBTFUL, nothing
 from scrubjay.text.short_ids import short_id
 
@@ -36,7 +36,7 @@ MODES = ("memories", "hybrid", "documents")
 def list_(place: Place, options: argparse.Namespace) -> None:
     """Show what was recorded last, newest first."""
     with call_engine(place) as engine:
-        scope = chosen_scope(options) or engine.call("status", {})["scope"]
+        scope = chosen_scope(options) or engine.call("status", {})["scope"] or USER_SCOPE
         hits = engine.call("list", {"last": options.last, "scope": scope})
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
     nothing = f"Nothing is recorded in {scope} yet. `scrubjay list --all` looks in every project."

@@ -8,7 +8,7 @@ from scrubjay.errors import InputError
 from scrubjay.home import scopes as book
 
 NOTHING = {"turns": 0, "memories": 0, "documents": 0}
-USER_SCOPE = "what is true of you in every project; also what was said outside of any git repository"
+USER_SCOPE = "what is true of you in every project"
 
 
 @command(
@@ -36,7 +36,7 @@ def _list(place: Place) -> None:
         counts = engine.call("scopes", {})
         here = engine.call("status", {})["scope"]
     seen = {entry["scope"]: entry for entry in book.list_scopes(place.home)}
-    for name in sorted({*seen, *counts, here, book.USER_SCOPE}):
+    for name in sorted({*seen, *counts, here or book.USER_SCOPE, book.USER_SCOPE}):
         entry = seen.get(name, {"paths": [], "origins": [], "merged_into": None})
         print(f"{name}{'   (this folder)' if name == here else ''}")
         if entry["merged_into"]:

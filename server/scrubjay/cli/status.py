@@ -19,6 +19,7 @@ from scrubjay.cli.display import contents, local, plural, print_answer, size, sp
 from scrubjay.errors import EngineError, InputError, ScrubjayError
 from scrubjay.home import spool
 from scrubjay.home.paths import Home
+from scrubjay.home.scopes import NOWHERE, project_dir, scope_of
 from scrubjay.home.settings import Settings, load
 from scrubjay.wire.address import engine_facts
 
@@ -68,6 +69,7 @@ def status(place: Place, options: argparse.Namespace) -> None:
         *_records(engine),
         *_spool(left),
         *_capture(settings, unreadable),
+        *_here(place),
         ("home", home.root),
     ]
     table = (f"{name:<9} {text}" for name, text in lines)
@@ -146,7 +148,7 @@ def _records(engine: dict[str, Any] | None) -> list[Line]:
         lines.append(("memory", f"{size(engine['peak_rss'])} at most so far"))
     lines += [("repaired", repair) for repair in engine["repairs"]]
     lines += [("error", error) for error in engine["errors"]]
-    return [*lines, ("scope", f"{engine['scope']} (this folder)")]
+    return [*lines, ("scope", f"{engine['scope'] or 'none'} (this folder)")]
 
 
 def _spool(left: Inbox) -> list[Line]:
@@ -163,6 +165,14 @@ def _capture(settings: Settings | None, unreadable: str | None) -> list[Line]:
         words += f"; prompts and answers under {settings.min_length} characters are not recorded"
     excluded = (("excluded", folder) for folder in settings.excluded)
     return [("capture", words), *excluded, ("recall", _INJECT[settings.inject])]
+
+
+def _here(place: Place) -> list[Line]:
+    """Say so where hooks record nothing because of the folder."""
+    folder = project_dir(place.env, place.cwd)
+    if place.env.get("SCRUBJAY_SCOPE") or scope_of(place.home, folder) is not None:
+        return []
+    return [("", f"nothing is recorded in {folder}: {NOWHERE} Work in a folder, or set SCRUBJAY_SCOPE")]
 
 
 class Inbox(NamedTuple):

@@ -15,12 +15,13 @@ async def _ignore_progress(done: int, total: int, what: str) -> None:
 class Caller:
     """What a client may do, and where.
 
-    `scope` is where writes go and where searches look by default; `folder` is the project whose files may be
+    `scope` is where writes go and where searches look by default; None is in no project, where a write has to
+    name one and searches look at the user's own. `folder` is the project whose files may be
     read by path. A `confined` caller reaches this scope alone, a `read_only` one may change nothing; both
     came with a token. `report` tells a waiting client how far its call is: (done, total, the present item).
     """
 
-    scope: str = USER_SCOPE
+    scope: str | None = USER_SCOPE
     folder: str | None = None
     source: str = "mcp"
     confined: bool = False
@@ -30,7 +31,8 @@ class Caller:
     @property
     def seen(self) -> str | tuple[str, ...]:
         """Where searches look: the project and the user's scope, or this scope alone if confined."""
-        return (self.scope,) if self.confined else self.scope
+        own = self.scope or USER_SCOPE
+        return (own,) if self.confined else own
 
 
 _caller: ContextVar[Caller] = ContextVar("scrubjay_caller")

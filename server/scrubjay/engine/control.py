@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from scrubjay.engine.engine import Engine
 from scrubjay.engine.process.connection import Connection
 from scrubjay.errors import InputError, ScrubjayError
-from scrubjay.home.scopes import EVERY_SCOPE
+from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, write_scope
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.requests import (
     AddMemory,
@@ -57,9 +57,10 @@ async def serve_hook(engine: Engine, connection: Connection) -> None:
                 core.completion.reconcile(event)
             case "session_end":
                 await core.writer.drain()
-                core.consolidation.end(engine.scope_of(connection.hello), str(event.get("session_id")))
+                if scope := engine.scope_of(connection.hello):
+                    core.consolidation.end(scope, str(event.get("session_id")))
             case "opening" | "inject" as name:
-                scope = engine.scope_of(connection.hello)
+                scope = engine.scope_of(connection.hello) or USER_SCOPE
                 if name == "opening":
                     text = (await core.search.opening(event, scope)).text
                 else:
@@ -109,15 +110,20 @@ async def serve_cli(engine: Engine, finish: Finish, connection: Connection) -> N
 
 
 class Call(NamedTuple):
-    """One call of the command line: its arguments, the scope that its client works in, and its progress."""
+    """One call of the command line: its arguments, its client's scope (None in no project), its progress."""
 
     params: dict[str, Any]
-    client_scope: str
+    own: str | None
     progress: Report
 
     @property
+    def client_scope(self) -> str:
+        """Where the client reads: in its project, or the user's own scope where it works in none."""
+        return self.own or USER_SCOPE
+
+    @property
     def scope(self) -> str:
-        """The scope that the call names, else its client's."""
+        """The scope that the call names, else its client's, to read."""
         return self.params.get("scope") or self.client_scope
 
     @property
@@ -144,7 +150,7 @@ async def _status(engine: Engine, call: Call) -> dict[str, Any]:
     """What can be said at once; with `wait`, what can be said when loading is over."""
     if call.params.get("wait") is True:
         await engine.loaded()
-    facts = {**engine.facts(), "scope": call.client_scope, "busy": engine.busy}
+    facts = {**engine.facts(), "scope": call.own, "busy": engine.busy}
     if not engine.ready or engine.failure is not None:
         return facts
     return {**facts, **await (await engine.core()).status.report()}
@@ -173,15 +179,13 @@ async def _restore(core: Core, call: Call) -> Result:
 
 async def _add(core: Core, call: Call) -> Result:
     request = await _asked(core, call, AddMemory)
-    scope = request.scope or call.client_scope
+    scope = write_scope(request.scope, call.own)
     return await core.write(envelope("memory", request, scope=scope, source=SOURCE, at=core.clock()))
 
 
 async def _add_document(core: Core, call: Call) -> Result:
-    request, at = call.request(DocumentText), core.clock()
-    redacted = await asyncio.to_thread(
-        envelope, "document", request, scope=call.client_scope, source=SOURCE, at=at
-    )
+    request, at, scope = call.request(DocumentText), core.clock(), write_scope(None, call.own)
+    redacted = await asyncio.to_thread(envelope, "document", request, scope=scope, source=SOURCE, at=at)
     return await core.write(redacted)
 
 
@@ -196,7 +200,8 @@ async def _index(core: Core, call: Call) -> Ingested:
         call.progress(done, total, os.path.basename(path))
 
     again = call.params.get("again") is True
-    return await core.ingest.run(paths, scope=call.scope, source=SOURCE, report=report, again=again)
+    scope = write_scope(call.params.get("scope"), call.own)
+    return await core.ingest.run(paths, scope=scope, source=SOURCE, report=report, again=again)
 
 
 async def _export(core: Core, call: Call) -> Result:

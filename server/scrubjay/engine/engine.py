@@ -18,7 +18,7 @@ from scrubjay import VERSION
 from scrubjay.errors import EngineError, HomeError, InputError, ScrubjayError
 from scrubjay.home import scopes
 from scrubjay.home.paths import Home
-from scrubjay.home.scopes import USER_SCOPE, is_scope
+from scrubjay.home.scopes import is_scope
 from scrubjay.home.settings import Settings, capture_view, in_store, load, write_capture
 from scrubjay.store.failures import reason
 from scrubjay.wire.hello import Hello
@@ -161,8 +161,8 @@ class Engine:
         sentence = f"{what} failed inside Scrubjay: {reason(error)}."
         return f"{sentence} Trying again is safe; if it fails again, {where} says where."
 
-    def scope_of(self, hello: Hello) -> str:
-        """The scope a client works in: the one it names, else its project's.
+    def scope_of(self, hello: Hello) -> str | None:
+        """The scope a client works in: the one it names, else its folder's; None in no project.
 
         Raises:
             InputError: it names one that no scope may be called.
@@ -175,4 +175,4 @@ class Engine:
                 )
             return hello.scope
         folder = hello.project_dir or hello.cwd
-        return scopes.scope_of(self.home, folder) if folder and os.path.isabs(folder) else USER_SCOPE
+        return scopes.scope_of(self.home, folder) if folder and os.path.isabs(folder) else None

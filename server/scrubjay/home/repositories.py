@@ -1,4 +1,4 @@
-"""Finds the repository of a folder in git's own files: where it lies, its origin, how its reflog begins.
+"""Finds the repository of a folder in git's own files, or takes a folder without git as it is.
 
 It starts no git and writes nothing. Hooks use it: standard library only and Python 3.9 syntax.
 """
@@ -10,27 +10,34 @@ from collections import namedtuple
 
 from scrubjay.home.files import read_regular
 
-Repository = namedtuple("Repository", "path origin birth")
-"""Path of the common git folder, normalised URL of the origin or None, how its reflog begins or None."""
+Repository = namedtuple("Repository", "path origin birth is_git")
+"""Path of the common git folder, normalised URL of the origin or None, how its reflog begins or None.
+
+Of a folder outside of git it has the folder's own path, and nothing more.
+"""
 
 _DEFAULT_PORTS = {"ssh": "22", "git+ssh": "22", "ssh+git": "22", "https": "443", "http": "80", "git": "9418"}
 
 
 def repository(folder: str, user_home: str) -> Repository | None:
-    """Find the repository that a folder lies in; None outside of any, and at or above `user_home`.
+    """Find the repository that a folder lies in, else take the folder; None for `/` and `user_home` itself.
 
-    A submodule is a repository of its own.
+    A submodule is a repository of its own. One in `user_home` itself (dotfiles in git) is none.
     """
     place, user_home = os.path.realpath(folder), os.path.realpath(user_home)
+    start = place
     while place != user_home and place != os.path.dirname(place):
         git_dir = _git_dir(os.path.join(place, ".git"))
         if git_dir:
             common = _text(os.path.join(git_dir, "commondir")).strip()
             path = os.path.realpath(os.path.join(git_dir, common)) if common else git_dir
             url = _origin_url(_text(os.path.join(path, "config")))
-            return Repository(os.path.normcase(path), normal_url(url, place) if url else None, birth_of(path))
+            origin = normal_url(url, place) if url else None
+            return Repository(os.path.normcase(path), origin, birth_of(path), True)
         place = os.path.dirname(place)
-    return None
+    if start in (user_home, os.path.dirname(start)):
+        return None
+    return Repository(os.path.normcase(start), None, None, False)
 
 
 def birth_of(path: str) -> str | None:

@@ -1,7 +1,8 @@
-"""Gives the project of a folder its scope, a name that stays; `<home>/scopes.json` keeps them.
+"""Gives a folder its scope, a name that stays; `<home>/scopes.json` keeps them.
 
 Hooks use it: standard library only and Python 3.9 syntax.
 
+A folder outside of git is recognised by its path alone; when it becomes a repository, its scope goes on.
 A repository is recognised by the path of its common folder (so worktrees share a scope), by the URL of its
 origin (so clones do), and, when the recorded path is gone, by the first line of its reflog, its birth (so a
 move loses nothing). The file, called the book below, holds
@@ -31,8 +32,10 @@ if TYPE_CHECKING:
 USER_SCOPE = "user"  # what is true of the person everywhere
 EVERY_SCOPE = "*"
 SCOPE_NAME = r"[A-Za-z0-9_.:-]{1,100}"  # the one rule for what a scope may be called; tags follow it too
+NOWHERE = "/ and your home folder itself are no project."
 LOCK_WAIT_S = 0.25  # a hook waits no longer than this; the holder needs about a millisecond
 
+_REPO, _DIR = _KINDS = ("repo_", "dir_")  # how the names of scopes begin that nobody chose
 _SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
 
 
@@ -44,10 +47,13 @@ def is_scope(name: str) -> bool:
 def display_name(scope: str) -> str:
     """Return a scope's name as a person would say it.
 
-    >>> display_name("repo_sparrow__0123456789abcdef"), display_name("user")
-    ('sparrow', 'user')
+    >>> display_name("repo_sparrow__0123456789abcdef"), display_name("dir_notes__0123456789abcdef")
+    ('sparrow', 'notes')
     """
-    return scope[len("repo_") :].rpartition("__")[0] or scope if scope.startswith("repo_") else scope
+    for kind in _KINDS:
+        if scope.startswith(kind):
+            return scope[len(kind) :].rpartition("__")[0] or scope
+    return scope
 
 
 def search_scopes(scope: str | None, own: str | tuple[str, ...]) -> tuple[str, ...] | None:
@@ -63,20 +69,33 @@ def search_scopes(scope: str | None, own: str | tuple[str, ...]) -> tuple[str, .
     return (scope,) if scope is not None else tuple(dict.fromkeys((own, USER_SCOPE)))
 
 
+def write_scope(scope: str | None, own: str | None) -> str:
+    """Give the scope to write to: `scope` if it is named, else the caller's.
+
+    Raises:
+        InputError: none is named, and the caller works in no folder of its own.
+    """
+    if scope is None and own is None:
+        raise InputError(
+            f"{NOWHERE} Name the scope: a project's, or user for what is true of you everywhere."
+        )
+    return scope or own or ""
+
+
 def project_dir(env: Mapping[str, str], cwd: str) -> str:
     """Return the project's folder: what the host names, else the working directory, which follows `cd`."""
     return env.get("CLAUDE_PROJECT_DIR") or env.get("CURSOR_PROJECT_DIR") or cwd
 
 
-def scope_of(home: Home, folder: str, user_home: str | None = None) -> str:
-    """Return the scope of a folder: `repo_<name>__<hash16>` in a git tree, else `user`.
+def scope_of(home: Home, folder: str, user_home: str | None = None) -> str | None:
+    """Return the scope of a folder: `repo_<name>__<hash16>` in a git tree, else `dir_<name>__<hash16>`.
 
-    The hash is of the origin's normalised URL, else of the common folder's path, as they were at first sight.
-    `/`, the user's home and whatever lies outside a git tree below them is `user`.
+    The hash is of the origin's normalised URL, else of the path (of the common folder in a git tree), as they
+    were at first sight. `/` and the user's home themselves have none: what is said there is of no project.
     """
     repo = repository(folder, user_home or os.path.expanduser("~"))
     if repo is None:
-        return USER_SCOPE
+        return None
     book = _read(home) or _empty()
     scope = _find(book, repo)
     if scope is None or _record(book, scope, repo):
@@ -137,7 +156,7 @@ def _read(home: Home) -> dict[str, Any] | None:
 
 
 def _find(book: dict[str, Any], repo: Repository) -> str | None:
-    """Find a repository's scope: by its path, else by its origin, else by the birth of one that moved."""
+    """Find a scope by its path, else its origin, else the folder it was before git, else its birth."""
     for name, entry in book["scopes"].items():
         if repo.path in entry["paths"] and not _reborn(entry["paths"][repo.path], repo.birth):
             return str(name)
@@ -145,10 +164,19 @@ def _find(book: dict[str, Any], repo: Repository) -> str | None:
         if repo.origin and repo.origin in entry["origins"]:
             return str(name)
     for name, entry in book["scopes"].items():
+        if repo.is_git and _folder_before(repo) in entry["paths"]:
+            return str(name)
+    for name, entry in book["scopes"].items():
         for path, birth in entry["paths"].items():
             if repo.birth and birth == repo.birth and _has_left(path, birth):
                 return str(name)
     return None
+
+
+def _folder_before(repo: Repository) -> str:
+    """The path under which a repository was known when it was a folder without git; "" if it cannot be."""
+    folder, last = os.path.split(repo.path)
+    return folder if last == ".git" else ""
 
 
 def _reborn(birth: str | None, now: str | None) -> bool:
@@ -174,7 +202,8 @@ def _record(book: dict[str, Any], scope: str, repo: Repository) -> bool:
     if new_origin:
         origins.append(repo.origin)
     if new_path:
-        for path in [path for path in paths if not os.path.exists(path)]:
+        before = _folder_before(repo) if repo.is_git else ""
+        for path in [path for path in paths if path == before or not os.path.exists(path)]:
             del paths[path]
         paths[repo.path] = repo.birth
     return new_origin or new_path
@@ -187,16 +216,17 @@ def _enter(book: dict[str, Any], repo: Repository) -> str:
 
 
 def _new_name(repo: Repository, taken: Collection[str] = ()) -> str:
-    """Name a scope at first sight. Where another repository has moved away, its name is `taken`."""
+    """Name a scope at first sight. Where another one has moved away, its name is `taken`."""
     from hashlib import sha256  # 2.5 ms, which only the first sight of a project pays
 
     source = repo.origin or repo.path
     holder, last = os.path.split(source)
-    name = os.path.basename(holder) if last.startswith(".") else last
+    name = os.path.basename(holder) if repo.is_git and last.startswith(".") else last
     name = "".join(char for char in name if char in _SAFE)[:60] or "project"
     for life in range(1, len(taken) + 2):
         key = source if life == 1 else f"{source}#{life}"
-        scope = f"repo_{name}__{sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+        digest = sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        scope = f"{_REPO if repo.is_git else _DIR}{name}__{digest}"
         if scope not in taken:
             break
     return scope

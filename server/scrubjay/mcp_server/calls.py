@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar
 from scrubjay.engine.caller import Caller, caller
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import InputError, NotFound, ScrubjayError
-from scrubjay.home.scopes import search_scopes
+from scrubjay.home.scopes import USER_SCOPE, search_scopes, write_scope
 from scrubjay.mcp_server import render
 from scrubjay.mcp_server.catalog import OFFERS
 from scrubjay.models.envelopes import envelope
@@ -190,14 +190,14 @@ async def _search_documents(engine: Engine, request: SearchDocuments, by: Caller
 
 
 async def _write(engine: Engine, kind: Literal["turn", "memory"], request: Request, by: Caller) -> Result:
-    scope = getattr(request, "scope", None) or by.scope
+    scope = write_scope(getattr(request, "scope", None), by.scope)
     made = envelope(kind, request, scope=scope, source=by.source, at=engine.clock())
     return await (await engine.core()).write(made)
 
 
 async def _add_memory(engine: Engine, request: AddMemory, by: Caller, form: Form) -> Answer:
     added: Any = await _write(engine, "memory", request, by)
-    head, note = render.memory_added(added, render.Frame((request.scope or by.scope,)))
+    head, note = render.memory_added(added, render.Frame((write_scope(request.scope, by.scope),)))
     structure = added.wire()
     if not form.structured:
         structure.pop("similar", None)
@@ -214,7 +214,7 @@ async def _record_turn(engine: Engine, request: RecordTurn, by: Caller, _: Form)
 
 
 async def _add_document(engine: Engine, request: AddDocument, by: Caller, _: Form) -> Answer:
-    roots, scope = engine.settings.roots, request.scope or by.scope
+    roots, scope = engine.settings.roots, write_scope(request.scope, by.scope)
     if request.path is not None and os.path.isdir(path := allowed(request.path, by.folder, roots)):
         return await _add_folder(engine, request, path, by)
     text: DocumentText = await read_document(request, by.folder, roots)
@@ -229,14 +229,15 @@ async def _add_document(engine: Engine, request: AddDocument, by: Caller, _: For
 async def _add_folder(engine: Engine, request: AddDocument, path: str, by: Caller) -> Answer:
     if named := sorted(request.model_fields_set & {"title", "custom_id", "metadata"}):
         raise InputError(f"{named[0]} belongs to one document, and {path} is a folder of many; leave it out.")
-    core, scope = await engine.core(), request.scope or by.scope
+    core, scope = await engine.core(), write_scope(request.scope, by.scope)
     done = await core.ingest.run([path], scope=scope, source=by.source, report=by.report)
     return Answer(render.ingested(done), DocumentAdded(status="done", ingested=done).wire())
 
 
 async def _forget(engine: Engine, request: Forget, by: Caller, form: Form) -> Answer:
-    done = await (await engine.core()).removal.forget(request, by.scope, by.source)
-    text, structure = render.forgotten(done, render.Frame((by.scope,)), dry_run=request.dry_run), done.wire()
+    scope = by.scope or USER_SCOPE
+    done = await (await engine.core()).removal.forget(request, scope, by.source)
+    text, structure = render.forgotten(done, render.Frame((scope,)), dry_run=request.dry_run), done.wire()
     if not form.structured and structure.pop("candidates", None):
         structure["note"] = text
     return Answer(text, structure)

@@ -9,7 +9,7 @@ from mcp.types import Resource, ResourceTemplate, TextResourceContents
 from scrubjay.engine.caller import Caller
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import NotFound
-from scrubjay.home.scopes import SCOPE_NAME
+from scrubjay.home.scopes import SCOPE_NAME, USER_SCOPE
 from scrubjay.mcp_server.render import one_line, profile
 from scrubjay.models.records import AnyRecord, Document, Memory
 
@@ -48,7 +48,7 @@ async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
         NotFound: the address is not one of ours, or names nothing of that kind that the caller reaches.
     """
     if profile_uri := _PROFILE.match(uri):
-        scope = profile_uri[1] or by.scope
+        scope = profile_uri[1] or by.scope or USER_SCOPE
         if by.confined and scope != by.scope:
             raise NotFound(f"This token reaches the scope {by.scope!r} alone. Read scrubjay://profile.")
         known = await (await engine.core()).search.profile((scope,) if by.confined else scope)
