@@ -97,7 +97,7 @@ def search(place: Place, options: argparse.Namespace) -> None:
     )
     with call_engine(place) as engine:
         answer = engine.call("search", asked)
-        own = None if answer["results"] else engine.call("status", {})["scope"]
+        own = None if answer["results"] else engine.call("status", {})["scope"] or USER_SCOPE
     width = min(shutil.get_terminal_size().columns, 110) if sys.stdout.isatty() else None
     if own is None:
         lines = lines_of(answer, width)
