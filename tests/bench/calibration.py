@@ -173,7 +173,8 @@ def fit(asked: Sequence[Judged], *, words_only: bool) -> str:
     )
     head = f"fitted on {len(some)} questions of the dev half"
     over = np.array([[each.evidence / (BY_WORDS if words_only else 1.0)] for each in some])
-    steepness, offset = logistic(over, has, weights)
+    held = np.array([float(each.answered) for each in some])  # among the first hits
+    steepness, offset = logistic(over, held, weights)
     curve = f"STEEPNESS {steepness:.2f}, MIDDLE {-offset / steepness:.3f}"
     if words_only:
         return f"{head}: {', '.join(f'WORDS_{part}' for part in curve.split(', '))}"
