@@ -10,7 +10,7 @@ from fastapi import UploadFile
 from scrubjay.errors import InputError
 from scrubjay.models.records import derived_id
 from scrubjay.models.requests import DocumentText
-from scrubjay.reading import MAX_FILE, read
+from scrubjay.reading import CALL_SECONDS, MAX_FILE, read
 from scrubjay.records.documents import title_in
 
 LONGEST_NAME = 500  # characters, as of a title
@@ -33,7 +33,7 @@ async def read_upload(
 def _document(data: bytes, name: str, scope: str, values: Mapping[str, Any], may_fail: bool) -> DocumentText:
     fields = {"task_type": "memory", "title": name[:LONGEST_NAME], **values}
     try:
-        text = read(data, name)
+        text = read(data, name, seconds=CALL_SECONDS)
     except InputError as error:
         if not may_fail:
             raise

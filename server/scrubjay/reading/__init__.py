@@ -1,10 +1,11 @@
 """Reads files of many formats as text. It takes seconds for large files, and belongs into a thread.
 
-Converters are imported when a file of their kind is read: all of them together would cost every engine 50 MB.
+Converters are imported when a file of their kind is read, in the process that reads it (`process`), never in
+an engine.
 """
 
 from scrubjay.reading.kinds import Kind, kind_of
-from scrubjay.reading.reader import MAX_FILE, MAX_TEXT, read, read_file
+from scrubjay.reading.reader import CALL_SECONDS, MAX_FILE, MAX_TEXT, read, read_file
 from scrubjay.reading.result import FileText
 
-__all__ = ["MAX_FILE", "MAX_TEXT", "FileText", "Kind", "kind_of", "read", "read_file"]
+__all__ = ["CALL_SECONDS", "MAX_FILE", "MAX_TEXT", "FileText", "Kind", "kind_of", "read", "read_file"]

@@ -26,7 +26,7 @@ _FRONT = re.compile(r"---[ \t]*\r?\n(.*?)\r?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)",
 _FIELD = re.compile(r"([A-Za-z_-]{1,40})[ \t]*:[ \t]+(\S.*)")
 _FRONT_FIELDS = {name: name for name in ("title", "author", "date", "subject", "keywords")}
 _FRONT_FIELDS["description"] = "subject"
-_LONGEST_LINE = 2000  # characters; JSON with a longer one was written for machines
+LONGEST_LINE = 2000  # characters; JSON with a longer one was written for machines
 
 
 def decode(data: bytes) -> tuple[str, str]:
@@ -39,6 +39,17 @@ def decode(data: bytes) -> tuple[str, str]:
     if "\x00" in text:
         raise Unreadable("is binary, and only text is read")
     return text, encoding
+
+
+def is_unicode(data: bytes) -> bool:
+    """Tell whether `decode` needs neither a declaration nor a guess."""
+    if b"\x00" in data[:_SAMPLE] or any(data.startswith(mark) for mark, _ in _MARKS):
+        return True
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _decode(data: bytes) -> tuple[str, str]:
@@ -104,7 +115,7 @@ def convert_markdown(text: str) -> Conversion:
     """Keep the text, and take title, author, date and subject from its front matter."""
     front = _FRONT.match(text)
     fields = {}
-    for line in front[1].splitlines()[:100] if front else ():
+    for line in front[1].split("\n", 100)[:100] if front else ():
         if (field := _FIELD.match(line)) and (name := _FRONT_FIELDS.get(field[1].lower())):
             fields[name] = field[2].strip().strip("\"'")
     title = fields.pop("title", None)
@@ -113,7 +124,7 @@ def convert_markdown(text: str) -> Conversion:
 
 def convert_json(text: str) -> Conversion:
     """Keep the text; lay out JSON in one long line, so that it has lines to be found by."""
-    if max(map(len, text.split("\n"))) > _LONGEST_LINE:
+    if max(map(len, text.split("\n"))) > LONGEST_LINE:
         try:
             text = json.dumps(json.loads(text), ensure_ascii=False, indent=1)
         except (ValueError, RecursionError):

@@ -1,16 +1,24 @@
-"""Reads a file of any kind: finds out what it is, checks its limits, and calls the converter of its kind."""
+"""Reads a file of any kind: finds out what it is, checks its limits, and calls the converter of its kind.
 
+Plain text is read here, in time and memory that its length bounds; everything else in a process of its own.
+"""
+
+import io
 import logging
 from importlib import import_module
 
 from scrubjay.errors import InputError
-from scrubjay.reading.encodings import decode
+from scrubjay.home.files import read_regular
+from scrubjay.reading.encodings import LONGEST_LINE, decode, is_unicode
 from scrubjay.reading.kinds import Kind, kind_of, refusal
-from scrubjay.reading.office import office_type
+from scrubjay.reading.office import OLE, ZIP, office_type
+from scrubjay.reading.process import PROCESSES
 from scrubjay.reading.result import Budget, Conversion, FileText, TooLong, Unreadable
 
 MAX_FILE = 50 * 1024 * 1024  # bytes
 MAX_TEXT = 10_000_000  # characters: what a document may have
+SECONDS = 30.0  # for one of many files
+CALL_SECONDS = 8.0  # for one that somebody waits for
 _HEAD = 1024  # bytes that tell what a file is
 
 # Converters by kind, imported when a file of their kind comes; of all other kinds the text itself is taken.
@@ -27,6 +35,7 @@ _FROM_TEXT = {
     "html": "html.convert_html",
     "notebook": "notebooks.convert_notebook",
 }
+_OUTSIDE = ("html", "notebook")
 # their converters stop at the limit, which a small file may exceed by far
 _WITH_BUDGET = ("pdf", "pptx", "xlsx")
 
@@ -34,39 +43,55 @@ log = logging.getLogger("scrubjay.reading")
 
 
 def read_file(path: str, *, max_file: int = MAX_FILE, max_text: int = MAX_TEXT) -> FileText:
-    """Read the file at `path`.
+    """Read the file at `path` for a call, within `CALL_SECONDS`.
 
     Raises:
-        InputError: it cannot be opened, or its bytes cannot be read (see `read`).
+        InputError: it cannot be opened, is no regular file, or its bytes cannot be read (see `read`).
     """
     try:
-        with open(path, "rb") as file:
-            data = file.read(max_file + 1)
+        data = read_regular(path, max_file + 1, own=False)
     except OSError as error:
         raise InputError(f"{path!r} cannot be read: {error.strerror}.") from None
     except ValueError:  # a NUL in the path
         raise InputError(f"{path!r} is no path.") from None
-    return read(data, path, max_file=max_file, max_text=max_text)
+    return read(data, path, max_file=max_file, max_text=max_text, seconds=CALL_SECONDS)
 
 
-def read(data: bytes, name: str, *, max_file: int = MAX_FILE, max_text: int = MAX_TEXT) -> FileText:
+def read(
+    data: bytes, name: str, *, max_file: int = MAX_FILE, max_text: int = MAX_TEXT, seconds: float = SECONDS
+) -> FileText:
     """Read the text of a file's bytes. `name` is a path or a file name, which need not exist.
 
     Raises:
         InputError: one sentence that begins with the name: the file is empty, too large, binary, protected,
-            damaged, or of a kind that is not read.
+            damaged, of a kind that is not read, or met a limit of time or memory.
     """
     try:
-        return _read(data, name, max_file, max_text)
+        if len(data) > max_file:
+            raise Unreadable(f"is larger than {max_file / 1024 / 1024:,.4g} MB; split it")
+        if not data.strip():
+            raise Unreadable("is empty")
+        if _is_plain(data, name):
+            return read_here(data, name, max_text)
+        return PROCESSES.read(data, name, max_text, seconds)
     except Unreadable as reason:
         raise InputError(f"{name!r} {reason}.") from None
 
 
-def _read(data: bytes, name: str, max_file: int, max_text: int) -> FileText:
-    if len(data) > max_file:
-        raise Unreadable(f"is larger than {max_file / 1024 / 1024:,.4g} MB; split it")
-    if not data.strip():
-        raise Unreadable("is empty")
+def _is_plain(data: bytes, name: str) -> bool:
+    """Tell whether it is text that needs no library, no guess and no laying out."""
+    kind = kind_of(name, data[:_HEAD]).type
+    if data.startswith((ZIP, OLE)) or kind in _FROM_BYTES or kind in _OUTSIDE or not is_unicode(data):
+        return False
+    return kind != "json" or all(len(line) <= LONGEST_LINE for line in io.BytesIO(data))
+
+
+def read_here(data: bytes, name: str, max_text: int) -> FileText:
+    """Read a file in this process, without a limit of time or memory.
+
+    Raises:
+        Unreadable: as `read` says, without the name.
+    """
     office = office_type(data)
     if office is None and (reason := refusal(name)):
         raise Unreadable(reason)
@@ -97,7 +122,7 @@ def _convert(converter: str, source: bytes | str, kind: str, max_text: int) -> C
     convert = getattr(import_module(f"scrubjay.reading.{module}"), function)
     try:
         result: Conversion = convert(source, Budget(max_text)) if kind in _WITH_BUDGET else convert(source)
-    except Unreadable:
+    except (Unreadable, MemoryError):
         raise
     except Exception as error:
         # Converters raise anything on damaged files, and one file must not stop a batch.

@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from scrubjay.errors import InputError
+from scrubjay.home.files import read_regular
 from scrubjay.models.envelopes import Envelope, envelope
 from scrubjay.models.records import Document
 from scrubjay.models.requests import DocumentText, FileState, ForgetRecords
@@ -131,8 +132,7 @@ def _read(file: FileEntry, folder: str | None) -> tuple[DocumentText, str]:
     """Return the text of a file with its metadata, or why it has none, and the digest of its bytes."""
     digest = ""
     try:
-        with open(file.path, "rb") as opened:
-            data = opened.read(MAX_FILE + 1)
+        data = read_regular(file.path, MAX_FILE + 1, own=False)
         digest = hashlib.sha256(data).hexdigest()
         content = read(data, file.path)
     except InputError as error:

@@ -1,0 +1,229 @@
+"""The process that reads what is not plain text: both ends of its pipe, and the limits that it lives under.
+
+Converters are other people's code, in part native, and a small file can make them take all memory, run for
+hours, or abort. In a process of its own that costs this one file.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict
+from threading import Condition, Timer
+from typing import IO, Any
+
+from scrubjay.reading.result import FileText, Unreadable
+
+MOST_MEMORY = 1 << 30  # bytes of address space; what reads a sound file of 50 MB takes half of it
+_MOST = 2  # processes; whoever comes later waits for one
+_IDLE = 20.0  # seconds that a process waits for another file
+_PATIENCE = 2.0  # seconds of processor time beyond the bound, which the parent keeps by its own clock
+_LARGEST_FRAME = 64 << 20  # bytes; a file has 50 MB at most, and of the longest text UTF-8 takes 40
+_LENGTHS = struct.Struct("!II")  # bytes of the JSON and of the data after it
+
+Head = dict[str, Any]  # what goes before the bytes, as JSON
+Read = Callable[[bytes, str, int], FileText]  # bytes, name, most characters of text
+
+
+class ReadingProcesses:
+    """At most two processes that read files, each started when a file comes. Safe in threads.
+
+    Linux holds each to 1 GB of memory and to processor time. macOS holds it to processor time alone, Windows
+    to neither; on all of them it is killed when its time is over.
+    """
+
+    def __init__(self) -> None:
+        self._free = Condition()
+        self._idle: list[_Process] = []
+        self._busy = 0
+
+    def read(self, data: bytes, name: str, max_text: int, seconds: float) -> FileText:
+        """Let a process read a file within `seconds`, among them those of waiting for a process.
+
+        Raises:
+            Unreadable: the process says why, or it met a limit.
+        """
+        end = time.monotonic() + seconds
+        process = self._take(end)
+        try:
+            answer = process.ask({"name": name, "max_text": max_text, "seconds": seconds}, data, end, seconds)
+        except BaseException:
+            process.end()
+            raise
+        finally:
+            self._give_back(process)
+        about, text = answer
+        if "unreadable" in about:
+            raise Unreadable(about["unreadable"])
+        return FileText(text=text.decode(), **about)
+
+    def end(self) -> None:
+        """End those that wait for a file."""
+        with self._free:
+            idle, self._idle = self._idle, []
+        for process in idle:
+            process.end()
+
+    def _take(self, end: float) -> _Process:
+        with self._free:
+            if not self._free.wait_for(lambda: self._busy < _MOST, end - time.monotonic()):
+                raise Unreadable("had to wait too long for other files to be read; try it again")
+            self._busy += 1
+            process = self._idle.pop() if self._idle else None
+        try:
+            return process.taken() if process and process.runs else _Process()
+        except OSError as error:
+            self._give_back(None)
+            why = f"cannot be read now: no process can be started ({error.strerror}); try it again"
+            raise Unreadable(why) from None
+
+    def _give_back(self, process: _Process | None) -> None:
+        with self._free:
+            self._busy -= 1
+            if process is not None and process.runs:
+                self._idle.append(process)
+                process.wait_idle(lambda: self._forget(process))
+            self._free.notify()
+
+    def _forget(self, process: _Process) -> None:
+        with self._free:
+            if process not in self._idle:
+                return
+            self._idle.remove(process)
+        process.end()
+
+
+class _Process:
+    """The parent's end of one process."""
+
+    def __init__(self) -> None:
+        # No warning, no print and no message of a native library gets anywhere but into nothing.
+        command = [sys.executable, "-P", "-m", "scrubjay.reading"]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=os.sep
+        )
+        self._idle: Timer | None = None
+
+    @property
+    def runs(self) -> bool:
+        return self._process.poll() is None
+
+    def taken(self) -> _Process:
+        if self._idle is not None:
+            self._idle.cancel()
+        return self
+
+    def wait_idle(self, then: Callable[[], None]) -> None:
+        self._idle = Timer(_IDLE, then)
+        self._idle.daemon = True
+        self._idle.start()
+
+    def ask(self, about: Head, data: bytes, end: float, seconds: float) -> tuple[Head, bytes]:
+        """Send a file and receive what became of it, or kill the process at its `end`."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        clock = Timer(max(0.0, end - time.monotonic()), self._process.kill)
+        clock.daemon = True
+        clock.start()
+        try:
+            _send(self._process.stdin, about, data)
+            answer = _receive(self._process.stdout)
+        except (OSError, EOFError):  # it is gone
+            answer = None
+        finally:
+            clock.cancel()
+        if answer is None or answer[0].pop("is_last", False) or time.monotonic() >= end:
+            self.end()
+        if answer is not None:
+            return answer
+        if time.monotonic() >= end or self._process.returncode == -getattr(signal, "SIGXCPU", 0):
+            raise Unreadable(f"takes longer than {seconds:g} s to read; split it")
+        limit = f"needs more than {MOST_MEMORY >> 30} GB of memory"
+        raise Unreadable(f"is damaged, or {limit}: it ended the process that read it")
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            with suppress(OSError):  # what it never took
+                pipe.close()
+
+
+def serve(read: Read) -> None:
+    """Read one file after another from standard input until it ends: the process itself."""
+    asked, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no answer
+    _limit_memory()
+    while True:
+        try:
+            about, data = _receive(asked)
+        except EOFError:  # the engine ended
+            return
+        _limit_time(float(about["seconds"]))
+        try:
+            text = read(data, about["name"], about["max_text"])
+        except Unreadable as reason:
+            _send(answers, {"unreadable": str(reason)}, b"")
+        except MemoryError:
+            why = f"needs more than {MOST_MEMORY >> 30} GB of memory to be read; split it"
+            _send(answers, {"unreadable": why, "is_last": True}, b"")
+            return  # what is left of the memory may be in pieces
+        else:
+            fields = asdict(text)
+            _send(answers, fields, fields.pop("text").encode())
+
+
+def _limit_memory() -> None:
+    if sys.platform == "win32":
+        return
+    import resource
+
+    for kind, limit in (("RLIMIT_AS", MOST_MEMORY), ("RLIMIT_FSIZE", 0), ("RLIMIT_CORE", 0)):
+        with suppress(OSError, ValueError):  # macOS refuses some
+            resource.setrlimit(getattr(resource, kind), (limit, limit))
+
+
+def _limit_time(seconds: float) -> None:
+    """Let the system end this process, should its parent be gone when the time is over."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limit = int(used.ru_utime + used.ru_stime + seconds + _PATIENCE)
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+
+
+def _send(pipe: IO[bytes], about: Head, data: bytes) -> None:
+    head = json.dumps(about).encode()
+    pipe.write(_LENGTHS.pack(len(head), len(data)) + head)
+    pipe.write(data)
+    pipe.flush()
+
+
+def _receive(pipe: IO[bytes]) -> tuple[Head, bytes]:
+    """Receive JSON and data. Raises EOFError if the pipe ends before, or the other end says too much."""
+    head, data = _LENGTHS.unpack(_exactly(pipe, _LENGTHS.size))
+    if head + data > _LARGEST_FRAME:
+        raise EOFError
+    about: Head = json.loads(_exactly(pipe, head))
+    return about, _exactly(pipe, data)
+
+
+def _exactly(pipe: IO[bytes], size: int) -> bytes:
+    data = pipe.read(size)
+    if len(data) < size:
+        raise EOFError
+    return data
+
+
+PROCESSES = ReadingProcesses()
+atexit.register(PROCESSES.end)
