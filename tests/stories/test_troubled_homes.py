@@ -148,6 +148,33 @@ def test_a_client_that_comes_while_the_disk_is_full_is_answered_and_served_when_
     assert refused["isError"] and "No space left on device" in refused["content"][0]["text"]
 
 
+class Guest(User):
+    """A user whose client has a temporary folder of its own, as in a sandbox."""
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {**User.env.fget(self), "TMPDIR": str(self.folder / "sandbox")}
+
+
+def test_an_engine_outlives_the_temporary_folder_of_the_client_that_started_it(user, opens):
+    guest = Guest(*user)
+    os.mkdir(guest.env["TMPDIR"])
+    client = opens(guest)
+    client.get("add_memory", content="The zebra is called Marty.")
+    shutil.rmtree(guest.env["TMPDIR"])
+    client.get("add_memory", content="The lion is called Alex.")
+    assert sorted(client.recall("what is it called?")) == [
+        "The lion is called Alex.",
+        "The zebra is called Marty.",
+    ]
+    until(
+        lambda: not json.loads(user.gets("status", "--json"))["engine"]["records"]["waiting_for_vector"],
+        "all is embedded",
+    )
+    assert spool.pending(user.home) == []
+    assert "cannot" not in Path(user.home.log, "engine.log").read_text()
+
+
 def fill(disk: Path) -> None:
     """Write until there is no byte left."""
     with open(disk / BALLAST, "wb", buffering=0) as file:

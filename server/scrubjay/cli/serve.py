@@ -8,8 +8,10 @@ from __future__ import annotations
 import ctypes
 import logging
 import os
+import shutil
 import socket
 import sys
+import tempfile
 import threading
 import traceback
 from collections.abc import Callable
@@ -77,6 +79,7 @@ def serve(root: str, *, auto: bool, client: Carry | None = None, http: Options |
         os.umask(0o077)
         stay_small()
         _log_to_file(home, also_here=by_hand)
+        _use_own_scratch(home)
         import anyio
 
         anyio.run(_serve, home, lock, auto, client, http, listening)
@@ -111,6 +114,19 @@ def stay_small() -> None:
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # glibc has it, musl has neither it nor arenas
         if mallopt is not None:
             mallopt(_M_ARENA_MAX, ARENAS)
+
+
+def _use_own_scratch(home: Home) -> None:
+    """Keep temporary files in the home: each commit of LanceDB makes some, and a client's folder may go."""
+    os.makedirs(home.scratch, 0o700, exist_ok=True)  # it stays: a full disk may refuse a new one
+    for entry in os.scandir(home.scratch):
+        if entry.is_dir(follow_symlinks=False):
+            shutil.rmtree(entry.path, ignore_errors=True)
+        else:
+            os.unlink(entry.path)
+    for name in ("TMPDIR", "TEMP", "TMP"):  # the first is read on POSIX systems, the others on Windows
+        os.environ[name] = home.scratch
+    tempfile.tempdir = None  # what Python has looked up before
 
 
 def _take_over(home: Home) -> FileLock:

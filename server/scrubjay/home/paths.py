@@ -44,6 +44,7 @@ class Home:
         self.prompts = self._path("spool", "prompts")  # prompts waiting for their answer
         self.reconcile = self._path("spool", "reconcile")  # sessions to be compared with their transcript
         self.openings = self._path("openings")  # what the next session of each scope is to be shown, derived
+        self.scratch = self._path("tmp")  # what libraries of the engine put aside, while it lives
         self.log = self._path("log")  # engine.log, hooks.log
 
     def __repr__(self) -> str:

@@ -6,7 +6,6 @@ Standard library only.
 from __future__ import annotations
 
 import os
-import tempfile
 from typing import TYPE_CHECKING
 
 from scrubjay.errors import HomeError
@@ -16,12 +15,16 @@ if TYPE_CHECKING:
 
 
 def runtime_folder(env: Mapping[str, str]) -> str:
-    """Return where the runtime folder of this user belongs; touch no disk."""
+    """Return where the runtime folder of this user belongs; touch no disk.
+
+    It is the same for all engines of a user, so TMPDIR, which each client may set, does not count.
+    """
     if runtime := env.get("XDG_RUNTIME_DIR"):
         return os.path.join(runtime, "scrubjay")
-    if hasattr(os, "getuid"):  # where the temporary folder is shared, ours carries the user's number
-        return os.path.join(tempfile.gettempdir(), f"scrubjay-{os.getuid()}")
-    return os.path.join(tempfile.gettempdir(), "scrubjay")
+    if hasattr(os, "getuid"):  # the temporary folder is everybody's, so ours carries the user's number
+        return f"/tmp/scrubjay-{os.getuid()}"
+    local = env.get("LOCALAPPDATA") or os.path.join(os.path.expanduser("~"), "AppData", "Local")
+    return os.path.join(local, "Temp", "scrubjay")
 
 
 def own_folder(folder: str) -> None:
