@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -79,6 +80,12 @@ def test_a_folder_is_indexed_listed_found_and_followed(user) -> None:
     (failed,) = json.loads(user.gets("documents", "--failed", "--json"))
     assert failed["status"] == "failed" and "broken.pdf" in failed["error"]
     assert "harbour 7" in user.gets("search", "ship 1", "--mode", "documents")
+    page = user.gets("documents", "ship", "1", "harbour")
+    assert re.search(r"^  1 docs/note1\.md  \d{4}-\d\d-\d\d  doc_\w{8}  ", page) and "lines 1-" in page
+    found = json.loads(user.gets("documents", "ship", "--top", "2", "--json"))
+    assert len(found["results"]) == 2 and found["tokens"]["budget"] == 4_000
+    nothing = user.gets("documents", "zxqv")
+    assert nothing.startswith("No document answers this. Searched: the documents of ") and "--all" in nothing
     assert user.gets("index", "docs/*1.md") == "Nothing new; 1 document unchanged.\n"
 
 

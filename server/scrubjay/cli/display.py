@@ -80,6 +80,11 @@ def shown(hit: Mapping[str, Any], width: int) -> str:
     return first_line(hit.get("title") or hit.get("memory") or hit.get("chunk") or "", width)
 
 
+def note(answer: Mapping[str, Any]) -> list[str]:
+    """What a search says of its own state, if it has anything to say."""
+    return [f"Note: {answer['degraded']}"] if answer.get("degraded") else []
+
+
 def print_answer(answer: Any, lines: Iterable[str], *, as_json: bool) -> None:
     """Print an answer as a person reads it, or as a program does."""
     for line in [json.dumps(answer, indent=1, ensure_ascii=False)] if as_json else lines:

@@ -1,4 +1,4 @@
-"""`scrubjay index` and `scrubjay documents`: make files and folders searchable, and show how far each is."""
+"""`scrubjay index` and `scrubjay documents`: make files searchable, show how far each is, find passages."""
 
 import argparse
 import glob
@@ -8,13 +8,17 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 from scrubjay.cli.command import JSON, SCOPE, Place, call_engine, chosen_scope, command, flag, given, value
-from scrubjay.cli.display import Progress, first_line, local, plural, print_answer
+from scrubjay.cli.display import Progress, first_line, local, note, plural, print_answer
 from scrubjay.errors import InputError
+from scrubjay.home.scopes import USER_SCOPE, display_name, search_scopes
 from scrubjay.models.fields import MAX_FILE_DOCUMENT
 from scrubjay.pipe.client import EngineClient
+from scrubjay.text.answers import DOUBTFUL, no_document
+from scrubjay.text.short_ids import short_id
 
 PATHS = "a file, a folder, a pattern such as 'docs/**/*.md', or - for standard input"
 MOST_FAILED = 10  # files that could not be read and are named
@@ -145,13 +149,19 @@ def _stopping() -> Iterator[threading.Event]:
 
 
 @command(
-    value("--last", "N", "how many (20)", type=int, default=20),
+    value("query", "QUERY", "what to find in them, in plain words, instead of listing them", nargs="*"),
+    value("--last", "N", "list so many (20)", type=int, default=20),
     flag("--failed", "only those that could not be read, with the reason"),
+    value("--top", "N", "find so many documents, instead of the few that are likely to answer", type=int),
+    value("--tokens", "N", "find as much as fits into N tokens", type=int),
     SCOPE,
     JSON,
 )
 def documents(place: Place, options: argparse.Namespace) -> None:
-    """List documents and how far each is."""
+    """List documents and how far each is; or find passages in them."""
+    if options.query:
+        _find(place, options)
+        return
     with call_engine(place) as engine:
         scope = chosen_scope(options) or engine.call("status", {})["scope"]
         last = 100_000 if options.failed else options.last
@@ -169,3 +179,35 @@ def _row(row: dict[str, Any]) -> str:
     why = f"  {first_line(row['error'], 120)}" if row.get("error") else ""
     chunks = plural(row.get("chunks", 0), "chunk")
     return f"{row['status']:<10}  {when}  {chunks:<12}  {name}  {row.get('id', '')}{why}".rstrip()
+
+
+def _find(place: Place, options: argparse.Namespace) -> None:
+    scope = chosen_scope(options)
+    asked = given(query=" ".join(options.query), scope=scope, limit=options.top, max_tokens=options.tokens)
+    with call_engine(place) as engine:
+        answer = engine.call("search_documents", asked)
+        own = None if answer["results"] else engine.call("status", {})["scope"] or USER_SCOPE
+    lines = passages_of(answer, place.path("."))
+    if own is not None:
+        lines = iter([no_document(search_scopes(scope, own), None, "--all for every project")])
+    print_answer(answer, chain(note(answer), lines), as_json=options.json)
+
+
+def passages_of(answer: dict[str, Any], folder: str) -> Iterator[str]:
+    """The answer of a search in documents line by line; paths below `folder` without it."""
+    if answer["confidence"] == "weak":
+        yield DOUBTFUL
+    for rank, hit in enumerate(answer["results"], 1):
+        name = hit.get("path", hit.get("title", "untitled")).removeprefix(os.path.join(folder, ""))
+        about = [f"{local(hit['updated_at']):%Y-%m-%d}", short_id("chunk", hit["document_id"])]
+        about += [display_name(hit["scope"]), *([hit["title"]] if "path" in hit and "title" in hit else [])]
+        yield f"{rank:>3} {name}  {'  '.join(about)}"
+        for chunk in hit["chunks"]:
+            yield f"      lines {chunk['lines'][0]}-{chunk['lines'][1]}  score {chunk['score']:.2f}"
+            yield from (f"        {line}".rstrip() for line in chunk["content"].splitlines())
+    more, others = answer.get("chunks_left_out", 0), answer.get("left_out", 0)
+    left_out = f"; {more} more of these and {plural(others, 'other document')} did not fit"
+    cut = left_out if more or others else ""
+    count = sum(len(hit["chunks"]) for hit in answer["results"])
+    spent = plural(answer["tokens"]["spent"], "token")
+    yield f"\n{plural(count, 'chunk')}, about {spent}, {answer['timing']:.0f} ms{cut}."

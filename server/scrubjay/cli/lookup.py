@@ -20,7 +20,7 @@ from scrubjay.cli.command import (
     given,
     value,
 )
-from scrubjay.cli.display import first_line, local, plural, print_answer, shown
+from scrubjay.cli.display import first_line, local, note, plural, print_answer, shown
 from scrubjay.home.scopes import USER_SCOPE, display_name, search_scopes
 from scrubjay.text.answers import DOUBTFUL, nothing
 from scrubjay.text.short_ids import short_id
@@ -104,7 +104,7 @@ def search(place: Place, options: argparse.Namespace) -> None:
     else:
         searched = search_scopes(asked.get("scope"), own)
         lines = iter([nothing(searched, answer.get("period"), "--all for every project")])
-    print_answer(answer, chain(_note(answer), lines), as_json=options.json)
+    print_answer(answer, chain(note(answer), lines), as_json=options.json)
 
 
 @command(
@@ -223,10 +223,6 @@ def lines_of(answer: dict[str, Any], width: int | None) -> Iterator[str]:
     cut = f"; {answer['left_out']} more did not fit" if answer.get("left_out") else ""
     cost = plural(answer["tokens"]["spent"], "token")
     yield f"\n{plural(answer['total'], 'hit')}, about {cost}, {answer['timing']:.0f} ms{cut}."
-
-
-def _note(answer: dict[str, Any]) -> list[str]:
-    return [f"Note: {answer['degraded']}"] if answer.get("degraded") else []
 
 
 def _nearest(near: dict[str, Any], hits: list[dict[str, Any]]) -> str | None:

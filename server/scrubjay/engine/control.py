@@ -24,6 +24,7 @@ from scrubjay.models.requests import (
     Forget,
     Request,
     Restore,
+    SearchDocuments,
     SearchMemories,
     parse,
 )
@@ -169,6 +170,10 @@ async def _search(core: Core, call: Call) -> Result:
     return await core.search.memories(await _asked(core, call, SearchMemories), call.client_scope)
 
 
+async def _search_documents(core: Core, call: Call) -> Result:
+    return await core.search.documents(await _asked(core, call, SearchDocuments), call.client_scope)
+
+
 async def _forget(core: Core, call: Call) -> Result:
     return await core.removal.forget(await _asked(core, call, Forget), call.client_scope, SOURCE)
 
@@ -244,6 +249,7 @@ METHODS: dict[str, Callable[[Core, Call], Awaitable[Any]]] = {
     "scopes": lambda core, call: core.counts.summary(),
     "list": lambda core, call: core.lists.latest(call.last(10, most=1_000), call.scope),
     "search": _search,
+    "search_documents": _search_documents,
     "add": _add,
     "forget": _forget,
     "restore": _restore,

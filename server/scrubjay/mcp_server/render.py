@@ -16,7 +16,7 @@ from scrubjay.models.results import (
     MemoryHits,
     Profile,
 )
-from scrubjay.text.answers import DOUBTFUL, named, nothing
+from scrubjay.text.answers import DOUBTFUL, no_document, nothing
 from scrubjay.text.short_ids import short_id
 from scrubjay.text.summary import shorten
 
@@ -182,7 +182,12 @@ def document_hits(hits: DocumentHits, frame: Frame, place: str | None = None) ->
     """Write chunks of documents, the best first; `place` is the path or id that a search was narrowed to."""
     left_out = _chunks_left_out(hits)
     if not hits.results:
-        return "\n".join([*(left_out or [_no_document(frame, place)]), *_note(hits.degraded)])
+        return "\n".join(
+            [
+                *(left_out or [no_document(frame.scopes, place and one_line(place), EVERYWHERE)]),
+                *_note(hits.degraded),
+            ]
+        )
     head = [DOUBTFUL] if hits.confidence == "weak" else []
     shown = "\n".join(_document(hit, frame) for hit in hits.results)
     return "\n".join([*head, *_note(hits.degraded), OPENING, shown, CLOSING, *left_out])
@@ -214,14 +219,6 @@ def trimmed_documents(hits: DocumentHits, tokens: int) -> DocumentHits | None:
 def document_length(hit: DocumentHit, frame: Frame) -> int:
     """Count the characters of a document in `document_hits`, with the line break after it."""
     return len(_document(hit, frame)) + 1
-
-
-def _no_document(frame: Frame, place: str | None) -> str:
-    where = named(frame.scopes)
-    searched = f"{one_line(place)} in {where}" if place else f"the documents of {where}"
-    wider = [*(["no path or doc_id"] if place else []), *([EVERYWHERE] if frame.scopes is not None else [])]
-    advice = ", or ".join(["Other words may help, names of functions or headings", *wider])
-    return f"No document answers this. Searched: {searched}. {advice}."
 
 
 def _chunks_left_out(hits: DocumentHits) -> list[str]:

@@ -24,3 +24,11 @@ def nothing(scopes: tuple[str, ...] | None, period: str | None, everywhere: str)
     searched = f"Nothing that answers this is remembered{when}. Searched: {named(scopes)}."
     further = f", or {everywhere}" if scopes is not None else ""
     return f"{searched} Other words may help, names of files or functions, a longer period{further}."
+
+
+def no_document(scopes: tuple[str, ...] | None, place: str | None, everywhere: str) -> str:
+    """Say that no document answers; `place` is the path or id of the only ones that were searched."""
+    within = f"{place} in {named(scopes)}" if place else f"the documents of {named(scopes)}"
+    wider = [*(["no path or doc_id"] if place else []), *([everywhere] if scopes is not None else [])]
+    advice = ", or ".join(["Other words may help, names of functions or headings", *wider])
+    return f"No document answers this. Searched: {within}. {advice}."
