@@ -183,6 +183,28 @@ async def test_a_token_of_one_scope_says_short_ids_of_its_scope(client: Client) 
     assert gone["ids"] == [own["id"]]
 
 
+async def test_an_id_alone_opens_no_other_project(client: Client) -> None:
+    turn, _ = await call(client, "record_turn", session_id=V4, user="Which port?", assistant="5433.")
+    fact, _ = await call(client, "add_memory", content="The atlas listens on port 5433.")
+    own, _ = await call(client, "add_memory", content="I like herons.", scope="user")
+    set_caller(Caller(scope="repo_other__0"))
+    for address in (f"turn/{turn['id']}", f"turn/{V4}/0", f"memory/{fact['id'][:12]}"):
+        with pytest.raises(MCPError, match="There is no"):
+            await client.read_resource(f"scrubjay://{address}")
+        for named in (SCOPE, "*", "%2A"):
+            (content,) = (await client.read_resource(f"scrubjay://{address}?scope={named}")).contents
+            assert "5433" in content.text
+    await client.read_resource(f"scrubjay://memory/{own['id']}")
+    for each in (turn["id"], fact["id"], fact["id"][:12], f"{V4}/0"):
+        for more in ({}, {"dry_run": True}, {"purge": True}, {"scope": "repo_third__0"}):
+            assert "Nothing here has the id" in await refusal(client, "forget", id=each, **more)
+    assert (await call(client, "forget", id=fact["id"], scope=SCOPE))[0]["ids"] == [fact["id"]]
+    assert (await call(client, "forget", id=own["id"]))[0]["ids"] == [own["id"]]
+    set_caller(Caller(scope=SCOPE, confined=True))
+    with pytest.raises(MCPError, match="There is no"):
+        await client.read_resource(f"scrubjay://memory/{own['id']}?scope=*")
+
+
 def test_the_command_line_takes_short_ids(user: User) -> None:
     user.says("Which port?", "The atlas has 5433.", session=V4, turn=0)
     fact = user.gets("add", "The atlas has port 5433.", "--derives", "66288832/0").split()[2].rstrip(".")

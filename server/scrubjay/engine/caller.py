@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from scrubjay.home.scopes import USER_SCOPE
+from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE
 
 
 async def _ignore_progress(done: int, total: int, what: str) -> None:
@@ -33,6 +33,16 @@ class Caller:
         """Where searches look: the project and the user's scope, or this scope alone if confined."""
         own = self.scope or USER_SCOPE
         return (own,) if self.confined else own
+
+    def reach(self, named: str | None) -> tuple[str, ...] | None:
+        """Return the scopes whose records may be read or forgotten by id; None is every scope.
+
+        They are those that searches see, and the one that the call names: an id alone opens no other project.
+        """
+        own = self.scope or USER_SCOPE
+        if self.confined:
+            return (own,)
+        return None if named == EVERY_SCOPE else (own, USER_SCOPE, *([named] if named else []))
 
 
 _caller: ContextVar[Caller] = ContextVar("scrubjay_caller")

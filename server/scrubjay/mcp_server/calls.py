@@ -70,7 +70,8 @@ async def call(
         if by.read_only and not offer.read_only:
             reason = "changes what is remembered, and this token may only read"
             raise InputError(f"{name} {reason}. Call it with another one.")
-        request = await (await engine.core()).ids.spell_out(request, by.seen)
+        reach = by.reach(getattr(request, "scope", None))
+        request = await (await engine.core()).ids.spell_out(request, by.seen, reach)
         answer = await _CALLS[offer.request](engine, await confine(engine, request, by), by, form)
     except ScrubjayError as error:
         return failure(str(error))
@@ -274,17 +275,12 @@ async def confine(engine: Engine, request: R, by: Caller) -> R:
     if isinstance(request, AddDocument) and request.path is not None:
         reason = "a token of one scope adds texts"
         raise InputError(f"path = a file of the server: {reason}. Give the text as content.")
-    for record_id in _ids(request):
+    links = [*request.updates, *request.extends, *request.derives] if isinstance(request, AddMemory) else []
+    for record_id in links:
         record = await (await engine.core()).lists.find(record_id)
         if record is None or record.scope != by.scope:
             raise NotFound(f"Nothing here has the id {record_id[:80]!r}. Take the id of a search result.")
     return request if named is None else request.model_copy(update={"scope": None})
-
-
-def _ids(request: Request) -> list[str]:
-    if isinstance(request, AddMemory):
-        return [*request.updates, *request.extends, *request.derives]
-    return [request.id] if isinstance(request, Forget) and request.id is not None else []
 
 
 async def read_document(request: AddDocument, folder: str | None, roots: Sequence[str]) -> DocumentText:

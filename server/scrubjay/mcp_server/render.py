@@ -243,7 +243,8 @@ def _document(hit: DocumentHit, frame: Frame) -> str:
     if hit.summary:
         parts.append(f"Summary:\n{_quote(hit.summary)}")
     if hit.content:
-        beginning = f"Beginning; all at scrubjay://document/{hit.document_id}"
+        named = f"?scope={hit.scope}" if project else ""  # without which only the caller's own can be read
+        beginning = f"Beginning; all at scrubjay://document/{hit.document_id}{named}"
         parts.append(f"{beginning if hit.truncated else 'Whole text'}:\n{_quote(hit.content)}")
     return "\n".join(parts)
 

@@ -13,8 +13,11 @@ from scrubjay.home.scopes import SCOPE_NAME, USER_SCOPE
 from scrubjay.mcp_server.render import one_line, profile
 from scrubjay.models.records import AnyRecord, Document, Memory
 
-# Of a turn also SESSION/TURN, whose slash a client may have encoded.
-_URI = re.compile(r"^scrubjay://(memory|turn|document)/([A-Za-z0-9_.:%-]{1,300}(?:/[0-9]{1,8})?)$")
+# Of a turn also SESSION/TURN, whose slash a client may have encoded. `?scope=` names another project, or all.
+_URI = re.compile(
+    r"^scrubjay://(memory|turn|document)/([A-Za-z0-9_.:%-]{1,300}(?:/[0-9]{1,8})?)"
+    rf"(?:\?scope=(\*|%2A|{SCOPE_NAME}))?$"
+)
 _PROFILE = re.compile(rf"^scrubjay://profile(?:/({SCOPE_NAME}))?$")
 _TITLE = "The lasting and the newest facts of a project"
 _TEMPLATES = (  # kind, what its address ends in, title
@@ -60,11 +63,10 @@ async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
             "scrubjay://memory/ID, scrubjay://document/ID, scrubjay://profile."
         )
     core, kind, said = await engine.core(), match[1], unquote(match[2])
-    record_id = await core.ids.full(said, by.seen)
-    record = await core.lists.find(record_id)
-    reached = record is not None and (not by.confined or record.scope == by.scope)
-    if record is None or not reached or _gone(record, engine.clock()) or _kind(record) != kind:
-        raise NotFound(f"There is no {kind} with the id {said!r}. Take the id of a search result.")
+    record = await core.ids.reached(said, by.reach(unquote(match[3]) if match[3] else None))
+    if record is None or _gone(record, engine.clock()) or _kind(record) != kind:
+        more = "" if by.confined else " For another project's end the address in ?scope=*."
+        raise NotFound(f"There is no {kind} with the id {said!r}. Take the id of a search result.{more}")
     return TextResourceContents(uri=uri, mime_type=_TEXT, text=full_text(record))
 
 

@@ -7,7 +7,9 @@ from typing import Any, TypeVar
 
 from scrubjay.engine.verbs.search import Scope
 from scrubjay.engine.verbs.verb import Verb
+from scrubjay.errors import NotFound
 from scrubjay.home.scopes import search_scopes
+from scrubjay.models.records import AnyRecord
 from scrubjay.models.requests import AddMemory, Forget, Request, Restore, SearchDocuments, SearchMemories
 from scrubjay.records.full_ids import full_document_id, full_id, full_session_id
 
@@ -17,7 +19,7 @@ R = TypeVar("R", bound=Request)
 class Ids(Verb):
     """Resolves short ids; in all methods `scope` is the caller's, a tuple if it may see no other."""
 
-    async def full(self, said: str, scope: Scope) -> str:
+    async def full(self, said: str, scope: Scope | None) -> str:
         """Return the id of the record that is meant; `said` itself if it fits none.
 
         Raises:
@@ -26,14 +28,30 @@ class Ids(Verb):
         await self._writer.drain()
         return await full_id(self._store, said, scope if isinstance(scope, tuple) else None)
 
-    async def spell_out(self, request: R, scope: Scope) -> R:
+    async def reached(self, said: str, reach: tuple[str, ...] | None) -> AnyRecord | None:
+        """Return the record that is meant, of the scopes in `reach` (None: all); None if there is none.
+
+        Raises:
+            InputError: it fits several.
+        """
+        record = await self._store.find(await self.full(said, reach))
+        return None if record is not None and reach is not None and record.scope not in reach else record
+
+    async def spell_out(self, request: R, scope: Scope, reach: tuple[str, ...] | None = None) -> R:
         """Return the request with whole ids; those of a turn to record stay, because they make sessions.
 
         Raises:
             InputError: one fits several records.
+            NotFound: what is to be forgotten lies in none of the scopes in `reach` (None: all).
         """
         whole: dict[str, Any] = {}
-        if isinstance(request, Forget | Restore) and request.id is not None:
+        if isinstance(request, Forget) and request.id is not None and reach is not None:
+            record = await self.reached(request.id, reach)
+            if record is None:
+                nothing = f"Nothing here has the id {request.id[:80]!r}. Take the id of a search result."
+                raise NotFound(f"{nothing} The scope of another project has to be named with it.")
+            whole["id"] = record.id
+        elif isinstance(request, Forget | Restore) and request.id is not None:
             whole["id"] = await self.full(request.id, scope)
         elif isinstance(request, AddMemory) and request.link is not None:
             relation, ids = request.link
