@@ -11,7 +11,9 @@ from served import home
 from scrubjay.engine.process.listener import listen
 from scrubjay.errors import HomeError
 from scrubjay.home.paths import open_home
-from scrubjay.wire.address import engine_facts
+from scrubjay.pipe.link import knock
+from scrubjay.wire.address import engine_facts, token_path, write_facts
+from scrubjay.wire.hello import Hello
 
 __all__ = ["home"]  # a fixture
 
@@ -56,3 +58,26 @@ def test_a_damaged_engine_json_is_no_hint(home):
         with open(home.engine_json, "w") as file:
             file.write(junk)
         assert engine_facts(home) == {"socket": home.socket}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs here")
+def test_a_fifo_in_the_place_of_engine_json_or_the_token_keeps_nobody_waiting(home):
+    os.mkfifo(home.engine_json)
+    assert engine_facts(home) == {"socket": home.socket}
+    os.unlink(home.engine_json)
+    listener = listen(home, {}, loopback=True)
+    os.unlink(listener.facts["token_file"])
+    os.mkfifo(listener.facts["token_file"])
+    write_facts(home, listener.facts)
+    assert knock(home, Hello("pipe", "/p", "/p", 7), 5.0) is None
+    listener.close()
+
+
+def test_a_folder_in_the_place_of_the_socket_is_set_aside(home):
+    for loopback, place in ((False, home.socket), (True, token_path(home))):
+        os.makedirs(os.path.join(place, "with", "files"))
+        listener = listen(home, {}, loopback=loopback)
+        assert not os.path.isdir(place)
+        listener.close()
+    aside = [name for name in os.listdir(home.root) if name.startswith("engine.")]
+    assert len(aside) == 2 and all(os.path.isdir(os.path.join(home.root, name, "with")) for name in aside)

@@ -350,4 +350,7 @@ def test_a_pipe_imports_nothing_that_a_client_would_wait_for():
     assert not heavy & set(modules)
     rooms = {".".join(name.split(".")[:2]) for name in modules if name.startswith("scrubjay.")}
     assert rooms == {f"scrubjay.{name}" for name in ("errors", "home", "pipe", "wire")}
-    assert {name for name in modules if name.startswith("scrubjay.home.")} == {"scrubjay.home.paths"}
+    assert {name for name in modules if name.startswith("scrubjay.home.")} == {
+        "scrubjay.home.files",
+        "scrubjay.home.paths",
+    }

@@ -11,6 +11,7 @@ import json
 import os
 
 from scrubjay.home import spool
+from scrubjay.home.files import open_regular
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def read(home: Home, scope: str, now: float) -> str | None:
     (seconds since 1970), or writes wait in the spool for an engine.
     """
     try:
-        with open(_path(home, scope), "rb") as file:
+        with open_regular(_path(home, scope)) as file:
             opening = json.loads(file.read())
         text, until = str(opening["text"]), opening["until"]
         sound = opening["scope"] == scope and (until is None or now < float(until))
@@ -48,7 +49,7 @@ def remove(home: Home, scope: str) -> bool:
     """Remove the opening of a scope; tell whether there was one."""
     try:
         os.unlink(_path(home, scope))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     return True
 
@@ -57,7 +58,7 @@ def written(home: Home) -> list[str]:
     """Return the scopes that have an opening."""
     try:
         names = os.listdir(home.openings)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
     return [name[: -len(".json")].replace("~", ":") for name in names]
 

@@ -18,6 +18,7 @@ import sys
 import time
 
 from scrubjay.errors import HomeError, InputError
+from scrubjay.home.files import open_regular
 from scrubjay.home.paths import Home
 from scrubjay.home.repositories import birth_of, repository
 from scrubjay.home.spool import durable_write
@@ -146,7 +147,7 @@ def _empty() -> dict[str, Any]:
 
 def _read(home: Home) -> dict[str, Any] | None:
     try:
-        with open(home.scopes, "rb") as file:
+        with open_regular(home.scopes, own=False) as file:
             book: dict[str, Any] = json.loads(file.read())
         entries = book["scopes"].values()
         sound = all(isinstance(one["paths"], dict) and isinstance(one["origins"], list) for one in entries)

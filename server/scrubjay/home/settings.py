@@ -17,8 +17,10 @@ from typing import Any
 
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home.capture import CAPTURES, INJECTIONS, Policy, injection
+from scrubjay.home.files import read_regular
 from scrubjay.home.paths import Home
 
+_LONGEST = 4 * 1024 * 1024  # bytes that are read of config.toml and capture.json
 _HEADING = "# Settings of Scrubjay; `scrubjay config` lists them all.\n"
 _YES_NO = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
@@ -266,11 +268,10 @@ def captured_since(home: Home) -> datetime | None:
 def _read_capture(home: Home) -> dict[str, Any]:
     """Read capture.json; a file that cannot be read counts as another policy."""
     try:
-        with open(home.capture, encoding="utf-8") as file:
-            value = json.load(file)
+        value = json.loads(read_regular(home.capture, _LONGEST))
     except FileNotFoundError:
         return {}
-    except ValueError:
+    except (OSError, ValueError):
         return {"unreadable": True}
     return value if isinstance(value, dict) else {"unreadable": True}
 
@@ -296,8 +297,7 @@ def _kind(key: str, where: str = "") -> Kind:
 
 def _read(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", newline="") as file:
-            return file.read()
+        return read_regular(path, _LONGEST, own=False).decode()
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError as error:

@@ -14,6 +14,7 @@ import os
 import time
 
 from scrubjay.errors import HomeError, SpoolError
+from scrubjay.home.files import open_regular
 from scrubjay.home.paths import Home
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
@@ -120,7 +121,7 @@ def erase(home: Home, texts: Sequence[str]) -> int:
         for name in names:
             path = os.path.join(folder, name)
             try:
-                with open(path, "rb") as file:
+                with open_regular(path, own=False) as file:
                     stored = _texts(json.loads(file.read())) if name.endswith(".json") else []
             except (OSError, ValueError, RecursionError):
                 continue

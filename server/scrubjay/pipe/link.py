@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from scrubjay.errors import EngineError
+from scrubjay.home.files import read_regular
 from scrubjay.wire.address import engine_facts
 from scrubjay.wire.hello import HELLO_LIMIT, encode, fields_of
 from scrubjay.wire.lines import LineCutter
@@ -87,8 +88,7 @@ def knock(home: Home, hello: Hello, seconds: float) -> Link | None:
             sock.settimeout(seconds)
             sock.connect(facts["socket"])
         else:
-            with open(facts["token_file"], encoding="ascii") as file:
-                hello = hello.copy(token=file.read())
+            hello = hello.copy(token=read_regular(facts["token_file"], HELLO_LIMIT).decode("ascii"))
             sock = socket.create_connection(tuple(facts["address"]), timeout=seconds)
         sock.sendall(encode(hello))
         line, rest = _first_line(sock)

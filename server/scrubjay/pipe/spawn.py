@@ -88,7 +88,8 @@ def spawn(home: Home, command: list[str], env: Mapping[str, str]) -> Spawned:
 
 
 def _spawn(home: Home, command: list[str], env: Mapping[str, str], log: str) -> Spawned:
-    fd = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    waits_for_nobody = getattr(os, "O_NONBLOCK", 0)  # not even if the log is a FIFO
+    fd = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | waits_for_nobody, 0o600)
     try:
         start = os.fstat(fd).st_size
         child_env = {name: env[name] for name in _INHERITED if name in env} | {"SCRUBJAY_HOME": home.root}

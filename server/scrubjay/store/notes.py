@@ -16,6 +16,7 @@ from lancedb import AsyncConnection, AsyncTable
 from lancedb.index import BTree
 
 from scrubjay.errors import StoreError
+from scrubjay.home.files import open_regular
 from scrubjay.home.paths import SCHEMA_VERSION
 from scrubjay.store import conditions
 from scrubjay.store.tables import open_or_create
@@ -51,8 +52,8 @@ class FileNotes:
     @staticmethod
     def _read(path: str) -> str | None:
         try:
-            with open(path, encoding="utf-8") as file:
-                return file.read()
+            with open_regular(path, own=False) as file:
+                return file.read().decode()
         except FileNotFoundError:
             return None
 

@@ -16,6 +16,8 @@ import socket
 import time
 from typing import TYPE_CHECKING
 
+from scrubjay.home.files import read_regular
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
@@ -23,14 +25,14 @@ if TYPE_CHECKING:
     from scrubjay.home.paths import Home
 
 HAS_UNIX_SOCKETS = hasattr(socket, "AF_UNIX")
+_LONGEST = 64 * 1024  # bytes of engine.json
 _TRIES, _PAUSE = 50, 0.01  # to replace a file that a client reads, and the seconds between them
 
 
 def engine_facts(home: Home) -> dict[str, Any]:
     """Read `engine.json`; if that fails, assume that the engine would listen in the home."""
     try:
-        with open(home.engine_json, encoding="utf-8") as file:
-            facts = json.load(file)
+        facts = json.loads(read_regular(home.engine_json, _LONGEST))
     except (OSError, ValueError):
         facts = None
     if isinstance(facts, dict) and ("socket" in facts or "address" in facts):

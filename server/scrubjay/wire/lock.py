@@ -98,7 +98,8 @@ class FileLock:
         if self._fd is not None:
             return True
         try:
-            fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+            # A FIFO in its place is an error of `read` then, and nobody waits for its other end.
+            fd = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600)
         except OSError as error:
             sentence = f"The lock file {self.path} cannot be opened: {error.strerror}."
             raise HomeError(f"{sentence} Give yourself read and write rights.") from error

@@ -41,7 +41,7 @@ def listen(home: Home, env: dict[str, str], *, loopback: bool = not HAS_UNIX_SOC
 
 def _on_path(home: Home, env: dict[str, str]) -> Listener:
     path = socket_path(home, env)
-    _remove(path)
+    _make_room(path)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     previous = os.umask(0o177)  # the socket is born 0600: there is no moment in which others may connect
     try:
@@ -61,13 +61,28 @@ def _on_path(home: Home, env: dict[str, str]) -> Listener:
 def _on_loopback(home: Home) -> Listener:
     token = secrets.token_urlsafe(32)
     path = token_path(home)
-    _remove(path)
+    _make_room(path)
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
         file.write(token)
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.bind(("127.0.0.1", 0))
     listener.listen(_BACKLOG)
     return Listener(listener, {"address": list(listener.getsockname()), "token_file": path}, token, (path,))
+
+
+def _make_room(path: str) -> None:
+    """Remove what an earlier engine left at our place; a folder, which no engine makes, is set aside.
+
+    Raises:
+        HomeError: the place stays taken.
+    """
+    try:
+        if os.path.isdir(path) and not os.path.islink(path):
+            os.rename(path, f"{path}.{secrets.token_hex(4)}")
+        _remove(path)
+    except OSError as error:
+        sentence = f"The engine's place {path} is taken: {error.strerror}."
+        raise HomeError(f"{sentence} Move away what is there.") from error
 
 
 def _remove(*paths: str) -> None:
