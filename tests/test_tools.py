@@ -140,7 +140,7 @@ async def test_the_text_says_date_session_turn_project_and_id_of_each_hit(client
         "chunk": {f"2026-03-05 document Field guide {short_id('chunk', guide)}:"},
     }
     for hit in found["results"]:
-        quoted = "\n".join(f"> {line}" for line in (hit.get("memory") or hit["chunk"]).splitlines())
+        quoted = "\n".join(f"> {line}" for line in (hit.get("memory") or hit["chunk"]).split("\n") if line)
         assert any(f"{head}\n{quoted}\n" in text for head in heads[hit["src"]])
     shown_there = await shown(client, "search_memories", query="zebra", search_mode="hybrid", top_k=9)
     assert all(head in shown_there for each in heads.values() for head in each) and SCOPE not in shown_there

@@ -15,7 +15,7 @@ from scrubjay.search.hits import as_hit
 from scrubjay.search.retrieval.candidates import Candidate
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import HALF_LIFE_DAYS, Floats, blend, order, recency
-from scrubjay.search.retrieval.relevance import behind, bounds
+from scrubjay.search.retrieval.relevance import WEAK, behind, bounds
 from scrubjay.search.retrieval.retrieve import Embed, Ranking, retrieve
 from scrubjay.search.timeline import period_searched, retrieve_within, span_asked, timeline
 from scrubjay.store.schema import micros
@@ -67,7 +67,7 @@ async def search_memories(
     if span is not None and (inside := await retrieve_within(store, span, embed, instead_of=ranking)):
         question, ranking = span.question, inside
     period = span.period if span is not None and question is span.question else period_searched(question)
-    confidence = "strong" if apart else _confidence(ranking, question)
+    confidence = "strong" if apart else _confidence(ranking, request, question)
     if confidence == "none":
         return MemoryHits(
             confidence="none",
@@ -102,9 +102,11 @@ async def facts_about(store: Store, request: ForgetMatching, now: datetime, embe
     ]
 
 
-def _confidence(ranking: Ranking, question: Question) -> Confidence:
+def _confidence(ranking: Ranking, request: SearchMemories, question: Question) -> Confidence:
     """Say how far the hits are to be relied on; among the few records of a filter they are never nothing."""
-    confidence = "none" if asks_nothing(question.text) else ranking.confidence
+    named = request.top_k is not None or request.max_tokens is not None
+    confidence: Confidence = ranking.confidence(weak=WEAK / 2 if named else WEAK)
+    confidence = "none" if asks_nothing(question.text) else confidence
     narrow = question.filtered or question.session_id is not None
     return "weak" if confidence == "none" and narrow and ranking.rows else confidence
 

@@ -122,7 +122,7 @@ async def retrieve_within(store: Store, span: Span, embed: Embed, *, instead_of:
     inside = await retrieve(store, span.question, embed)
     best, anywhere = (float(each.relevance.max(initial=0.0)) for each in (inside, instead_of))
     likely = best >= (anywhere if span.backwards else min(LIKELY, NEARLY * anywhere))
-    return inside if likely and inside.confidence != "none" else None
+    return inside if likely and inside.confidence() != "none" else None
 
 
 def period_searched(question: Question) -> str | None:

@@ -24,6 +24,7 @@ from scrubjay.search.retrieval.ranking import (
 from scrubjay.search.retrieval.relevance import (
     EVIDENCE_DEPTH,
     TAGGED,
+    WEAK,
     behind,
     chance,
     chances_right,
@@ -68,12 +69,11 @@ class Ranking:
     relevance: Floats
     grounds: Grounds
 
-    @property
-    def confidence(self) -> Confidence:
-        """How far the hits are to be relied on."""
+    def confidence(self, *, weak: float = WEAK) -> Confidence:
+        """Say how far the hits are to be relied on; from a chance of `weak` they are worth showing."""
         if not len(self.grounds.positions):
             return "none"
-        return confidence(self.grounds.chance, quoted=bool(self.grounds.signals.quoted.any()))
+        return confidence(self.grounds.chance, quoted=bool(self.grounds.signals.quoted.any()), weak=weak)
 
     @property
     def rows(self) -> list[Candidate]:
