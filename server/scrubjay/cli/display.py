@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, TextIO
 
+from scrubjay.text.foreign import visible, visible_json
+
 WIDTH = 30  # characters of the progress bar
 PLAIN_SECONDS = 5.0  # between two plain lines of progress
 LEAST_SECONDS = 1.0  # of work before it is said how long the rest takes
@@ -69,7 +71,7 @@ def first_line(text: str, width: int) -> str:
     >>> first_line("user: Which port?\\n\\nassistant: 8080.", 20)
     'Which port?'
     """
-    for raw in text.splitlines():
+    for raw in visible(text).splitlines():
         if line := raw.strip().removeprefix("user:").strip():
             return line if len(line) <= width else line[: max(width - 3, 1)].rstrip() + "..."
     return ""
@@ -87,8 +89,11 @@ def note(answer: Mapping[str, Any]) -> list[str]:
 
 def print_answer(answer: Any, lines: Iterable[str], *, as_json: bool) -> None:
     """Print an answer as a person reads it, or as a program does."""
-    for line in [json.dumps(answer, indent=1, ensure_ascii=False)] if as_json else lines:
-        print(line)
+    if as_json:
+        print(visible_json(json.dumps(answer, indent=1, ensure_ascii=False)))
+        return
+    for line in lines:
+        print(visible(line))
 
 
 class Progress:

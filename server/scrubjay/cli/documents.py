@@ -18,6 +18,7 @@ from scrubjay.home.scopes import USER_SCOPE, display_name, search_scopes
 from scrubjay.models.fields import MAX_FILE_DOCUMENT
 from scrubjay.pipe.client import EngineClient
 from scrubjay.text.answers import DOUBTFUL, no_document
+from scrubjay.text.foreign import visible
 from scrubjay.text.short_ids import short_id
 
 PATHS = "a file, a folder, a pattern such as 'docs/**/*.md', or - for standard input"
@@ -64,7 +65,7 @@ def _print_counts(done: dict[str, Any], *, quiet: bool = False) -> None:
     words = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
     print(f"{words or 'Nothing new'}; {plural(done['unchanged'], 'document')} unchanged.", flush=True)
     for each in failed[:MOST_FAILED]:
-        print(f"not read: {each['reason']}", file=sys.stderr)
+        print(f"not read: {visible(each['reason'])}", file=sys.stderr)
     if len(failed) > MOST_FAILED:
         more = f"{len(failed) - MOST_FAILED:,} more could not be read"
         print(f"{more}; `scrubjay documents --failed` lists them.", file=sys.stderr)

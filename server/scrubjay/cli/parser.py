@@ -26,6 +26,7 @@ from scrubjay.cli import (
 from scrubjay.cli.command import Argument, Command, Place
 from scrubjay.errors import ScrubjayError
 from scrubjay.home.paths import default_root
+from scrubjay.text.foreign import visible
 
 GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     ("Begin", (demo.demo, hooks.hooks, doctor.doctor)),
@@ -52,7 +53,7 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
         sys.stdout.flush()
         return code
     except ScrubjayError as error:
-        print(f"scrubjay: {error}", file=sys.stderr)
+        print(f"scrubjay: {visible(str(error))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -6,6 +6,7 @@ from scrubjay.cli.command import Place, call_engine, choice, command, value
 from scrubjay.cli.display import contents, plural
 from scrubjay.errors import InputError
 from scrubjay.home import scopes as book
+from scrubjay.text.foreign import visible
 
 NOTHING = {"turns": 0, "memories": 0, "documents": 0}
 USER_SCOPE = "what is true of you in every project"
@@ -46,4 +47,4 @@ def _list(place: Place) -> None:
         if name == book.USER_SCOPE:
             print(f"    {USER_SCOPE}")
         for where in (*entry["origins"], *entry["paths"]):
-            print(f"    {where}")
+            print(f"    {visible(where)}")

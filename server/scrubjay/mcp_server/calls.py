@@ -37,6 +37,7 @@ from scrubjay.models.requests import (
 )
 from scrubjay.models.results import DocumentAdded, DocumentHit, DocumentHits, Hit, MemoryHits, Result
 from scrubjay.reading import read_file
+from scrubjay.text.foreign import one_line
 
 REPORT_SECONDS = 0.25  # between two progress notifications
 
@@ -209,7 +210,7 @@ async def _add_memory(engine: Engine, request: AddMemory, by: Caller, form: Form
 async def _record_turn(engine: Engine, request: RecordTurn, by: Caller, _: Form) -> Answer:
     turn: Any = await _write(engine, "turn", request, by)
     what = "Recorded" if turn.stored else "Completed" if turn.updated else "Already recorded:"
-    session = render.one_line(turn.session_id)
+    session = one_line(turn.session_id)
     redactions = _redactions(turn.redacted)
     return Answer(f"{what} turn {turn.turn} of session {session} ({turn.id}).{redactions}", turn.wire())
 

@@ -17,6 +17,7 @@ from scrubjay.models.results import (
     Profile,
 )
 from scrubjay.text.answers import DOUBTFUL, no_document, nothing
+from scrubjay.text.foreign import defused, one_line
 from scrubjay.text.short_ids import short_id
 from scrubjay.text.summary import shorten
 
@@ -142,7 +143,7 @@ def _head(hit: Hit, frame: Frame) -> str:
 
 
 def _name(hit: Hit) -> str:
-    return short_id(hit.src, hit.id, hit.session_id, hit.turn)
+    return one_line(short_id(hit.src, hit.id, hit.session_id, hit.turn))
 
 
 def _tie(hit: Hit) -> str:
@@ -297,14 +298,9 @@ def profile(known: Profile) -> str:
     return "\n".join([*lines, CLOSING])
 
 
-def one_line(name: str) -> str:
-    """Put a name that a caller chose on one line."""
-    return " ".join(name.split())
-
-
 def _quote(text: str) -> str:
     """Put each line behind a mark, so that no recalled text can close the fence or pass for ours."""
-    return "\n".join(f"> {line}" for line in text.splitlines() if line.strip())
+    return "\n".join(f"> {line}" for line in defused(text).splitlines() if line.strip())
 
 
 def _note(degraded: str | None) -> list[str]:

@@ -10,8 +10,9 @@ from scrubjay.engine.caller import Caller
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import NotFound
 from scrubjay.home.scopes import SCOPE_NAME, USER_SCOPE
-from scrubjay.mcp_server.render import one_line, profile
+from scrubjay.mcp_server.render import profile
 from scrubjay.models.records import AnyRecord, Document, Memory
+from scrubjay.text.foreign import defused, one_line
 
 # Of a turn also SESSION/TURN, whose slash a client may have encoded. `?scope=` names another project, or all.
 _URI = re.compile(
@@ -67,7 +68,7 @@ async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
     if record is None or _gone(record, engine.clock()) or _kind(record) != kind:
         more = "" if by.confined else " For another project's end the address in ?scope=*."
         raise NotFound(f"There is no {kind} with the id {said!r}. Take the id of a search result.{more}")
-    return TextResourceContents(uri=uri, mime_type=_TEXT, text=full_text(record))
+    return TextResourceContents(uri=uri, mime_type=_TEXT, text=defused(full_text(record)))
 
 
 def _gone(record: AnyRecord, now: datetime) -> bool:
@@ -90,8 +91,8 @@ def full_text(record: AnyRecord) -> str:
         return f"[document · {title} · {record.updated_at:%Y-%m-%d} · {record.scope}]\n{record.content}"
     speeches = [("user", record.user), ("assistant", record.assistant), (record.role or "text", record.text)]
     body = "\n\n".join(f"{one_line(role)}:\n{text}" for role, text in speeches if text)
-    files = f"\n\nfiles: {', '.join(record.files)}" if record.files else ""
-    tools = f"\ntools: {', '.join(record.tools)}" if record.tools else ""
+    files = f"\n\nfiles: {one_line(', '.join(record.files))}" if record.files else ""
+    tools = f"\ntools: {one_line(', '.join(record.tools))}" if record.tools else ""
     origin = f"turn {record.turn} of session {one_line(record.session_id)}"
     head = f"[{origin} · {record.started_at:%Y-%m-%d %H:%M} · {record.scope}]"
     return f"{head}\n{body}{files}{tools}"

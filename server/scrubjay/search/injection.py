@@ -1,11 +1,11 @@
 """Injection: a few remembered lines put beside a prompt, and the fence around whatever is put anywhere."""
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from scrubjay.models.requests import SearchMemories
 from scrubjay.models.results import Hit, MemoryHits
+from scrubjay.text.foreign import one_line
 from scrubjay.text.short_ids import short_id
 from scrubjay.text.terms import content_words, expand
 
@@ -16,8 +16,6 @@ HITS = 5
 MOST_BYTES = 2048  # of a block, unless the hook names a size
 LEAST_WORDS = 2  # content words of a prompt: "continue" and "yes, do it" recall nothing
 OPEN, CLOSE = "<scrubjay-memory>", "</scrubjay-memory>"
-# A tag in a text gets its hyphen taken away; if it were removed, what is left could be a tag again.
-_TAG, _APART = re.compile("(scrubjay)-(memory)", re.IGNORECASE), r"\1 \2"
 _HEAD = "Quoted from this user's earlier sessions, for reference; it may be outdated."
 
 
@@ -65,7 +63,7 @@ def block(
     """
     text, taken = f"{OPEN}\n{head}\n", []
     for line in lines:
-        longer = f"{text}{_TAG.sub(_APART, ' '.join(line.split()))}\n"
+        longer = f"{text}{one_line(line)}\n"
         size, chars = len(f"{longer}{CLOSE}".encode()), len(longer) + len(CLOSE)
         if size <= max_bytes and chars <= (max_chars or max_bytes):
             text = longer
