@@ -21,6 +21,7 @@ from scrubjay.mcp_server.calls import call as call_tool
 from scrubjay.mcp_server.calls import compact
 from scrubjay.mcp_server.catalog import OFFERS, Offer, tools
 from scrubjay.mcp_server.render import CLOSING, DOUBTFUL, OPENING
+from scrubjay.search import recall
 from scrubjay.search.retrieval import relevance
 from scrubjay.text.short_ids import short_id
 
@@ -247,7 +248,7 @@ async def test_where_nothing_answers_one_line_says_what_was_searched(
 ):
     await _gateways(client)
     monkeypatch.setattr(relevance, "STRONG", 1.1)
-    monkeypatch.setattr(relevance, "WEAK", 1.1)
+    monkeypatch.setattr(recall, "WEAK", 1.1)
     text = await shown(client, "search_memories", query=QUESTION)
     assert text.startswith(
         "Nothing that answers this is remembered. Searched: demo and the user's own facts."

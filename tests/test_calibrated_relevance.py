@@ -80,4 +80,4 @@ async def test_without_a_model_words_alone_tell_a_plain_answer_from_none(core: C
     await fact(core, "The API listens on port 8421.")
     core.indexer.trouble = "there is no model"
     assert (await relevance(core, "on which port does the API listen?"))[1] > 0.6
-    assert (await relevance(core, "which colour does the API manual have?"))[1] < 0.3
+    assert (await relevance(core, "which colour does the API manual have?"))[1] < 0.4
