@@ -4,12 +4,16 @@ says what permissions it got.
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
+import functools
+import os
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 import httpx2
 import pytest
+import uvicorn
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.requests import Request
@@ -18,7 +22,7 @@ from starlette.types import Receive, Scope, Send
 
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home
-from scrubjay.http_api import tokens
+from scrubjay.http_api import app, tokens
 from scrubjay.http_api.door import LONGEST_BODY, Door, Rate
 from scrubjay.http_api.options import Options, parse_address, parse_name, parse_origin
 from scrubjay.http_api.refusals import refusal
@@ -314,3 +318,58 @@ def test_nobody_gets_more_than_the_rate_and_the_burst(per_second: float, pauses:
 
 def test_a_limit_of_zero_is_none():
     assert not any(Rate(0, lambda: 0.0).wait("a") for _ in range(1000))
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1:6767@evil.example",
+        "evil@localhost",
+        "[::1]evil.example",
+        "localhost:67:67",
+        "[::1",
+        "127.0.0.1:x",
+    ],
+)
+async def test_a_host_that_is_more_than_a_name_and_a_port_is_not_ours(
+    anybody: httpx2.AsyncClient, host: str
+) -> None:
+    assert (await anybody.get("/", headers={"Host": host})).status_code == 421
+
+
+async def test_a_form_needs_an_origin_or_a_key(anybody: httpx2.AsyncClient) -> None:
+    upload = {"file": ("a.txt", b"A heron.", "text/plain")}
+    refused = await anybody.post("/v3/documents/file", files=upload)
+    assert refused.status_code == 403 and "Authorization" in refused.text
+    for kind in ("text/plain", "application/x-www-form-urlencoded; charset=utf-8", "Multipart/Form-Data"):
+        answer = await anybody.post("/v4/search", content=b"{}", headers={"Content-Type": kind})
+        assert answer.status_code == 403
+    for headers in (bearer("any"), {"Origin": "http://127.0.0.1:6767"}):
+        assert (await anybody.post("/v3/documents/file", files=upload, headers=headers)).status_code == 200
+    assert (await anybody.post("/v4/search", json={})).status_code == 200
+    crossed = await anybody.post("/v4/search", json={}, headers={"Sec-Fetch-Site": "cross-site"})
+    assert crossed.status_code == 403
+
+
+async def test_a_file_of_tokens_that_vanishes_opens_nothing(guarded: Door, home: Home) -> None:
+    tokens.add(home, NOW)
+    async with visitor(guarded) as client:
+        assert (await client.get("/")).status_code == 401
+        os.remove(home.tokens)
+        assert (await client.get("/")).status_code == 503
+
+
+async def test_a_connection_that_owes_a_request_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "IDLE_SECONDS", 0.05)
+    config = uvicorn.Config(says_its_permissions, lifespan="off", timeout_keep_alive=60)
+    config.load()
+    loop = asyncio.get_running_loop()
+    make = functools.partial(app._Connection, config, uvicorn.server.ServerState(), {})
+    server = await loop.create_server(make, "127.0.0.1", 0)
+    host, port = server.sockets[0].getsockname()
+    for said in (b"", b"GET / HT", b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx"):
+        reader, writer = await asyncio.open_connection(host, port)
+        writer.write(said)
+        await asyncio.wait_for(reader.read(), 10)
+        writer.close()
+    server.close()

@@ -112,4 +112,5 @@ def test_tokens_are_made_listed_and_removed_on_the_command_line(tmp_path: Path):
     assert "NAME" in newcomer.refused("token", "remove") and "--tag" in newcomer.refused(
         "token", "list", "--tag", "x"
     )
-    assert "every key opens again" in newcomer.gets("token", "remove", "jay")
+    assert "is the last token" in newcomer.refused("token", "remove", "jay")
+    assert "every key opens again" in newcomer.gets("token", "remove", "jay", "--open")

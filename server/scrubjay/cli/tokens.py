@@ -18,6 +18,7 @@ from scrubjay.http_api import tokens
     value("--name", "NAME", "what to call the new token"),
     value("--tag", "TAG", "let it reach this container tag (namespace, scope) alone"),
     flag("--read-only", "let it change nothing"),
+    flag("--open", "remove the last token too, after which every key opens on this machine"),
 )
 def token(place: Place, options: argparse.Namespace) -> None:
     """Make, list or remove the keys that open the HTTP face."""
@@ -33,6 +34,9 @@ def token(place: Place, options: argparse.Namespace) -> None:
         print(f"Token {new.name} {_may(new)}. {once}", file=sys.stderr)
         print(key)  # alone on stdout, for KEY=$(scrubjay token add)
     elif options.action == "remove":
+        if not options.open and [each.name for each in tokens.load(home)] == [options.which]:
+            advice = "Add another first, or repeat this with --open."
+            raise InputError(f"{options.which} is the last token; without one every key opens here. {advice}")
         tokens.remove(home, options.which)
         print(f"The key of {options.which} opens nothing any more.")
         if not tokens.load(home):

@@ -32,6 +32,14 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _READS = re.compile(r"/(search|profile|profile/buckets|list|list/[a-z]+|documents/documents|mcp)/?$")
 
 
+# A host as RFC 9110 has it, without a user: a number in brackets, a name, or a bare number of version 6.
+_HOST = re.compile(
+    r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?|([0-9a-f]*:[0-9a-f:.]*:[0-9a-f:.]*)"
+)
+# What the form of a page can send to any address without asking first; it cannot add a header.
+_FORMS = ("multipart/form-data", "application/x-www-form-urlencoded", "text/plain")
+
+
 class Door:
     """Lets requests through to the application with the permissions of their caller in `request.state`.
 
@@ -92,6 +100,11 @@ class Door:
         if origin is not None and origin not in self._origins and not _is_own(origin, host):
             advice = "`--cors ORIGIN` lets those of one origin in."
             raise HTTPException(403, f"Pages of {origin[:80]!r} may not ask this server. {advice}")
+        if origin is None and request.method not in _SAFE and _may_be_a_form(request):
+            advice = "Send any key as `Authorization: Bearer KEY`, which no page can."
+            raise HTTPException(
+                403, f"This may be the form of a page: it names neither Origin nor key. {advice}"
+            )
 
     def _permissions(self, request: Request) -> Permissions:
         """Return what this caller may do.
@@ -172,12 +185,17 @@ def _is_own(origin: str, host: str) -> bool:
     return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
 
 
+def _may_be_a_form(request: Request) -> bool:
+    """Whether an old browser may have sent this for a page of another origin, which names none."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    elsewhere = request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
+    return elsewhere or (kind in _FORMS and not _key(request))
+
+
 def _host_name(host: str) -> str:
-    """`[::1]:6767` -> ::1; `LOCALHOST:6767` -> localhost."""
-    host = host.strip().lower()
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.rpartition(":")[0] if host.count(":") == 1 else host
+    """`[::1]:6767` -> ::1; `LOCALHOST:6767` -> localhost; what is no host and port -> the empty name."""
+    match = _HOST.fullmatch(host.strip().lower())
+    return (match[1] or match[2] or match[3]) if match else ""
 
 
 def _is_number(name: str) -> bool:

@@ -142,12 +142,15 @@ class Tokens:
         """Return them; a look at the file's date costs microseconds, so a removed token is refused at once.
 
         Raises:
-            HomeError: the file cannot be read.
+            HomeError: the file cannot be read, or it is gone since, which opens nothing to nobody.
         """
         seen: tuple[int, ...] = ()
         with contextlib.suppress(FileNotFoundError):
             facts = os.stat(self._home.tokens)
             seen = (facts.st_mtime_ns, facts.st_ino, facts.st_size)
+        if self._seen and not seen:
+            advice = "`scrubjay token add` makes a key; an engine that starts anew asks for none."
+            raise HomeError(f"{self._home.tokens} is gone, so no key can be checked. {advice}")
         if seen != self._seen:
             self._tokens, self._seen = load(self._home), seen
         return (*self._extra, *self._tokens)
