@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 
 from scrubjay.hooks.claude_code import event
+from scrubjay.models.envelopes import envelope
+from scrubjay.models.requests import DocumentText
+from scrubjay.records.documents import _document
 from scrubjay.text.redaction import _RULES, redact
 from scrubjay.text.transcripts import completion, ended_before, fields_of, missing, turns
 
@@ -110,6 +114,18 @@ def test_a_text_of_four_times_the_length_takes_four_times_as_long(
     short, long = seconds(work, text[: LENGTH // 4]), seconds(work, text)
     assert long < MOST_RATIO * short + NOISE_S
     assert long < MOST_S
+
+
+def test_one_long_line_becomes_chunks_in_linear_time() -> None:
+    now = datetime(2026, 3, 5, tzinfo=UTC)
+
+    def cut(text: str) -> None:
+        request = DocumentText(content=text, type="text")
+        asked = envelope("document", request, scope="s", source="test", at=now)
+        assert len(_document(request, asked, "doc_1", None, now)[1]) > 50
+
+    text = "owls " * (LENGTH // 5 * 4)
+    assert seconds(cut, text) < MOST_RATIO * seconds(cut, text[: len(text) // 4]) + NOISE_S
 
 
 def test_a_number_without_end_is_read_at_once() -> None:

@@ -140,11 +140,14 @@ def document_passages(document: Document, pieces: Sequence[Chunk]) -> tuple[Pass
     Its title, the headings and a table's header are searched with each chunk but not returned.
     """
     seen: Counter[tuple[str, str]] = Counter()
-    place = _short_path(document.place)
+    place, title = (
+        _short_path(document.place),
+        title_above(document),
+    )  # once: it reads a whole line of the text
     values = " ".join(str(value) for value in document.metadata.values() if isinstance(value, str))
     passages = []
     for part, chunk in enumerate(pieces):
-        trail = " > ".join(dict.fromkeys(filter(None, (title_above(document), *chunk.headings))))
+        trail = " > ".join(dict.fromkeys(filter(None, (title, *chunk.headings))))
         above = "\n".join(filter(None, (trail, chunk.repeat)))
         text = document.content[chunk.start : chunk.end]
         seen[above, text] += 1

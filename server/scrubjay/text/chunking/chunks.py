@@ -15,6 +15,7 @@ from scrubjay.text.chunking.cuts import SIZE, Repeat, Section, Span, line_starts
 CODE_SIZE = 750
 _PAGE = re.compile("\f")  # what a page of a PDF ends with
 _LONGEST_HEADER = 300  # characters of a table's header; its later rows repeat no more
+_MOST_LINES = 400_000  # of a file whose structure is looked at; 4 million took 3 GB
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,8 @@ def _pieces(text: str, section: Section, pages: list[int], size: int) -> Iterato
 
 
 def _sections(text: str, starts: list[int], kind: str, language: str | None, size: int) -> Iterable[Section]:
+    if len(starts) > _MOST_LINES:
+        return [Section(0, len(text))]
     if language is not None:
         return _code(text, starts, language, size)
     if kind in ("csv", "tsv"):
