@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 from asked import call, refusal, text_of
+from campaign.hostile_files import FILES
 from mcp import Client
 from user import PATIENCE, newcomer, user
 
@@ -49,6 +50,17 @@ async def test_a_folder_is_added_through_the_tool_with_progress(client: Client, 
     assert told[0] == (0, 3) and told[-1] == (3, 3) and told == sorted(told)
     _, text = await call(client, "add_document", path="docs")
     assert text == "Documents: 3 unchanged."
+
+
+async def test_a_workbook_that_aborts_its_reader_costs_itself_alone(client: Client, project: Path) -> None:
+    fill(project)
+    (project / "docs" / "corners.xlsx").write_bytes(FILES["corners.xlsx"]())
+    said = await refusal(client, "add_document", path="docs/corners.xlsx")
+    assert "is damaged, or needs more than 1 GB of memory: it ended the process that read it" in said
+    _, text = await call(client, "add_document", path="docs")
+    assert text.startswith("Documents: 3 added") and "corners.xlsx" in text
+    os.mkfifo(project / "docs" / "pipe.docx")
+    assert "it is no regular file" in await refusal(client, "add_document", path="docs/pipe.docx")
 
 
 async def test_a_title_for_a_folder_is_refused(client: Client, project: Path) -> None:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from hostile_files import FILES
+from campaign.hostile_files import FILES
+from user import User, newcomer
 
+from scrubjay.cli.installation import console_command
 from scrubjay.errors import InputError
 from scrubjay.reading import read
 from scrubjay.reading.process import PROCESSES
 
-SECONDS = 8.0  # for a file
+__all__ = ["newcomer"]  # a fixture
+
+SECONDS = 4.0  # for a file
 SLACK = 4.0  # of a machine that does other things
 SENTENCE = re.compile(r"'[^\n]+' [^\n]+[^.]\.")
 QUICK = (
@@ -25,6 +33,11 @@ QUICK = (
     "nested.eml",
     "colspan.html",
 )
+
+
+TEXT = re.compile(r".*\.(txt|json|py|js|ts|yaml|md|csv|xml)")  # which the engine reads itself
+DEADLY = ("corners.xlsx", "numbers.pdf", "level.ipynb", "nested.eml", "deep.docx")
+MOST_KB = 1 << 20  # of memory that an engine ever had
 
 
 def said_of(name: str, data: bytes, seconds: float = SECONDS) -> str:
@@ -46,6 +59,39 @@ def said_of(name: str, data: bytes, seconds: float = SECONDS) -> str:
 def test_a_hostile_file_is_text_or_one_sentence_in_time(name: str) -> None:
     said_of(name, FILES[name]())
     assert read(b"<p>owl", "good.html").text == "owl"
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of another process is told by Linux alone")
+def test_an_engine_stays_small_and_indexes_what_is_good_beside_hostile_files(newcomer: User) -> None:
+    folder = newcomer.project / "docs"
+    folder.mkdir()
+    names = [name for name in FILES if TEXT.fullmatch(name) or name in DEADLY]
+    for name in names:
+        (folder / name).write_bytes(FILES[name]())
+    for number in range(5):
+        (folder / f"good{number}.md").write_text(f"# Ships\n\nShip {number} lies in harbour {number * 7}.\n")
+    command = [*console_command(), "index", str(folder)]
+    indexed = subprocess.run(
+        command,
+        env=newcomer.env,
+        cwd=newcomer.project,
+        capture_output=True,
+        text=True,
+        timeout=1_200,
+        check=False,
+    )
+    try:
+        assert indexed.returncode == 0, indexed.stderr
+        assert {name for name in names if name in indexed.stderr} >= set(DEADLY)
+        assert "Ship 3 lies in harbour 21." in newcomer.gets(
+            "search", "--mode", "documents", "where does ship 3 lie"
+        )
+        engine = json.loads(Path(newcomer.home.engine_json).read_text())["pid"]
+        status = Path(f"/proc/{engine}/status").read_text()
+        assert int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) < MOST_KB  # type: ignore[index]
+    finally:
+        newcomer.types("stop")
 
 
 def test_a_file_that_aborts_its_reader_says_so_and_the_next_is_read() -> None:

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import pytest
+from campaign.hostile_files import FILES
 from files_made import word
 from httpx2 import AsyncClient
 
@@ -209,6 +210,8 @@ async def test_a_file_is_read_and_its_fields_may_be_json_text(http: AsyncClient)
 
 
 async def test_a_file_without_text_is_a_failed_document_that_says_why(http: AsyncClient):
+    sparse = await upload(http, "corners.xlsx", FILES["corners.xlsx"](), containerTag=TAG)
+    assert (await document(http, sparse["id"]))["status"] == "failed"
     made = await upload(http, "x.png", b"\x89PNG\r\n\x1a\n\0\0", containerTag=TAG)
     assert made["status"] == "failed"
     found = await document(http, made["id"])
