@@ -82,9 +82,12 @@ def read(path: str) -> dict[str, Any]:
 def set_aside(home: Home, path: str, reason: str) -> str:
     """Move a broken file out of the way, its reason beside it, and return the new path. Delete nothing."""
     aside = os.path.join(home.spool_broken, os.path.basename(path))
-    descriptor = os.open(aside + ".reason", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(descriptor, "w", encoding="utf-8", errors="replace") as file:
-        file.write(reason + "\n")
+    try:
+        descriptor = os.open(aside + ".reason", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(descriptor, "w", encoding="utf-8", errors="replace") as file:
+            file.write(reason + "\n")
+    except OSError:  # a full disk: the file must leave the way all the same, for every read comes past it
+        pass
     os.replace(path, aside)
     return aside
 

@@ -163,7 +163,8 @@ class MemoryHits(Result):
     tokens: Tokens
     left_out: int | None = None  # hits that the budget had no room for
     period: str | None = None  # the time that was searched, if not all
-    degraded: str | None = None  # why meaning was not searched, and what repairs it
+    # why meaning, or what was written last, was not searched, and what repairs it
+    degraded: str | None = None
     # By id, what the hits were made of: no face shows these records, but none needs to read them again.
     records: SkipJsonSchema[dict[str, Any]] = Field({}, exclude=True, repr=False)
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from scrubjay.engine.verbs.verb import Verb
 from scrubjay.home.scopes import search_scopes
 from scrubjay.models.filters import Filter
+from scrubjay.models.records import is_current
 from scrubjay.models.requests import ForgetMatching, Request, SearchDocuments, SearchMemories
 from scrubjay.models.results import DocumentHits, Hit, MemoryHits, Profile
 from scrubjay.search import injection
@@ -107,12 +108,24 @@ class Search(Verb):
             self._store, scope, self._clock(), session_id=session_id, source=source, max_bytes=room
         )
 
+    async def _without_forgotten(self, hits: MemoryHits) -> MemoryHits:
+        """Leave out what was forgotten or replaced by writes that the disk has not taken yet."""
+        now, dropped = self._clock(), set()
+        for hit in (*hits.results, *hits.related):
+            if self._store.is_staged(hit.id):
+                record = await self._store.find(hit.id)
+                if record is not None and not is_current(record, now):
+                    dropped.add(hit.id)
+        kept = [hit for hit in hits.results if hit.id not in dropped]
+        related = [hit for hit in hits.related if hit.id not in dropped]
+        return hits.model_copy(update={"results": kept, "related": related})
+
     async def _timed(
         self, search: Callable[..., Awaitable[Hits]], request: Request, scope: Scope, **options: Any
     ) -> Hits:
         started = time.perf_counter()
         with self._indexer.aside():
-            await self._writer.caught_up()
+            behind = await self._writer.caught_up()
             now = self._clock().astimezone(LocalZone())  # a question's "yesterday" is the user's
             options |= {"scope": scope, "now": now, "embed": self._indexer.embed_query}
             hits = await search(self._store, request, **options)
@@ -120,7 +133,10 @@ class Search(Verb):
         milliseconds = round((time.perf_counter() - started) * 1000, 1)
         self._release.tick()
         self._ended = time.monotonic()
-        return hits.model_copy(update={"timing": milliseconds, "degraded": lack})
+        if behind and isinstance(hits, MemoryHits):
+            hits = await self._without_forgotten(hits)
+        degraded = " ".join(each for each in (behind, lack) if each) or None
+        return hits.model_copy(update={"timing": milliseconds, "degraded": degraded})
 
 
 def _searched(request: Request, scope: Scope) -> Where:
