@@ -10,6 +10,7 @@ import pytest
 from served import HELLO, PATIENCE, home, served
 
 from scrubjay.wire.hello import encode, fields_of
+from scrubjay.wire.lines import BEAT
 
 __all__ = ["home"]  # a fixture
 
@@ -90,3 +91,14 @@ async def test_a_client_that_has_said_its_last_word_still_hears_its_answers(home
         engine.gate.set()
         assert (await client.answer())["id"] == 1
         assert await client.hear() == b""
+
+
+async def test_a_sign_of_life_waits_behind_no_request(home):
+    async with served(home) as engine:
+        engine.gate.clear()
+        client = await engine.client()
+        await client.ask(1)
+        await client.say(BEAT)
+        assert await client.hear() == BEAT
+        engine.gate.set()
+        assert (await client.answer())["id"] == 1

@@ -32,6 +32,7 @@ class Talk:
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
+        self.connection: Connection
 
     def say(self, message: dict[str, Any]) -> None:
         self.writer.write(line_of(message))
@@ -56,7 +57,9 @@ async def talk(
     connection.hello = Hello("pipe", str(project), str(project), 7, scope)
     served = asyncio.create_task(serve_pipe(engine, sdk or (lambda: build_server(engine)), connection))
     reader, writer = await asyncio.open_connection(sock=theirs, limit=1 << 20)
-    yield Talk(reader, writer)
+    client = Talk(reader, writer)
+    client.connection = connection
+    yield client
     writer.close()
     await asyncio.wait_for(served, PATIENCE)
     connection.close()
@@ -188,6 +191,21 @@ async def test_a_line_that_no_reader_takes_is_answered_under_its_id(engine: Engi
         client.say(request("tools/call", {"name": "recall"}, 99))
         assert (await client.hear())["id"] == 99
     assert heard[odd["id"]]["error"]["code"] == -32600
+
+
+async def test_a_client_with_many_calls_does_not_keep_another_waiting(engine: Engine, project: Path):
+    search = {"name": "search_memories", "arguments": {"query": "zebra"}}
+    async with talk(engine, project) as greedy, talk(engine, project) as modest:
+        await modest.answers([OPEN])
+        await greedy.answers([OPEN])
+        for number in range(1, 401):
+            greedy.say(request("tools/call", search, number))
+        while len(greedy.connection.in_flight) < 200:
+            await asyncio.sleep(0)
+        heard = await modest.answers([request("tools/call", search, 1)])
+        assert not heard[1]["result"]["isError"]
+        assert len(greedy.connection.in_flight) > 100  # most of the other's still wait
+        assert {(await greedy.hear())["id"] for _ in range(400)} == set(range(1, 401))
 
 
 async def test_a_failure_of_the_sdks_server_ends_the_connection(engine: Engine, project: Path):

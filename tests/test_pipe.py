@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -19,11 +20,12 @@ import scrubjay
 from scrubjay.errors import EngineError
 from scrubjay.home.paths import open_home
 from scrubjay.pipe import relay
+from scrubjay.pipe.link import Link
 from scrubjay.pipe.offer import Offer
 from scrubjay.pipe.reach import Attempts
 from scrubjay.pipe.session import Message, Session
 from scrubjay.pipe.spawn import spawn
-from scrubjay.wire.lines import Glance, LineCutter, TooLong, glance
+from scrubjay.wire.lines import BEAT, Glance, LineCutter, TooLong, glance
 from scrubjay.wire.lock import FileLock
 
 # Lines.
@@ -246,6 +248,41 @@ def test_a_failure_that_nobody_thought_of_is_an_answer(trouble):
     text = answer["result"]["content"][0]["text"]
     assert answer["id"] == 1 and "failed inside Scrubjay" in text and "secret" not in text
     assert isinstance(trouble, ZeroDivisionError) or "No space left on device" in text
+
+
+def test_an_engine_that_gives_no_sign_of_life_is_given_up(monkeypatch):
+    monkeypatch.setattr(relay, "_SILENCE_SECONDS", 0.02)
+    monkeypatch.setattr(relay, "STALL_SECONDS", 0.1)
+    ours, frozen = socket.socketpair()
+    asked = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_memories"}}\n'
+    client = Nowhere(asked)
+    link = Link(ours, {"beats": True, "pid": 7}, b"")
+    relay.Relay(lambda: link, client, Offer({"handshake": {"answers": {}}})).run()
+    (answer,) = client.heard
+    assert "The engine (pid 7) gives no sign of life" in answer["result"]["content"][0]["text"]
+    assert frozen.recv(1000) == asked + BEAT
+    frozen.close()
+
+
+def test_an_engine_that_gives_signs_of_life_may_take_its_time(monkeypatch):
+    monkeypatch.setattr(relay, "_SILENCE_SECONDS", 0.02)
+    monkeypatch.setattr(relay, "STALL_SECONDS", 0.1)
+    ours, busy = socket.socketpair()
+    asked = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_memories"}}\n'
+
+    def work():
+        assert busy.recv(len(asked)) == asked
+        for _ in range(20):
+            assert busy.recv(len(BEAT)) == BEAT
+            busy.send(BEAT)
+        busy.send(b'{"jsonrpc":"2.0","id":1,"result":"done"}\n')
+
+    threading.Thread(target=work, daemon=True).start()
+    client = Nowhere(asked)
+    link = Link(ours, {"beats": True, "pid": 7}, b"")
+    relay.Relay(lambda: link, client, Offer({"handshake": {"answers": {}}})).run()
+    assert client.heard == [{"jsonrpc": "2.0", "id": 1, "result": "done"}]
+    busy.close()
 
 
 # Starting.

@@ -1,8 +1,9 @@
 """Who calls: set once a connection, read by every tool it calls."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE
 
@@ -15,10 +16,10 @@ async def _ignore_progress(done: int, total: int, what: str) -> None:
 class Caller:
     """What a client may do, and where.
 
-    `scope` is where writes go and where searches look by default; None is in no project, where a write has to
-    name one and searches look at the user's own. `folder` is the project whose files may be
+    `scope` is where writes go and where searches look by default; `folder` is the project whose files may be
     read by path. A `confined` caller reaches this scope alone, a `read_only` one may change nothing; both
     came with a token. `report` tells a waiting client how far its call is: (done, total, the present item).
+    A call works within `turn`, so that no client has the whole engine for itself.
     """
 
     scope: str | None = USER_SCOPE
@@ -27,6 +28,7 @@ class Caller:
     confined: bool = False
     read_only: bool = False
     report: Callable[[int, int, str], Awaitable[None]] = _ignore_progress
+    turn: AbstractAsyncContextManager[None] = field(default_factory=nullcontext, compare=False)
 
     @property
     def seen(self) -> str | tuple[str, ...]:

@@ -61,6 +61,13 @@ async def call(
 
     A caller's mistake comes back as a sentence with `isError`, never as a protocol error.
     """
+    async with caller().turn:
+        return await _called(engine, name, arguments, report)
+
+
+async def _called(
+    engine: Engine, name: str, arguments: dict[str, Any] | None, report: Report | None
+) -> dict[str, Any]:
     offer = _BY_NAME.get(name)
     if offer is None:
         return failure(f"There is no tool {name[:80]!r}. The tools are: {', '.join(_BY_NAME)}.")

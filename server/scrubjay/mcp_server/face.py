@@ -23,6 +23,10 @@ from scrubjay.wire.lines import glance, key_of, well_formed
 if TYPE_CHECKING:
     from mcp.server import Server
 
+# Of one client's calls so many work at once, so that 600 of another's are not all ahead of ours (40 s), and
+# so many are read; what comes beyond waits in the connection, and then in the client.
+AT_ONCE, WAITING = 8, 256
+
 log = logging.getLogger("scrubjay.mcp_server")
 
 _SERVER = {"name": "scrubjay", "title": "Scrubjay", "version": VERSION}
@@ -34,7 +38,8 @@ async def serve_pipe(engine: Engine, sdk_server: Callable[[], "Server[Any]"], co
     """Answer one connection's lines until it ends; `sdk_server` builds or gives the SDK's server."""
     hello = connection.hello
     folder = hello.project_dir or hello.cwd or None
-    set_caller(Caller(scope=engine.scope_of(hello), folder=folder, source="mcp"))
+    turn = asyncio.Semaphore(AT_ONCE)
+    set_caller(Caller(scope=engine.scope_of(hello), folder=folder, source="mcp", turn=turn))
     offer, sdk = read_offer(), _Sdk(connection, sdk_server)
     calls: dict[tuple[str, object], asyncio.Task[None]] = {}
 
@@ -63,6 +68,8 @@ async def serve_pipe(engine: Engine, sdk_server: Callable[[], "Server[Any]"], co
                 task = asyncio.create_task(_answer(engine, connection, seen.id, asked))
                 calls[seen.key] = task
                 task.add_done_callback(partial(done, seen.key, seen.id))
+                if len(calls) >= WAITING:
+                    await asyncio.wait(calls.values(), return_when=asyncio.FIRST_COMPLETED)
             elif answer is None:
                 sdk.hear(message)
     finally:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import selectors
 import socket
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from scrubjay.errors import EngineError
 from scrubjay.home.files import read_regular
 from scrubjay.wire.address import engine_facts
 from scrubjay.wire.hello import HELLO_LIMIT, encode, fields_of
-from scrubjay.wire.lines import LineCutter
+from scrubjay.wire.lines import BEAT, LineCutter
 from scrubjay.wire.lock import identity
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ class Link:
     def __init__(self, sock: socket.socket, answer: dict[str, Any], rest: bytes) -> None:
         self.answer = answer
         self.sent = 0
+        self.heard = time.monotonic()  # when the engine said something last
         self._socket = sock
         self._rest = rest
 
@@ -51,18 +54,38 @@ class Link:
         self.sent += 1
         return self.sent
 
-    def lines(self) -> Iterator[bytes]:
-        """Yield the engine's lines, each with its newline, until it closes or is gone; call it once."""
+    def beat(self) -> None:
+        """Ask the engine for a sign of life, which it gives at once; wait for nothing.
+
+        Raises:
+            OSError: the engine is gone.
+        """
+        with contextlib.suppress(BlockingIOError):  # it has not even read what it was sent before
+            self._socket.send(BEAT, getattr(socket, "MSG_DONTWAIT", 0))
+
+    def lines(
+        self, seconds: float | None = None, stays: Callable[[], bool] = lambda: True
+    ) -> Iterator[bytes]:
+        """Yield the engine's lines, each with its newline, until it closes or is gone; call it once.
+
+        Each time it was silent for `seconds`, `stays` decides whether to go on listening.
+        """
         cutter = LineCutter()
         data = self._rest
         try:
-            while True:
-                yield from cutter.feed(data)
-                data = self._socket.recv(_CHUNK)
-                if not data:
-                    return
-        except OSError:
-            return  # killed or out of time: for the reader both are the end
+            with selectors.DefaultSelector() as arrival:
+                arrival.register(self._socket, selectors.EVENT_READ)
+                while True:
+                    yield from (line for line in cutter.feed(data) if line != BEAT)
+                    while seconds is not None and not arrival.select(seconds):
+                        if not stays():
+                            return
+                    data = self._socket.recv(_CHUNK)
+                    self.heard = time.monotonic()
+                    if not data:
+                        return
+        except (OSError, ValueError):
+            return  # killed, closed or out of time: for the reader all are the end
 
     def half_close(self) -> None:
         """Tell the engine that no more lines will come; its own may still."""

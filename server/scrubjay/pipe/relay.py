@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from typing import TYPE_CHECKING
 
 from scrubjay.errors import ScrubjayError
@@ -33,6 +34,13 @@ FATAL = (
     "`scrubjay doctor` says what happened."
 )
 
+STALLED = (
+    "The engine (pid {pid}) gives no sign of life, so this call was given up: the engine was stopped, or the "
+    "machine is overloaded. Call again later; `scrubjay doctor` may say more."
+)
+STALL_SECONDS = 5.0  # without a sign of life; with two silences before, a call is answered within 10 s
+
+_SILENCE_SECONDS = 2.0  # after which an engine that has a request is asked for a sign of life
 _DRAIN_SECONDS = 2.0  # for the last answers, after the client has closed its input
 _REPLAY_SECONDS = 10.0  # for a new engine to answer what the old one has answered before
 _ALIVE_SECONDS = 2.0  # between two looks whether the client still exists
@@ -55,6 +63,10 @@ class Relay:
         # an engine is needed; the first at once, so that it is there when the client speaks
         self._needed = True
         self._over = False  # the client is gone
+        self._asked: float | None = (
+            None  # when the engine, silent over a request, was asked for a sign of life
+        )
+        self._stalled = False  # it gave none
         self._changed = threading.Condition()
         self._sending = threading.Lock()
 
@@ -150,6 +162,8 @@ class Relay:
                 self._refuse(unforeseen("The talk with the engine", error))
                 continue
             self._recover(link, lines_read)
+            if self._stalled:
+                self._refuse(STALLED.format(pid=link.answer.get("pid")))
 
     def _engine_needed(self) -> bool:
         """Wait until a line needs an engine; False if the client is gone."""
@@ -163,7 +177,8 @@ class Relay:
 
         Returns how many of our lines the engine read, if it said goodbye.
         """
-        lines = link.lines()
+        self._asked, self._stalled = None, False
+        lines = link.lines(_SILENCE_SECONDS if link.answer.get("beats") else None, lambda: self._stays(link))
         try:
             link.set_timeout(_REPLAY_SECONDS)
             for message in self._session.replay():
@@ -185,6 +200,24 @@ class Relay:
             if wanted:
                 self._terminal.write(line)
         return None
+
+    def _stays(self, link: Link) -> bool:
+        """Tell after a silence whether to go on listening: not to an engine that gives no sign of life."""
+        now = time.monotonic()
+        with self._changed:
+            waits = self._link is None or self._session.waits
+        if not waits:
+            self._asked = None
+        elif self._asked is None or link.heard > self._asked:
+            self._asked = now
+            if self._sending.acquire(blocking=False):  # else it does not even read
+                try:
+                    link.beat()
+                finally:
+                    self._sending.release()
+        else:
+            self._stalled = now - self._asked >= STALL_SECONDS
+        return not self._stalled
 
     def _skip_answer(self, lines: Iterator[bytes], message: Message) -> bool:
         """Drop the answer to a replayed request, which the client has; False if the engine ends first."""

@@ -68,6 +68,11 @@ class Session:
         self._answered: dict[tuple[str, object], Message] = {}  # an engine will answer these for nobody
         self._setup: dict[tuple[str, str | None], Message] = {}
 
+    @property
+    def waits(self) -> bool:
+        """Whether an engine has a request that it has not answered."""
+        return any(message.number is not None for message in self._in_flight.values())
+
     def note_message(self, message: Message) -> None:
         """Remember a line of the client."""
         seen = message.seen

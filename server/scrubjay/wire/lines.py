@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 RequestId = str | int | float
 
+# What a pipe asks an engine that is silent, and what it answers as long as its event loop turns.
+BEAT = b'{"scrubjay":"beat"}\n'
 LINE_LIMIT = 64 * 1024 * 1024  # bytes, both ways
 _EXCERPT = 4096  # bytes kept of each end of a line that is too long: enough to find the id of a request
 

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from scrubjay.wire.hello import Hello, line_of
-from scrubjay.wire.lines import LINE_LIMIT, Glance, LineCutter, TooLong, glance, key_of
+from scrubjay.wire.lines import BEAT, LINE_LIMIT, Glance, LineCutter, TooLong, glance, key_of
 
 log = logging.getLogger("scrubjay.engine.process.connection")
 
@@ -141,6 +141,9 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Take what the client sent; above the limit it has to wait."""
         for line in self._cutter.feed(data):
+            if line == BEAT:  # it is no line of the client, and waits behind none
+                self._send(BEAT)
+                continue
             self._queue.append(line)
             self._queued += len(line)
         if self._queued > _INPUT_LIMIT:

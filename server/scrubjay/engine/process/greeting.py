@@ -20,7 +20,7 @@ class Identity(NamedTuple):
 
     def fields(self, *, ready: bool) -> dict[str, Any]:
         """The part of an engine's hello that never depends on the client."""
-        return {**self._asdict(), "kind": "engine", "ready": ready}
+        return {**self._asdict(), "kind": "engine", "ready": ready, "beats": True}
 
 
 class Greeting(NamedTuple):
