@@ -19,6 +19,7 @@ from user import PATIENCE, make_user, newcomer, user
 from scrubjay import VERSION
 from scrubjay.cli.installation import console_command
 from scrubjay.cli.parser import GROUPS, build_parser, run
+from scrubjay.home.scopes import display_name
 from scrubjay.home.settings import describe
 from scrubjay.text.answers import DOUBTFUL
 
@@ -118,6 +119,7 @@ def test_pull_refuses_what_is_no_model_before_it_opens_a_connection(newcomer):
 
 def test_excluded_folders_come_and_go(newcomer):
     odd = newcomer.folder / 'with, comma and "quote"'
+    odd.mkdir()
     newcomer.gets("exclude", str(odd))
     newcomer.gets("exclude")
     assert newcomer.gets("config", "excluded") == f"{odd}, {newcomer.project}\n"
@@ -255,10 +257,13 @@ def test_a_search_shows_the_best_hit_first_then_the_turns_beside_it_in_time_orde
 
 
 def test_a_search_without_a_hit_and_a_wrong_date_are_told_in_a_sentence(user):
-    nothing = user.gets("search", "anything", "--scope", "repo_empty__0000000000000000")
+    empty = user.folder / "empty"
+    empty.mkdir()
+    scope = json.loads(user._replace(project=empty).gets("status", "--start", "--json"))["engine"]["scope"]
+    nothing = user.gets("search", "anything", "--scope", scope)
     assert nothing.startswith("Nothing that answers this is remembered. Searched: empty.")
     assert "--all for every project" in nothing and len(nothing.splitlines()) == 1
-    assert "Nothing is recorded in repo_empty" in user.gets("list", "--scope", "repo_empty__0000000000000000")
+    assert "Nothing is recorded in dir_empty" in user.gets("list", "--scope", "empty")
     assert "since = 'someday'" in user.refused("search", "x", "--since", "someday")
     empty = user.gets("search", "x", "--since", "November 11 2019", "--until", "nov 12, 2019")
     assert "Nothing that answers this is remembered from 2019-11-11 to 2019-11-12." in empty
@@ -335,3 +340,28 @@ def test_in_the_bare_home_status_says_why_nothing_is_recorded_and_add_wants_a_sc
     assert done.returncode == 1 and "no project" in done.stderr and "Name the scope" in done.stderr
     assert "Kept as" in user.gets("add", "--user", "I like zebras best of all.")
     assert "zebras" in user.gets("search", "which animals do I like best, zebras?")
+
+
+def test_what_does_not_exist_is_refused_with_what_is_nearly_called_so(user):
+    (user.folder / "secret").mkdir()
+    for words, says in {
+        ("exclude", "../secrte"): "Did you mean secret?",
+        ("exclude", "/no/such/folder"): "There is no folder /no/such/folder.",
+        ("config", "roots", "/no/such/folder"): "There is no folder /no/such/folder.",
+        ("search", "heron", "--scope", "usr"): "Did you mean user?",
+        ("list", "--scope", "something else"): "There is no scope",
+        ("add", "A heron.", "--scope", "usre"): "Did you mean user?",
+    }.items():
+        assert says in user.refused(*words), words
+    assert "secr" not in user.gets("config", "excluded")
+    assert str(user.folder / "secret") in user.gets("exclude", "../secret")
+    assert "Kept as" in user.gets("add", "A heron is grey.", "--scope", "birds")
+    assert "Kept as" in user.gets("add", "The wren sings at five.")
+    project = display_name(json.loads(user.gets("status", "--json"))["engine"]["scope"])
+    assert "wren" in user.gets("search", "wren", "--scope", project)
+    assert "heron" in user.gets("search", "heron", "--scope", "birds")
+    assert "Did you mean birds?" in user.refused("search", "heron", "--scope", "bird")
+    assert str(user.project) in user.gets("exclude", project)
+    user.gets("include", ".")
+    done = user.types("serch", "heron")
+    assert (done.returncode, "Did you mean search?" in done.stderr) == (2, True)

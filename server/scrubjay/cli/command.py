@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from scrubjay.errors import InputError
 from scrubjay.home.paths import Home, open_home
+from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, list_scopes
 
 if TYPE_CHECKING:
     from scrubjay.pipe.client import EngineClient
@@ -134,6 +136,65 @@ def engine_runs(home: Home) -> bool:
 def chosen_scope(options: argparse.Namespace) -> str | None:
     """The scope that the arguments SCOPE were given, None for that of the working directory."""
     return "*" if options.all else options.scope
+
+
+def known_scope(place: Place, said: str, *, may_be_new: bool) -> str:
+    """The scope that is meant: by its name, or as it is displayed if one scope alone is displayed so.
+
+    Raises:
+        InputError: there is none and none `may_be_new`, one is nearly called so, or several are meant.
+    """
+    names = {entry["scope"] for entry in list_scopes(place.home)} | {USER_SCOPE, EVERY_SCOPE}
+    if said in names:
+        return said
+    with call_engine(place) as engine:  # it knows those as well that were named by hand
+        names |= engine.call("scopes", {}).keys()
+    if said in names:
+        return said
+    displayed = sorted(name for name in names if display_name(name) == said)
+    if len(displayed) > 1:
+        raise InputError(f"{said} may be {' or '.join(displayed)}: give the whole name.")
+    if displayed:
+        return displayed[0]
+    near = nearest(said, {*names, *map(display_name, names)})
+    if may_be_new and not near:
+        return said
+    raise InputError(f"There is no scope {said[:120]!r}.{near} `scrubjay scopes` lists them.")
+
+
+def known_folder(place: Place, said: str) -> str:
+    """The absolute path of a folder that is there, named by its path or by its project as it is displayed.
+
+    Raises:
+        InputError: there is none.
+    """
+    folder = place.path(said)
+    if os.path.isdir(folder):
+        return folder
+    paths = [
+        each
+        for entry in list_scopes(place.home)
+        if said in (entry["scope"], display_name(entry["scope"]))
+        for each in entry["paths"]
+    ]
+    projects: list[str] = [
+        os.path.dirname(each) if os.path.basename(each) == ".git" else each for each in paths
+    ]
+    if len(projects) == 1 and os.path.isdir(projects[0]):
+        return projects[0]
+    above, name = os.path.split(folder)
+    beside = os.listdir(above) if os.path.isdir(above) else []
+    raise InputError(
+        f"There is no folder {folder}.{nearest(name, beside)} Give the path of one that is there."
+    )
+
+
+def nearest(said: str, names: Iterable[str]) -> str:
+    """Ask whether the names were meant that are nearly what was said; "" if none is."""
+    import difflib  # 5 ms, for who has mistyped something
+
+    near = difflib.get_close_matches(said, sorted(names), n=3, cutoff=0.75)
+    return f" Did you mean {' or '.join(near)}?" if near else ""
 
 
 def note(text: str) -> None:

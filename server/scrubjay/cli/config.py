@@ -9,9 +9,11 @@ import os
 import sys
 from datetime import UTC, datetime
 
-from scrubjay.cli.command import Place, command, value, visit_engine
+from scrubjay.cli.command import Place, command, known_folder, value, visit_engine
 from scrubjay.errors import EncoderError, EngineError, InputError
-from scrubjay.home.settings import Settings, change, describe, load, typed, write_capture
+from scrubjay.home.settings import Settings, change, describe, load, parsed, typed, write_capture
+
+_FOLDERS = ("roots", "excluded")  # the settings that list folders; what they name is to be there
 
 
 @command(
@@ -23,7 +25,12 @@ def config(place: Place, options: argparse.Namespace) -> None:
     if options.key is None:
         _show_all(place.home.config)
     elif options.value:
-        settings = _change(place, options.key, " ".join(options.value))
+        value = " ".join(options.value)
+        if options.key in _FOLDERS:
+            before = getattr(load(place.home.config), options.key)
+            for folder in set(parsed(options.key, value)) - set(before):
+                known_folder(place, folder)
+        settings = _change(place, options.key, value)
         print(f"{options.key} = {typed(getattr(settings, options.key))}")
         if options.key == "model":
             _look_for(place, settings.model)
@@ -67,7 +74,7 @@ FOLDER = value("folder", "FOLDER", "the folder, with all below it (this one)", n
 @command(FOLDER)
 def exclude(place: Place, options: argparse.Namespace) -> None:
     """Never capture sessions in a folder."""
-    folder, excluded = place.path(options.folder), load(place.home.config).excluded
+    folder, excluded = known_folder(place, options.folder), load(place.home.config).excluded
     if folder not in excluded:
         _change(place, "excluded", _listed((*excluded, folder)))
     past = "What was captured before stays; `scrubjay forget` hides it."

@@ -23,7 +23,7 @@ from scrubjay.cli import (
     tokens,
     write,
 )
-from scrubjay.cli.command import Argument, Command, Place
+from scrubjay.cli.command import Argument, Command, Place, known_scope, nearest
 from scrubjay.errors import ScrubjayError
 from scrubjay.home.paths import default_root
 from scrubjay.text.foreign import visible
@@ -46,9 +46,17 @@ INTERRUPTED = 130  # what a shell expects of a command that Ctrl-C ended
 
 def run(arguments: list[str], env: Mapping[str, str]) -> int:
     """Run one command; exit code 0 done, 1 refused or with problems, 2 not understood, 130 interrupted."""
+    names = [command.name for _, commands in GROUPS for command in commands]
+    if arguments and not arguments[0].startswith("-") and arguments[0] not in names:
+        near = nearest(arguments[0], names) or f" The commands are: {', '.join(names)}."
+        print(f"scrubjay: there is no command {visible(arguments[0])[:80]!r}.{near}", file=sys.stderr)
+        return 2
     options = build_parser().parse_args(arguments)
     try:
         place = Place(env, _working_dir(), default_root(dict(env)), os.getpid())
+        if getattr(options, "scope", None):
+            writes = options.command.name in ("add", "index")
+            options.scope = known_scope(place, options.scope, may_be_new=writes)
         code: int = options.command.run(place, options) or 0
         sys.stdout.flush()
         return code

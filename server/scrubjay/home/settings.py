@@ -213,16 +213,26 @@ def change(path: str, key: str, text_value: str) -> Settings:
             written.
         HomeError: the file cannot be read or written.
     """
-    kind = _kind(key)
-    value = kind.parse(text_value)
-    if not kind.accepts(value):
-        raise InputError(f"{key} = {_excerpt(text_value)} is not possible; give {kind.allowed}.")
+    value = parsed(key, text_value)
     before = _read(path)
     _table(before, path)
     after = with_value(before or _HEADING, key, value)
     settings = _settings(_table(after, path), path)
     _replace(path, after)
     return settings
+
+
+def parsed(key: str, text_value: str) -> Any:
+    """Return the value of a setting that a user typed.
+
+    Raises:
+        InputError: an unknown key, or a value that is not allowed.
+    """
+    kind = _kind(key)
+    value = kind.parse(text_value)
+    if not kind.accepts(value):
+        raise InputError(f"{key} = {_excerpt(text_value)} is not possible; give {kind.allowed}.")
+    return value
 
 
 def describe() -> list[tuple[str, str, str]]:
