@@ -13,7 +13,7 @@ from scrubjay.hooks.claude_code import event
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.requests import DocumentText
 from scrubjay.records.documents import _document
-from scrubjay.text.redaction import _RULES, redact
+from scrubjay.text.redaction import _LINES, _TOKENS, redact
 from scrubjay.text.transcripts import completion, ended_before, fields_of, missing, turns
 
 LENGTH = 200_000  # characters
@@ -48,7 +48,7 @@ UNITS = [
     "\n\t\r",
 ]
 SECRETS = [
-    *(rule.literals[0] for rule in _RULES),
+    *(rule.literals[0] for rule in _TOKENS + _LINES),
     "<private>",
     "<private a",
     "<private>a</private>",

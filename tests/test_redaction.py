@@ -10,6 +10,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from secrets_corpus import LOOK_ALIKES, SECRETS, Sample, kept
 
 from scrubjay.text.redaction import redact
 
@@ -237,4 +238,28 @@ def test_a_text_without_a_secret_is_given_back_as_it_is(text: str) -> None:
 def test_a_megabyte_of_anything_takes_no_longer_than_a_few_seconds(piece: str) -> None:
     started = time.perf_counter()
     redact("password" + piece * (1_000_000 // len(piece)))
-    assert time.perf_counter() - started < 5  # quadratic work would take minutes; 0.05 to 0.9 s were measured
+    assert time.perf_counter() - started < 5  # quadratic work would take minutes; 0.1 to 3 s were measured
+
+
+@pytest.mark.parametrize("half", ["dev", "test", "fresh"])
+def test_of_a_corpus_of_secrets_at_most_two_in_a_hundred_stay(half: str) -> None:
+    shapes = [secret for secret in SECRETS if secret.half == half]
+    stay = [
+        made.text for made in shapes if any(kept(secret, redact(made.text)[0]) for secret in made.secrets)
+    ]
+    assert len(SECRETS) >= 300
+    assert len(stay) <= 0.02 * len(shapes), "\n".join(stay)
+
+
+def test_of_a_corpus_of_look_alikes_at_most_one_in_400_changes() -> None:
+    changed = [redact(made.text)[0] for made in LOOK_ALIKES if redact(made.text)[0] != made.text]
+    assert len(LOOK_ALIKES) >= 400
+    assert len(changed) <= len(LOOK_ALIKES) / 400, "\n".join(changed)
+
+
+@pytest.mark.parametrize(
+    "made", [made for made in SECRETS if "\n" not in made.text][::4], ids=lambda made: made.shape[:30]
+)
+def test_redacting_a_secret_of_the_corpus_twice_changes_nothing_more(made: Sample) -> None:
+    once, _ = redact(made.text)
+    assert redact(once) == (once, 0)

@@ -1,8 +1,12 @@
 """Redaction: takes out of a text what must never be stored, secrets and what the user marked as private.
 
-Every write passes through here, hooks' too: standard library only, Python 3.9 syntax. Each rule is data:
-literals that any match must contain, and a pattern that is compiled only when one of them occurs. A pattern
-never starts inside a run of its own characters, so every rule is linear in the text.
+Every write passes through here, hooks' too: standard library only, Python 3.9 syntax. There are three kinds
+of rules, all of them data. A token with an issuer is known by its prefix; prefixes are searched only in the
+text's long words, of which prose has hardly any. A line of a known form, such as a command or a header, has
+literals that any match must contain, and a pattern that is compiled only when one of them occurs. A name
+such as `password` or `api_key` gives away the value beside it: the names are found in one pass, and what
+may follow them is tried there. A pattern never starts inside a run of its own characters, or is bounded, so
+every rule is linear in the text.
 """
 
 from __future__ import annotations
@@ -24,24 +28,57 @@ _compiled: dict[str, re.Pattern[str]] = {}  # by source
 _WORD = r"(?<![A-Za-z0-9_])"  # not inside a word
 _RUN = r"(?<![A-Za-z0-9_-])"  # not inside a run of base64url
 _REFERENCE = (  # a value that names where the secret is kept
-    r"\$[A-Za-z_{(]|%[A-Za-z_]+%|[A-Za-z]:[\\/]|(?:~|\.{1,2})?/[\w.-]|@[A-Za-z]|#[A-Za-z]"
-    r"|(?:os|env|process|self|this|cls|config|settings|secrets|request|req|ctx|args|opts|options|params|data|user|form|props|state|app"
-    r"|import|vars?|local|module|vault|aws|kwargs|context|session|response|res|body|payload)\??\.[A-Za-z_]"
+    r"\$[A-Za-z_{(]|%\w+%|[A-Za-z]:[\\/]|(?:~|\.{1,2})?/[\w.-]|@@?[A-Za-z]|#[A-Za-z{]|!\w+\b|__\w+__\Z|"
+    r"(?:vault|ssm|env|file|op):"
+    r"|(?:os|env|process|self|this|cls|config|settings|secrets|request|req|ctx|args|opts|options|params"
+    r"|data|user|form|props|state|app"
+    r"|import|vars?|local|module|vault|aws|kwargs|context|session|response|res|body|payload|faker"
+    r"|crypto)\??\.[A-Za-z_]"
+    r"|#[0-9a-fA-F]{3,8}\Z|(?:required|nullable|sometimes|string"
+    r"|confirmed)\|"  # a colour, a rule of validation
 )
 _NAME = r"[A-Za-z_.:-]+[0-9]{0,2}\Z"  # an identifier, perhaps with its version
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.:-"
 _STAND_IN = (  # a word that stands where a secret would
-    r"(?:none|null|nil|true|false|undefined|string|number|integer|boolean|object|bytes|value|default|password|passwd|pass|secret|token"
-    r"|api[_-]?key|bearer|basic|user|username|required|optional|example|placeholder|change[_-]?me|redacted|removed|hidden|missing|invalid"
-    r"|expired|unknown)[0-9]*\Z"
+    r"(?:none|null|nil|true|false|undefined|string|number|integer|boolean|object|bytes|value|default"
+    r"|password|passwd|pass|secret|token"
+    r"|api[_-]?key|bearer|basic|user|username|required|optional|example|placeholder|change[_-]?(?:me|it)"
+    r"|redacted|removed|hidden|missing"
+    r"|invalid|expired|unknown|password[_-]here|replace[_-]?\w*|todo|tbd|dummy|fake|sample)[0-9]*\Z"
+)
+_TERM = (  # a word with digits that stands in prose or code, and is no secret
+    r"(?i)(?:sha|md|aes|rsa|base|utf|iso|oauth|http|argon|pbkdf|bcrypt|ed|rs|hs|es|tls|ipv?|v|x|p)-?\d+"
+    r"(?:[-_a-z]|[-.]\d+)*\Z"
+    r"|[0-9]+-?[a-z]{1,12}\Z|[a-z]+-[0-9.]+\Z|[0-9T:.Z+-]+\Z|[a-z]+\(\d.*|[\w.-]+"
+    r"(?:/[\w.-]+)+\.[a-z0-9]{1,4}\Z"  # 256-bit, page-2, a date
 )
 
 
 def _random(match: re.Match[str]) -> bool:
     """Whether the secret mixes letters and digits in a way that names do not."""
-    value = match.group("secret")
+    return _mixed(match.group("secret"))
+
+
+def _mixed(value: str) -> bool:
     digits = sum(character.isdigit() for character in value)
     return 2 <= digits < len(value) and not _pattern(_NAME).match(value)
+
+
+def _opaque(value: str) -> bool:
+    """Whether a value is a key in itself: a long run of hex, or of capitals, small letters and digits."""
+    if not _pattern(r"[A-Za-z0-9_+/=.~%-]{20,}\Z").match(value) or _pattern(r"[A-Za-z]{3,}[-_.]").match(
+        value
+    ):
+        return False
+    if _pattern(r"[0-9a-f]{32,}\Z|[0-9A-F]{32,}\Z").match(value):
+        return True
+    return _dense(value) and any(map(str.isupper, value)) and any(map(str.islower, value))
+
+
+def _dense(value: str) -> bool:
+    """Whether a value has digits as only random text does: two, or one within 20 characters of both cases."""
+    several = any(map(str.isdigit, value)) and any(map(str.isupper, value)) and any(map(str.islower, value))
+    return _mixed(value) or (len(value) >= 20 and several)
 
 
 def _url_password(match: re.Match[str]) -> bool:
@@ -50,22 +87,48 @@ def _url_password(match: re.Match[str]) -> bool:
     return not (_stands_in(value) or value.startswith(("$", "%", "*", ":")))
 
 
-def _assigned(match: re.Match[str]) -> bool:
+def _chosen(match: re.Match[str]) -> bool:
+    """Whether a word is a password that somebody chose: no plain word, no placeholder, no reference."""
+    return _is_password(match.group("secret"))
+
+
+def _is_password(value: str) -> bool:
+    return (
+        len(value) >= 6
+        and any(map(str.isalpha, value))
+        and any(map(str.isdigit, value))
+        and not _stands_in(value)
+        and not any(_pattern(source).match(value) for source in (_REFERENCE, _NAME, _TERM))
+    )
+
+
+def _cookies(match: re.Match[str]) -> bool:
+    """Whether one of the cookies holds a long random value."""
+    values = (cookie.partition("=")[2] for cookie in match.group("secret").split(";"))
+    return any(len(value) >= 16 and _mixed(value) and not _stands_in(value) for value in values)
+
+
+def _assigned(key: str, before: str, match: re.Match[str]) -> bool:
     """Whether what is assigned to a name such as `password` or `api_key` is a literal secret.
 
     A password is any quoted word, or an unquoted one with a digit or a sign in it; a token or a key has at
     least eight characters, letters and digits. A name in capitals (a line of an .env file) may have any
-    unquoted word.
+    unquoted word. After a word that says less, such as `key`, the value itself must look like a key.
     """
-    key, bare = match.group("key"), match.group("bare")
-    if key is None:
+    value, bare, sign = _value(match), match.group("bare"), match.group("sign")
+    compared = bare and sign and sign.startswith("==")
+    named = sign == ":" and before.endswith(":")  # arn:aws:...:secret:name
+    if (
+        compared
+        or named
+        or (bare and _called(match))
+        or _stands_in(value)
+        or _pattern(_REFERENCE).match(value)
+    ):
         return False
-    groups: dict[str, str | None] = match.groupdict()
-    value = bare or next(value for name, value in groups.items() if name != "key" and value is not None)
-    called = bare and match.string[match.end() : match.end() + 1] in ("(", "[", "{")
-    if called or _stands_in(value) or _pattern(_REFERENCE).match(value):
-        return False
-    if key.isupper() and "=" in match.group():
+    if _vague(key, before):
+        return not _pattern(_PUBLIC).search(before) and _opaque(value)
+    if key.isupper() and sign == "=":
         return len(value) >= 6
     signs = value.strip(_NAME_CHARACTERS)  # what no plain name begins or ends with
     if _kind(key) in ("password", "secret"):
@@ -76,6 +139,27 @@ def _assigned(match: re.Match[str]) -> bool:
         and any(map(str.isdigit, value))
         and not _pattern(_NAME).match(value)
     )
+
+
+def _beside(key: str, before: str, match: re.Match[str]) -> bool:
+    """Whether what stands beside such a name without an equals sign is a secret: stricter, as for prose."""
+    value = _value(match)
+    if _vague(key, before) or ("bare" in match.re.groupindex and match["bare"] and _called(match)):
+        return False
+    if _kind(key) == "password":
+        return _is_password(value)
+    plain = _pattern(r"[A-Za-z]{3,}[-_.]").match(value)
+    return len(value) >= 16 and not plain and _dense(value) and _is_password(value)
+
+
+def _called(match: re.Match[str]) -> bool:
+    """Whether the bare value is called, indexed, or a type that a value is assigned after."""
+    return bool(_pattern(r"[(\[{]|[ \t]{1,3}=[^=]").match(match.string, match.end()))
+
+
+def _vague(key: str, before: str) -> bool:
+    of_secret = key.lower() != "auth" and _pattern(_OF_SECRETS).search(before)
+    return bool(_pattern(_VAGUE).match(key)) and not of_secret
 
 
 def _stands_in(value: str) -> bool:
@@ -92,37 +176,46 @@ def _stands_in(value: str) -> bool:
 def _rule(
     kind: str, literals: str, pattern: str, is_genuine: Callable[[re.Match[str]], bool] = lambda _: True
 ) -> _Rule:
-    return _Rule(kind, tuple(literals.split()), pattern, is_genuine)
+    return _Rule(kind, tuple(literals.split("|")), pattern, is_genuine)
 
 
-_ASSIGNMENT = (
-    r"(?i)\[redacted:[a-z-]+\]"  # consumed first: a placeholder names a kind of secret, which is no key
-    r"|(?P<key>password|passwd|passphrase|pwd|secret[_-]?key|secret|token|(?:api|access|private|account|encryption|signing|auth)[_-]?key"
-    r"|authorization)"
-    r"(?:[\\\"'`\]*]{0,3}(?: is)?"  # the end of a quoted key
-    r"(?:[ \t]{0,3}(?:=>|:=|={1,3}|:)[*]{0,2}[ \t]{0,3}"
-    r"|[ \t]{0,3}:[ \t]{0,2}[A-Za-z_][\w.\[\]|]{0,30}[ \t]{0,3}=[ \t]{0,3})"  # a type between name and value
-    r"|(?<=--password)[ \t]|(?<=--token)[ \t]|(?<=--secret)[ \t]|(?<=--api-key)[ \t])"
-    r"(?:\\\"(?P<escaped>[^\"\\\n]{4,})\\\"|[bru]{0,2}(?:\"(?P<double>[^\"\n]{4,})\"|'(?P<single>[^'\n]{4,})'|`(?P<tick>[^`\n]{4,})`)"
-    r"|(?P<bare>[^\s\"'`,;<>(){}\[\]&|\\]{6,})(?<![.:!?]))"
-)
+def _token(
+    kind: str, prefixes: str, rest: str, is_genuine: Callable[[re.Match[str]], bool] = lambda _: True
+) -> _Rule:
+    """The rule of a token that begins with one of these prefixes, at the beginning of a word."""
+    either = "|".join(map(re.escape, prefixes.split()))
+    pattern = (
+        rf"(?:{either})(?<![A-Za-z0-9_-](?:{either}))"
+        if " " not in prefixes
+        else rf"(?<![A-Za-z0-9_-])(?:{either})"
+    )
+    return _Rule(kind, tuple(prefixes.split()), f"(?P<secret>{pattern}(?:{rest}))(?![A-Za-z0-9])", is_genuine)
 
-_RULES = (
+
+_LONG_WORD = r"[^\s\"'`=,;()<>\[\]{}|&?]{16,}"
+_UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_URL = r"[A-Za-z0-9_-]"
+_TOKENS = (
     _rule("jwt", "eyJ", _RUN + r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){1,3}"),
     _rule(
-        "aws-access-key", "AKIA ASIA ABIA ACCA", _WORD + r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"
+        "aws-access-key",
+        "AKIA|ASIA|ABIA|ACCA",
+        _WORD + r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}"
+        r"(?![A-Za-z0-9])",
     ),
-    _rule("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", _WORD + r"gh[pousr]_[A-Za-z0-9]{30,}"),
+    _token("aws-access-key", "amzn.mws.", _UUID),
+    _token("aws-bedrock-key", "ABSK", r"[A-Za-z0-9+/]{100,}"),
+    _rule("github-token", "ghp_|gho_|ghu_|ghs_|ghr_", _WORD + r"gh[pousr]_[A-Za-z0-9]{30,}"),
     _rule("github-token", "github_pat_", _WORD + r"github_pat_[A-Za-z0-9_]{22,}"),
     _rule(
         "gitlab-token",
-        "glpat- gldt- glrt- glcbt- glptt- glft- glimt- glagent- glsoat-",
+        "glpat-|gldt-|glrt-|glcbt-|glptt-|glft-|glimt-|glagent-|glsoat-",
         _RUN + r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|soat)-[A-Za-z0-9_.-]{20,}",
     ),
     _rule(
         "slack-token",
-        "xoxb- xoxp- xoxa- xoxr- xoxs- xoxo- xoxe- xapp-",
-        _RUN + r"(?:xox[a-z]|xapp)-[A-Za-z0-9-]{10,}",
+        "xoxb-|xoxp-|xoxa-|xoxr-|xoxs-|xoxo-|xoxe-|xoxe.|xoxd-|xoxc-|xapp-",
+        _RUN + r"(?:xox[a-z]|xapp)[-.][A-Za-z0-9-]{10,}",
     ),
     _rule(
         "slack-webhook",
@@ -130,27 +223,158 @@ _RULES = (
         r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9/_-]{20,})",
     ),
     _rule(
-        "stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_", _WORD + r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,}"
+        "discord-webhook",
+        "/webhooks/",
+        r"(?:discord(?:app)?\.com/api)(?:/v\d+)?/webhooks/[0-9]{16,20}/(?P<secret>[A-Za-z0-9_-]{40,})",
     ),
-    _rule("webhook-secret", "whsec_", _WORD + r"whsec_[A-Za-z0-9+/=]{24,}"),
+    _rule(
+        "zapier-webhook",
+        "hooks.zapier.com",
+        r"hooks\.zapier\.com/hooks/catch/(?P<secret>[0-9]+/[A-Za-z0-9]{5,})",
+    ),
+    _rule(
+        "teams-webhook",
+        "webhook.office.com",
+        r"webhook\.office\.com/webhookb2/(?P<secret>[A-Za-z0-9@/-]{40,})",
+    ),
+    _rule(
+        "discord-token",
+        ".",
+        r"(?<![A-Za-z0-9_.-])"
+        r"(?P<secret>[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40})(?![A-Za-z0-9_-])",
+        _random,
+    ),
+    _rule(
+        "stripe-key", "sk_live_|sk_test_|rk_live_|rk_test_", _WORD + r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,}"
+    ),
+    _token("webhook-secret", "whsec_", r"[A-Za-z0-9+/=]{24,}"),
     _rule("anthropic-key", "sk-ant-", _RUN + r"sk-ant-[A-Za-z0-9_-]{16,}"),
     _rule("openai-key", "sk-", _RUN + r"(?P<secret>sk-[A-Za-z0-9_-]{20,})", _random),
     _rule("google-api-key", "AIza", _RUN + r"AIza[A-Za-z0-9_-]{35}"),
-    _rule("google-oauth", "ya29. GOCSPX-", _RUN + r"(?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{20,}"),
-    _rule("npm-token", "npm_", _WORD + r"npm_[A-Za-z0-9]{30,}"),
-    _rule("pypi-token", "pypi-", _RUN + r"pypi-[A-Za-z0-9_-]{40,}"),
-    _rule("huggingface-token", "hf_ api_org_", _WORD + r"(?:hf|api_org)_[A-Za-z0-9]{30,}"),
+    _rule("google-oauth", "ya29.|GOCSPX-", _RUN + r"(?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{20,}"),
+    _token("google-oauth", "1//0", _URL + "{40,}"),
+    _token("firebase-key", "AAAA", _URL + r"{7}:APA91b[A-Za-z0-9_-]{100,}"),
+    _token("npm-token", "npm_", r"[A-Za-z0-9]{30,}"),
+    _token("pypi-token", "pypi-", _URL + "{40,}"),
+    _token("rubygems-token", "rubygems_", r"[0-9a-f]{40,}"),
+    _token("crates-token", "cio", r"[A-Za-z0-9]{32}", _random),
+    _token("nuget-key", "oy2", r"[a-z0-9]{43}"),
+    _token("clojars-token", "CLOJARS_", r"[0-9a-f]{60}"),
+    _rule("huggingface-token", "hf_|api_org_", _WORD + r"(?:hf|api_org)_[A-Za-z0-9]{30,}"),
     _rule("supermemory-key", "sm_", _WORD + r"(?P<secret>sm_[A-Za-z0-9_-]{20,})", _random),
     _rule("sendgrid-key", "SG.", _RUN + r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
     _rule("docker-token", "dckr_", _WORD + r"dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}"),
-    _rule("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", _WORD + r"do[opr]_v1_[a-f0-9]{40,}"),
-    _rule("databricks-token", "dapi", _WORD + r"dapi[a-f0-9]{32}(?![A-Za-z0-9])"),
-    _rule("vault-token", "hvs. hvb. hvr.", _RUN + r"hv[sbr]\.[A-Za-z0-9_-]{24,}"),
-    _rule("shopify-token", "shpat_ shpca_ shppa_ shpss_", _WORD + r"shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32,}"),
-    _rule("groq-key", "gsk_", _WORD + r"gsk_[A-Za-z0-9]{40,}"),
+    _rule("digitalocean-token", "dop_v1_|doo_v1_|dor_v1_", _WORD + r"do[opr]_v1_[a-f0-9]{40,}"),
+    _token("databricks-token", "dapi", r"[a-f0-9]{32}(?:-\d)?"),
+    _rule("vault-token", "hvs.|hvb.|hvr.", _RUN + r"hv[sbr]\.[A-Za-z0-9_-]{24,}"),
+    _rule("shopify-token", "shpat_|shpca_|shppa_|shpss_", _WORD + r"shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32,}"),
+    _token("groq-key", "gsk_", r"[A-Za-z0-9]{40,}"),
     _rule("telegram-token", ":AA", r"(?<![0-9])[0-9]{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"),
     _rule("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{40,}"),
+    _token("twilio-key", "SK", r"[0-9a-f]{32}"),
+    _token("mailgun-key", "key-", r"[0-9a-f]{32}"),
+    _rule("mailgun-key", "-", r"(?<![\w-])(?P<secret>[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8})(?![\w-])"),
+    _rule("mailchimp-key", "-us", r"(?<![\w-])(?P<secret>[0-9a-f]{32}-us[0-9]{1,2})(?!\w)"),
+    _token("brevo-key", "xkeysib- xsmtpsib-", r"[0-9a-f]{64}-[A-Za-z0-9]{16}"),
+    _token("resend-key", "re_", r"[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}", _random),
+    _token("heroku-key", "HRKU-", _URL + "{30,}"),
+    _token("grafana-token", "glsa_ glc_", r"[A-Za-z0-9+/]{32,}={0,2}(?:_[0-9a-f]{8})?"),
+    _token("grafana-token", "eyJrIjoi", r"[A-Za-z0-9+/_-]{30,}={0,2}"),
+    _token("linear-key", "lin_api_ lin_oauth_ lin_wh_", r"[A-Za-z0-9]{32,}"),
+    _token("notion-token", "ntn_", r"[A-Za-z0-9]{40,}"),
+    _token("notion-token", "secret_", r"[A-Za-z0-9]{40,}", _random),
+    _token("atlassian-token", "ATATT3 ATCTT3 ATBB", r"[A-Za-z0-9_=-]{24,}"),
+    _token("sentry-token", "sntrys_ sntryu_", r"[A-Za-z0-9+/=_-]{40,}"),
+    _token("replicate-token", "r8_", r"[A-Za-z0-9]{30,}"),
+    _token("supabase-key", "sbp_", r"(?:v\d_)?[0-9a-f]{40,}"),
+    _token("supabase-key", "sb_secret_", _URL + "{20,}"),
+    _token("xai-key", "xai-", r"[A-Za-z0-9]{40,}"),
+    _token("perplexity-key", "pplx-", r"[A-Za-z0-9]{40,}"),
+    _token("new-relic-key", "NRAK- NRII- NRIQ- NRRA- NRJS- NRAL-", _URL + "{18,}"),
+    _rule("new-relic-key", "NRAL", r"(?<![\w-])(?P<secret>[0-9a-z]{36}NRAL)(?!\w)"),
+    _token("fly-token", "fm2_ fm1r_ fm1a_ fo1_", r"[A-Za-z0-9+/=_,-]{40,}"),
+    _token("airtable-token", "pat", r"[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
+    _token("figma-token", "figd_ figo_ figu_", _URL + "{36,}"),
+    _token("postman-key", "PMAK-", r"[0-9a-f]{24}-[0-9a-f]{34}"),
+    _token("pulumi-token", "pul-", r"[0-9a-f]{40}"),
+    _rule(
+        "terraform-token",
+        ".atlasv1.",
+        r"(?<![\w.-])(?P<secret>[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,})",
+    ),
+    _token("doppler-token", "dp.", r"(?:ct|pt|st|sa|scim|audit)\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,}"),
+    _token("planetscale-token", "pscale_tkn_ pscale_pw_ pscale_oauth_ pscale_app_secret_", _URL + "{30,}"),
+    _token("square-token", "EAAA sq0csp- sq0atp- sq0idp-", r"[A-Za-z0-9_-]{22,}", _random),
+    _token("facebook-token", "EAA", r"[A-Za-z0-9]{100,}"),
+    _token("typeform-token", "tfp_", _URL + "{40,}", _random),
+    _token("dynatrace-token", "dt0c01. dt0s01. dt0s16.", r"[A-Z0-9]{24}\.[A-Z0-9]{64}"),
+    _token("adafruit-key", "aio_", r"[A-Za-z0-9]{28}", _random),
+    _token("easypost-key", "EZAK EZTK", r"[A-Za-z0-9]{54}"),
+    _token("sourcegraph-token", "sgp_", r"(?:[0-9a-f]{16}_|local_)?[0-9a-f]{40}"),
+    _token("launchdarkly-key", "api- sdk- mob-", _UUID),
+    _token("hubspot-token", "pat-", r"(?:na|eu|ap)\d-" + _UUID),
+    _token("contentful-token", "CFPAT-", _URL + "{40,}"),
+    _token("netlify-token", "nfp_ nfc_ nfo_ nfu_", r"[A-Za-z0-9]{36,}"),
+    _token("readme-key", "rdme_", r"[a-z0-9]{60,}"),
+    _token("tailscale-key", "tskey-", r"[a-z]{3,12}-[A-Za-z0-9]{8,}(?:-[A-Za-z0-9]{8,})?"),
+    _token("1password-token", "ops_", r"eyJ[A-Za-z0-9+/_=-]{100,}"),
+    _token(
+        "1password-key",
+        "A3-",
+        r"[A-Z0-9]{6}-[A-Z0-9]{6}(?:-[A-Z0-9]{5}){3}|[A-Z0-9]{6}-[A-Z0-9]{11}(?:-[A-Z0-9]{5}){2}",
+    ),
+    _rule(
+        "azure-secret",
+        "Q~",
+        r"(?<![\w~.-])(?P<secret>[A-Za-z0-9_~.-]{3}\dQ~[A-Za-z0-9_~.-]{31,34})"
+        r"(?![\w~])",
+    ),
+    _token("alibaba-key", "LTAI", r"[A-Za-z0-9]{12,24}", _random),
+    _token("yandex-key", "AQVN t1.9", r"[A-Za-z0-9_.=-]{35,}", _random),
+    _token("buildkite-token", "bkua_ bkaj_", r"[0-9a-f]{40}"),
+    _token("circleci-token", "CCIPAT_ CCIPRJ_", r"[A-Za-z0-9]{20,}_[0-9a-f]{40}"),
+    _token("artifactory-token", "AKCp cmVmdGtu", r"[A-Za-z0-9]{54,}"),
+    _token("langsmith-key", "lsv2_", r"(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}"),
+    _token("pinecone-key", "pcsk_", r"[A-Za-z0-9]{5,8}_[A-Za-z0-9]{40,}"),
+    _token("cerebras-key", "csk-", r"[a-z0-9]{40,}", _random),
+    _token("tavily-key", "tvly-", r"(?:dev-|prod-)?[A-Za-z0-9]{24,}", _random),
+    _token("firecrawl-key", "fc-", r"[0-9a-f]{32}"),
+    _token("e2b-key", "e2b_", r"[0-9a-f]{40}"),
+    _token("elevenlabs-key", "sk_", r"[0-9a-f]{40,}"),
+    _token("posthog-key", "phx_", r"[A-Za-z0-9]{40,}"),
+    _token("honeycomb-key", "hcaik_ hcamk_ hcbik_", r"[a-z0-9]{40,}"),
+    _token("jina-key", "jina_", r"[A-Za-z0-9_-]{50,}"),
+    _token("voyage-key", "pa-", r"[A-Za-z0-9_-]{43}", _random),
+    _token("nvidia-key", "nvapi-", _URL + "{50,}"),
+    _token("together-key", "tgp_v1_", _URL + "{40,}"),
+    _token("fireworks-key", "fw_", r"[A-Za-z0-9]{22,24}", _random),
+    _token("dropbox-token", "sl.", r"[A-Za-z0-9_-]{100,}|[A-Z]\.[A-Za-z0-9_-]{100,}"),
+    _token("shippo-token", "shippo_live_ shippo_test_", r"[0-9a-f]{40}"),
+    _token("duffel-token", "duffel_live_ duffel_test_", _URL + "{40,}"),
+    _token("flutterwave-key", "FLWSECK", r"(?:_TEST)?-[0-9A-Za-z]{12,}(?:-X)?"),
+    _token("frameio-token", "fio-u-", _URL + "{60,}"),
+    _token("prefect-key", "pnu_", r"[A-Za-z0-9]{36}"),
+    _token("infracost-key", "ico-", r"[A-Za-z0-9]{32}"),
+    _token("vercel-token", "vercel_blob_rw_ vcp_ vck_", r"[A-Za-z0-9_]{24,}", _random),
+    _token("mapbox-token", "sk.", r"eyJ[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,}"),
+    _token("confluent-secret", "cflt", r"[A-Za-z0-9+/]{60}"),
+    _token("asana-token", "1/ 2/", r"[0-9]{16}(?:/[0-9]{16})?:[0-9a-f]{32}"),
+    _token("intercom-token", "dG9rO", r"[A-Za-z0-9+/=]{50,}"),
+    _token("okta-token", "00", _URL + "{40}", _random),
+)
+
+
+def _command(names: str, flags: str, value: str = r"[^\s\"'`]{4,}") -> str:
+    """The pattern of a command line that holds a password beside one of its flags."""
+    first = "|".join(
+        rf"{name}(?<![\w.-]{name})" for name in names.split("|")
+    )  # the literal first: `re` finds it quickly
+    return rf"(?:{first})[\w-]{{0,12}}[ \t][^\n|;]{{0,200}}?(?<!\S)(?:{flags})[\"']?(?P<secret>{value})"
+
+
+_LINES = (
     _rule("azure-signature", "sig=", r"(?<=[?&;])sig=(?P<secret>[A-Za-z0-9%+/=_-]{30,})"),
+    _rule("url-signature", "signature=", r"(?i)(?<=[?&-])signature=(?P<secret>[A-Za-z0-9%+/=_-]{30,})"),
     _rule("bearer-token", "bearer", r"(?i)\bbearer[ \t]{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{16,})", _random),
     _rule(
         "basic-auth",
@@ -158,9 +382,217 @@ _RULES = (
         r"(?i)authorization[\"'\\]{0,3}[ \t]{0,3}[:=][ \t]{0,3}[\"'\\]{0,3}basic[ \t]{1,4}"
         r"(?P<secret>[A-Za-z0-9+/=_-]{8,})",
     ),
-    _rule("url-password", "://", r"://[^\s:/@?#\[\]\"'<>`]*:(?P<secret>[^\s/@\[\]\"'<>`]+)@", _url_password),
-    # the kind is that of the key
-    _rule("", "passw passphrase pwd secret token key authorization", _ASSIGNMENT, _assigned),
+    _rule(
+        "token",
+        "authorization",
+        r"(?i)authorization[\"'\\\]]{0,3}[ \t]{0,3}[:=,][ \t]{0,3}[fbru]?[\"'`\\]{0,3}"
+        r"(?:token|api-?key|ssws|bot|key|oauth|splunk|aws|digest[^\n]{1,300}?response=)[ \t=\"]{0,2}"
+        r"(?:token=)?[\"]?"
+        r"(?P<secret>[A-Za-z0-9+/=_.~-]{16,})",
+        _random,
+    ),
+    _rule(
+        "url-password",
+        "://",
+        r"://[^\s:/@?#\[\]\"'<>`]*:"
+        r"(?P<secret>[^\s/@\[\]\"'<>`]+)@",
+        _url_password,
+    ),
+    _rule("url-password", "://", r"://(?P<secret>[A-Za-z0-9_.~-]{20,})(?::x-oauth-basic)?@", _random),
+    _rule("url-password", "thin:", r"thin:[^\s/@:]{1,64}/(?P<secret>[^\s/@]{4,})@", _chosen),
+    _rule(
+        "password",
+        "curl |wget ",
+        _command("curl|wget", r"(?:-u|--user|--proxy-user)[ \t=]?[\"']?[^\s:\"'$]{1,64}:"),
+        _chosen,
+    ),
+    _rule("password", "mysql|mariadb|7z", _command("mysql|mariadb|7z", "-p"), _chosen),
+    _rule(
+        "password",
+        "sshpass|mongo| login ",
+        _command(
+            "sshpass|mongo|docker login|podman login|az login|oc login|cf login|registry login", r"-p[ \t]?"
+        ),
+        _chosen,
+    ),
+    _rule("password", "zip ", _command("zip|unzip", r"-P[ \t]?"), _chosen),
+    _rule(
+        "password",
+        "redis-cli|ldap|openssl|smbclient",
+        _command(
+            "redis-cli|ldap|openssl|smbclient",
+            r"-a[ \t]|-w[ \t]|-k[ \t]|-pass(?:in|out)?[ \t]pass:|-U[ \t][^\s%]{1,64}%",
+        ),
+        _chosen,
+    ),
+    _rule("password", "net use", r"(?i)\bnet use [^\n]{1,120}? (?P<secret>[^\s/]{4,}) /user:", _chosen),
+    _rule(
+        "password",
+        "echo |printf ",
+        r"\b(?:echo|printf)[ \t](?:-n[ \t])?[\"']?(?P<secret>[^\s\"']{4,64})[\"']?[ \t]*\|[ \t]*"
+        r"(?:[\w./-]+[ \t][^\n|]{0,120}?--?password-stdin|sudo[ \t]+-S|su\b|passwd\b|chpasswd)",
+        _chosen,
+    ),
+    _rule(
+        "token",
+        "gh secret|wandb login",
+        r"\b(?:gh secret set[^\n]{1,80}?(?:--body|-b)|wandb login(?: --\w+)?)[ \t]+[\"']?"
+        r"(?P<secret>[^\s\"'$]{8,})",
+        _random,
+    ),
+    _rule(
+        "api-key",
+        "jwt.",
+        r"jwt\.(?:sign|verify|encode|decode)\([^\n\"'`]{1,80},[ \t]{0,4}b?[\"'`]"
+        r"(?P<secret>[^\s\"'`]{12,})[\"'`]",
+        _random,
+    ),
+    _rule("twilio-key", "AC", r"AC[0-9a-f]{32}[\"', :]{1,6}(?P<secret>[0-9a-f]{32})(?![0-9a-f])"),
+    _rule(
+        "password", "identified by", r"(?i)\bidentified by (?:password )?[\"'](?P<secret>[^\"'\n]{4,})[\"']"
+    ),
+    _rule(
+        "password",
+        "requirepass|masterauth|bindpw|community|storepass|keypass",
+        r"(?<![\w])(?:requirepass|masterauth|bindpw|snmp-server community|-storepass"
+        r"|-keypass)[ \t]+[\"']?(?P<secret>[^\s\"']{4,})",
+        _chosen,
+    ),
+    _rule(
+        "password",
+        ":*:|:5432:|:5433:|:6432:",
+        r"(?m)^(?:[\w.-]{1,100}|\*):(?:[0-9]{4,5}|\*):(?:[\w.-]{1,64}|\*):(?:[\w.-]{1,64}|\*):"
+        r"(?P<secret>\S{4,})$",
+        _chosen,
+    ),
+    _rule(
+        "password",
+        "credentials",
+        r"[Cc]redentials?[ \t]{0,2}[:=][ \t]{0,2}[\w.@+-]{1,64}[ \t]{0,2}[/:][ \t]{0,2}"
+        r"(?P<secret>[^\s\"',;]{4,})",
+        _chosen,
+    ),
+    _rule(
+        "cookie",
+        "cookie",
+        r"(?i)cookie[\"'\\]{0,3}[ \t]{0,2}[:=][ \t]{0,2}[\"'\\]{0,2}(?P<secret>[^\r\n\"'\\]{16,})",
+        _cookies,
+    ),
+    _rule(
+        "cookie",
+        "cookies",
+        r"cookies[ \t]{0,2}[=:(][ \t]{0,2}\{[^}\n]{0,80}?:[ \t]{0,2}[\"'](?P<secret>[^\"'\s]{16,})[\"']",
+        _random,
+    ),
+    _rule("cookie", "-b |--cookie", r"(?<!\S)(?:-b|--cookie)[ =][\"']?(?P<secret>[^\"'\s]{16,})", _cookies),
+    _rule(
+        "password-hash",
+        "$",
+        r"\$(?:apr1|1|2[abxy]|5|6|7|y|argon2(?:id|i|d))\$(?P<secret>[A-Za-z0-9./$=,+-]{20,})",
+    ),
+    _rule(
+        "password-hash",
+        "{sha}|{ssha|{md5}",
+        r"(?i)\{(?:S?SHA(?:256|512)?|MD5)\}(?P<secret>[A-Za-z0-9+/]{20,}={0,2})",
+    ),
+    _rule(
+        "ansible-vault",
+        "$ANSIBLE_VAULT",
+        r"\$ANSIBLE_VAULT;[^\n]{3,60}\n(?P<secret>[ \t]*[0-9a-f]{32,}(?:\n[ \t]*[0-9a-f]{2,})*)",
+    ),
+    _rule(
+        "private-key",
+        "Private-Lines:",
+        r"Private-Lines: \d+\r?\n(?P<secret>[A-Za-z0-9+/=\s]{24,}(?:Private-MAC: [0-9a-f]+|(?=Private-)"
+        r"|\Z))",
+    ),
+    _rule(
+        "api-key",
+        '"value"',
+        r"(?i)\"value\"[ \t]{0,2}:[ \t]{0,2}\"(?P<secret>[^\"\s]{8,})\"[ \t]{0,2},\s{0,20}\"(?:name"
+        r"|key)\"[ \t]{0,2}:[ \t]{0,2}\"[\w.-]{0,40}"
+        r"(?:passw|secret|token|key)",
+        _random,
+    ),
+)
+
+_VAGUE = r"(?i)(?:auth|key|salt)\Z"  # names of secrets and of much else
+_PUBLIC = (  # what a key is that is none
+    r"(?i)(?:public|publishable|pub|primary|foreign|partition|cache|sort|kms|row|hot|unique|index|object"
+    r"|group|range|hash|storage|event"
+    r"|from|idempotency|host|known|rsa|ssh|gpg|pgp)[_ .-]?\Z"
+)
+_WORDS = (  # in each name of a secret one of these stands, in folded text
+    "pass",
+    "pwd",
+    "pw",
+    "psk",
+    "contraseña",
+    "secret",
+    "token",
+    "auth",
+    "key",
+    "salt",
+    "totp seed",
+)
+_KEYS = (  # the name from that word on
+    r"password|passwd|passphrase|passwort|passcode|(?:(?<![a-z])|(?<=db)|(?<=smtp))pass(?![a-z])|"
+    r"(?<=mot de )passe|pwd|contraseña"
+    r"|(?<![a-z])(?:pw|psk)(?![a-z])|totp seed|secret[_-]?key(?:[_-]base)?|secret|token|authorization"
+    r"|auth[_-]?(?:token|key)"
+    r"|(?<![a-z])auth(?![a-z])|(?<=client[_-])key[_-]data|key(?![a-z_])|(?<=_)salt(?![a-z])"
+)
+_OF_SECRETS = (  # what stands before `key` if it is a secret
+    r"(?i)(?:api|access|private|account|encryption|signing|auth|master|license|pre[_-]?shared|shared"
+    r"|admin|client|jwt|app|session|hmac|service|deploy)[_ -]?\Z"
+)
+_VALUE = (
+    r"(?:\\\"(?P<escaped>[^\"\\\n]{4,2000})\\\"|[bru@]{0,2}(?:\"(?P<double>[^\"\n]{4,2000})\"|'"
+    r"(?P<single>[^'\n]{4,2000})'"
+    r"|`(?P<tick>[^`\n]{4,2000})`)"
+)
+_WORD_OF_VALUE = r"[^\s\"'`,;<>(){}\[\]&|\\]"
+_BARE = (
+    r"|(?P<bare>" + _WORD_OF_VALUE + r"{6,100})(?<![.:!?]))"
+)  # judged by 100 characters, which bounds the work
+_FOLLOWS = (  # what may stand between a name and its value, the value, and whether that is a secret
+    (
+        r"(?:[ \t]{0,3}:[ \t]{0,2}(?:&|[A-Za-z_])[\w.\[\]|&' ]{0,40}=[ \t]{0,3}"
+        r"(?=[\"'`])"  # a type between name and value
+        r"|[\\\"'`\]*]{0,4}(?: is)?"  # the end of a quoted key
+        r"(?:[ \t]{0,8}(?P<sign>=>|:=|<-|(?<=[ \t])->|\?\?=|\?=|\|\||={1,3}|:)[*]{0,2}[ \t]{0,8}"
+        r"|[ \t](?:string|String)[ \t]=[ \t])"
+        r"|(?<=--password)[ \t]|(?<=--token)[ \t]|(?<=--secret)[ \t]|(?<=--api-key)[ \t])"
+        r"(?:0x)?" + _VALUE + _BARE,
+        _assigned,
+    ),
+    (  # a value that is handed to a constructor, or read from a block of text
+        r"[\"'\]]{0,2}[ \t]{0,3}[:=][^\n\"'(]{0,40}(?<![\w])(?:String::from|(?:\w{0,20}\.)?SecretStr|str"
+        r"|Secret)\([\"'](?P<secret>[^\"'\n]{6,})[\"']"
+        r"|:[ \t]{0,3}[|>][-+]?[ \t]*\n[ \t]+(?P<block>\S{6,200})[ \t]*(?:\n|\Z)"
+        r"|[ \t]{0,2}:[ \t]*\n\s{0,4}(?P<line>[^\s:]{8,200})[ \t]*(?:\n|\Z)",
+        _beside,
+    ),
+    (  # the next argument, the next cell, the value of the same element or entry
+        r"(?:[\"']?[ \t]{0,2},?[ \t]{0,2}(?:\r?\n[ \t]{0,20})?[\"']?value[\"']?[ \t]{0,2}:[ \t]{0,4}"
+        r"|[\"'][ \t]{0,2},[ \t]{0,2}(?=[bru]?[\"'`])"
+        r"|[\"'][ \t]{1,4}value=|[*`]{0,4}[ \t]{1,6}\|[ \t]{1,4}"
+        r"|[\"'][ \t]{0,2}\{[^{}]{0,300}?\bdefault[ \t]{0,8}=[ \t]{0,4}"
+        r"|[\w.-]{0,20}>|[\"'][^<>\n]{0,80}>\s{0,20}(?:<(?:\w{1,20}[:-])?(?:value|string)>)?"
+        r"|</[\w:-]{1,40}>\s{0,20}<(?:\w{1,20}[:-])?(?:value|string)>)"
+        + _VALUE
+        + r"|(?P<bare>[^\s\"'`,<>{}]{6,100}))",
+        _beside,
+    ),
+    (  # the next word, or the word after `is`, as people and commands say it
+        r"(?:(?: is)? (?:for|of|to|on|at|in|from|generated|combination|you|we|they|i|he|she|it|that"
+        r"|which)(?: [\w@.'/-]{1,30}){0,6}?"
+        r"(?: (?:is|was|are)|[ \t]{0,2}[:=])"
+        r"|(?: (?:is|was|are|to|(?:used to|will|should|must) be|ist|war|lautet|est|es|became)(?: now"
+        r"| still| set to)?:?|[ \t]{0,2}[:=])?)"
+        r"[ \t({]{1,4}(?:[0-9] )?" + _VALUE + _BARE,
+        _beside,
+    ),
 )
 
 
@@ -187,13 +619,17 @@ def _once(text: str) -> tuple[str, int]:
     if "PRIVATE KEY" in text:
         text, more = _without_key_blocks(text)
         count += more
-    for rule in _RULES:
-        for literal in rule.literals:
-            if literal in (folded if literal.islower() else text):
-                text, more = _replace(rule, text)
-                count += more
-                break
-    return text, count
+    long = " ".join(_pattern(_LONG_WORD).findall(text))
+    for rule in _TOKENS:
+        if any(literal in long for literal in rule.literals) and _pattern(rule.pattern).search(long):
+            text, more = _replace(rule, text)
+            count += more
+    for rule in _LINES:
+        if any(literal in (folded if literal.islower() else text) for literal in rule.literals):
+            text, more = _replace(rule, text)
+            count += more
+    text, more = _without_values(text)
+    return text, count + more
 
 
 def _replace(rule: _Rule, text: str) -> tuple[str, int]:
@@ -203,21 +639,68 @@ def _replace(rule: _Rule, text: str) -> tuple[str, int]:
         nonlocal count
         if not rule.is_genuine(match):
             return match.group()
+        name = "secret" if "secret" in match.re.groupindex else 0
+        value = match.group(name)
+        if "[redacted:" in value or value[-12:].lower() == "x" * 12:
+            return match.group()  # done before, or the form of a token rather than one
         count += 1
-        groups = match.groupdict()
-        name = next((name for name, value in groups.items() if name != "key" and value is not None), 0)
         before = match.string[match.start() : match.start(name)]
         after = match.string[match.end(name) : match.end()]
-        return f"{before}[redacted:{rule.kind or _kind(groups['key'])}]{after}"
+        return f"{before}[redacted:{rule.kind}]{after}"
 
     return _pattern(rule.pattern).sub(placeholder, text), count
 
 
+def _without_values(text: str) -> tuple[str, int]:
+    """Replace what stands beside a name such as `password` or `api_key`."""
+    folded = text.replace("İ", "I").lower()  # the one letter whose small form has another length
+    places: list[int] = []
+    for word in _WORDS:
+        place = folded.find(word)
+        while place >= 0:
+            places.append(place)
+            place = folded.find(word, place + len(word))
+    parts: list[str] = []
+    count = end = 0
+    for place in sorted(places):
+        name = _pattern(_KEYS).match(folded, place) if place >= end else None
+        before = text[max(0, place - 24) : place]
+        if name is None or _pattern(r"\[redacted:[a-z0-9-]*\Z").search(before):
+            continue  # a placeholder names a kind of secret, which is no key
+        key = text[place : name.end()]
+        for follows, is_genuine in _FOLLOWS:
+            match = _pattern(follows).match(text, name.end())
+            if match and is_genuine(key, before, match):
+                group = _group(match)
+                parts.append(f"{text[end : match.start(group)]}[redacted:{_kind(key)}]")
+                count, end = count + 1, match.end(group)
+                if group == "bare" and len(match[group]) == 100:
+                    rest = _pattern(_WORD_OF_VALUE + r"*(?<![.:!?])").match(text, end)
+                    end = rest.end() if rest else end
+                break
+            if match and "sign" in match.re.groupindex and match["bare"] and not _called(match):
+                end = (
+                    match.end() if len(match["bare"]) == 100 else end
+                )  # else names without end would cost seconds
+                break  # the name has a value, which is no secret
+    return "".join(parts) + text[end:], count
+
+
+def _group(match: re.Match[str]) -> str:
+    return next(name for name, value in match.groupdict().items() if name != "sign" and value is not None)
+
+
+def _value(match: re.Match[str]) -> str:
+    return str(match.group(_group(match)))
+
+
 def _kind(key: str) -> str:
     key = key.lower()
-    if key.startswith(("passw", "passp", "pwd")):
+    if key.startswith(("pass", "pwd", "pw", "psk", "contra", "mot")):
         return "password"
-    return "secret" if key == "secret" else "token" if key in ("token", "authorization") else "api-key"
+    if key in ("secret", "totp seed"):
+        return "secret"
+    return "token" if key.endswith(("token", "authorization", "auth")) else "api-key"
 
 
 def _pattern(source: str) -> re.Pattern[str]:
