@@ -449,7 +449,10 @@ _LINES = (
     ),
     _rule("twilio-key", "AC", r"AC[0-9a-f]{32}[\"', :]{1,6}(?P<secret>[0-9a-f]{32})(?![0-9a-f])"),
     _rule(
-        "password", "identified by", r"(?i)\bidentified by (?:password )?[\"'](?P<secret>[^\"'\n]{4,})[\"']"
+        "password",
+        "identified by",
+        r"(?i)\bidentified by (?:password )?[\"'](?P<secret>[^\"'\n]{4,})[\"']",
+        _chosen,
     ),
     _rule(
         "password",
