@@ -161,3 +161,11 @@ async def test_what_is_said_all_the_time_links_nothing(core: Core):
         await turn(core, session, user="Yes, go on.", assistant="Done.")
     await settled(core)
     assert not any(row.alike for row in await core.store.select(Turn, "true"))
+
+
+async def test_facts_that_differ_in_spaces_case_or_closing_punctuation_are_one(core: Core) -> None:
+    first = await fact(core, "The atlas listens on port 5433.")
+    for same in ("the atlas  listens on port 5433", "The Atlas listens on port 5433 !"):
+        again = await fact(core, same)
+        assert (again.id, again.action) == (first.id, "known"), same
+    assert (await fact(core, "The atlas listens on port 5433?")).id != first.id

@@ -189,6 +189,18 @@ def fields_of(source: object, *names: str) -> dict[str, Any]:
     return {name: getattr(source, name) for name in names}
 
 
+_CLOSING = ".!…;,:。"
+
+
 def content_hash(text: str) -> str:
     """Hash a text so that differences in case and white space do not count."""
     return hashlib.sha256(" ".join(text.casefold().split()).encode()).hexdigest()[:32]
+
+
+def fact_hashes(text: str) -> set[str]:
+    """Return the hashes of a fact's text with every closing punctuation; a question is another one.
+
+    Hashes of stored facts keep theirs, so that those of older homes are met as well.
+    """
+    bare = text.rstrip().rstrip(_CLOSING).rstrip()
+    return {content_hash(text), *(content_hash(bare + end) for end in ("", *_CLOSING, "...", " !"))}

@@ -14,6 +14,7 @@ from scrubjay.models.records import (
     Turn,
     content_hash,
     derived_id,
+    fact_hashes,
     fields_of,
     is_current,
 )
@@ -43,7 +44,7 @@ async def plan_add(store: Store, envelope: Envelope, now: datetime) -> Plan[Memo
     """
     request = parse(FactText, envelope.args)
     memory_id = derived_id("mem", envelope.scope, envelope.id)
-    same = await facts_with_text(store, envelope.scope, {content_hash(request.content)})
+    same = await facts_with_text(store, envelope.scope, fact_hashes(request.content))
     if (place := _place(request.metadata)) is not None:  # a fact of one turn is not that of another
         same = [row for row in same if (row.session_id, row.turn) == place]
     if replayed := next((row for row in same if row.id == memory_id), None):
