@@ -34,10 +34,11 @@ def tokens(text: str) -> int:
 
 WORDS = st.sampled_from("zebra stable upload cache hours port gateway why deploy_queue \n 缓存 x".split(" "))
 SAID = st.lists(WORDS, min_size=1, max_size=300).map(" ".join).filter(str.strip)
+VALUES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=200)
 NAMES = st.text("abcdefgh", min_size=1, max_size=80)
 FACTS = st.fixed_dictionaries(
     {"content": SAID, "tags": st.lists(NAMES, max_size=40)},
-    optional={"metadata": st.dictionaries(NAMES, st.text(max_size=200), max_size=10)},
+    optional={"metadata": st.dictionaries(NAMES, VALUES, max_size=10)},
 )
 TURNS = st.fixed_dictionaries(
     {"user": SAID}, optional={"assistant": SAID, "tags": st.lists(NAMES, max_size=5)}

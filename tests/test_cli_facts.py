@@ -44,7 +44,10 @@ def test_what_was_forgotten_is_shown_on_demand_and_comes_back(user):
         "forget", "--query", "heron queue", "--yes", "--reason", "moved"
     )
     assert "RabbitMQ" not in user.gets("search", "heron queue")
-    assert "forgotten 20" in (page := user.gets("search", "heron queue", "--forgotten")) and "(moved)" in page
+    assert (
+        "(forgotten on 20" in (page := user.gets("search", "heron queue", "--forgotten"))
+        and ": moved)" in page
+    )
     assert user.gets("restore", id) == f"{id} is back: searches find it again.\n"
     assert "is not forgotten; nothing changed" in user.gets("restore", id)
     assert f"{id}: forgotten" in user.gets("forget", "--content", "the heron queue is RabbitMQ.")

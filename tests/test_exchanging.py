@@ -89,7 +89,8 @@ async def test_another_home_gets_every_record_as_it_is_and_finds_it(core: Core, 
     assert not texts(await search(other, "heron queue RabbitMQ", threshold=0.5))
     assert any("7070" in text for text in texts(await search(other, "wren service", search_mode="hybrid")))
     assert any(
-        "8080" in text for text in texts(await search(other, "proxy port", include={"forgotten": True}))
+        "8080" in text
+        for text in texts(await search(other, "proxy port", include={"forgotten": True}, top_k=10))
     )
 
 

@@ -76,7 +76,7 @@ def test_nothing_is_further_behind_than_its_ranking_sum_says(total, data):
 def test_without_candidates_there_is_no_relevance():
     nothing = np.zeros(0)
     assert relevance(falls(nothing, nothing), 0.5, quoted=np.zeros(0, bool)).tolist() == []
-    assert chance(nothing, nothing, nothing, words_only=np.zeros(0, bool)) == 0.0
+    assert chance(nothing, nothing, words_only=np.zeros(0, bool)) == 0.0
 
 
 def test_evidence_adds_up_meaning_and_words():
@@ -92,28 +92,27 @@ def test_evidence_adds_up_meaning_and_words():
 
 @given(
     arrays(float, 5, elements=st.floats(-1, 1)),
-    arrays(float, 5, elements=shares | st.just(np.nan)),
     arrays(float, 5, elements=shares),
     arrays(bool, 5),
     st.integers(0, 4),
 )
-def test_more_of_the_questions_words_never_lower_the_chance(cosine, tokens, covered, words_only, at):
+def test_more_of_the_questions_words_never_lower_the_chance(cosine, covered, words_only, at):
     more = covered.copy()
     more[at] = 1.0
-    before, after = (chance(cosine, tokens, each, words_only=words_only) for each in (covered, more))
+    before, after = (chance(cosine, each, words_only=words_only) for each in (covered, more))
     assert after >= before
 
 
-def test_without_token_codes_the_chance_is_even_in_the_middle_of_the_evidence():
+def test_the_chance_is_even_in_the_middle_of_the_evidence():
     cosine = np.array([0.15 + 0.6 * MIDDLE])
-    likely = chance(cosine, np.full(1, np.nan), np.zeros(1), words_only=np.zeros(1, bool))
+    likely = chance(cosine, np.zeros(1), words_only=np.zeros(1, bool))
     assert np.isclose(likely, 0.5)
 
 
 def test_words_speak_for_a_text_that_no_vector_speaks_for():
     unknown, all_words = np.array([np.nan]), np.array([1.0])
     with_words, with_model = (
-        chance(unknown, unknown, all_words, words_only=np.array([each])) for each in (True, False)
+        chance(unknown, all_words, words_only=np.array([each])) for each in (True, False)
     )
     assert with_words > 0.9 > with_model
 

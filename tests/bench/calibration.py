@@ -29,12 +29,7 @@ from locomo import load
 from signals import NAMES
 
 from scrubjay.search.retrieval.relevance import (
-    BY_COSINE,
-    BY_COVERAGE,
-    BY_TOKENS,
     BY_WORDS,
-    EVIDENCE_DEPTH,
-    OFFSET,
 )
 
 HALVES = ("dev", "test")
@@ -49,7 +44,6 @@ SETS = {
     "projects": (("project answered",), ("project absent", "project foreign"), 0.3),
     "developer": (("developer answered",), ("developer foreign",), 0.0),
 }
-_ROUNDS = 8  # of choosing each question's best candidate and fitting anew
 THRESHOLDS = (0.3, 0.5, 0.6, 0.7, 0.8)
 BANDS = [(low / 10, (low + 1) / 10) for low in range(10)]
 
@@ -173,54 +167,29 @@ def fit(asked: Sequence[Judged], *, words_only: bool) -> str:
     )
     head = f"fitted on {len(some)} questions of the dev half"
     over = np.array([[each.evidence / (BY_WORDS if words_only else 1.0)] for each in some])
-    held = np.array([float(each.answered) for each in some])  # among the first hits
-    steepness, offset = logistic(over, held, weights)
+    steepness, offset = map(float, logistic(over, has, weights))
     curve = f"STEEPNESS {steepness:.2f}, MIDDLE {-offset / steepness:.3f}"
     if words_only:
         return f"{head}: {', '.join(f'WORDS_{part}' for part in curve.split(', '))}"
-    best = _best_of_first(some, has, weights)
     right = _of_each(pairs)
     shares = [
         f"{name}, {half}: AUC {auc(*values):.3f}"
         for name, half in ((name, half) for name in ("LoCoMo", "projects") for half in HALVES)
-        if all(values := [_chances(each, best) for each in _pair(asked, name, half)])
+        if all(values := [_chances(each, steepness, offset) for each in _pair(asked, name, half)])
     ]
     return "\n".join(
         (
             head + ":",
-            _named("BY_COSINE BY_TOKENS BY_COVERAGE OFFSET", best),
             _named("RIGHT_BEHIND RIGHT_COSINE RIGHT_TOKENS RIGHT_COVERAGE RIGHT_LATE RIGHT_OFFSET", right),
             curve,
-            f"chances by the first of these: {'; '.join(shares)}",
-            _limits(asked, best),
+            f"chances by evidence: {'; '.join(shares)}",
+            _limits(asked, steepness, offset),
         )
     )
 
 
-def _best_of_first(some: Sequence[Judged], has: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Fit whether there is an answer over the best of each question's first candidates, where which one is
-    best depends on the fit.
-    """
-    each = [_first(question) for question in some]
-    fitted = np.array([BY_COSINE, BY_TOKENS, BY_COVERAGE, OFFSET])
-    for _ in range(_ROUNDS):
-        fitted = logistic(np.stack([rows[(rows @ fitted[:-1]).argmax()] for rows in each]), has, weights)
-    return fitted
-
-
-def _first(question: Judged) -> np.ndarray:
-    """Cosine, tokens and coverage of the first candidates that were found themselves."""
-    rows = [
-        (row.cosine, np.nan_to_num(row.tokens), row.coverage)
-        for row in question.seen[:EVIDENCE_DEPTH]
-        if row.own
-    ]
-    return np.array(rows or [(0.0, 0.0, 0.0)])
-
-
-def _chances(some: Sequence[Judged], fitted: np.ndarray) -> list[float]:
-    logits = (float((_first(each) @ fitted[:-1]).max()) + float(fitted[-1]) for each in some)
-    return [1 / (1 + math.exp(-logit)) for logit in logits]
+def _chances(some: Sequence[Judged], steepness: float, offset: float) -> list[float]:
+    return [1 / (1 + math.exp(-steepness * each.evidence - offset)) for each in some]
 
 
 def _of_each(pairs: Iterable[tuple[list[Judged], list[Judged], float]]) -> np.ndarray:
@@ -234,14 +203,14 @@ def _of_each(pairs: Iterable[tuple[list[Judged], list[Judged], float]]) -> np.nd
     return logistic(np.array(rows), np.array(right), np.array(weights))
 
 
-def _limits(asked: Sequence[Judged], fitted: np.ndarray) -> str:
+def _limits(asked: Sequence[Judged], steepness: float, offset: float) -> str:
     """What the limits STRONG and WEAK would do, of both halves."""
     limits = (0.03, 0.05, 0.1, 0.3, 0.4, 0.5, 0.6)
     lines = [("chance, both halves", "n", *(f"below {limit:g}" for limit in limits))]
     for kind in dict.fromkeys(
         kind for good, bad, weight in SETS.values() if weight for kind in (*good, *bad)
     ):
-        chances = np.array(_chances([each for each in asked if each.kind == kind], fitted))
+        chances = np.array(_chances([each for each in asked if each.kind == kind], steepness, offset))
         shares = (f"{100 * np.mean(chances < limit):.1f}" for limit in limits)
         lines.append((kind, str(len(chances)), *shares))
     return grid(lines)

@@ -62,7 +62,7 @@ async def test_a_client_calls_every_tool_and_reads_what_they_made(served: tuple[
             client, "search_memories", query="where does the heron nest?"
         )
         assert f"{mode} heron stands" in await said(
-            client, "search_documents", query="does the heron stand still?"
+            client, "search_documents", query=f"does the {mode} heron stand still?"
         )
         read = await client.read_resource(f"scrubjay://memory/{fact}")
         assert f"The {mode} heron nests in reeds." in read.contents[0].text

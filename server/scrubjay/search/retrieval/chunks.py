@@ -76,13 +76,16 @@ async def rank_chunks(
     cosine = np.array([cosines.get(row.id, np.nan) for row in rows])
     texts, names = [row.text for row in rows], identifiers(question.text)
     quoted = np.array([quotes(question.text, text) for text in texts])
-    total = DENSE * scale(cosine, least_span=COSINE_SPAN) + LEXICAL * scale(bm25, floor=0.0)
+    # A chunk that waits for its vector is judged by its words in place of its meaning.
+    waits = np.array([row.space_id is None and row.id not in cosines for row in rows])
+    wording = scale(bm25, floor=0.0)
+    total = DENSE * np.where(waits, wording, scale(cosine, least_span=COSINE_SPAN)) + LEXICAL * wording
     total += QUOTED * quoted + DEFINES * np.array([defines(text, names) for text in texts])
     order = np.lexsort((-np.nan_to_num(cosine), -total))
     # A word may stand in the headings, the path or the metadata, which are searched beside the text.
     least = 1 / max(len(set(compared_words(question.text))), 1)
     covered = np.maximum(coverage(question.text, texts), np.where(np.isnan(bm25), 0.0, least))
-    proof = evidence(cosine, covered)
+    proof = np.where(waits, covered, evidence(cosine, covered))
     proof = np.where(quoted, QUOTATION + (1.0 - QUOTATION) * proof, QUOTATION * proof)
     return [
         RankedChunk(row.id, row.record_id, row.part, row.text, float(score))

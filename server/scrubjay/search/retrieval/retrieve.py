@@ -23,7 +23,6 @@ from scrubjay.search.retrieval.ranking import (
 )
 from scrubjay.search.retrieval.relevance import (
     EVIDENCE_DEPTH,
-    TAGGED,
     WEAK,
     behind,
     chance,
@@ -151,15 +150,12 @@ def _rank(candidates: Candidates, pools: Pools, query: str) -> Ranking:
     some = positions[:EXAMINED]
     covered = coverage(query, [_evident_text(candidates, pools, at) for at in some.tolist()])
     apart = behind(total, quoted=signals.quoted)[some]
-    named = coverage(query, [labels(candidates.passages[at]) for at in some.tolist()])
-    # Tags are neither embedded nor among a fact's tokens; words of the question that they say are matched.
-    near = np.fmax(signals.cosine[some], TAGGED * named)
-    matched = near, np.maximum(signals.tokens[some], named), covered
+    matched = signals.cosine[some], signals.tokens[some], covered
     right = chances_right(apart, *matched, signals.late[some])
     own = [candidates.passages[at] is not None for at in some[:EVIDENCE_DEPTH].tolist()]
     first = np.flatnonzero(own)
     words_only = (signals.unembedded | np.isnan(signals.cosine).all())[some]
-    likely = chance(*(each[first] for each in matched), words_only=words_only[first])
+    likely = chance(signals.cosine[some][first], covered[first], words_only=words_only[first])
     fall = falls(behind(total, quoted=signals.quoted)[positions], right)
     values = relevance(fall, likely, quoted=signals.quoted[positions])
     best = float(evidence(signals.cosine[some][first], covered[first]).max(initial=0.0))
