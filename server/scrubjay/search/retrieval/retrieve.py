@@ -23,6 +23,7 @@ from scrubjay.search.retrieval.ranking import (
 )
 from scrubjay.search.retrieval.relevance import (
     EVIDENCE_DEPTH,
+    PARAPHRASE,
     WEAK,
     behind,
     chance,
@@ -150,7 +151,10 @@ def _rank(candidates: Candidates, pools: Pools, query: str) -> Ranking:
     some = positions[:EXAMINED]
     covered = coverage(query, [_evident_text(candidates, pools, at) for at in some.tolist()])
     apart = behind(total, quoted=signals.quoted)[some]
-    matched = signals.cosine[some], signals.tokens[some], covered
+    # The words of a text that waits for its vector stand for its meaning.
+    near = np.where(signals.unembedded[some], PARAPHRASE * covered, signals.cosine[some])
+    tokens = np.where(np.isnan(signals.tokens[some]), covered, signals.tokens[some])
+    matched = near, tokens, covered
     right = chances_right(apart, *matched, signals.late[some])
     own = [candidates.passages[at] is not None for at in some[:EVIDENCE_DEPTH].tolist()]
     first = np.flatnonzero(own)
