@@ -3,7 +3,7 @@
 import re
 
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn, fields_of
-from scrubjay.models.results import Hit
+from scrubjay.models.results import Hit, MemoryHits, Tokens
 from scrubjay.records.passages import speeches
 from scrubjay.search.retrieval.candidates import Match
 from scrubjay.search.retrieval.relevance import coverage
@@ -25,6 +25,14 @@ def as_hit(record: AnyRecord, match: Match | None = None) -> Hit:
     if isinstance(record, Document):
         return chunk_as_hit(record, match.text if match else record.content[:WHOLE], hit_id=record.id)
     return _turn(record, match)
+
+
+def no_hits(period: str | None) -> MemoryHits:
+    """Answer that nothing is remembered; `period` is the time that was searched, if not all."""
+    tokens = Tokens(spent=0)
+    return MemoryHits(
+        confidence="none", results=[], total=0, timing=0.0, tokens=tokens, records={}, period=period
+    )
 
 
 def chunk_as_hit(document: Document, text: str, *, hit_id: str) -> Hit:

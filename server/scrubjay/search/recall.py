@@ -9,9 +9,9 @@ from scrubjay.home.scopes import search_scopes
 from scrubjay.models.fields import resolve
 from scrubjay.models.records import Memory, PassageSrc, fields_of
 from scrubjay.models.requests import ForgetMatching, SearchMemories, SearchRecords
-from scrubjay.models.results import Confidence, Explanation, Hit, Leg, MemoryHits, Tokens, Weighed
+from scrubjay.models.results import Confidence, Explanation, Hit, Leg, MemoryHits, Weighed
 from scrubjay.search.choosing import Measure, ScoredCandidates, Selector, text_length
-from scrubjay.search.hits import as_hit
+from scrubjay.search.hits import as_hit, no_hits
 from scrubjay.search.retrieval.candidates import Candidate
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import HALF_LIFE_DAYS, Floats, blend, order, recency
@@ -69,15 +69,7 @@ async def search_memories(
     period = span.period if span is not None and question is span.question else period_searched(question)
     confidence = "strong" if apart else _confidence(ranking, request, question)
     if confidence == "none":
-        return MemoryHits(
-            confidence="none",
-            results=[],
-            total=0,
-            timing=0.0,
-            tokens=Tokens(spent=0),
-            records={},
-            period=period,
-        )
+        return no_hits(period)
     weights = _weights(request, ranking)
     scored = await _score(store, ranking, weights, request, least_score, at)
     selector = Selector(store, request, question, tied, apart, confidence, measure)

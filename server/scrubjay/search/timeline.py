@@ -12,9 +12,9 @@ import numpy as np
 
 from scrubjay.models.records import AnyRecord, Memory, Turn
 from scrubjay.models.requests import SearchMemories
-from scrubjay.models.results import MemoryHits, Tokens
+from scrubjay.models.results import MemoryHits
 from scrubjay.search.choosing import FRAME, Measure, ScoredCandidates, Selector
-from scrubjay.search.hits import as_hit
+from scrubjay.search.hits import as_hit, no_hits
 from scrubjay.search.retrieval.candidates import lay_out
 from scrubjay.search.retrieval.pools import Pools, by_words, search
 from scrubjay.search.retrieval.query import Question
@@ -97,15 +97,7 @@ async def timeline(store: Store, request: SearchMemories, span: Span, measure: M
     begins = {entry.id: group[0].dated_at for group in _sessions_of(shown) for entry in group}
     shown.sort(key=lambda entry: begins[entry.id] if entry.src == "summary" else entry.dated_at)
     if not shown:
-        return MemoryHits(
-            confidence="none",
-            results=[],
-            total=0,
-            timing=0.0,
-            tokens=Tokens(spent=0),
-            records={},
-            period=span.period,
-        )
+        return no_hits(span.period)
     whole = {"top_k": len(shown), "max_tokens": request.max_tokens or ROOM, "prev_turns": 0, "next_turns": 0}
     whole_request = request.model_copy(update=whole)
     selector = Selector(store, whole_request, span.question, False, False, "strong", measure)
