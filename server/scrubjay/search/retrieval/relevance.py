@@ -20,6 +20,8 @@ EVIDENCE_DEPTH = 5
 # Cosines with all-MiniLM-L6-v2; 0.1 to 0.2, and spans of 0.5 to 0.7, are a plateau.
 UNRELATED, PARAPHRASE = 0.15, 0.75
 BY_WORDS = 0.8  # weight of coverage: words alone prove less than meaning; 0.7 to 0.9 is a plateau
+# Coverage by a record that names an entity of the question, in any spelling: enough to be shown as doubtful.
+NAMED_COVERS = 0.7
 # Of the logistic curve from evidence to chance; 0.5 at MIDDLE. AUC of questions with an answer against
 # plausible ones without: .899 on LoCoMo's dev half, .884 and .890 on the projects' dev and test half. A curve
 # over cosine, coverage and tokens has the same, and gives nothing for a name that is there in words alone.

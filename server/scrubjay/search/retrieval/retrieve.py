@@ -23,6 +23,7 @@ from scrubjay.search.retrieval.ranking import (
 )
 from scrubjay.search.retrieval.relevance import (
     EVIDENCE_DEPTH,
+    NAMED_COVERS,
     PARAPHRASE,
     WEAK,
     behind,
@@ -151,6 +152,7 @@ def _rank(candidates: Candidates, pools: Pools, query: str) -> Ranking:
     some = positions[:EXAMINED]
     covered = coverage(query, [_evident_text(candidates, pools, at) for at in some.tolist()])
     apart = behind(total, quoted=signals.quoted)[some]
+    covered = np.maximum(covered, NAMED_COVERS * signals.named[some])
     # The words of a text that waits for its vector stand for its meaning.
     near = np.where(signals.unembedded[some], PARAPHRASE * covered, signals.cosine[some])
     tokens = np.where(np.isnan(signals.tokens[some]), covered, signals.tokens[some])
