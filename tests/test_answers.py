@@ -113,7 +113,7 @@ async def test_what_states_the_old_value_comes_after_what_replaced_it_and_says_s
         "record_turn",
         session_id="s",
         user="How long are uploads kept?",
-        assistant="Uploads are kept for 48 hours.",
+        assistant="For 48 hours.",
         ts="2026-02-01T09:00:00Z",
     )
     await call(client, "add_memory", content="Kept uploads: 48 hours, in the bucket.")

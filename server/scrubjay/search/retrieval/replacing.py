@@ -11,7 +11,8 @@ from datetime import datetime
 
 import numpy as np
 
-from scrubjay.models.records import Memory
+from scrubjay.models.records import Memory, Turn
+from scrubjay.records.passages import speeches
 from scrubjay.search.retrieval.candidates import Candidates
 from scrubjay.search.retrieval.ranking import QUOTED, Floats, Ints
 from scrubjay.store import conditions
@@ -39,6 +40,7 @@ async def with_replaced(store: Store, candidates: Candidates, total: Floats, fir
     if not changed:
         return candidates
     versions = await _versions(store, {row.root_id for row in changed})
+    texts = await _texts(store, candidates, places)
     shift, replaced = np.zeros(len(total)), dict[str, Replacement]()
     quoted = candidates.signals.quoted.copy()
     total = total - QUOTED * quoted
@@ -49,7 +51,7 @@ async def with_replaced(store: Store, candidates: Candidates, total: Floats, fir
             for record_id, other in places.items()
             if record_id != fact.id
             and candidates.dated_at[other] < micros(fact.created_at)
-            and any(states_old(_text(candidates, other), old, fact.content) for old in versions[fact.root_id])
+            and any(states_old(texts[record_id], old, fact.content) for old in versions[fact.root_id])
         ]
         if stale:
             best = max(float(total[at]), *(float(total[other]) for other in stale))
@@ -59,6 +61,14 @@ async def with_replaced(store: Store, candidates: Candidates, total: Floats, fir
             replaced.update((candidates.ids[other], (fact.id, fact.created_at)) for other in stale)
     signals = replace(candidates.signals, current=shift, quoted=quoted)
     return replace(candidates, signals=signals, replaced=replaced)
+
+
+async def _texts(store: Store, candidates: Candidates, places: Mapping[str, int]) -> dict[str, str]:
+    """Read what each candidate says; a turn as a whole: its best passage may be the question alone."""
+    turns = await store.get(Turn, [each for each, at in places.items() if candidates.src(at) == "turn"])
+    passages = {each: candidates.passages[at] for each, at in places.items()}
+    texts = {each: passage.text if passage else "" for each, passage in passages.items()}
+    return texts | {turn.id: " ".join(text for _, text in speeches(turn)) for turn in turns.values()}
 
 
 async def _versions(store: Store, roots: Iterable[str]) -> Mapping[str, Sequence[str]]:
@@ -91,8 +101,3 @@ def _telling(words: set[str]) -> set[str]:
 
 def _share(words: set[str], said: set[str]) -> float:
     return len(words & said) / len(words) if words else 1.0
-
-
-def _text(candidates: Candidates, at: int) -> str:
-    passage = candidates.passages[at]
-    return "" if passage is None else f"{passage.text} {candidates.answers.get(candidates.ids[at], '')}"
