@@ -176,6 +176,8 @@ def _evident_text(candidates: Candidates, pools: Pools, at: int) -> str:
     """
     passage, names = candidates.passages[at], pools.entities.get(candidates.ids[at], ())
     text = f"{passage.text} {labels(passage)}" if passage else ""
+    if passage is not None and passage.role == "user":  # what was asked alone does not say what was answered
+        text += f" {candidates.answers.get(candidates.ids[at], '')}"
     return f"{candidates.roles[at] or ''} {text} {' '.join(tie.via for tie in names)}"
 
 
