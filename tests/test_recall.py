@@ -5,10 +5,15 @@ from __future__ import annotations
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from said import SCOPE, embedded, fact, search, texts, turn
 
 from scrubjay.engine.core import Core
-from scrubjay.models.results import MemoryHits
+from scrubjay.models.requests import SearchMemories, parse
+from scrubjay.models.results import Hit, MemoryHits
+from scrubjay.search.hits import condensed, excerpt
+from scrubjay.search.recall import search_memories
 
 DAY = "2026-03-0{}T09:00:00Z"
 
@@ -231,3 +236,57 @@ async def test_an_empty_store_answers_with_nothing(core: Core):
 async def test_odd_queries_are_answered(core: Core, query: str):
     await session(core, "a", "the zebra decision")
     await search(core, query)
+
+
+# What is cut, what is not looked up, and what is old.
+
+
+@given(
+    st.lists(st.sampled_from(["The port is 8421.", "It is late.", "Why?", "x" * 90]), max_size=200),
+    st.integers(2, 300),
+)
+def test_an_excerpt_is_no_longer_than_its_room_and_says_what_the_text_says(sentences: list[str], room: int):
+    text = " ".join(sentences)
+    short = excerpt(text, "which port?", room)
+    assert len(short) <= room
+    assert short.removesuffix("…").strip() in text
+    if "The port is 8421." in sentences and room >= 20:
+        assert "The port is 8421." in short
+
+
+def test_a_long_exchange_is_cut_to_what_was_found_of_it_and_both_sides_stay():
+    passage = f"{'We looked at the logs. ' * 40}The quorum is seven nodes. {'All is well. ' * 10}"
+    text = f"user: {'Hm. ' * 60}How many nodes?\n\nassistant: {passage}"
+    hit = Hit(
+        id="t", src="turn", memory=text, date="2026-03-05T09:00:00Z", scope="s", partition_id="p", source="x"
+    )
+    short = condensed(hit, "how large is the quorum?", question=200, answer=600)
+    assert short.truncated and short.memory.startswith("user: ") and "\n\nassistant: " in short.memory
+    assert "The quorum is seven nodes." in short.memory and len(short.memory) <= 200 + 600 + 30
+
+
+async def test_small_talk_is_answered_without_a_look(core: Core):
+    await turn(core, "s", user="Yes, do it!", assistant="Done.")
+
+    async def never(text: str) -> None:
+        raise AssertionError("it was embedded")
+
+    request = parse(SearchMemories, {"query": "Yes, do it!"})
+    hits = await search_memories(core.store, request, scope=SCOPE, now=core.clock(), embed=never)
+    assert (hits.results, hits.confidence) == ([], "none")
+
+
+async def test_a_turn_whose_answer_is_old_says_so_even_if_its_question_alone_was_found(core: Core):
+    await turn(
+        core, "s", user="How long are uploads kept?", assistant="For 48 hours.", ts="2026-02-01T09:00:00Z"
+    )
+    old = await fact(core, "Uploads are kept for 48 hours.")
+    new = await fact(core, "Uploads are kept for 72 hours.", updates=old.id)
+    await core.writer.settle()
+
+    async def no_model(text: str) -> None:
+        return None
+
+    request = parse(SearchMemories, {"query": "How long are uploads kept?", "top_k": 5})
+    hits = await search_memories(core.store, request, scope=SCOPE, now=core.clock(), embed=no_model)
+    assert [(hit.src, hit.replaced_by) for hit in hits.results] == [("memory", None), ("turn", new.id)]

@@ -13,9 +13,9 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import psutil
 from rpc import Client
@@ -23,6 +23,9 @@ from rpc import Client
 from scrubjay.home.paths import open_home
 from scrubjay.pipe.client import open_client
 from scrubjay.wire.hello import hello_from
+
+if TYPE_CHECKING:
+    from kept import Said
 
 COMMAND = shutil.which("scrubjay", path=os.path.dirname(sys.executable)) or ""
 STOP_SECONDS = 40.0  # an engine first ends what it has in hand
@@ -69,6 +72,14 @@ class Place:
         client = Client([COMMAND], self.env, str(self.project))
         self._clients.append(client)
         return client
+
+    def keep(self, said: Iterable[Said]) -> None:
+        """Write over MCP, and wait until all of it has its vectors."""
+        with self.client() as client:
+            client.initialize()
+            for each in said:
+                client.call({"turn": "record_turn", "memory": "add_memory"}[each.kind], each.arguments)
+        self.until("embedded", lambda status: status["records"]["waiting_for_vector"] == 0, 120)
 
     def engines(self) -> list[psutil.Process]:
         """The engines of this home that run now."""

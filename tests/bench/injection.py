@@ -176,11 +176,7 @@ def times(prompts: int) -> Iterator[Row]:
     """
     with Place() as place:
         place.start_engine()
-        with place.client() as client:
-            client.initialize()
-            for said in developer.SAID:
-                client.call({"turn": "record_turn", "memory": "add_memory"}[said.kind], said.arguments)
-        place.until("embedded", lambda status: status["records"]["waiting_for_vector"] == 0, 120)
+        place.keep(developer.SAID)
         took: dict[str, list[float]] = {"injection on": [], "injection off": [], "bare": []}
         questions = [question for question, _ in developer.ANSWERED]
         for switch in ("on", "off"):

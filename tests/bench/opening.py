@@ -172,11 +172,7 @@ def times(starts: int) -> Iterator[Row]:
     with Place() as place:
         measure("no engine, nothing ready", "startup")
         place.start_engine()
-        with place.client() as client:
-            client.initialize()
-            for said in developer.SAID:
-                client.call({"turn": "record_turn", "memory": "add_memory"}[said.kind], said.arguments)
-        place.until("embedded", lambda status: status["records"]["waiting_for_vector"] == 0, 120)
+        place.keep(developer.SAID)
         measure("an engine, and the opening lies ready", "startup")
         measure("an engine, which makes the opening", "compact")
         place.stop_engine()

@@ -43,6 +43,7 @@ REPORT_SECONDS = 0.25  # between two progress notifications
 
 Report = Callable[[int, int, str], Awaitable[None]]
 R = TypeVar("R", bound=Request)
+Hits = TypeVar("Hits", MemoryHits, DocumentHits)
 _BY_NAME = {offer.name: offer for offer in OFFERS}
 
 
@@ -139,13 +140,24 @@ async def _search_memories(engine: Engine, request: SearchMemories, by: Caller, 
     frame, structured = render.Frame(search_scopes(request.scope, by.seen)), request.include.structured
 
     def measure(hit: Hit) -> int:
-        shown = render.length(hit, frame)
-        return max(shown, len(compact(hit.wire())) + 1) if structured else shown
+        return _length(render.length(hit, frame), hit, structured=structured)
 
     hits: MemoryHits = await (await engine.core()).search.memories(request, by.seen, measure=measure)
+    return _fitted(hits, partial(render.memory_hits, frame=frame), render.trimmed, structured=structured)
+
+
+def _length(shown: int, hit: Result, *, structured: bool) -> int:
+    """Count the characters of a hit that is written with so many: as text, or as JSON if that is longer."""
+    return max(shown, len(compact(hit.wire())) + 1) if structured else shown
+
+
+def _fitted(
+    hits: Hits, write: Callable[[Hits], str], trim: Callable[[Hits, int], Hits | None], *, structured: bool
+) -> Answer:
+    """Write an answer, and trim it until all of it is within its budget."""
     while True:
-        text, structure = render.memory_hits(hits, frame), _rendered(hits) if structured else None
-        shorter = render.trimmed(hits, _tokens(text, structure))
+        text, structure = write(hits), _rendered(hits) if structured else None
+        shorter = trim(hits, _tokens(text, structure))
         if shorter is None:
             return Answer(text, _counted(text, structure))
         hits = shorter
@@ -184,18 +196,12 @@ async def _search_documents(engine: Engine, request: SearchDocuments, by: Caller
     frame = render.Frame(search_scopes(request.scope, by.seen), folder=by.folder)
 
     def measure(hit: DocumentHit) -> int:
-        shown = render.document_length(hit, frame)
-        return max(shown, len(compact(hit.wire())) + 1) if form.structured else shown
+        return _length(render.document_length(hit, frame), hit, structured=form.structured)
 
     hits: DocumentHits = await (await engine.core()).search.documents(request, by.seen, measure=measure)
     place = " and ".join(filter(None, (frame.path(request.path), request.doc_id))) or None
-    while True:
-        text = render.document_hits(hits, frame, place)
-        structure = _rendered(hits) if form.structured else None
-        shorter = render.trimmed_documents(hits, _tokens(text, structure))
-        if shorter is None:
-            return Answer(text, _counted(text, structure))
-        hits = shorter
+    write = partial(render.document_hits, frame=frame, place=place)
+    return _fitted(hits, write, render.trimmed_documents, structured=form.structured)
 
 
 async def _write(engine: Engine, kind: Literal["turn", "memory"], request: Request, by: Caller) -> Result:

@@ -176,7 +176,7 @@ class Selector:
                 scores |= dict(zip(("replaced_by", "replaced_at"), each.replaced, strict=True))
             hit = as_hit(record, each.row.match).model_copy(update=scores)
             if self.by_evidence:
-                hit = condensed(hit, record, self.question.text, question=ASKED, answer=ANSWERED)
+                hit = condensed(hit, self.question.text, question=ASKED, answer=ANSWERED)
             if (
                 self.by_evidence
                 and not self.doubtful

@@ -15,6 +15,7 @@ MOST_SENTENCES = 100  # of a text that is cut; more would be compared for nothin
 # Worth of the beginning of a text and of a sentence with a number, where all words of the query are 1.
 _FIRST, _NUMBER = 0.1, 0.05
 _SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|\n+")
+_ASKED, _ANSWER = "user: ", "\n\nassistant: "  # of an exchange, as `turn_text` writes it
 _AS_IS = ("id", "scope", "partition_id", "tags", "source", "metadata")  # in a hit as in any record
 
 
@@ -49,7 +50,7 @@ def turn_text(turn: Turn) -> str:
     return "\n\n".join(f"{role}: {text}" for role, text in said)
 
 
-def condensed(hit: Hit, record: AnyRecord, query: str, *, question: int, answer: int) -> Hit:
+def condensed(hit: Hit, query: str, *, question: int, answer: int) -> Hit:
     """Cut a hit to what bears on the query: `question` characters of the user's words, `answer` of the rest.
 
     Of a fact or of one speaker, `answer` characters; a hit that is no longer stays as it is.
@@ -57,9 +58,10 @@ def condensed(hit: Hit, record: AnyRecord, query: str, *, question: int, answer:
     text = hit.memory or hit.chunk or ""
     if len(text) <= question + answer:
         return hit
-    if isinstance(record, Turn) and record.user and record.assistant and hit.role is None:
-        asked = excerpt(record.user, query, question)
-        short = f"user: {asked}\n\nassistant: {excerpt(record.assistant, query, answer)}"
+    user, answered, assistant = text.partition(_ANSWER)
+    if answered and user.startswith(_ASKED):
+        asked = excerpt(user.removeprefix(_ASKED), query, question)
+        short = f"{_ASKED}{asked}{_ANSWER}{excerpt(assistant, query, answer)}"
     else:
         short = excerpt(text, query, answer)
     return hit.model_copy(update={"chunk" if hit.memory is None else "memory": short, "truncated": True})
@@ -111,7 +113,7 @@ def _turn(turn: Turn, match: Match | None) -> Hit:
         if match is not None and match.role == "user" and (match.answer or turn.summary):
             # A question is found by questions like it; alone it does not say what the answer was.
             asked = match.text if len(match.text) <= QUESTION else shorten(match.text, QUESTION + 2)
-            text, role = f"user: {asked}\n\nassistant: {match.answer or turn.summary}", None
+            text, role = f"{_ASKED}{asked}{_ANSWER}{match.answer or turn.summary}", None
         elif match is not None:
             text, role = match.text, match.role
         else:

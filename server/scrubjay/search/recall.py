@@ -63,11 +63,14 @@ async def search_memories(
     span = await span_asked(store, question) if timed and not apart else None
     if span is not None and not span.words:
         return await timeline(store, request, span, measure)
+    is_narrow = question.filtered or question.session_id is not None
+    if not (apart or is_narrow) and asks_nothing(question.text):
+        return no_hits(period_searched(question))
     ranking = await retrieve(store, question, embed)
     if span is not None and (inside := await retrieve_within(store, span, embed, instead_of=ranking)):
         question, ranking = span.question, inside
     period = span.period if span is not None and question is span.question else period_searched(question)
-    confidence = "strong" if apart else _confidence(ranking, request, question)
+    confidence = "strong" if apart else _confidence(ranking, request, is_narrow=is_narrow)
     if confidence == "none":
         return no_hits(period)
     weights = _weights(request, ranking)
@@ -94,13 +97,11 @@ async def facts_about(store: Store, request: ForgetMatching, now: datetime, embe
     ]
 
 
-def _confidence(ranking: Ranking, request: SearchMemories, question: Question) -> Confidence:
+def _confidence(ranking: Ranking, request: SearchMemories, *, is_narrow: bool) -> Confidence:
     """Say how far the hits are to be relied on; among the few records of a filter they are never nothing."""
     named = request.top_k is not None or request.max_tokens is not None
     confidence: Confidence = ranking.confidence(weak=WEAK / 2 if named else WEAK)
-    confidence = "none" if asks_nothing(question.text) else confidence
-    narrow = question.filtered or question.session_id is not None
-    return "weak" if confidence == "none" and narrow and ranking.rows else confidence
+    return "weak" if is_narrow and confidence == "none" and ranking.rows else confidence
 
 
 def _question(request: SearchMemories, scope: str | tuple[str, ...], now: datetime) -> Question:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scrubjay.encoders.token_codes import Bits, EncodedQuery, matches
+from scrubjay.home.scopes import display_name
 from scrubjay.models.results import Confidence
 from scrubjay.search.retrieval.candidates import Candidate, Candidates, labels, lay_out
 from scrubjay.search.retrieval.pools import Pools, search_legs
@@ -182,7 +183,5 @@ def _evident_text(candidates: Candidates, pools: Pools, at: int) -> str:
 
 
 def _projects(scopes: tuple[str, ...] | None) -> frozenset[str]:
-    """Take the projects' own names out of scopes such as `repo_<name>__<hash>`."""
-    return frozenset(
-        scope[5:].rpartition("__")[0] for scope in scopes or () if scope.startswith("repo_") and "__" in scope
-    )
+    """Take the projects' own names out of the names of their scopes."""
+    return frozenset(name for scope in scopes or () if (name := display_name(scope)) != scope)
