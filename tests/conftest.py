@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -32,9 +31,11 @@ from scrubjay.store.store import Store
 settings.register_profile(
     "here",
     deadline=None,
-    max_examples=100 if os.environ.get("CI") else 30,  # a newcomer waits; CI has the time
+    max_examples=30,
+    derandomize=True,  # the same examples at each run; `--hypothesis-profile=explore` looks for new ones
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
+settings.register_profile("explore", settings.get_profile("here"), max_examples=500, derandomize=False)
 settings.load_profile("here")
 
 

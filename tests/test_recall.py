@@ -242,7 +242,7 @@ async def test_odd_queries_are_answered(core: Core, query: str):
 
 
 @given(
-    st.lists(st.sampled_from(["The port is 8421.", "It is late.", "Why?", "x" * 90]), max_size=200),
+    st.lists(st.sampled_from(["The port is 8421.", "It is late.", "Why?", "x" * 90 + "."]), max_size=200),
     st.integers(2, 300),
 )
 def test_an_excerpt_is_no_longer_than_its_room_and_says_what_the_text_says(sentences: list[str], room: int):
