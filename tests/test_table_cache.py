@@ -43,7 +43,11 @@ async def found_anew(core: Core) -> list[Any]:
     """The same through a connection that remembers nothing."""
     store, tables = core.store, core.store.tables
     store.tables = await open_tables(store.path, store.note.passages, store.note.dim)
-    for whole in (store.tables.whole_turns, store.tables.whole_passages, store.tables.whole_codes):
+    for whole in (
+        *(each.whole for each in store.tables.cached_records.values()),
+        store.tables.whole_passages,
+        store.tables.whole_codes,
+    ):
         whole._fits = False
     try:
         return await found(core)

@@ -148,29 +148,23 @@ async def _score(
     first = ranking.grounds.positions[:MOST_CANDIDATES]
     relevance: Floats = ranking.relevance[:MOST_CANDIDATES]
     srcs = [candidates.src(at) for at in first.tolist()]
-    # Only recency and repetitions of documents need the facts themselves; else some 200 need not be read.
-    needed = weights[2] > 0 or "chunk" in srcs
-    ids = [candidates.ids[at] for at, src in zip(first.tolist(), srcs, strict=True) if src == "memory"]
-    columns = ["id", "last_accessed_at", "document_ids"]
-    facts = await store.get(Memory, ids if needed else (), columns=columns)
+    facts = [candidates.ids[at] for at, src in zip(first.tolist(), srcs, strict=True) if src == "memory"]
     dates = candidates.dated_at[first].astype(float)
-    used = dates.copy()
-    if facts:
-        known = [facts.get(candidates.ids[at]) for at in first.tolist()]
-        used = np.array(
-            [
-                at if fact is None else micros(fact.last_accessed_at)
-                for fact, at in zip(known, dates, strict=True)
-            ],
-            dtype=float,
+    used = dates
+    if weights[2] > 0 and facts:
+        recalled = await store.last_accessed(facts)
+        known = (
+            recalled.get(candidates.ids[at], date) for at, date in zip(first.tolist(), dates, strict=True)
         )
+        used = np.fromiter(known, dtype=float, count=len(dates))
     importance = candidates.importance[first] / 10
     fresh = recency((micros(now) - used) / _DAY, half_life_days=HALF_LIFE_DAYS)
     score = blend(relevance, importance, fresh, weights)
     best = order(score, ties=(relevance, dates))
     best = best[relevance[best] >= request.threshold]
     if "chunk" in srcs:
-        documents = {fact_id: fact.document_ids for fact_id, fact in facts.items()}
+        read = await store.get(Memory, facts, columns=["id", "document_ids"])
+        documents = {fact_id: fact.document_ids for fact_id, fact in read.items()}
         repeats = _repeats([candidates.at(at) for at in first[best].tolist()], documents)
         best = best[[candidates.ids[at] not in repeats for at in first[best].tolist()]]
     best = best[score[best] >= least_score]

@@ -7,7 +7,7 @@ what every search looks up anew.
 
 import asyncio
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -15,13 +15,17 @@ import pyarrow.compute as pc
 from lancedb import AsyncTable
 from numpy.typing import NDArray
 
-from scrubjay.models.records import PassageSrc
+from scrubjay.models.records import PassageSrc, Row
+from scrubjay.store.schema import from_table
 
 # New rows that are read one by one; from there on, all of 10,000 are read in the same time (7 ms).
 _MANY = 64
 _MOST_BYTES = 64 << 20
 _FIRST = 3  # uses of a table that do not read it whole: the first search after a start must not wait for it
 _MOST_ROWS = 10_000  # passages at hand as objects
+_MOST_RECORDS = 4_000  # records of a kind at hand as objects
+
+R = TypeVar("R", bound=Row)
 
 
 class PassageRow(NamedTuple):
@@ -66,6 +70,11 @@ class TableCache:
                 self._fits = await table.count_rows() <= self._most and await self._read(table)
                 self._version = version
             return self._rows if self._fits else None
+
+    @property
+    def row_ids(self) -> NDArray[np.uint64]:
+        """The row ids of what `current` returned last, in its order."""
+        return self._row_ids
 
     def met(self, row_ids: Iterable[int]) -> pa.Table | None:
         """Return those rows with these ids that were there when the table was read."""
@@ -122,6 +131,46 @@ class PassageCache:
         if len(self._rows) > _MOST_ROWS:
             self._rows = {}
         self._rows.update(rows)
+        return rows
+
+
+class RecordCache(Generic[R]):
+    """Records of one kind by id: those of a table in memory, the last that were read of it as objects."""
+
+    def __init__(self, kind: type[R], most: int) -> None:
+        self.whole = TableCache(most)
+        self._kind = kind
+        self._rows: pa.Table = None
+        self._places: dict[str, int] = {}  # in the table, by id
+        self._records: dict[int, R] = {}  # by row id
+
+    async def of(self, table: AsyncTable, ids: Iterable[str]) -> dict[str, R] | None:
+        """Return the records with these ids; None if the table is not in memory."""
+        rows = await self._current(table)
+        if rows is None:
+            return None
+        row_ids = self.whole.row_ids
+        places = {each: self._places[each] for each in ids if each in self._places}
+        if unknown := [at for at in places.values() if int(row_ids[at]) not in self._records]:
+            if len(self._records) > _MOST_RECORDS:
+                self._records = {}
+                unknown = list(places.values())
+            read = from_table(self._kind, rows.take(unknown))
+            self._records.update(zip(row_ids[unknown].tolist(), read, strict=True))
+        return {each: self._records[int(row_ids[at])] for each, at in places.items()}
+
+    async def columns(self, table: AsyncTable, ids: Iterable[str], names: list[str]) -> pa.Table | None:
+        """Return these columns of the rows with these ids; None if the table is not in memory."""
+        rows = await self._current(table)
+        if rows is None:
+            return None
+        return rows.select(names).take([self._places[each] for each in ids if each in self._places])
+
+    async def _current(self, table: AsyncTable) -> pa.Table | None:
+        rows = await self.whole.current(table)
+        if rows is not None and rows is not self._rows:
+            self._rows = rows
+            self._places = {record_id: at for at, record_id in enumerate(rows["id"].to_pylist())}
         return rows
 
 

@@ -209,15 +209,30 @@ class Store:
         wanted = list(dict.fromkeys(ids))
         found = {each: row for each in wanted if isinstance(row := self._staged_record(each), kind)}
         if missing := [each for each in wanted if each not in found]:
-            whole = None
-            if kind is Turn and columns is None:
-                whole = await self.tables.whole_turns.current(self.tables.turns)
-            if whole is not None:
-                rows = from_table(kind, with_value(whole, "id", missing))
-            else:
-                rows = await self.select(kind, conditions.one_of("id", missing), columns=columns)
-            found.update((row.id, row) for row in rows)
+            cache = self.tables.cached_records.get(TABLE_OF[kind]) if columns is None else None
+            cached = await cache.of(self.tables.of(TABLE_OF[kind]), missing) if cache else None
+            if cached is None:
+                read = from_table(kind, await self._columns(kind, missing, columns))
+                cached = {row.id: row for row in read}
+            found.update(cached)
         return found
+
+    async def last_accessed(self, ids: Iterable[str]) -> dict[str, int]:
+        """Return when each of these facts was last recalled, in microseconds since 1970, by id."""
+        wanted = dict.fromkeys(ids)
+        found = {each: micros(row.last_accessed_at) for each in wanted if (row := self._staged_fact(each))}
+        if missing := [each for each in wanted if each not in found]:
+            rows = await self._columns(Memory, missing, ["id", "last_accessed_at"])
+            recalled = zip(rows["id"].to_pylist(), rows["last_accessed_at"].to_pylist(), strict=True)
+            found.update((each, at) for each, at in recalled if at is not None)
+        return found
+
+    async def _columns(self, kind: type[T], ids: list[str], columns: Sequence[str] | None) -> pa.Table:
+        """Read columns of committed records, all by default; from memory, if their table is there."""
+        table = self.tables.of(TABLE_OF[kind])
+        cache = self.tables.cached_records.get(TABLE_OF[kind]) if columns is not None else None
+        rows = await cache.columns(table, ids, list(columns or ())) if cache else None
+        return rows if rows is not None else await _rows(table, conditions.one_of("id", ids), None, columns)
 
     async def find(self, record_id: str) -> AnyRecord | None:
         """Return the record of any kind that has this id."""
@@ -236,6 +251,10 @@ class Store:
         """Return the records written but not yet committed, the latest version of each."""
         rows = {row.id: row for batch in (self._committing, self._staged) for row in batch.records(kind)}
         return cast(list[T], list(rows.values()))
+
+    def _staged_fact(self, record_id: str) -> Memory | None:
+        record = self._staged_record(record_id)
+        return record if isinstance(record, Memory) else None
 
     def _staged_record(self, record_id: str) -> AnyRecord | None:
         return self._staged.record(record_id) or self._committing.record(record_id)

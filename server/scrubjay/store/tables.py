@@ -20,8 +20,8 @@ from lancedb.index import FTS, Bitmap, BTree, IvfSq
 
 from scrubjay.errors import StoreError
 from scrubjay.home.paths import is_shared
-from scrubjay.models.records import Passage
-from scrubjay.store.cache import PassageCache, PassageRow, TableCache
+from scrubjay.models.records import Memory, Passage, Turn
+from scrubjay.store.cache import PassageCache, PassageRow, RecordCache, TableCache
 from scrubjay.store.changes import TABLE_OF
 from scrubjay.store.schema import VECTOR, arrow_schema
 from scrubjay.text.terms import STOP
@@ -87,7 +87,10 @@ class Tables:
     building: AsyncTable | None = None  # passages that will take the place of these, and are not searched yet
     repairs: tuple[str, ...] = ()
     outdated: bool = False  # an older Scrubjay wrote the passages, and left out what this one looks into
-    whole_turns: TableCache = field(default_factory=lambda: TableCache(12_000))
+    # Of documents a search shows chunks, and reads few records.
+    cached_records: Mapping[str, RecordCache[Any]] = field(
+        default_factory=lambda: {"turns": RecordCache(Turn, 12_000), "memories": RecordCache(Memory, 12_000)}
+    )
     whole_codes: TableCache = field(
         default_factory=lambda: TableCache(40_000, ["record_id", "token_vectors"])
     )
