@@ -16,6 +16,8 @@ from scrubjay.records.documents import _document
 from scrubjay.text.redaction import _LINES, _TOKENS, redact
 from scrubjay.text.transcripts import completion, ended_before, fields_of, missing, turns
 
+pytestmark = pytest.mark.long
+
 LENGTH = 200_000  # characters
 MOST_RATIO = 8.0  # of the time for LENGTH to that for a quarter of it: 4 if linear, 16 if quadratic
 NOISE_S = 0.02

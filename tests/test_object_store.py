@@ -27,6 +27,8 @@ from scrubjay.store.bucket.inbox import ENVELOPE, open_inbox
 from scrubjay.store.opening import open_at
 from scrubjay.store.tables import ALWAYS, connect
 
+pytestmark = pytest.mark.long
+
 LEASE = 8.0  # seconds
 Start = Callable[[str], Awaitable[Core]]
 

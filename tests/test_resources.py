@@ -10,6 +10,11 @@ from said import SCOPE
 GUIDE = "# Deploying\n\nRun the zebra migration before the deploy.\n"
 
 
+@pytest.fixture(params=["legacy", "auto"])
+def mode(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
 async def test_resources_give_the_whole_text_under_a_line_that_says_where_it_is_from(client: Client):
     templates = (await client.list_resource_templates()).resource_templates
     assert [each.uri_template for each in templates] == [

@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 import jsonschema
+import pytest
 from asked import call, refusal, shown, strays
 from mcp import Client
 from mcp.types import Tool
@@ -25,6 +26,11 @@ GUIDE = (
     "# Deploying\n\nRun the zebra migration before the deploy.\n\n# Rolling back\n\nKeep the old image for "
     "a week.\n"
 )
+
+
+@pytest.fixture(params=["legacy", "auto"])
+def mode(request: pytest.FixtureRequest) -> str:
+    return request.param
 
 
 async def tools(client: Client) -> dict[str, Tool]:

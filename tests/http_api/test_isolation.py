@@ -28,6 +28,8 @@ from scrubjay.mcp_server.server import build_server
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.store import conditions
 
+pytestmark = pytest.mark.long
+
 OPERATIONS = pytest.mark.parametrize("operation", sorted(TRIES))
 GHOSTS = {
     "document": "doc_000000000000000000000000",
