@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from scrubjay.cli.command import Place, call_engine, command, flag, given, value
+from scrubjay.cli.command import JSON, Place, call_engine, command, flag, given, value
 from scrubjay.cli.display import Progress, contents, local, plural, size
 from scrubjay.errors import EngineError, InputError
 from scrubjay.home.paths import Home
@@ -49,9 +49,22 @@ def _work(place: Place, method: str, label: str, **arguments: Any) -> dict[str, 
     return answer
 
 
-@command(value("file", "FILE", "what `scrubjay export` wrote; - is standard input"))
+@command(
+    value("file", "FILE", "an export (- is standard input), or with --from where to look", nargs="?"),
+    value("--from", "NAME", "the past of an assistant or another memory: its name, or all", dest="source"),
+    value("--since", "WHEN", "with --from: only from then on, as 2026-03-01 or 3 weeks ago"),
+    value("--scope", "NAME", "with --from: into this scope instead of each project's own"),
+    flag("--dry-run", "with --from: say what there is, and import nothing"),
+    JSON,
+)
 def import_(place: Place, options: argparse.Namespace) -> int:
-    """Take in an export; what is here already stays as it is."""
+    """Take in an export, or the past of other assistants; what is here already stays as it is."""
+    if options.source is not None:
+        from scrubjay.cli.past import import_past
+
+        return import_past(place, options)
+    if options.file is None:
+        raise InputError("Name an export, or whose past to take in: `scrubjay import --from all`.")
     if options.file != "-":
         return _print_imported(_import(place, place.path(options.file)))
     with _private_file(place) as path:

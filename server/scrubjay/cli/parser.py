@@ -55,7 +55,7 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
     try:
         place = Place(env, _working_dir(), default_root(dict(env)), os.getpid())
         if getattr(options, "scope", None):
-            writes = options.command.name in ("add", "index")
+            writes = options.command.name in ("add", "index", "import")
             options.scope = known_scope(place, options.scope, may_be_new=writes)
         code: int = options.command.run(place, options) or 0
         sys.stdout.flush()

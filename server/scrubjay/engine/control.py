@@ -22,13 +22,15 @@ from scrubjay.models.requests import (
     AskProfile,
     DocumentText,
     Forget,
+    KeptFacts,
+    KeptSessions,
     Request,
     Restore,
     SearchDocuments,
     SearchMemories,
     parse,
 )
-from scrubjay.models.results import Ingested, Result
+from scrubjay.models.results import Ingested, Result, SessionRecorded
 
 if TYPE_CHECKING:
     from scrubjay.engine.core import Core
@@ -225,6 +227,10 @@ async def _backup(core: Core, call: Call) -> Result:
     return await core.backup.make(call.path, report)
 
 
+async def _record_sessions(core: Core, call: Call) -> list[SessionRecorded]:
+    return await core.past.record(call.request(KeptSessions).sessions)
+
+
 async def _profile(core: Core, call: Call) -> Result:
     request = call.request(AskProfile)
     return await core.search.profile(request.scope or call.client_scope, request.max_tokens)
@@ -254,6 +260,8 @@ METHODS: dict[str, Callable[[Core, Call], Awaitable[Any]]] = {
     "forget": _forget,
     "restore": _restore,
     "profile": _profile,
+    "record_sessions": _record_sessions,
+    "import_facts": lambda core, call: core.past.add(call.request(KeptFacts).facts),
     "reindex": _reindex,
     "merge_scopes": _merge_scopes,
 }

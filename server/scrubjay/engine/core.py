@@ -27,6 +27,7 @@ from scrubjay.engine.verbs.exchange import Exchange
 from scrubjay.engine.verbs.ids import Ids
 from scrubjay.engine.verbs.ingest import Ingest
 from scrubjay.engine.verbs.lists import Lists
+from scrubjay.engine.verbs.past import Past
 from scrubjay.engine.verbs.reindex import Reindex
 from scrubjay.engine.verbs.removal import Removal
 from scrubjay.engine.verbs.scopes import Scopes
@@ -92,6 +93,7 @@ class Core:
         self.status = Status(*parts, self.upkeep)
         self.reindex = Reindex(*parts)
         self.exchange = Exchange(*parts)
+        self.past = Past(*parts)
         self.backup = Backup(*parts)
         self.removal = Removal(*parts, self.search, self._refuse_purge)
         self.scopes = Scopes(*parts, self.counts, self.removal)
@@ -159,6 +161,7 @@ class Core:
             self.reindex.working
             or self.ingest.working
             or self.exchange.working
+            or self.past.working
             or self.backup.working
             or self.writer.pending
             or self.upkeep.working
@@ -186,7 +189,7 @@ class Core:
         if self.reindex.working:
             why = "The index is being built anew, which would keep what is deleted."
             raise InputError(f"{why} Purge when `scrubjay reindex` is done.")
-        if self.backup.working or self.exchange.working:
+        if self.backup.working or self.exchange.working or self.past.working:
             why = "An export, import or backup runs, which would keep what is deleted."
             raise InputError(f"{why} Purge when it is done.")
 

@@ -98,6 +98,8 @@ def scope_of(home: Home, folder: str, user_home: str | None = None) -> str | Non
     if repo is None:
         return None
     book = _read(home) or _empty()
+    if not repo.is_git and not os.path.exists(repo.path):
+        repo = _before_it_went(book, repo)
     scope = _find(book, repo)
     if scope is None or _record(book, scope, repo):
         try:
@@ -178,6 +180,19 @@ def _folder_before(repo: Repository) -> str:
     """The path under which a repository was known when it was a folder without git; "" if it cannot be."""
     folder, last = os.path.split(repo.path)
     return folder if last == ".git" else ""
+
+
+def _before_it_went(book: dict[str, Any], repo: Repository) -> Repository:
+    """The repository that a folder lay in which is gone by now; the folder itself if none is known."""
+    known = {path for entry in book["scopes"].values() for path in entry["paths"]}
+    place = repo.path
+    while repo.path not in known:
+        if (git := os.path.join(place, ".git")) in known:
+            return repo._replace(path=git, is_git=True)
+        place, below = os.path.dirname(place), place
+        if place == below:
+            break
+    return repo
 
 
 def _reborn(birth: str | None, now: str | None) -> bool:

@@ -232,6 +232,53 @@ class RecordTurn(Request):
         return self
 
 
+class RecordSession(Request):
+    """Turns of one session, in order, as its host kept them; each has a prompt_id.
+
+    `others` are the prompt_ids of the session's turns that are not among these.
+    """
+
+    session_id: Name
+    turns: Annotated[list[RecordTurn], Field(min_length=1)]
+    others: list[Name] = []
+
+
+class KeptSession(RecordSession):
+    """Such a session, the project that it belongs to, and how many secrets were replaced in it."""
+
+    host: Name
+    scope: OneScope
+    redacted: Annotated[Count, Field(ge=0)] = 0
+
+
+class KeptSessions(Request):
+    """Sessions that hosts kept."""
+
+    sessions: list[KeptSession]
+
+
+class KeptFact(Request):
+    """A fact that another memory (`source`) holds; `earlier` are older values, and since when each held."""
+
+    source: Name
+    id: Annotated[Text, Field(max_length=2_000)]
+    scope: OneScope
+    content: Annotated[Text, Field(max_length=MAX_MEMORY)]
+    created_at: Instant | None = None
+    updated_at: Instant | None = None
+    earlier: list[tuple[Annotated[Text, Field(max_length=MAX_MEMORY)], Instant | None]] = []
+    session_id: Name | None = None
+    tags: Tags = []
+    importance: Importance = 5.0
+    metadata: Metadata = {}
+
+
+class KeptFacts(Request):
+    """Facts that other memories hold."""
+
+    facts: list[KeptFact]
+
+
 class AddDocument(Request):
     """Add one document, or replace it."""
 

@@ -216,6 +216,23 @@ class TurnRecorded(Result):
     redacted: int
 
 
+class SessionRecorded(Result):
+    scope: str
+    session_id: str
+    added: int
+    completed: int  # turns that were known in part
+    known: int
+    redacted: int
+
+
+FactOutcome = Literal["added", "known", "different"]  # different: it has another content here, which stays
+
+
+class FactsAdded(Result):
+    outcomes: tuple[FactOutcome, ...]  # one a fact, in order
+    redacted: int
+
+
 class MemoryAdded(Result):
     id: str
     action: Literal["stored", "known", "updated"]

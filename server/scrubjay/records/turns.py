@@ -34,7 +34,7 @@ async def plan_record(store: Store, envelope: Envelope, now: datetime) -> Plan[T
     places = (await store.sessions.of([key]))[key].places
     known = await _find_known(store, envelope, request, places)
     if known is None:
-        turn = _new(envelope, request, places, now)
+        turn = new_turn(envelope, request, _number(request, places), now)
     elif known.purged_at is not None:
         turn = known  # nothing brings back what was deleted for good, a transcript least of all
     else:
@@ -66,11 +66,11 @@ def _with_roles(request: RecordTurn) -> RecordTurn:
 async def _find_known(
     store: Store, envelope: Envelope, request: RecordTurn, places: tuple[Place, ...]
 ) -> Turn | None:
-    turn_id = _turn_id(envelope, request)
+    wanted = turn_id(envelope, request)
     if request.prompt_id is None and request.turn is not None:
-        turn_id = next((place.id for place in places if place.turn == request.turn), turn_id)
-    if any(place.id == turn_id for place in places):
-        return (await store.get(Turn, [turn_id])).get(turn_id)
+        wanted = next((place.id for place in places if place.turn == request.turn), wanted)
+    if any(place.id == wanted for place in places):
+        return (await store.get(Turn, [wanted])).get(wanted)
     if request.prompt_id is None and request.turn is None and places and not places[-1].forgotten:
         last = (await store.get(Turn, [places[-1].id])).get(places[-1].id)
         return last if last is not None and _repeats(last, request) else None
@@ -84,7 +84,8 @@ def _repeats(turn: Turn, request: RecordTurn) -> bool:
     return same and request.ts in (None, turn.started_at)
 
 
-def _turn_id(envelope: Envelope, request: RecordTurn) -> str:
+def turn_id(envelope: Envelope, request: RecordTurn) -> str:
+    """Return the id of the turn that a request records."""
     key = ("envelope", envelope.id)
     if request.prompt_id is not None:
         key = ("prompt", request.prompt_id)
@@ -93,14 +94,17 @@ def _turn_id(envelope: Envelope, request: RecordTurn) -> str:
     return derived_id("turn", envelope.scope, request.session_id, *key)
 
 
-def _new(envelope: Envelope, request: RecordTurn, places: tuple[Place, ...], now: datetime) -> Turn:
+def _number(request: RecordTurn, places: tuple[Place, ...]) -> int:
     taken = {place.turn for place in places}
-    number = request.turn
-    if number is None or number in taken:
-        number = max(taken, default=-1) + 1
+    free = request.turn is not None and request.turn not in taken
+    return request.turn if free and request.turn is not None else max(taken, default=-1) + 1
+
+
+def new_turn(envelope: Envelope, request: RecordTurn, number: int, now: datetime) -> Turn:
+    """Return the turn of a request, as the one of this number in its session."""
     started = request.ts or envelope.at
     turn = Turn(
-        id=_turn_id(envelope, request),
+        id=turn_id(envelope, request),
         scope=envelope.scope,
         partition_id=PARTITION,
         tags=tuple(request.tags),

@@ -151,16 +151,40 @@ def missing(turns: list[Fields], captured: list[tuple[str | None, str | None]]) 
         captured: (prompt_id or None, user text or None) of each recorded turn of the session.
     """
     turns = turns[:-1] if turns and not has_ended(turns[-1]) else turns
-    left = [_flat(user) for _, user in captured]
-    places = {prompt_id: place for place, (prompt_id, _) in enumerate(captured) if prompt_id}
-    unmatched = []
-    for turn in turns:
-        place = places.get(turn["prompt_id"], places.get(turn["uuid"]))
-        if place is None:
-            unmatched.append(turn)
-        else:
-            left[place] = _without(left[place], turn) or left[place]
-    return [turn for turn in unmatched if not _use_up(left, turn)]
+    places = placed(turns, [(prompt_id, user, None) for prompt_id, user in captured])
+    return [turn for number, turn in enumerate(turns) if places[number] is None]
+
+
+def placed(
+    turns: list[Fields], captured: list[tuple[str | None, str | None, float | None]]
+) -> list[int | None]:
+    """Find for each turn the place of the captured one that it is, None for one that was not captured.
+
+    Args:
+        turns: as `missing` takes them, each with the time `at` in seconds if it is known.
+        captured: (prompt_id or None, user text or None, time in seconds or None) of each recorded turn of the
+            session, in order of time.
+    """
+    left = [_flat(user) for _, user, _ in captured]
+    keys = {prompt_id: place for place, (prompt_id, _, _) in enumerate(captured) if prompt_id}
+    places = [keys.get(turn["prompt_id"], keys.get(turn["uuid"])) for turn in turns]
+    for number, place in enumerate(places):
+        if place is not None:
+            left[place] = _without(left[place], turns[number]) or left[place]
+    holding: dict[str, list[int]] = {}  # paragraph -> the captured turns that have it, in order
+    for place, flat in enumerate(left):
+        for paragraph in dict.fromkeys(flat.split(_GAP)):
+            holding.setdefault(paragraph, []).append(place)
+    pairs = []
+    for number, turn in enumerate(turns):
+        if places[number] is None:
+            at, first = turn.get("at"), _flat(turn["prompts"][0]).split(_GAP)[1]
+            near = sorted((_apart(at, captured[place][2]), place) for place in holding.get(first, ()))
+            pairs += [(apart, number, place) for apart, place in near[:RECENT]]
+    for _, number, place in sorted(pairs):  # what is nearest in time first
+        if places[number] is None and (rest := _without(left[place], turns[number])) is not None:
+            left[place], places[number] = rest, place
+    return places
 
 
 def completion(
@@ -381,14 +405,9 @@ def _without(flat: str, turn: Fields) -> str | None:
     return left
 
 
-def _use_up(left: list[str], turn: Fields) -> bool:
-    """Take the prompts of a turn out of the first flat text that has them; False if none has."""
-    for place, flat in enumerate(left):
-        rest = _without(flat, turn)
-        if rest is not None:
-            left[place] = rest
-            return True
-    return False
+def _apart(one: float | None, other: float | None) -> float:
+    """Seconds between two times, 0 if one is not known."""
+    return 0.0 if one is None or other is None else abs(one - other)
 
 
 def _letters(text: str | None) -> str:

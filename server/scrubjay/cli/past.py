@@ -1,0 +1,387 @@
+"""`scrubjay import --from`: takes in what assistants and other memories on this machine kept before."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from scrubjay.cli.command import Place, call_engine, nearest
+from scrubjay.cli.display import Progress, plural, print_answer
+from scrubjay.errors import InputError
+from scrubjay.histories import HISTORIES
+from scrubjay.histories.disk import Disk, files_below
+from scrubjay.histories.machine import this_machine
+from scrubjay.histories.stored import Fact, Fields, History, Session, Stored, instant, keyed, seconds
+from scrubjay.home import capture
+from scrubjay.home.paths import Home
+from scrubjay.home.scopes import NOWHERE, display_name, is_scope, list_scopes, scope_of
+from scrubjay.home.settings import capture_view, load
+from scrubjay.models.fields import parse_when, resolve
+from scrubjay.pipe.client import EngineClient
+from scrubjay.text.redaction import redact
+from scrubjay.text.transcripts import fields_of, has_ended
+
+EVERY = "all"
+BATCH_TURNS, BATCH_SIZE = 300, 2_000_000  # turns and characters of one call of the engine
+GOES_ON = timedelta(hours=1)  # a session written to since then may go on: its last turn is its hook's
+SHOWN = 5  # files that could not be read, which are named
+
+_Unreadable = (OSError, ValueError, sqlite3.Error)
+
+
+@dataclass
+class Tally:
+    """What came of the past of one project in one program."""
+
+    host: str
+    folder: str | None
+    scope: str | None
+    sessions: int = 0
+    turns: int = 0
+    facts: int = 0
+    added: int = 0
+    completed: int = 0
+    known: int = 0
+    different: int = 0  # facts that have another content here
+    redacted: int = 0
+    left_out: int = 0  # turns that the policy does not record, or of no project
+    why: str | None = None  # they were left out, if all of them were
+
+
+@dataclass
+class _Batch:
+    """What is handed to the engine by one call."""
+
+    items: list[dict[str, Any]] = field(default_factory=list)
+    tallies: list[Tally] = field(default_factory=list)
+    turns: int = 0
+    size: int = 0
+
+    @property
+    def full(self) -> bool:
+        return self.turns >= BATCH_TURNS or self.size >= BATCH_SIZE
+
+
+def import_past(place: Place, options: argparse.Namespace) -> int:
+    """Take in the past of the programs that `--from` names, newest first.
+
+    Raises:
+        InputError: there is no such program, or the user's settings forbid to record.
+    """
+    histories = _named(options.source, options.file)
+    policy = _policy(place.home)
+    since = _since(options.since)
+    found: list[Stored] = []
+    importer = _Importer(place, policy, since, options.scope)
+    with Disk(place.home.spool_tmp) as disk:
+        machine = this_machine(place.env)._replace(projects=_projects(place))
+        for history in histories:
+            places = [place.path(options.file)] if options.file else history.places(machine)
+            for path, at in (each for one in places for each in files_below(one, history.fits, history.deep)):
+                try:
+                    found += history.stored(disk, path, at)
+                except _Unreadable as error:
+                    importer.unreadable[path] = _reason(error)
+        found.sort(key=lambda stored: stored.at, reverse=True)
+        label = "reading" if options.dry_run else "importing"
+        if options.dry_run or not found:
+            with Progress(label) as progress:
+                importer.take(found, None, progress.show)
+        else:
+            with call_engine(place) as engine, Progress(label) as progress:
+                importer.take(found, engine, progress.show)
+    tallies = sorted(
+        importer.tallies.values(), key=lambda tally: (tally.host, -tally.turns, tally.folder or "")
+    )
+    answer = {
+        "dry_run": options.dry_run,
+        "projects": [asdict(tally) for tally in tallies],
+        "unreadable": importer.unreadable,
+    }
+    print_answer(answer, _report(tallies, importer.unreadable, options, histories), as_json=options.json)
+    return 0
+
+
+class _Importer:
+    """Reads what is stored, one thing after another, and hands it to the engine in batches."""
+
+    def __init__(
+        self, place: Place, policy: capture.Policy, since: datetime | None, scope: str | None
+    ) -> None:
+        self.tallies: dict[tuple[str, str | None], Tally] = {}
+        self.unreadable: dict[str, str] = {}
+        self._place, self._policy, self._scope = place, policy, scope
+        self._since = since.timestamp() if since else None
+        self._now = datetime.now().timestamp()
+        self._sessions, self._facts = _Batch(), _Batch()
+        self._redacted = 0
+
+    def take(
+        self, found: Sequence[Stored], engine: EngineClient | None, report: Callable[[int, int], None]
+    ) -> None:
+        """Take in what was found; without an engine, only count it."""
+        for done, stored in enumerate(found):
+            report(done, len(found))
+            try:
+                for each in stored.read():
+                    if isinstance(each, Session):
+                        self._add_session(each, stored)
+                    else:
+                        self._add_fact(each)
+            except _Unreadable as error:
+                self.unreadable[stored.path] = _reason(error)
+            if engine is not None and (self._sessions.full or self._facts.full):
+                self._send(engine)
+        if engine is not None:
+            self._send(engine)
+        report(len(found), len(found))
+
+    def _send(self, engine: EngineClient) -> None:
+        sessions, self._sessions = self._sessions, _Batch()
+        if sessions.items:
+            answers = engine.call("record_sessions", {"sessions": sessions.items})
+            for tally, answer in zip(sessions.tallies, answers, strict=True):
+                tally.scope = answer["scope"]
+                for name in ("added", "completed", "known", "redacted"):
+                    setattr(tally, name, getattr(tally, name) + answer[name])
+        facts, self._facts = self._facts, _Batch()
+        if facts.items:
+            answer = engine.call("import_facts", {"facts": facts.items})
+            for tally, outcome in zip(facts.tallies, answer["outcomes"], strict=True):
+                setattr(tally, outcome, getattr(tally, outcome) + 1)
+            facts.tallies[0].redacted += answer["redacted"]
+
+    def _add_session(self, session: Session, stored: Stored) -> None:
+        if not session.id.strip() or len(session.id) > 200:
+            raise ValueError("it names no session")
+        tally = self._tally(session.host, session.folder)
+        turns = session.turns
+        if turns and not has_ended(turns[-1]) and stored.at > self._now - GOES_ON.total_seconds():
+            turns = turns[:-1]
+        kept = list(self._turns(session.id, turns, stored.at, tally))
+        if not kept:
+            return
+        tally.sessions += 1
+        tally.turns += len(kept)
+        if tally.scope is None:
+            tally.left_out += len(kept)
+            return
+        keys = [turn["prompt_id"] for turn in kept]
+        for part in _parts(kept):
+            mine = {turn["prompt_id"] for turn in part}
+            item = {
+                "session_id": capture.storable(session.id),
+                "turns": part,
+                "others": [key for key in keys if key not in mine],
+                "host": session.host,
+                "scope": tally.scope,
+                "redacted": self._redacted,
+            }
+            self._redacted = 0
+            self._sessions.items.append(item)
+            self._sessions.tallies.append(tally)
+            self._sessions.turns += len(part)
+            self._sessions.size += sum(map(_size, part))
+
+    def _turns(
+        self, session_id: str, turns: list[Fields], at: float, tally: Tally
+    ) -> Iterator[dict[str, Any]]:
+        """The turns of a session as they are recorded, those that are to be."""
+        last: float | None = None
+        for key, turn in keyed(session_id, turns):
+            said = seconds(turn["started_at"])
+            if said is None or not 0 < said < self._now + 86_400:
+                said = last or at  # its place in the session is known, if not its time
+            last = said
+            if self._since is not None and said < self._since:
+                continue
+            fields = fields_of(turn, self._clean)
+            if capture.should_record(fields.get("user"), fields.get("assistant"), self._policy):
+                prompt_id = capture.storable(key)
+                yield {"session_id": session_id, "prompt_id": prompt_id, "ts": instant(said), **fields}
+            else:
+                tally.left_out += 1
+
+    def _clean(self, text: str) -> str:
+        text, count = redact(capture.storable(text))
+        self._redacted += count
+        return capture.cut(text.strip())
+
+    def _add_fact(self, fact: Fact) -> None:
+        tally = self._tally(fact.source, fact.folder or fact.project)
+        said = seconds(fact.updated_at or fact.created_at)
+        if self._since is not None and said is not None and said < self._since:
+            return
+        tally.facts += 1
+        if tally.scope is None:
+            tally.left_out += 1
+            return
+        item = {
+            "source": fact.source,
+            "id": capture.storable(fact.id),
+            "scope": tally.scope,
+            "content": capture.storable(fact.content),
+            "created_at": instant(seconds(fact.created_at)),
+            "updated_at": instant(seconds(fact.updated_at)),
+            "earlier": [(capture.storable(text), instant(seconds(when))) for text, when in fact.earlier],
+            "session_id": fact.session_id,
+            "tags": [tag for tag in fact.tags if is_scope(tag)],
+            "importance": fact.importance,
+            "metadata": dict(fact.metadata),
+        }
+        self._facts.items.append(item)
+        self._facts.tallies.append(tally)
+        self._facts.turns += 1
+        self._facts.size += len(fact.content)
+
+    def _tally(self, host: str, folder: str | None) -> Tally:
+        key = (host, folder)
+        if key not in self.tallies:
+            scope, why = self._scope_of(host, folder)
+            self.tallies[key] = Tally(host, folder, scope, why=why)
+        return self.tallies[key]
+
+    def _scope_of(self, host: str, folder: str | None) -> tuple[str | None, str | None]:
+        """The scope of a project, else why it has none; where none is known, it is that of the host."""
+        if folder and os.path.isabs(folder):
+            if any(capture.is_excluded(self._policy, each) for each in (folder, os.path.realpath(folder))):
+                return None, "the folder is excluded"
+            if self._scope is None:
+                scope = scope_of(self._place.home, folder)
+                return scope, None if scope else NOWHERE
+        if self._scope is not None:
+            return self._scope, None
+        if not folder:
+            return host, None
+        known = [each["scope"] for each in list_scopes(self._place.home)]
+        shown = [scope for scope in known if display_name(scope) == folder]
+        plain = "".join(letter if is_scope(letter) else "-" for letter in folder)[:80].strip("-")
+        return (shown[0] if len(shown) == 1 else plain or host), None
+
+
+def _named(names: str, path: str | None) -> list[History]:
+    by_name = {history.host: history for history in HISTORIES}
+    if names == EVERY and not path:
+        return list(HISTORIES)
+    chosen = []
+    for name in (each.strip() for each in names.split(",")):
+        if name not in by_name:
+            every = "" if path else f"{EVERY}, "
+            takes = f"--from takes {every}{', '.join(by_name)}."
+            raise InputError(f"There is no past of {name[:80]!r} to import.{nearest(name, by_name)} {takes}")
+        chosen.append(by_name[name])
+    if path and len(chosen) > 1:
+        raise InputError("A file or folder is of one program: name one with --from.")
+    return chosen
+
+
+def _policy(home: Home) -> capture.Policy:
+    """The user's policy, its excluded folders as they are spelled and with their links followed."""
+    policy = capture.policy(capture_view(load(home.config)))
+    if policy.paused or policy.capture == "off":
+        how = "scrubjay config paused false" if policy.paused else "scrubjay config capture all"
+        raise InputError(f"Capture is switched off, so nothing is imported. `{how}` switches it on.")
+    return policy._replace(excluded=(*policy.excluded, *map(os.path.realpath, policy.excluded)))
+
+
+def _since(said: str | None) -> datetime | None:
+    if said is None:
+        return None
+    try:
+        when = parse_when(said)
+    except ValueError as error:
+        raise InputError(f"--since = {said[:80]!r}: {error}.") from None
+    return resolve("--since", when, datetime.now().astimezone(), end=False)
+
+
+def _projects(place: Place) -> tuple[str, ...]:
+    """The folders of the projects that were seen so far, and the one where the command was typed."""
+    paths = [path for entry in list_scopes(place.home) for path in entry["paths"]]
+    folders = (os.path.dirname(path) if os.path.basename(path) == ".git" else path for path in paths)
+    return tuple(dict.fromkeys((place.cwd, *folders)))
+
+
+def _parts(turns: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """The turns of a session in parts that one call can carry."""
+    part: list[dict[str, Any]] = []
+    size = 0
+    for turn in turns:
+        if part and (len(part) >= BATCH_TURNS or size + _size(turn) > BATCH_SIZE):
+            yield part
+            part, size = [], 0
+        part.append(turn)
+        size += _size(turn)
+    yield part
+
+
+def _size(turn: Mapping[str, Any]) -> int:
+    return len(turn.get("user", "")) + len(turn.get("assistant", ""))
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error or type(error).__name__)
+
+
+def _report(
+    tallies: Sequence[Tally],
+    unreadable: Mapping[str, str],
+    options: argparse.Namespace,
+    histories: Sequence[History],
+) -> Iterator[str]:
+    shown = [tally for tally in tallies if tally.turns or tally.facts]
+    for tally in shown:
+        yield f"{tally.host:<12} {_home_short(tally.folder) or 'no project'}: {_came(tally, options.dry_run)}"
+    if not shown:
+        where = options.file or ", ".join(history.host for history in histories)
+        yield f"Nothing to import was found ({where})."
+    elif len(shown) > 1:
+        total = Tally("all", None, None)
+        for tally in shown:
+            for name in (
+                "sessions",
+                "turns",
+                "facts",
+                "added",
+                "completed",
+                "known",
+                "different",
+                "left_out",
+            ):
+                setattr(total, name, getattr(total, name) + getattr(tally, name))
+        yield f"{'together':<12} {_came(total, options.dry_run)}"
+    if redacted := sum(tally.redacted for tally in tallies):
+        were = "was" if redacted == 1 else "were"
+        yield f"{plural(redacted, 'secret')} in them {were} replaced before they were stored."
+    if unreadable:
+        yield f"{plural(len(unreadable), 'file')} could not be read:"
+        for path, reason in list(unreadable.items())[:SHOWN]:
+            yield f"  {_home_short(path)}: {reason}"
+        if len(unreadable) > SHOWN:
+            yield f"  and {len(unreadable) - SHOWN:,} more"
+
+
+def _came(tally: Tally, dry_run: bool) -> str:
+    """What came of a tally, in words."""
+    what = [
+        *([f"{plural(tally.turns, 'turn')} of {plural(tally.sessions, 'session')}"] if tally.turns else []),
+        *([plural(tally.facts, "fact")] if tally.facts else []),
+    ]
+    if tally.why:
+        return f"{' and '.join(what)} left out: {tally.why}"
+    if dry_run:
+        return " and ".join(what)
+    parts = [f"{tally.added:,} imported"]
+    parts += [f"{tally.completed:,} completed"] if tally.completed else []
+    parts += [f"{tally.known:,} known already"] if tally.known else []
+    parts += [f"{tally.different:,} different here"] if tally.different else []
+    return f"{' and '.join(what)}: {', '.join(parts)}"
+
+
+def _home_short(path: str | None) -> str:
+    user = os.path.expanduser("~")
+    return f"~{path[len(user) :]}" if path and path.startswith(user + os.sep) else path or ""

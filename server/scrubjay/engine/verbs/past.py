@@ -1,0 +1,149 @@
+"""Takes in what other programs kept: sessions of turns, and facts of other memories."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import cast
+
+from scrubjay.engine.verbs.verb import Verb
+from scrubjay.home.capture import CAPTURES
+from scrubjay.models.envelopes import envelope
+from scrubjay.models.records import AnyRecord, Memory, Turn, content_hash, derived_id
+from scrubjay.models.requests import KeptFact, KeptSession, RecordSession
+from scrubjay.models.results import FactOutcome, FactsAdded, SessionRecorded
+from scrubjay.records import exchange
+from scrubjay.records.exchange import ImportRecords
+from scrubjay.store import conditions
+from scrubjay.text.redaction import redact
+
+SOURCE = "import"
+MOST_STAGED = 1_000  # records that wait in memory for their commit before more are taken
+
+
+@dataclass(eq=False)
+class Past(Verb):
+    """Takes in the past, acknowledged session by session; what is known already is left as it is."""
+
+    _running: int = 0
+    _staged: int = 0
+
+    @property
+    def working(self) -> bool:
+        """Whether something is taken in."""
+        return self._running > 0
+
+    async def record(self, kept: Sequence[KeptSession]) -> list[SessionRecorded]:
+        """Record the turns that are not recorded yet; from the answer on, all of them survive a kill.
+
+        A session that is known in one scope stays there, wherever its folder is now.
+        """
+        self._running += 1
+        try:
+            await self._writer.drain()
+            scopes = await self._scopes(kept)
+            keys = [(scopes[each.host, each.session_id], each.session_id) for each in kept]
+            await self._store.sessions.of(keys)  # all in one look
+            return [await self._record(each, scope) for each, (scope, _) in zip(kept, keys, strict=True)]
+        finally:
+            self._running -= 1
+
+    async def _record(self, kept: KeptSession, scope: str) -> SessionRecorded:
+        request = RecordSession.model_construct(
+            session_id=kept.session_id, turns=kept.turns, others=kept.others
+        )
+        chosen = self._settings().capture
+        told = envelope("session", request, scope=scope, source=SOURCE, at=self._clock(), host=kept.host)
+        told = told.model_copy(
+            update={"redacted": kept.redacted, "capture": chosen if chosen in CAPTURES[1:3] else None}
+        )
+        answer = cast(SessionRecorded, await self._writer.write(told))
+        await self._make_room(answer.added + answer.completed)
+        return answer
+
+    async def add(self, kept: Sequence[KeptFact]) -> FactsAdded:
+        """Add facts that other memories hold, with their times and older values; known ones stay."""
+        self._running += 1
+        try:
+            now = self._clock()
+            versions = [_versions(each, now) for each in kept]
+            known = await self._store.get(Memory, [each[-1].id for each in versions])
+            outcomes = [_outcome(known.get(each[-1].id), each[-1]) for each in versions]
+            by_scope: dict[str, list[AnyRecord]] = defaultdict(list)
+            for each, outcome in zip(versions, outcomes, strict=True):
+                by_scope[each[0].scope] += each if outcome == "added" else ()
+            counts = [await self._import(scope, records, now) for scope, records in by_scope.items()]
+            return FactsAdded(outcomes=tuple(outcomes), redacted=sum(counts))
+        finally:
+            self._running -= 1
+
+    async def _import(self, scope: str, records: list[AnyRecord], now: datetime) -> int:
+        """Import records as they are, but for their secrets; how many these were."""
+        pairs = await asyncio.to_thread(lambda: [exchange.redact_record(record) for record in records])
+        redacted = sum(count for _, count in pairs)
+        if records:
+            request = ImportRecords(records=[exchange.values_of(record) for record, _ in pairs])
+            told = envelope("import", request, scope=scope, source=SOURCE, at=now)
+            await self._writer.write(told.model_copy(update={"redacted": redacted}))
+            await self._make_room(len(records))
+        return redacted
+
+    async def _make_room(self, staged: int) -> None:
+        self._staged += staged
+        if self._staged >= MOST_STAGED:
+            self._staged = 0
+            await self._writer.settle()
+
+    async def _scopes(self, kept: Iterable[KeptSession]) -> dict[tuple[str, str], str]:
+        """The scope of each session, by host and id: the only one that knows it, else that of its folder."""
+        scopes = {(each.host, each.session_id): each.scope for each in kept}
+        known: dict[tuple[str, str], set[str]] = defaultdict(set)
+        where = conditions.one_of("session_id", {session_id for _, session_id in scopes})
+        rows = await self._store.select(Turn, where, columns=["id", "host", "session_id", "scope"])
+        for row in (*rows, *self._store.staged(Turn)):
+            known[row.host or "", row.session_id].add(row.scope)
+        for key, scope in scopes.items():
+            if len(known[key]) == 1 and scope not in known[key]:
+                scopes[key] = next(iter(known[key]))
+        return scopes
+
+
+def _outcome(known: Memory | None, fact: Memory) -> FactOutcome:
+    if known is None:
+        return "added"
+    return "known" if known.content == redact(fact.content)[0] else "different"
+
+
+def _versions(kept: KeptFact, now: datetime) -> list[Memory]:
+    """The fact and its older values as the versions of one memory."""
+    began = kept.created_at or kept.updated_at or now
+    values = [(content, since or began) for content, since in kept.earlier]
+    values.append((kept.content, (kept.updated_at or began) if values else began))
+    ids = [
+        derived_id("mem", SOURCE, kept.source, kept.id, *([str(n)] if n else [])) for n in range(len(values))
+    ]
+    return [
+        Memory(
+            id=ids[number],
+            scope=kept.scope,
+            partition_id="mem_semantic",
+            tags=tuple(dict.fromkeys(kept.tags)),
+            importance_score=kept.importance,
+            source=f"{SOURCE}:{kept.source}"[:60],
+            metadata=kept.metadata,
+            created_at=since,
+            updated_at=values[number + 1][1] if number + 1 < len(values) else kept.updated_at or since,
+            last_accessed_at=since,
+            root_id=ids[0],
+            version=number + 1,
+            is_latest=number + 1 == len(values),
+            replaced_at=values[number + 1][1] if number + 1 < len(values) else None,
+            relation="updates" if number else None,
+            parent_ids=(ids[number - 1],) if number else (),
+            content=content,
+            content_hash=content_hash(content),
+            session_id=kept.session_id,
+        )
+        for number, (content, since) in enumerate(values)
+    ]

@@ -1,0 +1,71 @@
+"""Aider's chats: a page of Markdown in each project."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from functools import partial
+
+from scrubjay.histories.disk import Disk
+from scrubjay.histories.machine import Machine
+from scrubjay.histories.stored import Session, Stored, Talk
+
+HOST = "aider"
+FILE = ".aider.chat.history.md"
+_STARTED = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
+DEEP = 3  # folders below a place in which a page is looked for: a project's page lies at its top
+
+
+def places(machine: Machine) -> Iterable[str]:
+    """The pages of projects, and the one that the environment names."""
+    named = machine.env.get("AIDER_CHAT_HISTORY_FILE")
+    pages = [machine.join(folder, FILE) for folder in machine.projects]
+    return [*pages, named] if named else pages
+
+
+def fits(path: str) -> bool:
+    """Whether a file is such a page."""
+    return os.path.basename(path) == FILE
+
+
+def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
+    """Name what a page holds."""
+    yield Stored(HOST, path, at, partial(_sessions, disk, path))
+
+
+def _sessions(disk: Disk, path: str) -> list[Session]:
+    """The chats on a page. Their times are those of this machine; a turn has that of its chat."""
+    folder = os.path.dirname(os.path.abspath(path))
+    sessions: list[Session] = []
+    talk = Talk()
+    prompt: list[str] = []
+    answer: list[str] = []
+    at: str | None = None
+
+    def close() -> None:
+        asked, answered = "\n".join(prompt).strip(), "\n".join(answer).strip()
+        if answered or not asked.startswith("/"):  # else it was for aider itself
+            talk.asked(asked, None, at)
+            talk.answered(answered)
+        prompt.clear()
+        answer.clear()
+
+    for raw in disk.lines(path):
+        line = raw.decode("utf-8", "replace").rstrip("\r\n")
+        if started := _STARTED.match(line):
+            close()
+            talk = Talk()
+            at = datetime.fromisoformat(started[1]).astimezone().isoformat()
+            digest = hashlib.sha256(f"{folder}\n{started[1]}".encode("utf-8", "replace")).hexdigest()
+            sessions.append(Session(HOST, f"aider-{digest[:24]}", folder, talk.turns))
+        elif line.startswith("#### "):
+            if answer:
+                close()
+            prompt.append(line[5:])
+        elif prompt and not line.startswith(">"):  # notes of aider itself
+            answer.append(line)
+    close()
+    return sessions

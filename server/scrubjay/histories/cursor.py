@@ -1,0 +1,144 @@
+"""Cursor's chats: a table of keys and values in the editor's `state.vscdb`, and files of its command line."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from functools import partial
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from scrubjay.histories.disk import Disk, columns, embedded, files_below
+from scrubjay.histories.machine import Machine
+from scrubjay.histories.stored import Fields, Session, Stored, Talk, mapping, objects, seconds, string
+
+HOST = "cursor"
+STORE = "state.vscdb"
+_USER = 1  # the type of a bubble
+_OLD_CHATS = "workbench.panel.aichat.view.aichat.chatdata"
+_COMPOSERS = "composer.composerData"
+
+
+def places(machine: Machine) -> Iterable[str]:
+    """The editor's folders of state: a global one, and one a workspace."""
+    for user in machine.editors("Cursor"):
+        yield machine.join(user, "globalStorage", STORE)
+        yield machine.join(user, "workspaceStorage")
+
+
+def fits(path: str) -> bool:
+    """Whether a file is such a store."""
+    return os.path.basename(path) == STORE
+
+
+def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
+    """List the chats of a store."""
+    database = disk.database(path)
+    if columns(database, "cursorDiskKV"):
+        yield from _composers(disk, database, path, at)
+    if columns(database, "ItemTable"):
+        yield from _tabs(disk, database, path, at)
+
+
+def folder_of(uri: object) -> str | None:
+    """The folder that a `file:` URI names; None for one on another machine.
+
+    >>> folder_of("file:///w/a%20b"), folder_of("vscode-remote://ssh/w")
+    ('/w/a b', None)
+    """
+    parts = urlsplit(string(uri))
+    return url2pathname(parts.path) or None if parts.scheme == "file" else None
+
+
+def workspace_folder(disk: Disk, beside: str) -> str | None:
+    """The folder of the workspace whose storage holds this file; None for several or none."""
+    try:
+        return folder_of(
+            mapping(disk.json(os.path.join(os.path.dirname(beside), "workspace.json"))).get("folder")
+        )
+    except (OSError, ValueError):
+        return None
+
+
+def _composers(disk: Disk, database: sqlite3.Connection, path: str, at: float) -> Iterator[Stored]:
+    folders: dict[str, str] | None = None
+    rows = database.execute(
+        "SELECT key, value FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;'"
+    )
+    for key, value in rows:
+        composer = embedded(value)
+        composer_id = key.partition(":")[2]
+        if not composer_id or mapping(composer.get("subagentInfo")):
+            continue
+        if folders is None:
+            folders = _folders(disk, path)
+        changed = seconds(composer.get("lastUpdatedAt")) or seconds(composer.get("createdAt")) or at
+        folder = folders.get(composer_id)
+        yield Stored(HOST, path, changed, partial(_composer, database, composer_id, composer, folder))
+
+
+def _composer(
+    database: sqlite3.Connection, composer_id: str, composer: Fields, folder: str | None
+) -> list[Session]:
+    bubbles: Fields = {string(each.get("bubbleId")): each for each in objects(composer.get("conversation"))}
+    bubbles |= mapping(composer.get("conversationMap"))
+    prefix = f"bubbleId:{composer_id}:"
+    rows = database.execute(
+        "SELECT key, value FROM cursorDiskKV WHERE key >= ? AND key < ?", (prefix, prefix[:-1] + ";")
+    )
+    bubbles |= {key[len(prefix) :]: embedded(value) for key, value in rows}
+    order = [each.get("bubbleId") for each in objects(composer.get("fullConversationHeadersOnly"))]
+    talk = Talk()
+    for bubble_id in map(string, order or bubbles):
+        bubble = mapping(bubbles.get(bubble_id))
+        folder = folder or string(bubble.get("workspaceProjectDir")) or None
+        at = bubble.get("createdAt") or bubble.get("timestamp") or composer.get("createdAt")
+        _say(talk, bubble, bubble_id, at)
+    return [Session(HOST, composer_id, folder, talk.turns)]
+
+
+def _say(talk: Talk, bubble: Fields, key: object, at: object) -> None:
+    text = string(bubble.get("text")) or string(bubble.get("rawText"))
+    if bubble.get("type") in (_USER, "user"):
+        talk.asked(text, key, at)
+        return
+    tool = mapping(bubble.get("toolFormerData"))
+    if tool:
+        talk.used(tool.get("name"), embedded(tool.get("rawArgs") or tool.get("params")))
+    talk.answered(text)
+
+
+def _tabs(disk: Disk, database: sqlite3.Connection, path: str, at: float) -> Iterator[Stored]:
+    """The chats of older versions, all of a workspace in one value."""
+    row = database.execute("SELECT value FROM ItemTable WHERE key = ?", (_OLD_CHATS,)).fetchone()
+    for tab in objects(embedded(row[0] if row else None).get("tabs")):
+        tab_id = string(tab.get("tabId"))
+        if tab_id:
+            changed = seconds(tab.get("lastSendTime")) or at
+            yield Stored(HOST, path, changed, partial(_tab, disk, tab_id, tab, path))
+
+
+def _tab(disk: Disk, tab_id: str, tab: Fields, path: str) -> list[Session]:
+    talk = Talk()
+    for bubble in objects(tab.get("bubbles")):
+        _say(talk, bubble, bubble.get("id"), tab.get("lastSendTime"))
+    return [Session(HOST, tab_id, workspace_folder(disk, path), talk.turns)]
+
+
+def _folders(disk: Disk, path: str) -> dict[str, str]:
+    """The folder of each composer, by the lists of composers that workspaces keep."""
+    folders: dict[str, str] = {}
+    user = os.path.dirname(os.path.dirname(path))
+    for store, _ in files_below(os.path.join(user, "workspaceStorage"), fits):
+        folder = workspace_folder(disk, store)
+        if folder is None:
+            continue
+        try:
+            database = disk.database(store)
+            row = database.execute("SELECT value FROM ItemTable WHERE key = ?", (_COMPOSERS,)).fetchone()
+        except (OSError, sqlite3.Error):
+            continue
+        for composer in objects(embedded(row[0] if row else None).get("allComposers")):
+            folders[string(composer.get("composerId"))] = folder
+    return folders

@@ -1,0 +1,178 @@
+"""Reads the files of other programs, which may be open there, and changes, locks and adds nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from scrubjay.home.files import LONGEST_LINE, last_lines, open_regular, read_regular
+
+MAX_FILE = 2**31  # bytes of a file that is read whole
+MAX_BODY = 2**28  # bytes of what a compressed text holds
+_EVERYTHING = 2**62
+_TRIES = 3  # of a copy while the other program writes
+
+
+class Disk:
+    """The files of other programs. Use it as a context manager, so that its copies do not stay.
+
+    A database with something in its journal is copied into `scratch` together with it and read there, because
+    reading it in place would need the locks of the program that has it open.
+    """
+
+    def __init__(self, scratch: str) -> None:
+        self._scratch = scratch
+        self._open: dict[str, sqlite3.Connection] = {}
+        self._copies: list[str] = []
+
+    def __enter__(self) -> Disk:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for connection in self._open.values():
+            connection.close()
+        for copy in self._copies:
+            for suffix in ("", "-wal", "-shm", "-journal"):
+                with suppress(FileNotFoundError):
+                    os.unlink(copy + suffix)
+
+    def lines(self, path: str) -> Iterator[bytes]:
+        """The whole lines of a file, of at most 8 MiB each; a name that ends in .zst is decompressed."""
+        if not path.endswith(".zst"):
+            yield from last_lines(path, _EVERYTHING)
+            return
+        import pyarrow as pa  # here alone, for its codec
+
+        with open_regular(path) as file, pa.CompressedInputStream(pa.PythonFile(file), "zstd") as stream:
+            rest, dropping = b"", False
+            while chunk := _more(stream):
+                *whole, rest = (rest + chunk).split(b"\n")
+                if dropping and whole:
+                    whole, dropping = whole[1:], False
+                if dropping or len(rest) > LONGEST_LINE:
+                    rest, dropping = b"", True
+                yield from whole
+            if rest:
+                yield rest
+
+    def json(self, path: str) -> Any:
+        """The JSON in a file. Raises ValueError if it is none, OSError as the disk says."""
+        return parsed(read_regular(path, MAX_FILE))
+
+    def inflate(self, body: bytes) -> bytes:
+        """Decompress a text with zstd. Raises ValueError if it is damaged or too long."""
+        import pyarrow as pa
+
+        pieces: list[bytes] = []
+        try:
+            with pa.CompressedInputStream(pa.BufferReader(body), "zstd") as stream:
+                while piece := stream.read(1 << 20):
+                    pieces.append(piece)
+                    if len(pieces) << 20 > MAX_BODY:
+                        raise ValueError("it is too long")
+        except OSError as error:
+            raise ValueError("it is no whole frame of zstd") from error
+        return b"".join(pieces)
+
+    def database(self, path: str) -> sqlite3.Connection:
+        """Open a database of SQLite to read. Raises OSError or sqlite3.Error if that cannot be done."""
+        if path not in self._open:
+            open_regular(path).close()
+            if any(_size(path + suffix) for suffix in ("-wal", "-journal")):
+                uri = f"{Path(self._copy(path)).as_uri()}?mode=rw"
+            else:
+                uri = f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1"
+            connection = sqlite3.connect(uri, uri=True)
+            connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            connection.row_factory = sqlite3.Row
+            self._open[path] = connection
+        return self._open[path]
+
+    def _copy(self, path: str) -> str:
+        """Copy a database with its journals, as they belong together."""
+        copy = os.path.join(self._scratch, f"history-{uuid.uuid4().hex}")
+        self._copies.append(copy)
+        for _ in range(_TRIES):
+            before = _stamp(path)
+            for suffix in ("", "-journal", "-wal"):
+                if _size(path + suffix):
+                    _copy_file(path + suffix, copy + suffix)
+            if _stamp(path) == before:
+                return copy
+        raise OSError(f"{path} keeps changing; close the program that writes it, and repeat this")
+
+
+def columns(database: sqlite3.Connection, table: str) -> set[str]:
+    """The names of a table's columns; none if there is no such table."""
+    return {row["name"] for row in database.execute("SELECT name FROM pragma_table_info(?)", (table,))}
+
+
+def parsed(raw: str | bytes | None) -> Any:
+    """Parse JSON. Raises ValueError if it is none."""
+    try:
+        return json.loads(raw or b"")
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def embedded(value: Any) -> dict[str, Any]:
+    """The JSON object that a value of a database holds as text; an empty one for anything else."""
+    try:
+        found = parsed(value)
+    except (ValueError, TypeError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def files_below(place: str, fits: Callable[[str], bool], deep: int = 20) -> Iterator[tuple[str, float]]:
+    """List the files at a place, or at most `deep` folders below it, whose path fits, with their last change.
+
+    Changes are in seconds since 1970.
+    """
+    if os.path.isfile(place):
+        if fits(place):
+            yield place, os.stat(place).st_mtime
+        return
+    most = place.rstrip(os.sep).count(os.sep) + deep
+    for folder, folders, names in os.walk(place):
+        folders[:] = sorted(folders) if folder.count(os.sep) < most else []
+        for name in sorted(names):
+            path = os.path.join(folder, name)
+            if fits(path):
+                with suppress(OSError):
+                    yield path, os.stat(path).st_mtime
+
+
+def _more(stream: Any) -> bytes:
+    """What comes next, nothing at the end; a file that is still written to ends within a frame."""
+    try:
+        return bytes(stream.read(1 << 20))
+    except OSError:
+        return b""
+
+
+def _size(path: str) -> int:
+    with suppress(OSError):
+        return os.stat(path).st_size
+    return 0
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    about = os.stat(path)
+    return about.st_mtime_ns, about.st_size
+
+
+def _copy_file(source: str, target: str) -> None:
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(descriptor, "wb") as copy, open_regular(source) as file:
+        shutil.copyfileobj(file, copy, 1 << 20)

@@ -1,0 +1,110 @@
+"""What claude.ai and ChatGPT give to who asks for their data: conversations as JSON, mostly in a zip."""
+
+from __future__ import annotations
+
+import os
+import re
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from scrubjay.histories.disk import MAX_FILE, Disk, parsed
+from scrubjay.histories.stored import (
+    Fields,
+    History,
+    Session,
+    Stored,
+    Talk,
+    mapping,
+    objects,
+    seconds,
+    string,
+    texts,
+)
+
+_NAME = re.compile(r"(?:^|[/\\])conversations[^/\\]*\.json\Z")  # large ones come in several files
+
+
+def history(host: str, read: Callable[[str, Fields], Session]) -> History:
+    """The history of a service that gives its conversations in a file; nobody knows where that is put."""
+    return History(host, lambda machine: (), _fits, partial(_stored, host, read), deep=1)
+
+
+def _fits(path: str) -> bool:
+    return path.endswith(".zip") or _NAME.search(path) is not None
+
+
+def _stored(
+    host: str, read: Callable[[str, Fields], Session], disk: Disk, path: str, at: float
+) -> Iterator[Stored]:
+    for document in _documents(disk, path):
+        for conversation in objects(document if isinstance(document, list) else [document]):
+            changed = seconds(conversation.get("updated_at") or conversation.get("update_time")) or at
+            yield Stored(host, path, changed, partial(_read, read, host, conversation))
+
+
+def _read(read: Callable[[str, Fields], Session], host: str, conversation: Fields) -> list[Session]:
+    return [read(host, conversation)]
+
+
+def _documents(disk: Disk, path: str) -> Iterator[Any]:
+    if not path.endswith(".zip"):
+        yield disk.json(path)
+        return
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for item in archive.infolist():
+                if _NAME.search(item.filename):
+                    if item.file_size > MAX_FILE:
+                        raise ValueError(f"{item.filename} is too large")
+                    yield parsed(archive.read(item))
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        raise ValueError(f"{os.path.basename(path)} is no whole zip: {error}") from error
+
+
+def claude_ai(host: str, conversation: Fields) -> Session:
+    """Read a conversation of claude.ai."""
+    talk = Talk()
+    for message in objects(conversation.get("chat_messages")):
+        text = texts(message.get("content")) or string(message.get("text"))
+        if message.get("sender") == "human":
+            talk.asked(text, message.get("uuid"), message.get("created_at"))
+        else:
+            talk.answered(text)
+    return Session(host, string(conversation.get("uuid")), None, talk.turns)
+
+
+def chatgpt(host: str, conversation: Fields) -> Session:
+    """Read a conversation of ChatGPT, the branch that was shown last."""
+    talk = Talk()
+    nodes = {
+        key: node for key, node in mapping(conversation.get("mapping")).items() if isinstance(node, dict)
+    }
+    for node in branch(nodes, conversation.get("current_node")):
+        message = mapping(node.get("message"))
+        hidden = mapping(message.get("metadata")).get("is_visually_hidden_from_conversation")
+        parts = mapping(message.get("content")).get("parts")
+        said = "\n\n".join(part for part in parts if isinstance(part, str)) if isinstance(parts, list) else ""
+        role = mapping(message.get("author")).get("role")
+        if hidden or message.get("recipient", "all") != "all":
+            continue
+        if role == "user":
+            talk.asked(said, message.get("id"), message.get("create_time") or conversation.get("create_time"))
+        elif role == "assistant":
+            talk.answered(said)
+    session_id = string(conversation.get("id")) or string(conversation.get("conversation_id"))
+    return Session(host, session_id, None, talk.turns)
+
+
+def branch(nodes: Mapping[str, Fields], last: object) -> list[Fields]:
+    """Return the nodes that lead to the last one, in order; all by time if the last is not named."""
+    way: dict[str, Fields] = {}
+    while isinstance(last, str) and last in nodes and last not in way:
+        way[last] = nodes[last]
+        last = nodes[last].get("parent")
+    return list(way.values())[::-1] or sorted(nodes.values(), key=_created)
+
+
+def _created(node: Fields) -> float:
+    return seconds(mapping(node.get("message")).get("create_time")) or 0.0

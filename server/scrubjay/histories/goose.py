@@ -1,0 +1,83 @@
+"""Goose's sessions: a database, or from before 1.10 one file of JSON lines a session."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from scrubjay.histories.disk import Disk, columns, embedded, parsed
+from scrubjay.histories.machine import Machine
+from scrubjay.histories.stored import (
+    Fields,
+    Session,
+    Stored,
+    Talk,
+    mapping,
+    objects,
+    seconds,
+    string,
+    texts,
+)
+
+HOST = "goose"
+_HIDDEN = ("sub_agent", "hidden")  # types of sessions that no person has
+
+
+def places(machine: Machine) -> Iterable[str]:
+    """The folders of sessions; goose follows XDG on macOS too."""
+    if root := machine.env.get("GOOSE_PATH_ROOT"):
+        return [machine.join(root, "data", "sessions")]
+    if machine.platform == "win32":
+        return [machine.settings("Block", "goose", "data", "sessions")]
+    return [machine.data("goose", "sessions"), machine.data("Block", "goose", "sessions")]
+
+
+def fits(path: str) -> bool:
+    """Whether a file is such a store."""
+    return path.endswith((".db", ".jsonl"))
+
+
+def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
+    """List the sessions of a file; one that was moved into the database is there twice, under the same id."""
+    if path.endswith(".jsonl"):
+        yield Stored(HOST, path, at, partial(_from_lines, disk, path))
+        return
+    database = disk.database(path)
+    if {"id", "working_dir", "updated_at"} <= columns(database, "sessions"):
+        for row in map(dict, database.execute("SELECT * FROM sessions").fetchall()):
+            if row.get("session_type") not in _HIDDEN:
+                changed = seconds(row["updated_at"]) or at
+                yield Stored(HOST, path, changed, partial(_from_rows, database, row))
+
+
+def _from_rows(database: sqlite3.Connection, session: Fields) -> list[Session]:
+    query = "SELECT * FROM messages WHERE session_id = ? ORDER BY created_timestamp, id"
+    talk = Talk()
+    for row in map(dict, database.execute(query, (session["id"],))):
+        if embedded(row.get("metadata_json")).get("userVisible") is not False:
+            content = parsed(row["content_json"])
+            _say(talk, row["role"], content, row.get("message_id"), row["created_timestamp"])
+    return [Session(HOST, str(session["id"]), string(session["working_dir"]) or None, talk.turns)]
+
+
+def _from_lines(disk: Disk, path: str) -> list[Session]:
+    lines = iter(disk.lines(path))
+    about = embedded(next(lines, b""))
+    talk = Talk()
+    for line in map(embedded, lines):
+        _say(talk, line.get("role"), line.get("content"), line.get("id"), line.get("created"))
+    session_id = string(about.get("id")) or os.path.basename(path).removesuffix(".jsonl")
+    return [Session(HOST, session_id, string(about.get("working_dir")) or None, talk.turns)]
+
+
+def _say(talk: Talk, role: object, content: object, key: object, at: object) -> None:
+    if role == "user":
+        talk.asked(texts(content), key, at)
+    elif role == "assistant":
+        for block in objects(content):
+            if block.get("type") == "toolRequest":
+                call = mapping(mapping(block.get("toolCall")).get("value"))
+                talk.used(call.get("name"), call.get("arguments"))
+        talk.answered(texts(content))

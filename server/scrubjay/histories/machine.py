@@ -1,0 +1,58 @@
+"""Where programs keep their files on a machine, computed, so that tests can ask for any."""
+
+from __future__ import annotations
+
+import ntpath
+import os
+import posixpath
+import sys
+from collections.abc import Mapping
+from typing import NamedTuple
+
+# Editors that share the layout of VS Code's folders, Cursor aside.
+CODES = ("Code", "Code - Insiders", "VSCodium")
+
+
+class Machine(NamedTuple):
+    """A user's machine: the environment, the home folder, the platform as `sys.platform` names it.
+
+    `projects` are folders of projects, for programs that keep their past there.
+    """
+
+    env: Mapping[str, str]
+    user_home: str
+    platform: str
+    projects: tuple[str, ...] = ()
+
+    def join(self, *parts: str) -> str:
+        """Parts of a path in the way of this platform."""
+        return ntpath.join(*parts) if self.platform == "win32" else posixpath.join(*parts)
+
+    def home(self, *parts: str) -> str:
+        """A path below the user's home."""
+        return self.join(self.user_home, *parts)
+
+    def named(self, variable: str, *default: str) -> str:
+        """The folder that a variable names, else one below the user's home."""
+        return self.env.get(variable) or self.home(*default)
+
+    def data(self, *parts: str) -> str:
+        """A path below the folder of data as XDG has it, which many programs use on every platform."""
+        return self.join(self.named("XDG_DATA_HOME", ".local", "share"), *parts)
+
+    def settings(self, *parts: str) -> str:
+        """A path below the folder where programs with windows keep what is theirs."""
+        if self.platform == "win32":
+            return self.join(self.named("APPDATA", "AppData", "Roaming"), *parts)
+        if self.platform == "darwin":
+            return self.home("Library", "Application Support", *parts)
+        return self.join(self.named("XDG_CONFIG_HOME", ".config"), *parts)
+
+    def editors(self, *names: str) -> list[str]:
+        """The `User` folders of editors."""
+        return [self.settings(name, "User") for name in names]
+
+
+def this_machine(env: Mapping[str, str]) -> Machine:
+    """The machine that this process runs on."""
+    return Machine(env, os.path.expanduser("~"), sys.platform)

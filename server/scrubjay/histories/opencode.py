@@ -1,0 +1,124 @@
+"""OpenCode's and Kilo's sessions: a database of sessions, messages and their parts, or such files."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from scrubjay.histories.disk import Disk, columns, embedded
+from scrubjay.histories.machine import Machine
+from scrubjay.histories.stored import (
+    Fields,
+    History,
+    Session,
+    Stored,
+    Talk,
+    mapping,
+    objects,
+    seconds,
+    string,
+    texts,
+)
+
+
+def history(host: str) -> History:
+    """The history of OpenCode, or of a host that is made of it; its name is that of its folder."""
+
+    def places(machine: Machine) -> Iterable[str]:
+        return [machine.data(host)]
+
+    return History(host, places, _fits, partial(_stored, host))
+
+
+def _fits(path: str) -> bool:
+    return path.endswith(".db") or _is_session(path)
+
+
+def _stored(host: str, disk: Disk, path: str, at: float) -> Iterator[Stored]:
+    if _is_session(path):
+        yield Stored(host, path, at, partial(_from_files, host, disk, path))
+        return
+    database = disk.database(path)
+    for table, read in (("session", _from_rows), ("session_v2", _from_second_rows)):
+        names = columns(database, table)
+        if not {"id", "time_updated"} <= names:
+            continue
+        child = "WHERE parent_id IS NULL" if "parent_id" in names else ""
+        for row in database.execute(f"SELECT * FROM {table} {child}").fetchall():
+            changed = seconds(row["time_updated"]) or at
+            yield Stored(host, path, changed, partial(_session, host, database, dict(row), read))
+
+
+def _session(
+    host: str,
+    database: sqlite3.Connection,
+    row: Fields,
+    read: Callable[[Talk, sqlite3.Connection, str], None],
+) -> list[Session]:
+    talk = Talk()
+    read(talk, database, row["id"])
+    return [Session(host, row["id"], string(row.get("directory")) or None, talk.turns)]
+
+
+def _from_rows(talk: Talk, database: sqlite3.Connection, session_id: str) -> None:
+    parts: dict[str, list[Any]] = {}
+    for row in database.execute(
+        "SELECT message_id, data FROM part WHERE session_id = ? ORDER BY message_id, id", (session_id,)
+    ):
+        parts.setdefault(row["message_id"], []).append(embedded(row["data"]))
+    for row in database.execute(
+        "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id", (session_id,)
+    ):
+        _say(talk, row["id"], embedded(row["data"]), parts.get(row["id"], []))
+
+
+def _from_second_rows(talk: Talk, database: sqlite3.Connection, session_id: str) -> None:
+    for row in database.execute(
+        "SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY seq", (session_id,)
+    ):
+        data = embedded(row["data"])
+        content = [{"type": "text", "text": data.get("text")}, *objects(data.get("content"))]
+        _say(talk, row["id"], {**data, "role": row["type"]}, content)
+
+
+def _say(talk: Talk, message_id: str, message: Fields, parts: list[Any]) -> None:
+    parts = [each for each in objects(parts) if not (each.get("synthetic") or each.get("ignored"))]
+    at = mapping(message.get("time")).get("created")
+    if message.get("role") == "user":
+        talk.asked(texts(parts), message_id, at)
+    elif message.get("role") == "assistant":
+        for part in parts:
+            if part.get("type") == "tool":
+                talk.used(part.get("tool") or part.get("name"), mapping(part.get("state")).get("input"))
+        talk.answered(texts(parts))
+        error = mapping(message.get("error")).get("name")
+        if error:
+            talk.ended(interrupted=error == "MessageAbortedError", failed=error != "MessageAbortedError")
+
+
+def _is_session(path: str) -> bool:
+    """Whether a file is a `storage/session/<project>/<session>.json` of a version before 1.2."""
+    parts = path.replace("\\", "/").split("/")
+    return path.endswith(".json") and len(parts) > 3 and parts[-4:-2] == ["storage", "session"]
+
+
+def _from_files(host: str, disk: Disk, path: str) -> list[Session]:
+    about = mapping(disk.json(path))
+    session_id = string(about.get("id"))
+    if not session_id or about.get("parentID"):
+        return []
+    storage = os.path.dirname(os.path.dirname(os.path.dirname(path)))
+    talk = Talk()
+    for message in _documents(disk, os.path.join(storage, "message", session_id)):
+        message_id = string(message.get("id"))
+        _say(talk, message_id, message, _documents(disk, os.path.join(storage, "part", message_id)))
+    return [Session(host, session_id, string(about.get("directory")) or None, talk.turns)]
+
+
+def _documents(disk: Disk, folder: str) -> list[Fields]:
+    """The JSON objects in a folder, in the order of their ids, which grow with time."""
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    return [mapping(disk.json(os.path.join(folder, name))) for name in names if name.endswith(".json")]

@@ -1,0 +1,214 @@
+"""What the stores of other programs hold: sessions of turns, and facts; and how one is read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from scrubjay.text.transcripts import MAX_COMMANDS, is_said, strip_injected
+
+if TYPE_CHECKING:
+    from scrubjay.histories.disk import Disk
+    from scrubjay.histories.machine import Machine
+
+Fields = dict[str, Any]
+
+_FILE_INPUTS = (
+    "file_path filePath path target_file absolute_path relative_path notebook_path input_path".split()
+)
+_COMMAND_INPUTS = ("command", "cmd", "commandLine")
+_LONGEST_COMMAND = 2_000  # characters that are looked at, as in text.transcripts
+_SECONDS = 1e11  # a number below it counts seconds since 1970, one above it milliseconds
+
+
+class Session(NamedTuple):
+    """The turns of one session, in order, each a dict as `text.transcripts.turns` gives it.
+
+    `folder` is that of the project, which may be gone by now; None if the store does not say.
+    """
+
+    host: str
+    id: str
+    folder: str | None
+    turns: list[Fields]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A fact that another memory holds; the same `id` of the same `source` is the same fact at every import.
+
+    Times are ISO 8601, UTC if they have no zone. `earlier` are older values with the time since when each
+    held, oldest first. `folder` is that of the project, `project` a mere name of it. `metadata` is flat.
+    """
+
+    source: str
+    id: str
+    content: str
+    created_at: str | None = None
+    updated_at: str | None = None
+    earlier: tuple[tuple[str, str | None], ...] = ()
+    folder: str | None = None
+    project: str | None = None
+    session_id: str | None = None
+    tags: tuple[str, ...] = ()
+    importance: float = 5.0  # 0 to 10
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Stored(NamedTuple):
+    """Something in a store that is not read yet; `at` is when it was written last, in seconds since 1970.
+
+    `read` raises OSError, ValueError or sqlite3.Error where it cannot be read.
+    """
+
+    host: str
+    path: str
+    at: float
+    read: Callable[[], Iterable[Session | Fact]]
+
+
+class History(NamedTuple):
+    """How the store of one program is read.
+
+    `places` are the files and folders where it may lie on a machine; a file below them (at most `deep`
+    folders down) whose path `fits` is one of its own. `stored` lists what such a file holds, given when it
+    was written last; it raises what `Stored.read` does.
+    """
+
+    host: str
+    places: Callable[[Machine], Iterable[str]]
+    fits: Callable[[str], bool]
+    stored: Callable[[Disk, str, float], Iterable[Stored]]
+    deep: int = 20
+
+
+class Talk:
+    """Puts together the turns of a session as they were said, one thing after another."""
+
+    def __init__(self) -> None:
+        self.turns: list[Fields] = []
+
+    def asked(self, text: str, key: object = None, at: object = None) -> None:
+        """The user said something; what is said before any answer belongs to the same turn.
+
+        `key` is the host's id of it, `at` a time as the host writes it.
+        """
+        text = strip_injected(text)
+        if not text or not is_said(text):
+            return
+        last = self.turns[-1] if self.turns else None
+        if last and not (last["assistant"] or last["tools"] or last["interrupted"]):
+            last["prompts"].append(text)
+            return
+        self.turns.append(
+            {
+                "prompt_id": key if isinstance(key, str) and key.strip() else None,
+                "session_id": None,
+                "uuid": None,
+                "prompts": [text],
+                "assistant": "",
+                "tools": [],
+                "files": [],
+                "commands": [],
+                "started_at": instant(at),
+                "complete": False,
+                "interrupted": False,
+                "failed": False,
+            }
+        )
+
+    def answered(self, text: str) -> None:
+        """The assistant said something."""
+        text = strip_injected(text)
+        if text and self.turns:
+            turn = self.turns[-1]
+            turn["assistant"] = f"{turn['assistant']}\n\n{text}".strip()
+            turn["complete"] = True
+
+    def used(self, tool: object, inputs: object) -> None:
+        """The assistant used a tool."""
+        if not self.turns or not isinstance(tool, str):
+            return
+        turn, given = self.turns[-1], mapping(inputs)
+        turn["complete"] = False
+        if tool not in turn["tools"]:
+            turn["tools"].append(tool)
+        for path in filter(None, (string(given.get(name)) for name in _FILE_INPUTS)):
+            if path not in turn["files"]:
+                turn["files"].append(path)
+        for command in (given.get(name) for name in _COMMAND_INPUTS):
+            said = " ".join(map(str, command)) if isinstance(command, list) else string(command)
+            line = said.strip().partition("\n")[0].strip()[:_LONGEST_COMMAND]
+            if line:
+                others = [each for each in turn["commands"] if each != line]
+                turn["commands"] = [*others, line][-MAX_COMMANDS:]
+
+    def ended(self, *, interrupted: bool = False, failed: bool = False) -> None:
+        """The turn is over, and why it ended without an answer."""
+        if self.turns:
+            turn = self.turns[-1]
+            turn["complete"] = turn["complete"] or not (interrupted or failed)
+            turn["interrupted"], turn["failed"] = interrupted, failed
+
+
+def keyed(session_id: str, turns: Iterable[Fields]) -> list[tuple[str, Fields]]:
+    """Give each turn of a session its key: the host's, else one of its words that stays the same."""
+    times: dict[str, int] = {}
+    pairs = []
+    for turn in turns:
+        words = "\n\n".join(turn["prompts"]) or turn["assistant"]
+        times[words] = times.get(words, 0) + 1
+        digest = hashlib.sha256(
+            f"{session_id}\n{times[words]}\n{words}".encode("utf-8", "replace")
+        ).hexdigest()
+        key = turn["prompt_id"] or turn["uuid"]
+        pairs.append((key if key and len(key) <= 200 else f"h-{digest[:32]}", turn))
+    return pairs
+
+
+def string(value: object) -> str:
+    """A text, "" for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """An object of JSON, an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def objects(value: object) -> list[dict[str, Any]]:
+    """The objects in a list of JSON; none for anything else."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def texts(content: object, kinds: tuple[str, ...] = ("text",)) -> str:
+    """The text of a message: a string, or the blocks of these types in a list, a blank line between."""
+    if isinstance(content, str):
+        return content
+    blocks = (string(each.get("text")) for each in objects(content) if each.get("type") in kinds)
+    return "\n\n".join(filter(None, blocks))
+
+
+def seconds(value: object) -> float | None:
+    """A time as hosts write it: ISO 8601, or seconds or milliseconds since 1970; None for anything else."""
+    if isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value.strip())
+        except ValueError:
+            return None
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e15:
+        return None
+    return float(value) if value < _SECONDS else value / 1000
+
+
+def instant(value: object) -> str | None:
+    """A time as hosts write it, as ISO 8601 in UTC."""
+    since = seconds(value)
+    try:
+        return None if since is None else datetime.fromtimestamp(since, UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return None

@@ -1,0 +1,118 @@
+"""The tasks of Cline, and of Roo and Kilo, which were made of it: a file of messages, and one about them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from scrubjay.histories.disk import Disk
+from scrubjay.histories.machine import CODES, Machine
+from scrubjay.histories.stored import (
+    Fields,
+    History,
+    Session,
+    Stored,
+    Talk,
+    mapping,
+    objects,
+    seconds,
+    string,
+    texts,
+)
+
+_EDITORS = (*CODES, "Cursor", "Windsurf")
+_LEGACY = "api_conversation_history.json"
+_MODERN = ".messages.json"
+# In which a host puts what the user says.
+_SAID = re.compile(r"<(task|user_input|user_message|feedback|answer)(?: [^<>]{0,200})?>(.*?)</\1>", re.DOTALL)
+_ANSWER = re.compile(r"<result>(.*?)</result>", re.DOTALL)
+_THOUGHT = re.compile(r"<thinking>.*?</thinking>", re.DOTALL)
+# What a host puts beside what the user says, and the calls of tools that older models wrote into their text.
+_NOTES = re.compile(r"<(environment_details|file_content|task_progress)[^<>]{0,200}>.*?</\1>", re.DOTALL)
+_CALL = re.compile(r"<([a-z]+(?:_[a-z]+)+)>.*?</\1>", re.DOTALL)
+
+
+def history(host: str, extension: str) -> History:
+    """The history of a host whose tasks lie in the folder of an editor's extension."""
+
+    def places(machine: Machine) -> Iterable[str]:
+        for user in machine.editors(*_EDITORS):
+            yield machine.join(user, "globalStorage", extension, "tasks")
+        if host == "cline":
+            data = machine.env.get("CLINE_DATA_DIR") or machine.join(
+                machine.named("CLINE_DIR", ".cline"), "data"
+            )
+            yield machine.join(data, "sessions")
+            yield machine.join(data, "tasks")
+
+    return History(host, places, lambda path: path.endswith((_LEGACY, _MODERN)), partial(_stored, host))
+
+
+def _stored(host: str, disk: Disk, path: str, at: float) -> Iterator[Stored]:
+    read = _legacy if path.endswith(_LEGACY) else _modern
+    yield Stored(host, path, at, partial(read, host, disk, path))
+
+
+def _modern(host: str, disk: Disk, path: str) -> list[Session]:
+    document, about = mapping(disk.json(path)), _beside(disk, path.removesuffix(_MODERN) + ".json")
+    if document.get("agent") not in (None, "lead"):
+        return []
+    name = os.path.basename(path).removesuffix(_MODERN)
+    session_id = string(document.get("sessionId")) or string(about.get("session_id")) or name
+    folder = string(about.get("cwd")) or string(about.get("workspace_root"))
+    return [_session(host, session_id, folder, document.get("messages"), about.get("created_at"))]
+
+
+def _legacy(host: str, disk: Disk, path: str) -> list[Session]:
+    task, tasks = os.path.split(os.path.dirname(path))[::-1]
+    listed = _items(disk, os.path.join(os.path.dirname(tasks), "state", "taskHistory.json")).get(task, {})
+    about = {**listed, **_beside(disk, os.path.join(os.path.dirname(path), "history_item.json"))}
+    folder = string(about.get("workspace")) or string(about.get("cwdOnTaskInitialization"))
+    at = int(task) if task.isdecimal() and len(task) < 16 else about.get("ts")
+    return [_session(host, task, folder, disk.json(path), at)]
+
+
+def _session(host: str, session_id: str, folder: str, messages: object, began: object) -> Session:
+    talk = Talk()
+    for message in objects(messages):
+        content, at = message.get("content"), message.get("ts") or began
+        blocks = objects(content)
+        if message.get("role") == "user":
+            _asked(talk, content, message.get("id"), at)
+        elif message.get("role") == "assistant":
+            answer = texts(content)
+            results = _ANSWER.findall(answer)
+            for block in blocks:
+                if block.get("type") == "tool_use":
+                    inputs = mapping(block.get("input"))
+                    talk.used(block.get("name"), inputs)
+                    results += filter(None, [string(inputs.get("result"))])
+            for call in _CALL.finditer(answer):
+                command = re.search(r"<command>(.*?)</command>", call[0], re.DOTALL)
+                talk.used(call[1], {"command": command[1] if command else None})
+            said = _CALL.sub("", _THOUGHT.sub("", answer)).strip()
+            talk.answered("\n\n".join(filter(None, [said, *(each.strip() for each in results)])))
+    return Session(host, session_id, folder or None, talk.turns)
+
+
+def _asked(talk: Talk, content: object, key: object, at: object) -> None:
+    """Take what the user says in a message, most of which are results of tools."""
+    tools = any(block.get("type") == "tool_result" for block in objects(content))
+    inner = [texts(block.get("content")) for block in objects(content) if block.get("type") == "tool_result"]
+    text = _NOTES.sub("", "\n\n".join([texts(content), *inner])).strip()
+    said = [match[2].strip() for match in _SAID.finditer(text)]
+    if said:
+        talk.asked("\n\n".join(said), key, at)
+    elif text and not tools and not text.startswith("["):  # as in "[read_file for 'a.py'] Result:"
+        talk.asked(text, key, at)
+
+
+def _beside(disk: Disk, path: str) -> Fields:
+    return mapping(disk.json(path)) if os.path.isfile(path) else {}
+
+
+def _items(disk: Disk, path: str) -> dict[str, Fields]:
+    items = objects(disk.json(path)) if os.path.isfile(path) else []
+    return {string(each.get("id")): each for each in items if seconds(each.get("ts"))}

@@ -1,0 +1,97 @@
+"""The chats of VS Code's Copilot: a JSON document a session, or the log of its changes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from scrubjay.histories.cursor import folder_of, workspace_folder
+from scrubjay.histories.disk import Disk, parsed
+from scrubjay.histories.machine import CODES, Machine
+from scrubjay.histories.stored import Fields, Session, Stored, Talk, mapping, objects, string
+
+HOST = "vscode"
+_FOLDERS = ("chatSessions", "emptyWindowChatSessions")
+_SET, _PUSH, _DELETE = 1, 2, 3  # kinds of changes; 0 is the whole
+
+
+def places(machine: Machine) -> Iterable[str]:
+    """The folders of workspaces, and that of windows without one."""
+    for user in machine.editors(*CODES):
+        yield machine.join(user, "workspaceStorage")
+        yield machine.join(user, "globalStorage", "emptyWindowChatSessions")
+
+
+def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
+    """Name the session of a file."""
+    yield Stored(HOST, path, at, partial(_session, disk, path))
+
+
+def fits(path: str) -> bool:
+    """Whether a file is a session."""
+    folder, name = os.path.split(path)
+    return os.path.basename(folder) in _FOLDERS and name.endswith((".json", ".jsonl"))
+
+
+def _session(disk: Disk, path: str) -> list[Session]:
+    document = mapping(_replayed(disk.lines(path)) if path.endswith(".jsonl") else disk.json(path))
+    talk = Talk()
+    for request in objects(document.get("requests")):
+        message = request.get("message")
+        said = string(mapping(message).get("text")) if isinstance(message, dict) else string(message)
+        talk.asked(said, request.get("requestId"), request.get("timestamp") or document.get("creationDate"))
+        response = request.get("response")
+        pieces: list[str] = []
+        for part in response if isinstance(response, list) else [response]:
+            if isinstance(part, str):
+                pieces.append(part)
+            elif isinstance(part, dict) and part.get("kind") == "toolInvocationSerialized":
+                command = mapping(mapping(part.get("toolSpecificData")).get("commandLine"))
+                talk.used(part.get("toolId"), {"command": command.get("original")})
+            elif isinstance(part, dict) and part.get("kind") is None:
+                value = part.get("value")
+                pieces.append(
+                    string(mapping(value).get("value")) if isinstance(value, dict) else string(value)
+                )
+        talk.answered("".join(pieces))
+        failed = bool(mapping(request.get("result")).get("errorDetails"))
+        talk.ended(interrupted=request.get("isCanceled") is True, failed=failed and not pieces)
+    session_id = string(document.get("sessionId")) or os.path.basename(path).rpartition(".")[0]
+    folder = workspace_folder(disk, os.path.dirname(path)) or folder_of(document.get("workingDirectory"))
+    return [Session(HOST, session_id, folder, talk.turns)]
+
+
+def _replayed(lines: Iterable[bytes]) -> Any:
+    """The document after the changes of a log; one that fits nowhere, or is half written, is passed over."""
+    document: Any = {}
+    for line in lines:
+        try:
+            entry = mapping(parsed(line))
+            if entry.get("kind") == 0:
+                document = entry.get("v")
+            else:
+                _change(document, entry)
+        except (ValueError, LookupError, TypeError):
+            continue
+    return document
+
+
+def _change(document: Any, entry: Fields) -> None:
+    *way, last = entry["k"]
+    for step in way:
+        document = document[step]
+    kind, value = entry.get("kind"), entry.get("v")
+    if kind == _SET:
+        if isinstance(document, list) and last == len(document):
+            document.append(value)
+        else:
+            document[last] = value
+    elif kind == _PUSH:
+        target = document[last] if isinstance(document, list) else document.setdefault(last, [])
+        if isinstance(entry.get("i"), int):
+            del target[entry["i"] :]
+        target.extend(value or ())
+    elif kind == _DELETE:
+        del document[last]

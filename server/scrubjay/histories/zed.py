@@ -1,0 +1,76 @@
+"""The threads of Zed's own agent: a database of documents, most of them compressed."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from scrubjay.histories.disk import Disk, columns, parsed
+from scrubjay.histories.machine import Machine
+from scrubjay.histories.stored import Fields, Session, Stored, Talk, mapping, objects, seconds, string, texts
+
+HOST = "zed"
+_COLUMNS = {"id", "updated_at", "created_at", "folder_paths", "parent_id"}  # newer ones have the last three
+
+
+def places(machine: Machine) -> Iterable[str]:
+    """The database below Zed's folder of data."""
+    if machine.platform == "win32":
+        folder = machine.join(machine.named("LOCALAPPDATA", "AppData", "Local"), "Zed")
+    elif machine.platform == "darwin":
+        folder = machine.settings("Zed")
+    else:
+        folder = machine.join(machine.env.get("FLATPAK_XDG_DATA_HOME") or machine.data(), "zed")
+    return [machine.join(folder, "threads", "threads.db")]
+
+
+def fits(path: str) -> bool:
+    """Whether a file is such a database."""
+    return os.path.basename(path) == "threads.db"
+
+
+def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
+    """List the threads of a database, those of subagents left out."""
+    database = disk.database(path)
+    shown = sorted(columns(database, "threads") & _COLUMNS)
+    if not {"id", "updated_at"} <= set(shown):
+        return
+    for row in map(dict, database.execute(f"SELECT {', '.join(shown)} FROM threads").fetchall()):
+        if not row.get("parent_id"):
+            yield Stored(HOST, path, seconds(row["updated_at"]) or at, partial(_thread, disk, database, row))
+
+
+def _thread(disk: Disk, database: sqlite3.Connection, row: Fields) -> list[Session]:
+    query = "SELECT data_type, data FROM threads WHERE id = ?"
+    kind, data = database.execute(query, (row["id"],)).fetchone()
+    raw = data if isinstance(data, bytes) else str(data).encode()
+    document = mapping(parsed(disk.inflate(raw) if kind == "zstd" else raw))
+    messages = document.get("messages")
+    began = row.get("created_at") or row["updated_at"]  # messages have no times
+    talk = Talk()
+    for message in messages if isinstance(messages, list) else []:
+        _say(talk, mapping(message), began)
+    folder = string(row.get("folder_paths")).partition("\n")[0]
+    return [Session(HOST, str(row["id"]), folder or None, talk.turns)]
+
+
+def _say(talk: Talk, message: Fields, at: object) -> None:
+    user, agent = mapping(message.get("User")), mapping(message.get("Agent"))
+    if user:
+        talk.asked(_texts(user.get("content")), user.get("id"), at)
+    elif agent:
+        for block in objects(agent.get("content")):
+            use = mapping(block.get("ToolUse"))
+            talk.used(use.get("name"), use.get("input"))
+        talk.answered(_texts(agent.get("content")))
+    elif message.get("role") == "user":  # before 0.3.0
+        talk.asked(texts(message.get("segments")), None, at)
+    elif message.get("role") == "assistant":
+        talk.answered(texts(message.get("segments")))
+
+
+def _texts(content: Any) -> str:
+    return "\n\n".join(filter(None, (string(block.get("Text")) for block in objects(content))))

@@ -1,0 +1,111 @@
+"""Sessions that a host kept: which of their turns are new here, and what they add to those that are known."""
+
+import asyncio
+from datetime import datetime
+
+from scrubjay.models.envelopes import Envelope
+from scrubjay.models.records import Turn
+from scrubjay.models.requests import RecordSession, RecordTurn, parse
+from scrubjay.models.results import SessionRecorded
+from scrubjay.records.passages import passages_of
+from scrubjay.records.turns import new_turn, summary_of, turn_id
+from scrubjay.store.changes import Change, Plan
+from scrubjay.store.store import Store
+from scrubjay.text.transcripts import placed
+
+# Seconds between the prompt of a turn that was deleted for good and the same prompt in the host's file, which
+# must not bring it back: a hook runs while the host writes.
+_SAME_MOMENT = 10.0
+
+
+async def plan_session(store: Store, envelope: Envelope, now: datetime) -> Plan[SessionRecorded]:
+    """Plan the recording of a session that hooks may have recorded in part, by other keys.
+
+    A turn is known by its prompt_id, else by its words: those of a recorded turn, or a part of them, near in
+    time. It completes a known turn that lacks its answer, or has the end of it alone; nothing known is
+    changed otherwise, and nothing that was forgotten comes back.
+    """
+    request = parse(RecordSession, envelope.args)
+    key = (envelope.scope, request.session_id)
+    places = (await store.sessions.of([key]))[key].places
+    rows = await store.get(Turn, [place.id for place in places])
+    known = _known(request, [rows[place.id] for place in places if place.id in rows])
+    number = max((place.turn for place in places), default=-1) + 1
+    turns: dict[str, Turn] = {}
+    added = completed = 0
+    for told, here in zip(request.turns, known, strict=True):
+        same = here or turns.get(turn_id(envelope, told))
+        if same is None:
+            turn = new_turn(envelope, told, number, now)
+            turns[turn.id] = turn
+            number, added = number + 1, added + 1
+        else:
+            latest = turns.get(same.id, same)
+            fuller = _completed(latest, told, now)
+            if fuller is not latest:
+                turns[same.id] = fuller
+                completed += same.id in rows and latest is same
+    # In a thread, because long sessions take a while to cut, in which others want their answers.
+    changes = await asyncio.to_thread(
+        lambda: [Change(turn, passages_of(turn), rewritten=turn.id in rows) for turn in turns.values()]
+    )
+    answer = SessionRecorded(
+        scope=envelope.scope,
+        session_id=request.session_id,
+        added=added,
+        completed=completed,
+        known=len(request.turns) - added - completed,
+        redacted=envelope.redacted,
+    )
+    return Plan(changes[0] if changes else None, answer, tuple(changes[1:]))
+
+
+def _known(request: RecordSession, recorded: list[Turn]) -> list[Turn | None]:
+    """Find for each turn the recorded one that it is, None for a new one."""
+    others = set(request.others)
+    mine = [turn for turn in recorded if turn.prompt_id not in others]  # what another part of the session is
+    told = [
+        {
+            "prompt_id": turn.prompt_id,
+            "uuid": None,
+            "prompts": [turn.user or ""],
+            "at": turn.ts.timestamp() if turn.ts else None,
+        }
+        for turn in request.turns
+    ]
+    places = placed(told, [(turn.prompt_id, turn.user, turn.started_at.timestamp()) for turn in mine])
+    gone = [turn for turn in mine if turn.purged_at is not None]
+    return [
+        mine[place] if place is not None else _deleted(turn, gone)
+        for turn, place in zip(request.turns, places, strict=True)
+    ]
+
+
+def _deleted(told: RecordTurn, gone: list[Turn]) -> Turn | None:
+    if told.ts is None:
+        return None
+    moments = ((abs((turn.started_at - told.ts).total_seconds()), turn.turn, turn) for turn in gone)
+    nearest = min(moments, default=None)
+    return nearest[2] if nearest and nearest[0] <= _SAME_MOMENT else None
+
+
+def _completed(turn: Turn, told: RecordTurn, now: datetime) -> Turn:
+    """Return the known turn with what it lacks; the very same object if it lacks nothing."""
+    if turn.purged_at is not None or turn.forgotten_at is not None:
+        return turn
+    known, whole = "".join((turn.assistant or "").split()), "".join((told.assistant or "").split())
+    longer = len(known) < len(whole) and known in whole
+    completed = turn.model_copy(
+        update={
+            "user": turn.user or told.user,
+            "assistant": told.assistant if longer else turn.assistant,
+            "tools": tuple(dict.fromkeys((*turn.tools, *told.tools))),
+            "files": tuple(dict.fromkeys((*turn.files, *told.files))),
+            "metadata": {**told.metadata, **turn.metadata},
+        }
+    )
+    if completed == turn:
+        return turn
+    if turn.summary == summary_of(turn):
+        completed = completed.model_copy(update={"summary": summary_of(completed)})
+    return completed.model_copy(update={"updated_at": now})

@@ -1,0 +1,192 @@
+"""The stores of other programs, read: whole, half written, damaged, open elsewhere; on three systems."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+import histories_made as made
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrubjay.histories import HISTORIES
+from scrubjay.histories.disk import Disk, files_below
+from scrubjay.histories.machine import Machine
+from scrubjay.histories.stored import Fact, History, Session, instant, keyed
+
+BY_NAME = {history.host: history for history in HISTORIES}
+
+
+def machine(home: Path, *projects: Path) -> Machine:
+    return Machine({}, str(home), "linux", tuple(map(str, projects)))
+
+
+def sessions(history: History, disk: Disk, places: list[str]) -> list[Session | Fact]:
+    files = (each for place in places for each in files_below(place, history.fits, history.deep))
+    return [each for path, at in files for stored in history.stored(disk, path, at) for each in read(stored)]
+
+
+def read(stored) -> list[Session | Fact]:
+    try:
+        return list(stored.read())
+    except (OSError, ValueError, sqlite3.Error):
+        return []
+
+
+@pytest.mark.parametrize("version", made.MADE)
+def test_the_turns_of_a_session_are_read_with_their_times_and_project(version: str, tmp_path: Path):
+    host, make = made.MADE[version]
+    path = make(tmp_path)
+    history = BY_NAME[host]
+    places = list(history.places(machine(tmp_path, tmp_path / "w"))) or [str(path)]
+    with Disk(str(tmp_path)) as disk:
+        (session,) = [each for each in sessions(history, disk, places) if each.turns]
+    assert session.host == host
+    assert [turn["prompts"] for turn in session.turns] == [[text] for text in made.ASKED]
+    assert [turn["assistant"] for turn in session.turns] == list(made.ANSWERED)
+    assert all(turn["complete"] for turn in session.turns)
+    if host == "aider":
+        assert session.folder == str(tmp_path / "w")
+        assert session.turns[0]["started_at"].startswith("2026-03-01T09:00:00")
+        return
+    assert session.id == (made.SESSION if version != "Roo" else str(made.MS[0]))
+    nowhere = host in ("claude-ai", "chatgpt") or version == "Zed, older"
+    assert session.folder == (None if nowhere else made.FOLDER)
+    if version != "Cursor's command line":  # whose lines have no times
+        assert session.turns[0]["started_at"].replace("Z", "+00:00") == made.AT[0]
+
+
+def test_commands_are_kept_as_the_hooks_keep_them(tmp_path: Path):
+    made.opencode(tmp_path)
+    made.roo(tmp_path)
+    made.goose(tmp_path)
+    commands = {}
+    with Disk(str(tmp_path)) as disk:
+        for host in ("opencode", "roo", "goose"):
+            history = BY_NAME[host]
+            (session,) = sessions(history, disk, list(history.places(machine(tmp_path))))
+            commands[host] = (session.turns[0]["tools"], session.turns[0]["commands"])
+    assert commands == {
+        "opencode": (["bash"], ["go test ./..."]),
+        "roo": (["execute_command"], ["go test ./..."]),
+        "goose": (["developer__shell"], ["go test"]),
+    }
+
+
+def listing(folder: Path) -> dict[str, tuple[int, int]]:
+    return {
+        str(path): (path.stat().st_mtime_ns, path.stat().st_size)
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("journal", ["WAL", "DELETE"])
+def test_a_store_that_is_open_elsewhere_stays_as_it_is_and_is_read_to_its_last_commit(
+    journal: str, tmp_path: Path
+):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    home = tmp_path / "home"
+    path = made.cursor(home)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute(f"PRAGMA journal_mode={journal}")
+    other.execute("PRAGMA wal_autocheckpoint=0")
+    said = '{"type":1,"text":"Said a moment ago."}'
+    other.execute("UPDATE cursorDiskKV SET value=? WHERE key LIKE 'bubbleId:%:b01'", (said,))
+    other.execute("BEGIN IMMEDIATE")  # the other program is about to write
+    before = listing(home)
+    with Disk(str(scratch)) as disk:
+        history = BY_NAME["cursor"]
+        found = sessions(history, disk, list(history.places(machine(home))))
+        (session,) = [each for each in found if each.turns]
+        assert session.turns[0]["prompts"] == ["Said a moment ago."]
+    assert listing(home) == before
+    assert list(scratch.iterdir()) == []
+    other.execute("COMMIT")
+    other.close()
+
+
+def test_a_store_that_nobody_has_open_gets_no_file_beside_it(tmp_path: Path):
+    path = made.opencode(tmp_path)
+    with sqlite3.connect(path) as other:
+        other.execute("PRAGMA journal_mode=WAL")
+    other.close()
+    before = listing(tmp_path)
+    with Disk(str(tmp_path / "none")) as disk:
+        history = BY_NAME["opencode"]
+        assert len(sessions(history, disk, list(history.places(machine(tmp_path))))) == 1
+    assert listing(tmp_path) == before
+
+
+def test_times_are_read_in_seconds_milliseconds_and_iso(tmp_path: Path):
+    assert instant(1772355600) == instant(1772355600000) == instant("2026-03-01T09:00:00Z") == made.AT[0]
+    assert [instant(each) for each in ("soon", None, True, -5, 10**30, {})] == [None] * 6
+
+
+def test_a_turn_without_an_id_has_a_key_that_stays_when_the_session_goes_on():
+    def turn(text: str) -> dict:
+        return {"prompt_id": None, "uuid": None, "prompts": [text], "assistant": ""}
+
+    said = [turn("go on"), turn("go on"), turn("stop")]
+    keys = [key for key, _ in keyed("s", said)]
+    assert len(set(keys)) == 3
+    assert [key for key, _ in keyed("s", [*said, turn("go on")])][:3] == keys
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+KEYS = st.sampled_from(
+    "requests response message text value kind k v i messages content role type User Agent Text parts id ts "
+    "chat_messages mapping current_node author sender bubbles payload item data".split()
+)
+SHAPES = st.recursive(
+    JSON, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5)
+)
+
+
+@given(shape=SHAPES)
+def test_whatever_json_stands_in_a_file_it_is_read_or_passed_over(shape, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shapes")
+    files = {
+        "vscode": folder / "chatSessions/a.json",
+        "cline": folder / "s/s.messages.json",
+        "roo": folder / "tasks/1/api_conversation_history.json",
+        "claude-ai": folder / "conversations.json",
+        "chatgpt": folder / "conversations.json",
+        "goose": folder / "g.jsonl",
+    }
+    with Disk(str(folder)) as disk:
+        for host, path in files.items():
+            made.document(path, shape)
+            sessions(BY_NAME[host], disk, [str(path)])
+        log = made.lines(folder / "chatSessions/b.jsonl", {"kind": 0, "v": {"requests": []}}, shape)
+        sessions(BY_NAME["vscode"], disk, [str(log)])
+
+
+def test_places_are_those_of_the_system():
+    def where(platform: str, host: str, **env: str) -> list[str]:
+        user_home = r"C:\Users\kim" if platform == "win32" else "/home/kim"
+        return list(BY_NAME[host].places(Machine(env, user_home, platform)))
+
+    assert where("linux", "cursor")[0] == "/home/kim/.config/Cursor/User/globalStorage/state.vscdb"
+    assert where("darwin", "cursor")[0].startswith("/home/kim/Library/Application Support/Cursor/User/")
+    assert where("win32", "cursor")[0].startswith(r"C:\Users\kim\AppData\Roaming\Cursor\User\globalStorage")
+    assert where("linux", "opencode", XDG_DATA_HOME="/d") == ["/d/opencode"]
+    assert where("win32", "zed", LOCALAPPDATA=r"D:\l") == [r"D:\l\Zed\threads\threads.db"]
+    assert where("darwin", "zed") == ["/home/kim/Library/Application Support/Zed/threads/threads.db"]
+    assert where("win32", "goose")[0].endswith(r"Roaming\Block\goose\data\sessions")
+    assert r"C:\Users\kim\AppData\Roaming\Code\User\workspaceStorage" in where("win32", "vscode")
+
+
+def test_a_damaged_database_is_no_store(tmp_path: Path):
+    path = made.goose(tmp_path)
+    path.write_bytes(path.read_bytes()[:5000])
+    os.truncate(path, 3000)
+    with Disk(str(tmp_path)) as disk, pytest.raises(sqlite3.Error):
+        list(BY_NAME["goose"].stored(disk, str(path), 0.0))

@@ -1,0 +1,158 @@
+"""The past taken in by an engine: once, whatever was captured live, forgotten, or imported before."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from said import SCOPE, forget, search, texts, turn
+
+from scrubjay.engine.core import Core
+from scrubjay.home import spool
+from scrubjay.models.records import Memory, Turn
+from scrubjay.models.requests import KeptFacts, KeptSessions, parse
+from scrubjay.models.results import FactsAdded, SessionRecorded
+
+AT = datetime.fromisoformat("2026-03-01T09:00:00+00:00")
+
+
+def said(number: int, user: str, assistant: str | None = None, **more: Any) -> dict[str, Any]:
+    at = AT + timedelta(minutes=5 * number)
+    answer = {"assistant": assistant} if assistant else {}
+    turn = {"session_id": "s1", "prompt_id": f"h{number}", "ts": at.isoformat(), "user": user, **answer}
+    return turn | more
+
+
+async def take(core: Core, *turns: dict[str, Any], **more: Any) -> SessionRecorded:
+    session = {"session_id": "s1", "turns": list(turns), "host": "codex", "scope": SCOPE, **more}
+    (answer,) = await core.past.record(parse(KeptSessions, {"sessions": [session]}).sessions)
+    return answer
+
+
+def counts(answer: SessionRecorded) -> tuple[int, int, int]:
+    return answer.added, answer.completed, answer.known
+
+
+async def turns(core: Core) -> list[Turn]:
+    await core.writer.settle()
+    return sorted(await core.store.select(Turn, "true"), key=lambda turn: (turn.started_at, turn.turn))
+
+
+PORT = said(0, "Which port does staging use?", "Staging listens on port 5433.")
+POOL = said(1, "Why is the pool exhausted?", "The poller leaks rows.")
+
+
+async def test_a_session_is_taken_in_once_with_its_times_and_host(core: Core):
+    assert counts(await take(core, PORT, POOL)) == (2, 0, 0)
+    assert counts(await take(core, PORT, POOL)) == (0, 0, 2)
+    first, second = await turns(core)
+    assert (first.started_at, first.host, first.source) == (AT, "codex", "import")
+    assert (first.turn, second.turn) == (0, 1)
+    assert PORT["assistant"] in texts(await search(core, "which port does staging use"))[0]
+
+
+async def test_what_was_captured_live_is_there_once_under_whatever_key(core: Core):
+    for key, each in (("p-17", POOL), ("h0", PORT)):
+        live = {name: each[name] for name in ("user", "assistant", "ts")}
+        await turn(core, "s1", prompt_id=key, **live)
+    more = said(2, "And the test port?", "5434.")
+    assert counts(await take(core, PORT, POOL, more)) == (1, 0, 2)
+    assert counts(await take(core, PORT, POOL, more)) == (0, 0, 3)
+    assert [each.prompt_id for each in await turns(core)] == ["h0", "p-17", "h2"]
+
+
+async def test_the_same_words_said_again_are_another_turn(core: Core):
+    late = said(7, "go on", "Done with the second half.")
+    await turn(core, "s1", prompt_id="p-1", user="go on", assistant=late["assistant"], ts=late["ts"])
+    early = said(2, "go on", "Done with the first half.")
+    assert counts(await take(core, early, late)) == (1, 0, 1)
+    assert [each.assistant for each in await turns(core)] == [early["assistant"], late["assistant"]]
+
+
+async def test_a_turn_captured_in_part_is_completed_and_what_it_says_otherwise_stays(core: Core):
+    whole = POOL | {"assistant": "Let me look.\n\nThe poller leaks rows.", "tools": ["shell"]}
+    await turn(core, "s1", prompt_id="p-1", user=POOL["user"], assistant=POOL["assistant"], ts=POOL["ts"])
+    await turn(core, "s1", prompt_id="p-2", user=PORT["user"], ts=PORT["ts"])
+    await turn(core, "s1", prompt_id="p-3", user="And now?", assistant="As I said.", ts=said(3, "")["ts"])
+    assert counts(await take(core, PORT, whole, said(3, "And now?", "Something else."))) == (0, 2, 1)
+    assert counts(await take(core, PORT, whole)) == (0, 0, 2)
+    first, second, third = await turns(core)
+    assert (first.assistant, second.assistant) == (PORT["assistant"], whole["assistant"])
+    assert (second.tools, third.assistant) == (("shell",), "As I said.")
+
+
+async def test_prompts_that_were_queued_live_are_not_new_turns(core: Core):
+    both = f"{PORT['user']}\n\n{POOL['user']}"
+    await turn(core, "s1", prompt_id="p-1", user=both, assistant=POOL["assistant"], ts=PORT["ts"])
+    assert counts(await take(core, said(0, PORT["user"]), POOL)) == (0, 0, 2)
+
+
+async def test_what_was_forgotten_or_deleted_for_good_does_not_come_back(core: Core):
+    await take(core, PORT, POOL)
+    first, second = await turns(core)
+    await forget(core, first.id)
+    await forget(core, second.id, purge=True)
+    again = POOL | {"prompt_id": "another"}
+    assert counts(await take(core, PORT, again)) == (0, 0, 2)
+    assert all(each.forgotten_at for each in await turns(core))
+
+
+async def test_a_session_stays_in_the_scope_that_knows_it(core: Core):
+    await turn(core, "s1", prompt_id="p-1", user=PORT["user"], ts=PORT["ts"])
+    live = (await turns(core))[0]
+    assert live.host is None
+    await take(core, POOL, scope="dir_api__0123456789abcdef")
+    answer = await take(core, POOL, said(2, "More?", "No."), scope="repo_api__0123456789abcdef")
+    assert (answer.scope, counts(answer)) == ("dir_api__0123456789abcdef", (1, 0, 1))
+
+
+async def test_a_long_session_comes_in_parts_that_know_each_other(core: Core):
+    parts = [said(number, "go on", f"Step {number} is done.") for number in range(6)]
+    keys = [part["prompt_id"] for part in parts]
+    for begin in (0, 3, 0, 3):
+        part = parts[begin : begin + 3]
+        await take(core, *part, others=[key for key in keys if key not in keys[begin : begin + 3]])
+    assert [each.assistant for each in await turns(core)] == [part["assistant"] for part in parts]
+
+
+async def test_an_envelope_of_a_session_is_replayed_as_it_was(core: Core):
+    await take(core, PORT, POOL)
+    (path,) = spool.pending(core.home)
+    content = spool.read(path)
+    await core.writer.settle()
+    spool.write(core.home, content)  # as a kill between the commit and the end of the envelope leaves it
+    assert await core.writer.drain() == 1
+    assert len(await turns(core)) == 2
+
+
+def fact(**more: Any) -> dict[str, Any]:
+    told = {"source": "mem0", "id": "m1", "scope": SCOPE, "content": "Kim prefers tea"}
+    return told | {"created_at": "2026-01-02T00:00:00Z"} | more
+
+
+async def add(core: Core, *facts: dict[str, Any]) -> FactsAdded:
+    return await core.past.add(parse(KeptFacts, {"facts": list(facts)}).facts)
+
+
+async def test_facts_of_another_memory_come_with_their_times_and_older_values(core: Core):
+    older = [("Kim prefers coffee", "2025-11-01T00:00:00Z")]
+    told = fact(earlier=older, updated_at="2026-01-03T00:00:00Z", tags=["drinks"], metadata={"by": "kim"})
+    assert (await add(core, told, fact(id="m2", content="Use WAL"))).outcomes == ("added", "added")
+    assert (await add(core, told, fact(id="m2", content="Use another"))).outcomes == ("known", "different")
+    await core.writer.settle()
+    rows = {row.content: row for row in await core.store.select(Memory, "true")}
+    old, new = rows["Kim prefers coffee"], rows["Kim prefers tea"]
+    assert (old.is_latest, new.is_latest, new.version) == (False, True, 2)
+    assert (new.root_id, new.parent_ids) == (old.id, (old.id,))
+    assert old.replaced_at == new.created_at == datetime.fromisoformat("2026-01-03T00:00:00+00:00")
+    assert (new.tags, new.metadata, new.source) == (("drinks",), {"by": "kim"}, "import:mem0")
+    assert rows.keys() == {"Kim prefers coffee", "Kim prefers tea", "Use WAL"}
+
+
+async def test_secrets_in_facts_are_replaced(core: Core):
+    token = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    assert (await add(core, fact(content=f"The token is {token}"))).redacted == 1
+    assert (await add(core, fact(content=f"The token is {token}"))).outcomes == ("known",)
+    await core.writer.settle()
+    (row,) = await core.store.select(Memory, "true")
+    assert token not in row.content
