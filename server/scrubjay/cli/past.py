@@ -19,7 +19,7 @@ from scrubjay.histories.machine import this_machine
 from scrubjay.histories.stored import Fact, Fields, History, Session, Stored, instant, keyed, seconds
 from scrubjay.home import capture
 from scrubjay.home.paths import Home
-from scrubjay.home.scopes import NOWHERE, display_name, is_scope, list_scopes, scope_of
+from scrubjay.home.scopes import NOWHERE, USER_SCOPE, display_name, is_scope, list_scopes, scope_of
 from scrubjay.home.settings import capture_view, load
 from scrubjay.models.fields import parse_when, resolve
 from scrubjay.pipe.client import EngineClient
@@ -159,7 +159,7 @@ class _Importer:
     def _add_session(self, session: Session, stored: Stored) -> None:
         if not session.id.strip() or len(session.id) > 200:
             raise ValueError("it names no session")
-        tally = self._tally(session.host, session.folder)
+        tally = self._tally(session.host, session.folder, nowhere=session.host)
         turns = session.turns
         if turns and not has_ended(turns[-1]) and stored.at > self._now - GOES_ON.total_seconds():
             turns = turns[:-1]
@@ -213,7 +213,7 @@ class _Importer:
         return capture.cut(text.strip())
 
     def _add_fact(self, fact: Fact) -> None:
-        tally = self._tally(fact.source, fact.folder or fact.project)
+        tally = self._tally(fact.source, fact.folder or fact.project, nowhere=USER_SCOPE)
         said = seconds(fact.updated_at or fact.created_at)
         if self._since is not None and said is not None and said < self._since:
             return
@@ -239,15 +239,15 @@ class _Importer:
         self._facts.turns += 1
         self._facts.size += len(fact.content)
 
-    def _tally(self, host: str, folder: str | None) -> Tally:
+    def _tally(self, host: str, folder: str | None, nowhere: str) -> Tally:
         key = (host, folder)
         if key not in self.tallies:
-            scope, why = self._scope_of(host, folder)
+            scope, why = self._scope_of(folder, nowhere)
             self.tallies[key] = Tally(host, folder, scope, why=why)
         return self.tallies[key]
 
-    def _scope_of(self, host: str, folder: str | None) -> tuple[str | None, str | None]:
-        """The scope of a project, else why it has none; where none is known, it is that of the host."""
+    def _scope_of(self, folder: str | None, nowhere: str) -> tuple[str | None, str | None]:
+        """The scope of a project, else why it has none; `nowhere` is that of what belongs to no known one."""
         if folder and os.path.isabs(folder):
             if any(capture.is_excluded(self._policy, each) for each in (folder, os.path.realpath(folder))):
                 return None, "the folder is excluded"
@@ -257,11 +257,11 @@ class _Importer:
         if self._scope is not None:
             return self._scope, None
         if not folder:
-            return host, None
+            return nowhere, None
         known = [each["scope"] for each in list_scopes(self._place.home)]
         shown = [scope for scope in known if display_name(scope) == folder]
         plain = "".join(letter if is_scope(letter) else "-" for letter in folder)[:80].strip("-")
-        return (shown[0] if len(shown) == 1 else plain or host), None
+        return (shown[0] if len(shown) == 1 else plain or nowhere), None
 
 
 def _named(names: str, path: str | None) -> list[History]:

@@ -1,0 +1,167 @@
+"""`scrubjay import --from` as a user types it: what it finds, takes in, leaves out and says."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import histories_made as made
+import pytest
+from user import User, make_user
+
+from scrubjay.cli.parser import run
+
+TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+
+
+@pytest.fixture(scope="module")
+def past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+    """A user who worked in a project with several assistants before."""
+    user = make_user(tmp_path_factory.mktemp("p"))
+    at_work(user, user.folder)
+    yield user
+    user.types("stop")
+
+
+def at_work(user: User, home: Path) -> None:
+    """Let assistants have kept sessions of the user's project, each its own."""
+    for number, make in enumerate((made.claude_code, made.vscode, made.opencode)):
+        make(home)
+        store = next(path for path in home.rglob("*") if path.is_file() and _names(path, made.SESSION))
+        replace(store, made.SESSION, f"session-{number}")
+    for path in home.rglob("*"):
+        if path.is_file() and "jay" not in path.parts:
+            replace(path, made.FOLDER, str(user.project))
+
+
+def _names(path: Path, text: str) -> bool:
+    return "jay" not in path.parts and text.encode() in path.read_bytes()
+
+
+def replace(path: Path, old: str, new: str) -> None:
+    if path.suffix == ".db":
+        import sqlite3
+
+        with sqlite3.connect(path) as store:
+            store.execute(
+                "UPDATE session SET directory = ?, id = ? WHERE id = ?", (new, "s-db", made.SESSION)
+            )
+            for table in ("message", "part"):
+                store.execute(f"UPDATE {table} SET session_id = 's-db'")
+        store.close()
+    elif old.encode() in path.read_bytes():
+        path.write_bytes(path.read_bytes().replace(old.encode(), new.encode()))
+
+
+def test_a_dry_run_counts_and_imports_nothing(past: User):
+    page = past.gets("import", "--from", "all", "--dry-run")
+    assert "together     6 turns of 3 sessions" in page
+    assert "claude-code  ~/sparrow: 2 turns of 1 session\n" in page
+    assert not (Path(past.home.root) / "data").exists()
+
+
+def test_everything_is_taken_in_once_and_found(past: User):
+    before = listing(past.folder)
+    page = past.gets("import", "--from", "all")
+    assert "together     6 turns of 3 sessions: 6 imported" in page
+    assert "6 turns of 3 sessions: 0 imported, 6 known already" in past.gets("import", "--from", "all")
+    answer = json.loads(past.gets("import", "--from", "vscode,opencode", "--json"))
+    assert [(each["host"], each["known"]) for each in answer["projects"]] == [("opencode", 2), ("vscode", 2)]
+    assert "2026-03-01" in past.gets("search", "which port does staging use")
+    assert listing(past.folder) == before
+
+
+def listing(folder: Path) -> dict[str, int]:
+    files = (path for path in folder.rglob("*") if path.is_file() and "jay" not in path.parts)
+    return {str(path): path.stat().st_mtime_ns for path in files}
+
+
+def test_what_hooks_captured_is_not_taken_in_again(past: User, tmp_path: Path):
+    past.says("How is the heron deployed?", "By make heron, from the main branch.", session="live", turn=0)
+    said = [
+        {"type": "user", "uuid": "u1", "sessionId": "live", "cwd": str(past.project), "promptId": "live-0"},
+        {"type": "assistant", "uuid": "a1", "sessionId": "live", "cwd": str(past.project)},
+    ]
+    said[0]["message"] = {"role": "user", "content": "How is the heron deployed?"}
+    said[1]["message"] = {"role": "assistant", "content": "By make heron, from the main branch."}
+    path = made.lines(tmp_path / "live.jsonl", *said)
+    page = past.gets("import", "--from", "claude-code", str(path))
+    assert page == "claude-code  ~/sparrow: 1 turn of 1 session: 0 imported, 1 known already\n"
+
+
+def test_since_secrets_excluded_folders_and_no_project(past: User, tmp_path: Path):
+    def conversation(number: int, folder: str, at: str, text: str) -> None:
+        session = f"kept-{number}"
+        line = {"sessionId": session, "cwd": folder, "timestamp": at}
+        made.lines(
+            tmp_path / f"{session}.jsonl",
+            {**line, "type": "user", "uuid": "u", "message": {"role": "user", "content": text}},
+            {
+                **line,
+                "type": "assistant",
+                "uuid": "a",
+                "message": {"role": "assistant", "content": "It is done."},
+            },
+        )
+
+    conversation(1, str(past.project), "2026-03-02T09:00:00Z", f"Use {TOKEN} for the release.")
+    conversation(2, str(past.project), "2025-03-02T09:00:00Z", "What was said a year before.")
+    conversation(3, str(past.folder), "2026-03-02T09:00:00Z", "Said in the home folder itself.")
+    hidden = past.folder / "hidden"
+    hidden.mkdir()
+    conversation(4, str(hidden), "2026-03-02T09:00:00Z", "Said where nothing is recorded.")
+    past.gets("exclude", str(hidden))
+    page = past.gets("import", "--from", "claude-code", str(tmp_path), "--since", "2026-01-01")
+    assert "claude-code  ~/sparrow: 1 turn of 1 session: 1 imported\n" in page
+    assert re.search(r"claude-code  ~/hidden: 1 turn of 1 session left out: the folder is excluded\n", page)
+    assert "left out: / and your home folder itself are no project." in page
+    assert "1 secret in them was replaced before they were stored." in page
+    assert TOKEN not in past.gets("export")
+    past.gets("pause")
+    assert "Capture is switched off" in past.refused("import", "--from", "all")
+    past.gets("resume")
+
+
+def test_a_project_that_is_gone_keeps_its_scope(past: User, tmp_path: Path):
+    gone = past.folder / "gone"
+    (gone / ".git").mkdir(parents=True)
+    (gone / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    path = made.claude_code(tmp_path)
+    replace(path, made.FOLDER, str(gone))
+    replace(path, made.SESSION, "gone-1")
+    scope = imported(past, path)
+    assert scope.startswith("repo_gone__")
+    shutil.rmtree(gone)
+    replace(path, "gone-1", "gone-2")
+    replace(path, str(gone), str(gone / "cmd" / "heron"))
+    assert imported(past, path) == scope
+
+
+def imported(past: User, path: Path) -> str:
+    answer = json.loads(past.gets("import", "--from", "claude-code", str(path), "--json"))
+    (project,) = answer["projects"]
+    assert project["added"] == 2
+    return project["scope"]
+
+
+def test_what_cannot_be_understood_is_answered_by_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    env = {"SCRUBJAY_HOME": str(tmp_path / "jay")}
+
+    def refused(*words: str) -> str:
+        assert run(["import", *words], env) == 1
+        return capsys.readouterr().err
+
+    assert "Did you mean claude-code?" in refused("--from", "claude-cod")
+    assert "--from takes all, claude-code," in refused("--from", "nobody")
+    assert "name one with --from" in refused("--from", "zed,goose", str(tmp_path))
+    assert "--since = 'soonish'" in refused("--from", "all", "--since", "soonish")
+    assert "`scrubjay import --from all`" in refused()
+    (tmp_path / "threads.db").write_bytes(b"SQLite format 3\x00 and then nothing of it")
+    assert run(["import", "--from", "zed", str(tmp_path)], env) == 0
+    page = capsys.readouterr().out
+    assert "Nothing to import was found" in page and "1 file could not be read" in page
