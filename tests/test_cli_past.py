@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import random
 import re
 import shutil
+import signal
+import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import histories_made as made
 import pytest
 from user import User, make_user
 
+from scrubjay.cli.installation import console_command
 from scrubjay.cli.parser import run
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
@@ -165,3 +171,41 @@ def test_what_cannot_be_understood_is_answered_by_a_sentence(
     assert run(["import", "--from", "zed", str(tmp_path)], env) == 0
     page = capsys.readouterr().out
     assert "Nothing to import was found" in page and "1 file could not be read" in page
+
+
+@pytest.mark.long
+def test_an_import_that_is_killed_at_any_moment_is_completed_by_another(tmp_path: Path):
+    user = make_user(tmp_path)
+    for session in range(60):
+        about = {"sessionId": f"s{session}", "cwd": f"/w/p{session % 3}"}
+        said = []
+        for number in range(8):
+            at = {"timestamp": f"2026-03-01T{number:02}:{session % 60:02}:00Z"}
+            ask = {"role": "user", "content": f"What is step {number} of heron {session}?"}
+            reply = {"role": "assistant", "content": f"Step {number} of heron {session} is to build it."}
+            said.append({**about, **at, "type": "user", "promptId": f"{session}-{number}", "message": ask})
+            said.append(
+                {**about, **at, "type": "assistant", "uuid": f"a{session}-{number}", "message": reply}
+            )
+        made.lines(user.folder / f".claude/projects/p{session % 3}/s{session}.jsonl", *said)
+    command = [*console_command(), "import", "--from", "claude-code"]
+    chance = random.Random(5)
+    try:
+        for attempt in range(6):
+            importing = subprocess.Popen(command, env=user.env, cwd=user.project, stdout=subprocess.DEVNULL)
+            with suppress(subprocess.TimeoutExpired):
+                importing.wait(chance.uniform(0.4, 2.5))
+            if attempt % 2:
+                importing.kill()
+            facts = json.loads(user.gets("status", "--json"))
+            if facts["engine"]:
+                os.kill(facts["engine"]["pid"], signal.SIGKILL)
+            importing.kill()
+            importing.wait()
+        assert "together     480 turns of 60 sessions" in user.gets("import", "--from", "all")
+        rows = [json.loads(line) for line in user.gets("export").splitlines()[1:]]
+        said = [(row["session_id"], row["prompt_id"]) for row in rows if row["kind"] == "turn"]
+        assert len(said) == len(set(said)) == 480
+        assert all(row["assistant"] for row in rows if row["kind"] == "turn")
+    finally:
+        user.types("stop")

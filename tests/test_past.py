@@ -106,6 +106,17 @@ async def test_a_session_stays_in_the_scope_that_knows_it(core: Core):
     assert (answer.scope, counts(answer)) == ("dir_api__0123456789abcdef", (1, 0, 1))
 
 
+async def test_what_was_said_before_a_time_tells_only_what_is_known_since(core: Core):
+    early, late = said(2, "go on", "The first half."), said(7, "go on", "The second half.")
+    await turn(core, "s1", prompt_id="p-1", user="go on", ts=early["ts"])
+    assert counts(await take(core, said(1, "begin", "Begun."), early, late, since=said(5, "")["ts"])) == (
+        1,
+        0,
+        0,
+    )
+    assert [each.assistant for each in await turns(core)] == [None, "The second half."]
+
+
 async def test_a_long_session_comes_in_parts_that_know_each_other(core: Core):
     parts = [said(number, "go on", f"Step {number} is done.") for number in range(6)]
     keys = [part["prompt_id"] for part in parts]

@@ -27,7 +27,8 @@ from scrubjay.text.redaction import redact
 from scrubjay.text.transcripts import fields_of, has_ended
 
 EVERY = "all"
-BATCH_TURNS, BATCH_SIZE = 300, 2_000_000  # turns and characters of one call of the engine
+BATCH_TURNS, BATCH_SIZE = 300, 2_000_000  # turns and characters after which the engine is called
+PART_TURNS, PART_SIZE = 2_000, 8_000_000  # of one session in one call: what is new shows against all of it
 GOES_ON = timedelta(hours=1)  # a session written to since then may go on: its last turn is its hook's
 SHOWN = 5  # files that could not be read, which are named
 
@@ -116,7 +117,7 @@ class _Importer:
         self.tallies: dict[tuple[str, str | None], Tally] = {}
         self.unreadable: dict[str, str] = {}
         self._place, self._policy, self._scope = place, policy, scope
-        self._since = since.timestamp() if since else None
+        self._since = instant(since.timestamp()) if since else None
         self._now = datetime.now().timestamp()
         self._sessions, self._facts = _Batch(), _Batch()
         self._redacted = 0
@@ -164,12 +165,13 @@ class _Importer:
         if turns and not has_ended(turns[-1]) and stored.at > self._now - GOES_ON.total_seconds():
             turns = turns[:-1]
         kept = list(self._turns(session.id, turns, stored.at, tally))
-        if not kept:
+        asked = sum(self._since is None or turn["ts"] >= self._since for turn in kept)
+        if not asked:
             return
         tally.sessions += 1
-        tally.turns += len(kept)
+        tally.turns += asked
         if tally.scope is None:
-            tally.left_out += len(kept)
+            tally.left_out += asked
             return
         keys = [turn["prompt_id"] for turn in kept]
         for part in _parts(kept):
@@ -180,6 +182,7 @@ class _Importer:
                 "others": [key for key in keys if key not in mine],
                 "host": session.host,
                 "scope": tally.scope,
+                "since": self._since,
                 "redacted": self._redacted,
             }
             self._redacted = 0
@@ -198,8 +201,6 @@ class _Importer:
             if said is None or not 0 < said < self._now + 86_400:
                 said = last or at  # its place in the session is known, if not its time
             last = said
-            if self._since is not None and said < self._since:
-                continue
             fields = fields_of(turn, self._clean)
             if capture.should_record(fields.get("user"), fields.get("assistant"), self._policy):
                 prompt_id = capture.storable(key)
@@ -214,7 +215,7 @@ class _Importer:
 
     def _add_fact(self, fact: Fact) -> None:
         tally = self._tally(fact.source, fact.folder or fact.project, nowhere=USER_SCOPE)
-        said = seconds(fact.updated_at or fact.created_at)
+        said = instant(seconds(fact.updated_at or fact.created_at))
         if self._since is not None and said is not None and said < self._since:
             return
         tally.facts += 1
@@ -311,7 +312,7 @@ def _parts(turns: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     part: list[dict[str, Any]] = []
     size = 0
     for turn in turns:
-        if part and (len(part) >= BATCH_TURNS or size + _size(turn) > BATCH_SIZE):
+        if part and (len(part) >= PART_TURNS or size + _size(turn) > PART_SIZE):
             yield part
             part, size = [], 0
         part.append(turn)

@@ -235,12 +235,14 @@ class RecordTurn(Request):
 class RecordSession(Request):
     """Turns of one session, in order, as its host kept them; each has a prompt_id.
 
-    `others` are the prompt_ids of the session's turns that are not among these.
+    `others` are the prompt_ids of the session's turns that are not among these. What was said before `since`
+    only tells which turns the others are.
     """
 
     session_id: Name
     turns: Annotated[list[RecordTurn], Field(min_length=1)]
     others: list[Name] = []
+    since: Instant | None = None
 
 
 class KeptSession(RecordSession):

@@ -32,8 +32,11 @@ async def plan_session(store: Store, envelope: Envelope, now: datetime) -> Plan[
     known = _known(request, [rows[place.id] for place in places if place.id in rows])
     number = max((place.turn for place in places), default=-1) + 1
     turns: dict[str, Turn] = {}
-    added = completed = 0
+    asked = added = completed = 0
     for told, here in zip(request.turns, known, strict=True):
+        if request.since is not None and told.ts is not None and told.ts < request.since:
+            continue
+        asked += 1
         same = here or turns.get(turn_id(envelope, told))
         if same is None:
             turn = new_turn(envelope, told, number, now)
@@ -54,7 +57,7 @@ async def plan_session(store: Store, envelope: Envelope, now: datetime) -> Plan[
         session_id=request.session_id,
         added=added,
         completed=completed,
-        known=len(request.turns) - added - completed,
+        known=asked - added - completed,
         redacted=envelope.redacted,
     )
     return Plan(changes[0] if changes else None, answer, tuple(changes[1:]))

@@ -50,9 +50,8 @@ class Past(Verb):
             self._running -= 1
 
     async def _record(self, kept: KeptSession, scope: str) -> SessionRecorded:
-        request = RecordSession.model_construct(
-            session_id=kept.session_id, turns=kept.turns, others=kept.others
-        )
+        values = {name: getattr(kept, name) for name in RecordSession.model_fields}
+        request = RecordSession.model_construct(**values)
         chosen = self._settings().capture
         told = envelope("session", request, scope=scope, source=SOURCE, at=self._clock(), host=kept.host)
         told = told.model_copy(

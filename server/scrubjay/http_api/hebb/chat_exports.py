@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, get_args
 
+from scrubjay.histories.exports import branch
 from scrubjay.models.fields import parse_instant
 from scrubjay.text.redaction import redact
 from scrubjay.text.transcripts import fields_of
@@ -119,25 +120,10 @@ def _chatgpt(text: str) -> Export:
         session = _id(conversation.get("id") or conversation.get("conversation_id"))
         if isinstance(mapping, dict):
             nodes = {node_id: node for node_id, node in mapping.items() if isinstance(node, dict)}
-            branch = _branch(nodes, conversation.get("current_node"))
-            turns += _pair(session, filter(None, (_message(node.get("message")) for node in branch)))
+            shown = branch(nodes, conversation.get("current_node"))
+            turns += _pair(session, filter(None, (_message(node.get("message")) for node in shown)))
     warnings = [] if conversations else ["The text is no JSON of conversations, so nothing was read of it."]
     return Export("chatgpt", _number(turns), warnings)
-
-
-def _branch(nodes: Mapping[str, dict[str, Any]], last: object) -> list[dict[str, Any]]:
-    """Return the nodes that lead to the last one, in order; all by time if the last is not named."""
-    way: dict[str, dict[str, Any]] = {}
-    while isinstance(last, str) and last in nodes and last not in way:
-        way[last] = nodes[last]
-        last = nodes[last].get("parent")
-    return list(way.values())[::-1] or sorted(nodes.values(), key=_created)
-
-
-def _created(node: dict[str, Any]) -> float:
-    message = node.get("message")
-    at = message.get("create_time") if isinstance(message, dict) else None
-    return float(at) if isinstance(at, int | float) else 0.0
 
 
 def _message(message: object) -> _Message | None:
