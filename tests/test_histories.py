@@ -75,6 +75,17 @@ def test_commands_are_kept_as_the_hooks_keep_them(tmp_path: Path):
     }
 
 
+def test_a_page_of_aider_may_quote_its_own_marks(tmp_path: Path):
+    answer = "Like this:\n```\n#### no prompt\n> no note\n```"
+    text = (
+        f"# aider chat started at 2026-03-01 09:00:00\n\n#### Show me a page.\n\n{answer}\n\n> Tokens: 2k\n"
+    )
+    (tmp_path / ".aider.chat.history.md").write_text(text)
+    with Disk(str(tmp_path)) as disk:
+        (session,) = sessions(BY_NAME["aider"], disk, [str(tmp_path)])
+    assert [(turn["prompts"], turn["assistant"]) for turn in session.turns] == [(["Show me a page."], answer)]
+
+
 def listing(folder: Path) -> dict[str, tuple[int, int]]:
     return {
         str(path): (path.stat().st_mtime_ns, path.stat().st_size)

@@ -44,6 +44,7 @@ def _sessions(disk: Disk, path: str) -> list[Session]:
     prompt: list[str] = []
     answer: list[str] = []
     at: str | None = None
+    fenced = False  # within a block of code
 
     def close() -> None:
         asked, answered = "\n".join(prompt).strip(), "\n".join(answer).strip()
@@ -55,17 +56,21 @@ def _sessions(disk: Disk, path: str) -> list[Session]:
 
     for raw in disk.lines(path):
         line = raw.decode("utf-8", "replace").rstrip("\r\n")
-        if started := _STARTED.match(line):
+        if answer and line.startswith("```"):
+            fenced = not fenced
+        started = _STARTED.match(line)
+        if started:
+            fenced = False
             close()
             talk = Talk()
             at = datetime.fromisoformat(started[1]).astimezone().isoformat()
             digest = hashlib.sha256(f"{folder}\n{started[1]}".encode("utf-8", "replace")).hexdigest()
             sessions.append(Session(HOST, f"aider-{digest[:24]}", folder, talk.turns))
-        elif line.startswith("#### "):
+        elif line.startswith("#### ") and not fenced:
             if answer:
                 close()
-            prompt.append(line[5:])
-        elif prompt and not line.startswith(">"):  # notes of aider itself
+            prompt.append(line[5:].replace("<blank>", ""))
+        elif prompt and (fenced or not line.startswith(">")):  # else it is a note of aider itself
             answer.append(line)
     close()
     return sessions
