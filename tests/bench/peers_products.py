@@ -99,7 +99,9 @@ class Scrubjay(Product):
 
     def __init__(self, installed: Path, home: Path) -> None:
         super().__init__(installed, home)
-        self.env |= {"SCRUBJAY_HOME": str(home / ".scrubjay"), "CLAUDE_PROJECT_DIR": str(home)}
+        project = home / "conversations"  # a user's own folder is no project
+        project.mkdir(exist_ok=True)
+        self.env |= {"SCRUBJAY_HOME": str(home / ".scrubjay"), "CLAUDE_PROJECT_DIR": str(project)}
 
     def command(self) -> list[str]:
         return [str(self.bin / "scrubjay")]

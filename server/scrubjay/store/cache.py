@@ -23,6 +23,7 @@ _MANY = 64
 _MOST_BYTES = 64 << 20
 _FIRST = 3  # uses of a table that do not read it whole: the first search after a start must not wait for it
 _MOST_ROWS = 10_000  # passages at hand as objects
+_FEW = 3  # records that are read one by one after a write: the planner of a write asks for its own alone
 _MOST_RECORDS = 4_000  # records of a kind at hand as objects
 
 R = TypeVar("R", bound=Row)
@@ -59,14 +60,19 @@ class TableCache:
         self._rows: pa.Table = None
         self._row_ids: NDArray[np.uint64] = np.empty(0, np.uint64)  # of these rows, in order
 
-    async def current(self, table: AsyncTable) -> pa.Table | None:
-        """Return the table as it is now; None if it is too long, or was not asked for often enough."""
+    async def current(self, table: AsyncTable, *, read: bool = True) -> pa.Table | None:
+        """Return the table as it is now; None if it is too long, or was not asked for often enough.
+
+        Unless it is to be `read`, also None if the table has changed since it was read.
+        """
         self._asked += 1
         if self._asked <= _FIRST:
             return None
         async with self._lock:
             # Before the reading, so that what is committed meanwhile is read again next time.
             if self._fits and (version := await table.version()) != self._version:
+                if not read:
+                    return None
                 self._fits = await table.count_rows() <= self._most and await self._read(table)
                 self._version = version
             return self._rows if self._fits else None
@@ -97,7 +103,8 @@ class TableCache:
             if (np.diff(rows["_rowid"].to_numpy().astype(np.int64)) < 0).any():
                 rows = rows.sort_by("_rowid").combine_chunks()
         else:
-            rows = rows.filter(np.isin(self._row_ids, there))
+            if not (kept := np.isin(self._row_ids, there)).all():
+                rows = rows.filter(kept)
             if len(new):  # in new fragments, so that they come after all others
                 taken = table.take_row_ids(new.tolist())
                 taken = taken if self._columns is None else taken.select(self._columns)
@@ -146,7 +153,8 @@ class RecordCache(Generic[R]):
 
     async def of(self, table: AsyncTable, ids: Iterable[str]) -> dict[str, R] | None:
         """Return the records with these ids; None if the table is not in memory."""
-        rows = await self._current(table)
+        ids = list(ids)
+        rows = await self._current(table, read=len(ids) > _FEW)
         if rows is None:
             return None
         row_ids = self.whole.row_ids
@@ -166,8 +174,8 @@ class RecordCache(Generic[R]):
             return None
         return rows.select(names).take([self._places[each] for each in ids if each in self._places])
 
-    async def _current(self, table: AsyncTable) -> pa.Table | None:
-        rows = await self.whole.current(table)
+    async def _current(self, table: AsyncTable, *, read: bool = True) -> pa.Table | None:
+        rows = await self.whole.current(table, read=read)
         if rows is not None and rows is not self._rows:
             self._rows = rows
             self._places = {record_id: at for at, record_id in enumerate(rows["id"].to_pylist())}
