@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scrubjay.histories import aider, cursor, exports, goose, opencode, tasks, transcripts, vscode, zed
+from scrubjay.histories import (
+    aider,
+    cursor,
+    exports,
+    goose,
+    memories,
+    opencode,
+    tasks,
+    transcripts,
+    vscode,
+    zed,
+)
 from scrubjay.histories.disk import Disk
 from scrubjay.histories.machine import Machine
 from scrubjay.histories.stored import History, Stored
@@ -42,4 +53,5 @@ HISTORIES: tuple[History, ...] = (
     History(aider.HOST, aider.places, aider.fits, aider.stored, deep=aider.DEEP),
     exports.history("claude-ai", exports.claude_ai),
     exports.history("chatgpt", exports.chatgpt),
+    *memories.HISTORIES,
 )

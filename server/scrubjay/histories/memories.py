@@ -1,0 +1,511 @@
+"""The stores of other memories, read as facts.
+
+They are claude-mem, mcp-memory-service, basic-memory, server-memory of the MCP project, mem0, Hebb Mind and
+MemPalace. A fact says what an entry of theirs says, word for word, with its time, tags and project. What they
+deleted, or what expired, is left out. Where a transcript that they were made of is still there, it is read in
+their place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from scrubjay.histories import transcripts
+from scrubjay.histories.disk import Disk, files_below, parsed
+from scrubjay.histories.machine import CODES, Machine
+from scrubjay.histories.stored import Fact, Fields, History, Stored, instant, mapping, seconds, string
+from scrubjay.home.files import read_regular
+
+LONGEST = 10_000  # characters of a fact, as everywhere; a longer text becomes several
+MAX_TAGS = 20  # of one entry; extractors may give any number
+_MAX_CONFIG = 10 * 2**20  # bytes of a host's configuration that is searched for a path
+_MAX_NOTE = 50 * 2**20  # bytes, as of any document
+
+_Facts = Callable[[sqlite3.Connection], Iterable[Fact]]
+
+
+def _in_database(
+    source: str, name: str, facts: _Facts, places: Callable[[Machine], Iterable[str]]
+) -> History:
+    """The history of a memory that keeps one database; the names of copies may say more than `name`."""
+    stem, ending = os.path.splitext(name)
+
+    def fits(path: str) -> bool:
+        return stem in os.path.basename(path) and path.endswith(ending)
+
+    def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
+        yield Stored(source, path, at, lambda: _whole(facts(disk.database(path))))
+
+    return History(source, places, fits, stored)
+
+
+# claude-mem: what a model wrote of sessions, in 13.15 and before
+
+
+def _claude_mem_places(machine: Machine) -> Iterable[str]:
+    yield machine.join(machine.named("CLAUDE_MEM_DATA_DIR", ".claude-mem"), "claude-mem.db")
+
+
+def _claude_mem(database: sqlite3.Connection) -> Iterator[Fact]:
+    """The observations and the summaries. Prompts are left out: they have no answers, and transcripts do."""
+    sessions = {_session(row): _content_session(row) for row in _rows(database, "sdk_sessions")}
+    for row in _rows(database, "observations", required=True):
+        said = string(row.get("narrative")) or string(row.get("text")) or string(row.get("subtitle"))
+        points = "\n".join(f"- {each}" for each in _strings(row.get("facts")))
+        content = _paragraphs(string(row.get("title")), said, points)
+        tags = _tags(string(row.get("type")), *_strings(row.get("concepts")))
+        files = list(dict.fromkeys([*_strings(row.get("files_modified")), *_strings(row.get("files_read"))]))
+        yield replace(
+            _claude_mem_fact(row, "observation", sessions),
+            content=content,
+            tags=tags,
+            metadata={"files": files},
+        )
+    for row in _rows(database, "session_summaries"):
+        labels = ("request", "investigated", "learned", "completed", "next_steps", "notes")
+        texts = {label: string(row.get(label)).strip() for label in labels}
+        lines = (f"{label.replace('_', ' ').capitalize()}: {text}" for label, text in texts.items() if text)
+        yield replace(
+            _claude_mem_fact(row, "summary", sessions), content="\n".join(lines), tags=("session-summary",)
+        )
+
+
+def _claude_mem_fact(row: Fields, kind: str, sessions: Mapping[str, str]) -> Fact:
+    session = _session(row)
+    return Fact(
+        "claude-mem",
+        f"{kind}/{session}/{row['id']}",
+        "",
+        created_at=instant(row.get("created_at_epoch")) or instant(row.get("created_at")),
+        project=string(row.get("project")) or None,
+        session_id=sessions.get(session) or None,
+    )
+
+
+def _session(row: Fields) -> str:
+    """Their id of a session, by the column's name of now or of older versions."""
+    return string(row.get("memory_session_id")) or string(row.get("sdk_session_id"))
+
+
+def _content_session(row: Fields) -> str:
+    """The host's id of a session."""
+    return string(row.get("content_session_id")) or string(row.get("claude_session_id"))
+
+
+# mcp-memory-service
+
+
+def _mcp_memory_service_places(machine: Machine) -> Iterable[str]:
+    folder = {
+        "darwin": machine.home("Library", "Application Support", "mcp-memory"),
+        "win32": machine.join(machine.named("LOCALAPPDATA", "AppData", "Local"), "mcp-memory"),
+    }.get(machine.platform, machine.home(".local", "share", "mcp-memory"))
+    folder = machine.env.get("MCP_MEMORY_BASE_DIR") or folder
+    yield machine.env.get("MCP_MEMORY_SQLITE_PATH") or machine.join(folder, "sqlite_vec.db")
+
+
+def _mcp_memory_service(database: sqlite3.Connection) -> Iterator[Fact]:
+    for row in _rows(database, "memories", required=True):
+        if row.get("deleted_at") is None:
+            yield Fact(
+                "mcp-memory-service",
+                string(row["content_hash"]),
+                string(row["content"]),
+                created_at=instant(row.get("created_at")) or instant(row.get("created_at_iso")),
+                updated_at=instant(row.get("updated_at")) or instant(row.get("updated_at_iso")),
+                tags=_tags(*string(row.get("tags")).split(","), string(row.get("memory_type"))),
+                metadata=_flat(_object(row.get("metadata"))),
+            )
+
+
+# mem0: its history, because its vectors may lie in any store
+
+
+def _mem0_places(machine: Machine) -> Iterable[str]:
+    yield machine.join(machine.named("MEM0_DIR", ".mem0"), "history.db")
+
+
+def _mem0(database: sqlite3.Connection) -> Iterator[Fact]:
+    versions: dict[str, list[Fields]] = {}
+    for row in _rows(database, "history", required=True):
+        versions.setdefault(string(row["memory_id"]), []).append(row)
+    for memory_id, rows in versions.items():
+        rows.sort(key=lambda row: seconds(_held_since(row)) or 0.0)
+        last = rows[-1]
+        if last.get("event") == "DELETE" or last.get("is_deleted"):
+            continue
+        values = [(string(row.get("new_memory")), _held_since(row)) for row in rows]
+        *earlier, (content, since) = [value for value in values if value[0].strip()] or [("", None)]
+        yield Fact(
+            "mem0",
+            memory_id,
+            content,
+            created_at=instant(rows[0].get("created_at")),
+            updated_at=since,
+            earlier=tuple((value[:LONGEST], at) for value, at in earlier),
+            metadata=_flat({"actor": last.get("actor_id"), "role": last.get("role")}),
+        )
+
+
+def _held_since(row: Fields) -> str | None:
+    return instant(row.get("updated_at")) or instant(row.get("created_at"))
+
+
+# Hebb Mind
+
+
+def _hebb_mind_places(machine: Machine) -> Iterable[str]:
+    yield machine.join(machine.named("HEBB_HOME", ".hebb"), "hebb.db")
+
+
+def _hebb_mind(database: sqlite3.Connection, now: Callable[[], float] = time.time) -> Iterator[Fact]:
+    for row in _rows(database, "memories", required=True):
+        ends = seconds(row.get("expires_at"))
+        if ends is not None and ends <= now():
+            continue
+        tags, metadata, source = (
+            _strings(row.get("tags")),
+            _object(row.get("metadata")),
+            string(row.get("source")),
+        )
+        score = row.get("importance_score")
+        yield Fact(
+            "hebb-mind",
+            string(row["id"]),
+            string(row["content"]),
+            created_at=instant(row.get("created_at")),
+            updated_at=instant(row.get("updated_at")),
+            # its hook tags a turn with the project, and nothing else
+            project=tags[0] if tags and source.startswith("hook:") else None,
+            session_id=string(metadata.get("session_id")) or None,
+            tags=_tags(*tags),
+            importance=min(10.0, max(0.0, float(score))) if isinstance(score, int | float) else 5.0,
+            metadata=_flat({**metadata, "partition": row.get("partition_id"), "source": source}),
+        )
+
+
+# server-memory, the reference server of the MCP project: a file of entities and relations
+
+_MEMORY_FILE = re.compile(r"MEMORY_FILE_PATH[\"']?\s*[:=]\s*(?:\"((?:[^\"\\\n]|\\.)*)\"|'([^'\n]*)')")
+
+
+def _server_memory_places(machine: Machine) -> Iterator[str]:
+    """The files that its variable names, here or in a host's configuration, and those beside the package."""
+    yield from filter(None, [machine.env.get("MEMORY_FILE_PATH")])
+    configurations = [
+        machine.home(".claude.json"),
+        machine.settings("Claude", "claude_desktop_config.json"),
+        machine.home(".cursor", "mcp.json"),
+        machine.home(".codex", "config.toml"),
+        machine.home(".gemini", "settings.json"),
+        machine.home(".qwen", "settings.json"),
+        machine.home(".codeium", "windsurf", "mcp_config.json"),
+        *(machine.join(user, "mcp.json") for user in machine.editors(*CODES)),
+    ]
+    for path in configurations:
+        try:
+            text = read_regular(path, _MAX_CONFIG).decode("utf-8", "replace")
+        except OSError:
+            continue
+        for quoted, plain in _MEMORY_FILE.findall(text):
+            yield plain or re.sub(r"\\(.)", r"\1", quoted)
+    cache = machine.home(".npm")
+    if machine.platform == "win32":
+        cache = machine.join(machine.named("LOCALAPPDATA", "AppData", "Local"), "npm-cache")
+    runs = machine.join(cache, "_npx")
+    package = ("node_modules", "@modelcontextprotocol", "server-memory", "dist", "memory.jsonl")
+    for run in sorted(os.listdir(runs)) if os.path.isdir(runs) else ():
+        yield machine.join(runs, run, *package)
+
+
+def _server_memory_stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
+    yield Stored("server-memory", path, at, partial(_server_memory, disk, path, at))
+
+
+def _server_memory(disk: Disk, path: str, at: float) -> Iterator[Fact]:
+    """One fact an observation and a relation. It keeps no times: all are as old as the file's last change."""
+    for raw in disk.lines(path):
+        entry = _object(raw)
+        if entry.get("type") == "entity":
+            said = [f"{entry.get('name')}: {each}" for each in _strings(entry.get("observations"))]
+            tags = _tags(string(entry.get("entityType")))
+        elif entry.get("type") == "relation":
+            verb = string(entry.get("relationType")).replace("_", " ")
+            said, tags = [f"{entry.get('from')} {verb} {entry.get('to')}"], ("relation",)
+        else:
+            continue
+        facts = (
+            Fact("server-memory", _digest(each), each, created_at=instant(at), tags=tags) for each in said
+        )
+        yield from _whole(facts)
+
+
+# basic-memory: notes in Markdown
+
+# `- [category] text #tag (context)`, which is neither a task nor a link
+_OBSERVATION = re.compile(r"\s*[-*] \[(?![ xX-]\])([^\[\]()\n]+)\] (.+)")
+_HASHTAG = re.compile(r"(?<!\S)#([^\s#]+)")
+_FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)", re.DOTALL)
+
+
+def _basic_memory_places(machine: Machine) -> Iterable[str]:
+    yield machine.join(machine.named("BASIC_MEMORY_CONFIG_DIR", ".basic-memory"), "config.json")
+
+
+def _basic_memory_stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
+    """A note; or the notes of every project in a configuration, of which the default has no project."""
+    if not path.endswith(".json"):
+        yield Stored("basic-memory", path, at, partial(_basic_memory, path, at, None))
+        return
+    settings = mapping(disk.json(path))
+    for name, value in mapping(settings.get("projects")).items():
+        folder = os.path.expanduser(string(value) or string(mapping(value).get("path")))
+        project = None if name == settings.get("default_project", "main") else name
+        for note, changed in files_below(folder, lambda path: path.endswith(".md")):
+            yield Stored("basic-memory", note, changed, partial(_basic_memory, note, changed, project))
+
+
+def _basic_memory(path: str, at: float, project: str | None) -> Iterator[Fact]:
+    """One fact an observation, and one of all the rest of a note."""
+    front, body = _front_matter(read_regular(path, _MAX_NOTE).decode("utf-8", "replace"))
+    title = "".join(front.get("title", ())) or os.path.basename(path).removesuffix(".md")
+    tags = [tag.lstrip("#") for tag in front.get("tags", ())]
+    permalink = "".join(front.get("permalink", ()))
+    note = Fact(
+        "basic-memory",
+        f"{project or ''}:{permalink}" if permalink else path,  # a permalink stays when the file moves
+        "",
+        created_at=instant("".join(front.get("created", ()))) or instant(at),
+        updated_at=instant("".join(front.get("modified", ()))) or instant(at),
+        project=project,
+        metadata=_flat({name: "".join(front[name]) for name in ("permalink", "type") if name in front}),
+    )
+    rest = []
+    for line in body.splitlines():
+        observation = _OBSERVATION.fullmatch(line)
+        if observation is None:
+            rest.append(line)
+            continue
+        category, text = observation[1].strip(), observation[2].strip()
+        yield from _whole(
+            [
+                replace(
+                    note,
+                    id=f"{note.id}#{_digest(line)}",
+                    content=f"{title}: {text}",
+                    tags=_tags(category, *tags, *_HASHTAG.findall(text)),
+                )
+            ]
+        )
+    if any(line.strip() and not line.startswith("#") for line in rest):
+        text = "\n".join(rest).strip()
+        whole = text if title in text.partition("\n")[0] else f"{title}\n\n{text}"
+        yield from _whole([replace(note, content=whole, tags=_tags(*tags))])
+
+
+def _front_matter(text: str) -> tuple[dict[str, list[str]], str]:
+    """The fields at the head of a note, each as the list of its values, and what follows."""
+    head = _FRONT_MATTER.match(text)
+    fields: dict[str, list[str]] = {}
+    name = ""
+    for line in head[1].splitlines() if head else ():
+        if line.lstrip().startswith("- "):
+            fields.setdefault(name, []).append(_bare(line.lstrip()[2:]))
+        elif ":" in line and not line[:1].isspace():
+            name, _, value = (part.strip() for part in line.partition(":"))
+            is_list = value.startswith("[") or (name == "tags" and "," in value)
+            fields[name] = [_bare(each) for each in (value.strip("[]").split(",") if is_list else [value])]
+    return {name: list(filter(None, values)) for name, values in fields.items()}, text[
+        head.end() if head else 0 :
+    ]
+
+
+def _bare(text: str) -> str:
+    return text.strip().strip("'\"")
+
+
+# MemPalace: the drawers of its palace, which Chroma keeps in SQLite
+
+_DRAWERS = """
+    SELECT e.id, e.embedding_id, m.key, m.string_value, m.int_value, m.float_value
+    FROM embeddings e JOIN embedding_metadata m ON m.id = e.id
+    WHERE e.segment_id NOT IN (
+        SELECT s.id FROM segments s JOIN collections c ON c.id = s.collection WHERE c.name LIKE '%closets%'
+    )
+    ORDER BY e.id
+"""
+_HOSTS = {".claude": "claude-code", ".codex": "codex", ".gemini": "gemini-cli", ".qwen": "qwen-code"}
+
+
+def _mempalace_places(machine: Machine) -> Iterator[str]:
+    yield machine.home(".mempalace", "palace")
+    try:
+        config = mapping(parsed(read_regular(machine.home(".mempalace", "config.json"), _MAX_CONFIG)))
+    except (OSError, ValueError):
+        return
+    yield from filter(None, [string(config.get("palace_path"))])
+
+
+def _mempalace_stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
+    """The transcripts that conversations were made of, as far as they are there, and then the palace."""
+    originals: set[str] = set()
+    for drawer in _drawers(disk.database(path)):
+        source = string(drawer.get("source_file"))
+        host = next((host for folder, host in _HOSTS.items() if f"{os.sep}{folder}{os.sep}" in source), None)
+        reader = next(
+            (each for each in transcripts.HISTORIES if each.host == host and each.fits(source)), None
+        )
+        if reader and source not in originals and os.path.isfile(source):
+            originals.add(source)
+            yield from reader.stored(disk, source, os.stat(source).st_mtime)
+    yield Stored("mempalace", path, at, partial(_mempalace, disk, path, originals))
+
+
+def _mempalace(disk: Disk, path: str, originals: set[str]) -> Iterator[Fact]:
+    for drawer in _drawers(disk.database(path)):
+        if drawer.get("room") != "_registry" and drawer.get("source_file") not in originals:
+            told = ("source_file", "chunk_index", "added_by")
+            fact = Fact(
+                "mempalace",
+                drawer["id"],
+                string(drawer.get("chroma:document")),
+                created_at=_local(drawer.get("authored_at")) or _local(drawer.get("filed_at")),
+                project=string(drawer.get("wing")) or None,
+                session_id=string(drawer.get("session_id")) or None,
+                tags=_tags(string(drawer.get("room")), string(drawer.get("hall"))),
+                metadata=_flat({name: drawer[name] for name in told if name in drawer}),
+            )
+            yield from _whole([fact])
+
+
+def _drawers(database: sqlite3.Connection) -> Iterator[Fields]:
+    """The entries of a palace, each with its id and its metadata."""
+    number, drawer = None, Fields()
+    for row in database.execute(_DRAWERS):
+        if row["id"] != number:
+            if drawer:
+                yield drawer
+            number, drawer = row["id"], {"id": row["embedding_id"]}
+        values = (row["string_value"], row["int_value"], row["float_value"])
+        drawer[row["key"]] = next((value for value in values if value is not None), None)
+    if drawer:
+        yield drawer
+
+
+def _local(value: object) -> str | None:
+    """A time as MemPalace writes it: in the machine's own zone if it names none."""
+    try:
+        return datetime.fromisoformat(string(value)).astimezone().isoformat()
+    except ValueError:
+        return None
+
+
+HISTORIES = (
+    _in_database("claude-mem", "claude-mem.db", _claude_mem, _claude_mem_places),
+    _in_database("mcp-memory-service", "sqlite_vec.db", _mcp_memory_service, _mcp_memory_service_places),
+    History(
+        "basic-memory",
+        _basic_memory_places,
+        lambda path: path.endswith(".md") or os.path.basename(path) == "config.json",
+        _basic_memory_stored,
+    ),
+    History(
+        "server-memory",
+        _server_memory_places,
+        lambda path: path.endswith((".jsonl", ".json")),
+        _server_memory_stored,
+    ),
+    _in_database("mem0", "history.db", _mem0, _mem0_places),
+    _in_database("hebb-mind", "hebb.db", _hebb_mind, _hebb_mind_places),
+    History(
+        "mempalace",
+        _mempalace_places,
+        lambda path: os.path.basename(path) == "chroma.sqlite3",
+        _mempalace_stored,
+    ),
+)
+
+
+# What all of them need
+
+
+def _rows(database: sqlite3.Connection, table: str, *, required: bool = False) -> Iterator[Fields]:
+    """The rows of a table by their columns, which differ by version; none if it is not there.
+
+    Raises:
+        sqlite3.Error: it is required and not there, or damaged.
+    """
+    known = database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+    if known or required:
+        yield from map(dict, database.execute(f'SELECT * FROM "{table}"'))
+
+
+def _whole(facts: Iterable[Fact]) -> Iterator[Fact]:
+    """The facts that say something; one that is too long in pieces, which end where a line or word ends."""
+    for fact in facts:
+        text, number = fact.content.replace("\x00", "").strip(), 0
+        if 0 < len(text) <= LONGEST:
+            yield replace(fact, content=text)
+            continue
+        while text:
+            cut = LONGEST if len(text) > LONGEST else len(text)
+            if cut < len(text):
+                cut = next((at for mark in ("\n\n", "\n", " ") if (at := text.rfind(mark, 1, cut)) > 0), cut)
+            number += 1
+            yield replace(fact, id=f"{fact.id}/{number}", content=text[:cut].strip(), earlier=())
+            text = text[cut:].strip()
+
+
+def _paragraphs(*texts: str) -> str:
+    return "\n\n".join(text.strip() for text in texts if text.strip())
+
+
+def _tags(*names: str) -> tuple[str, ...]:
+    """Tags without repetitions; what a tag may not hold becomes a dash."""
+    fitting = (re.sub(r"[^A-Za-z0-9_.:-]+", "-", name).strip("-")[:100] for name in names)
+    return tuple(dict.fromkeys(filter(None, fitting)))[:MAX_TAGS]
+
+
+def _strings(value: object) -> list[str]:
+    """The texts in a list, or in the JSON of one."""
+    if isinstance(value, str):
+        try:
+            value = parsed(value)
+        except ValueError:
+            return []
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def _object(value: Any) -> Fields:
+    """The object in some JSON; an empty one if there is none."""
+    try:
+        return mapping(parsed(value) if isinstance(value, str | bytes) else value)
+    except ValueError:
+        return {}
+
+
+def _flat(values: Mapping[str, Any]) -> Fields:
+    """Metadata in which no value holds others: what does, as JSON."""
+    flat: Fields = {}
+    for name, value in values.items():
+        if isinstance(value, str | int | float) or (
+            isinstance(value, list) and all(isinstance(each, str) for each in value)
+        ):
+            flat[name] = value
+        elif value is not None:
+            flat[name] = json.dumps(value, ensure_ascii=False)
+    return {name: value for name, value in flat.items() if value not in ("", [])}
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
