@@ -126,6 +126,21 @@ async def test_importing_again_adds_nothing_and_a_recall_in_between_makes_no_dif
     assert (done.added, done.same, done.different) == (0, 7, 0)
 
 
+async def test_a_version_that_was_replaced_there_since_is_replaced_here_too(
+    core: Core, other: Core, tmp_path: Path
+):
+    old = await fact(core, "The proxy listens on port 8080.")
+    for name in ("before", "after", "again"):
+        await core.exchange.export(str(tmp_path / name), None, quietly)
+        done = await other.exchange.load(str(tmp_path / name), "cli", quietly)
+        assert done.different == 0
+        if name == "before":
+            await fact(core, "The proxy listens on port 8081.", updates=old.id)
+    assert (done.added, done.same) == (0, 2)
+    assert await everything(other) == await everything(core)
+    assert texts(await search(other, "proxy listens port")) == ["The proxy listens on port 8081."]
+
+
 async def test_what_is_here_with_other_contents_is_named_and_stays(core: Core, tmp_path: Path):
     kept = await fact(core, "The finch build uses Clang 19.")
     path = str(tmp_path / "all")

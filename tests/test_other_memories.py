@@ -6,11 +6,13 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import memory_stores as stores
 import pytest
+from user import User, make_user
 
 from scrubjay.histories import HISTORIES
 from scrubjay.histories.disk import Disk, files_below
@@ -227,6 +229,60 @@ def test_the_file_of_server_memory_is_found_in_a_hosts_configuration(file, text,
     package.parent.mkdir(parents=True)
     places = list(BY_NAME["server-memory"].places(Machine({}, str(tmp_path), "linux")))
     assert places == ['/m/kim "1".jsonl', str(package)]
+
+
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
+    """A user who tried all of them before."""
+    user = make_user(tmp_path_factory.mktemp("c"))
+    stores.claude_mem(user.folder / ".claude-mem")
+    stores.mcp_memory_service(user.folder / ".local/share/mcp-memory")
+    stores.basic_memory(user.folder / ".basic-memory")
+    package = ".npm/_npx/0a1b/node_modules/@modelcontextprotocol/server-memory/dist"
+    stores.server_memory(user.folder / package)
+    stores.mem0(user.folder / ".mem0")
+    stores.hebb_mind(user.folder / ".hebb")
+    stores.mempalace(user.folder / ".mempalace/palace")
+    yield user
+    user.types("stop")
+
+
+def test_a_user_takes_in_every_memory_once_and_finds_what_holds_now(collector: User):
+    counted = collector.gets("import", "--from", "all", "--dry-run")
+    assert counted.endswith("together     15 facts\n")
+    assert collector.gets("import", "--from", "all").endswith("15 facts: 15 imported\n")
+    assert collector.gets("import", "--from", "all").endswith("15 facts: 0 imported, 15 known already\n")
+    found = collector.gets("search", "what does Kim prefer to drink")
+    assert "Kim prefers coffee" in found and "Kim prefers tea" not in found
+    scopes = {each["folder"]: each["scope"] for each in _projects(collector, "claude-mem,mem0")}
+    assert scopes == {"api": "api", None: "user"}
+
+
+def test_a_secret_in_another_memory_is_replaced_and_a_correction_there_is_a_new_version(
+    collector: User, tmp_path: Path
+):
+    token = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    path = stores.mem0(tmp_path / "copy")
+    with sqlite3.connect(path) as store:
+        row = (
+            "h5",
+            "m1",
+            "Kim prefers coffee",
+            f"Kim logs in by {token}",
+            "UPDATE",
+            None,
+            "2026-07-01T00:00:00Z",
+        )
+        store.execute("INSERT INTO history VALUES (?, ?, ?, ?, ?, ?, ?, 0, NULL, 'user')", row)
+    store.close()
+    page = collector.gets("import", "--from", "mem0", str(path))
+    assert "1 fact: 0 imported, 1 updated\n" in page and "1 secret in them was replaced" in page
+    assert "1 known already" in collector.gets("import", "--from", "mem0", str(path))
+    assert token not in collector.gets("export")
+
+
+def _projects(user: User, names: str) -> list[dict[str, Any]]:
+    return list(json.loads(user.gets("import", "--from", names, "--json"))["projects"])
 
 
 def _seconds(instant: str | None) -> float:

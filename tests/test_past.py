@@ -160,6 +160,43 @@ async def test_facts_of_another_memory_come_with_their_times_and_older_values(co
     assert rows.keys() == {"Kim prefers coffee", "Kim prefers tea", "Use WAL"}
 
 
+async def held(core: Core) -> list[tuple[str, int, bool]]:
+    await core.writer.settle()
+    rows = sorted(await core.store.select(Memory, "true"), key=lambda row: row.version)
+    assert len({row.root_id for row in rows}) == 1
+    return [(row.content, row.version, row.is_latest) for row in rows]
+
+
+async def test_a_fact_that_was_changed_there_since_gets_newer_versions(core: Core):
+    await add(core, fact())
+    january, june = "2026-01-02T00:00:00Z", "2026-06-01T00:00:00Z"
+    coffee = fact(content="Kim prefers coffee", updated_at=june, earlier=[("Kim prefers tea", january)])
+    assert (await add(core, coffee)).outcomes == ("updated",)
+    assert (await add(core, coffee)).outcomes == ("known",)
+    assert (await add(core, fact())).outcomes == ("known",)  # an older copy of their store
+    plain = fact(content="Kim prefers water", updated_at="2026-07-01T00:00:00Z")
+    assert (await add(core, plain)).outcomes == ("updated",)
+    expected = [
+        ("Kim prefers tea", 1, False),
+        ("Kim prefers coffee", 2, False),
+        ("Kim prefers water", 3, True),
+    ]
+    assert await held(core) == expected
+    found = await search(core, "what does Kim prefer")
+    assert texts(found) == ["Kim prefers water"]
+
+
+async def test_what_is_newer_here_stays_and_what_was_forgotten_does_not_come_back(core: Core):
+    await add(core, fact(updated_at="2026-06-01T00:00:00Z"))
+    assert (await add(core, fact(content="Kim prefers coffee"))).outcomes == ("different",)
+    await core.writer.settle()
+    (row,) = await core.store.select(Memory, "true")
+    await forget(core, row.id)
+    changed = fact(content="Kim prefers milk", updated_at="2026-07-01T00:00:00Z")
+    assert (await add(core, changed)).outcomes == ("known",)
+    assert await held(core) == [("Kim prefers tea", 1, True)]
+
+
 async def test_secrets_in_facts_are_replaced(core: Core):
     token = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
     assert (await add(core, fact(content=f"The token is {token}"))).redacted == 1

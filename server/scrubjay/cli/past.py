@@ -47,6 +47,7 @@ class Tally:
     facts: int = 0
     added: int = 0
     completed: int = 0
+    updated: int = 0  # facts that got a newer version
     known: int = 0
     different: int = 0  # facts that have another content here
     redacted: int = 0
@@ -349,6 +350,7 @@ def _report(
                 "facts",
                 "added",
                 "completed",
+                "updated",
                 "known",
                 "different",
                 "left_out",
@@ -378,6 +380,7 @@ def _came(tally: Tally, dry_run: bool) -> str:
         return " and ".join(what)
     parts = [f"{tally.added:,} imported"]
     parts += [f"{tally.completed:,} completed"] if tally.completed else []
+    parts += [f"{tally.updated:,} updated"] if tally.updated else []
     parts += [f"{tally.known:,} known already"] if tally.known else []
     parts += [f"{tally.different:,} different here"] if tally.different else []
     return f"{' and '.join(what)}: {', '.join(parts)}"

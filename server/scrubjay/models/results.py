@@ -225,7 +225,8 @@ class SessionRecorded(Result):
     redacted: int
 
 
-FactOutcome = Literal["added", "known", "different"]  # different: it has another content here, which stays
+# updated: it has got a newer version; different: it has another content here, which stays
+FactOutcome = Literal["added", "updated", "known", "different"]
 
 
 class FactsAdded(Result):

@@ -25,6 +25,7 @@ from scrubjay.models.input_errors import sentences
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn, content_hash
 from scrubjay.models.requests import Request, parse
 from scrubjay.models.results import Result
+from scrubjay.records import versions
 from scrubjay.records.passages import passages_of
 from scrubjay.store.changes import TABLE_OF, Change, Plan
 from scrubjay.store.store import Store
@@ -261,16 +262,21 @@ async def plan_import(store: Store, envelope: Envelope, now: datetime) -> Plan[I
     """Plan the import of records: each unknown one is added as it is, forgotten ones too.
 
     One whose id is here already stays as it is here, and is counted as the same or named as different; so a
-    repetition adds what an interruption left out and nothing twice.
+    repetition adds what an interruption left out and nothing twice. A version that is the latest here, and
+    there has been replaced since, is replaced here too.
     """
     records = [record_of(values) for values in parse(ImportRecords, envelope.args).records]
     known = await _known(store, records)
     fresh: dict[str, AnyRecord] = {}
     same, differing = 0, []
+    replaced: dict[str, Change] = {}
     for record in records:
         here = known.get(record.id) or fresh.get(record.id)
         if here is None:
             fresh[record.id] = record
+        elif change := _replaced_since(known.get(record.id), record):
+            replaced[record.id] = change
+            same += 1
         elif fields := _differences(here, record):
             differing.append(Difference(id=record.id, fields=fields))
         else:
@@ -279,10 +285,21 @@ async def plan_import(store: Store, envelope: Envelope, now: datetime) -> Plan[I
     records = list(fresh.values())
     changes = await asyncio.to_thread(lambda: [Change(each, passages_of(each)) for each in records])
     named = tuple(differing[:MAX_LISTED])
+    changes += replaced.values()
     answer = Imported(
-        added=len(changes), same=same, different=len(differing), differing=named, redacted=envelope.redacted
+        added=len(fresh), same=same, different=len(differing), differing=named, redacted=envelope.redacted
     )
     return Plan(changes[0] if changes else None, answer, tuple(changes[1:]))
+
+
+def _replaced_since(here: AnyRecord | None, there: AnyRecord) -> Change | None:
+    """The change of a version that lost its place there, and differs in nothing else; None if it did not."""
+    if not (isinstance(here, Memory) and isinstance(there, Memory) and here.is_latest and there.replaced_at):
+        return None
+    changed = {"is_latest", "replaced_at", "updated_at"}
+    return (
+        versions.replace(here, there.replaced_at) if changed.issuperset(_differences(here, there)) else None
+    )
 
 
 def redact_record(record: AnyRecord) -> tuple[AnyRecord, int]:

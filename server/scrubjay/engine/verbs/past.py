@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
@@ -14,6 +14,7 @@ from scrubjay.models.records import AnyRecord, Memory, Turn, content_hash, deriv
 from scrubjay.models.requests import KeptFact, KeptSession, RecordSession
 from scrubjay.models.results import FactOutcome, FactsAdded, SessionRecorded
 from scrubjay.records import exchange
+from scrubjay.records import versions as chains
 from scrubjay.records.exchange import ImportRecords
 from scrubjay.store import conditions
 from scrubjay.text.redaction import redact
@@ -62,20 +63,42 @@ class Past(Verb):
         return answer
 
     async def add(self, kept: Sequence[KeptFact]) -> FactsAdded:
-        """Add facts that other memories hold, with their times and older values; known ones stay."""
+        """Add facts that other memories hold, with their times and older values.
+
+        A known one stays as it is, unless it was changed there after what is known here.
+        """
         self._running += 1
         try:
             now = self._clock()
-            versions = [_versions(each, now) for each in kept]
-            known = await self._store.get(Memory, [each[-1].id for each in versions])
-            outcomes = [_outcome(known.get(each[-1].id), each[-1]) for each in versions]
+            told = [_versions(each, now) for each in kept]
+            known = await self._store.get(Memory, [versions[0].id for versions in told])
+            outcomes: list[FactOutcome] = []
             by_scope: dict[str, list[AnyRecord]] = defaultdict(list)
-            for each, outcome in zip(versions, outcomes, strict=True):
-                by_scope[each[0].scope] += each if outcome == "added" else ()
+            for versions in told:
+                outcome: FactOutcome = "added"
+                records = versions
+                if first := known.get(versions[0].id):
+                    outcome, records = await self._news(first, versions)
+                outcomes.append(outcome)
+                for record in records:
+                    by_scope[record.scope].append(record)
             counts = [await self._import(scope, records, now) for scope, records in by_scope.items()]
             return FactsAdded(outcomes=tuple(outcomes), redacted=sum(counts))
         finally:
             self._running -= 1
+
+    async def _news(self, first: Memory, told: list[Memory]) -> tuple[FactOutcome, list[Memory]]:
+        """What another memory says that is newer than a known fact, and the fact with its place taken."""
+        latest = await chains.latest(self._store, first)
+        texts = [redact(each.content)[0] for each in told]
+        if texts[-1] == latest.content or latest.forgotten_at is not None:
+            return "known", []
+        if told[-1].updated_at <= latest.updated_at:
+            older = [each.content for each in await chains.history(self._store, latest)]
+            return "known" if texts[-1] in older else "different", []
+        same = max((number for number, text in enumerate(texts) if text == latest.content), default=-2)
+        newer = told[same + 1 :] if same >= 0 else told[-1:]
+        return "updated", list(_continued(latest, newer))
 
     async def _import(self, scope: str, records: list[AnyRecord], now: datetime) -> int:
         """Import records as they are, but for their secrets; how many these were."""
@@ -108,10 +131,26 @@ class Past(Verb):
         return scopes
 
 
-def _outcome(known: Memory | None, fact: Memory) -> FactOutcome:
-    if known is None:
-        return "added"
-    return "known" if known.content == redact(fact.content)[0] else "different"
+def _continued(latest: Memory, newer: Iterable[Memory]) -> Iterator[Memory]:
+    """The versions that follow the latest one, each before it with its place taken."""
+    for each in newer:
+        since = max(each.created_at, latest.created_at) if each.version > 1 else each.updated_at
+        yield latest.model_copy(update={"is_latest": False, "replaced_at": since, "updated_at": since})
+        latest = each.model_copy(
+            update={
+                "id": derived_id("mem", SOURCE, latest.id, each.content),
+                "scope": latest.scope,
+                "root_id": latest.root_id,
+                "version": latest.version + 1,
+                "is_latest": True,
+                "replaced_at": None,
+                "relation": "updates",
+                "parent_ids": (latest.id,),
+                "created_at": since,
+                "updated_at": max(since, each.updated_at),
+            }
+        )
+    yield latest
 
 
 def _versions(kept: KeptFact, now: datetime) -> list[Memory]:
