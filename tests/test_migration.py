@@ -22,6 +22,7 @@ from scrubjay.home.settings import Settings
 from scrubjay.models.records import Memory, Turn
 from scrubjay.store.notes import FileNotes, IndexNote
 from scrubjay.store.opening import open_store
+from scrubjay.store.tables import open_tables
 
 YOUNGER = {  # columns that the first Scrubjay did not have
     "turns": ["purged_at"],
@@ -95,6 +96,19 @@ async def test_what_an_older_scrubjay_left_out_is_filled_in_and_vectors_are_kept
     ]
     assert texts(await search(second, "ports.py", top_k=1)) == ["The port in `src/net/ports.py` is 8421."]
     await second.close()
+
+
+async def test_that_passages_are_to_be_filled_is_noted_before_nothing_shows_it_any_more(home: Home):
+    store = await open_store(home.data, dim=64)
+    await store.tables.passages.drop_columns(["facets"])
+
+    async def killed() -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await open_tables(home.data, store.note.passages, 64, outdated=killed)
+    assert not (await open_store(home.data, dim=64)).note.complete
+    assert not (await open_store(home.data, dim=64)).note.complete  # until an engine has filled them
 
 
 async def stored(core: Core) -> list[dict]:

@@ -22,8 +22,9 @@ from scrubjay.store import conditions, file_of
 from scrubjay.store.changes import Change
 from scrubjay.store.notes import FileNotes, dump_note, parse_note
 from scrubjay.store.opening import open_store
+from scrubjay.store.schema import arrow_schema
 from scrubjay.store.store import Store, SyncedFiles
-from scrubjay.store.tables import open_tables
+from scrubjay.store.tables import connect, open_tables
 
 
 def a_turn(now, id="turn_1", **values) -> Turn:
@@ -239,6 +240,17 @@ async def test_what_a_killed_engine_was_building_is_open_at_the_next_start_and_t
     assert (again.building, again.note) == (None, note)
     assert tables_of_passages(home) == {"passages_2.lance"}
     assert not Path(FileNotes(home.data).path("building")).exists()
+
+
+async def test_a_table_that_a_kill_left_half_made_gets_its_key_and_every_index(home: Home):
+    database = await connect(home.data)
+    for name, schema in (("turns", arrow_schema(Turn)), ("passages_1", arrow_schema(Passage, dim=64))):
+        await database.create_table(name, schema=schema)
+    store = await open_store(home.data, dim=64)
+    for table in (store.tables.turns, store.tables.passages):
+        assert (await table.schema()).field("id").metadata
+    indexed = {column for index in await store.tables.passages.list_indices() for column in index.columns}
+    assert {"id", "search_text", "tied", "scope"} <= indexed
 
 
 async def test_row_ids_of_a_generation_that_was_replaced_mean_nothing_in_the_next(store: Store, now):

@@ -1,7 +1,7 @@
-"""Reads files that somebody else names or may have put there: regular ones, and only so much of them.
+"""Reads files that somebody else names or may have put there, and puts folders on the disk.
 
-A device never ends, and a FIFO waits for its writer. Hooks read so too: standard library only and Python 3.9
-syntax.
+Only regular files are read, and only so much of them: a device never ends, and a FIFO waits for its writer.
+Hooks read so too: standard library only and Python 3.9 syntax.
 """
 
 from __future__ import annotations
@@ -60,6 +60,16 @@ def last_lines(path: str, limit: int, longest: int = LONGEST_LINE) -> Iterator[b
             if is_whole and (line.endswith(b"\n") or left <= 0):
                 yield line
             is_whole = line.endswith(b"\n")
+
+
+def sync_folder(folder: str) -> None:
+    """Put what was made, renamed or removed in a folder on the disk."""
+    if os.name != "nt":  # Windows cannot open a folder, and journals by itself
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _check(about: os.stat_result, own: bool) -> None:

@@ -16,7 +16,7 @@ from lancedb import AsyncConnection, AsyncTable
 from lancedb.index import BTree
 
 from scrubjay.errors import StoreError
-from scrubjay.home.files import open_regular
+from scrubjay.home.files import open_regular, sync_folder
 from scrubjay.home.paths import SCHEMA_VERSION
 from scrubjay.store import conditions
 from scrubjay.store.tables import open_or_create
@@ -65,6 +65,7 @@ class FileNotes:
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, path)
+        sync_folder(os.path.dirname(path))
 
 
 class TableNotes:
@@ -178,9 +179,9 @@ async def load_or_create_note(notes: Notes, path: str, dim: int | None) -> Index
     return note
 
 
-async def mark_if_outdated(notes: Notes, note: IndexNote, *, outdated: bool) -> IndexNote:
-    """Mark `outdated` passages as incomplete, so that the next engine to open the store fills them."""
-    if not outdated or not note.complete:
+async def mark_outdated(notes: Notes, note: IndexNote) -> IndexNote:
+    """Note that the passages are incomplete, so that the next engine to open the store fills them."""
+    if not note.complete:
         return note
     note = replace(note, complete=False)  # they keep their vectors
     await notes.write(INDEX, dump_note(note))

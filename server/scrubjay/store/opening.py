@@ -10,9 +10,17 @@ from scrubjay.errors import StoreError
 from scrubjay.home.paths import is_shared
 from scrubjay.store.bucket.sharing import LEASE_SECONDS, Lease, join
 from scrubjay.store.failures import not_opened
-from scrubjay.store.notes import INDEX, FileNotes, load_or_create_note, mark_if_outdated, parse_note
+from scrubjay.store.notes import (
+    INDEX,
+    FileNotes,
+    IndexNote,
+    Notes,
+    load_or_create_note,
+    mark_outdated,
+    parse_note,
+)
 from scrubjay.store.store import Store
-from scrubjay.store.tables import open_tables
+from scrubjay.store.tables import Tables, open_tables
 
 PATIENCE = 60.0  # seconds for the engine that maintains a store to make its tables
 _PAUSE = 0.5
@@ -42,11 +50,21 @@ async def open_store(path: str, *, dim: int | None) -> Store:
     os.makedirs(path, mode=0o700, exist_ok=True)
     notes = FileNotes(path)
     note = await load_or_create_note(notes, path, dim)
-    tables = await open_tables(path, note.passages, note.dim)
-    store = Store(path, await mark_if_outdated(notes, note, outdated=tables.outdated), tables)
+    store = Store(path, *await open_to_write(path, notes, note))
     await store.resume_generation()
     await store.drop_other_generations()
     return store
+
+
+async def open_to_write(path: str, notes: Notes, note: IndexNote) -> tuple[IndexNote, Tables]:
+    """Open the tables and give them what they lack; return the note as it is then, and the tables."""
+
+    async def outdated() -> None:
+        nonlocal note
+        note = await mark_outdated(notes, note)
+
+    tables = await open_tables(path, note.passages, note.dim, outdated=outdated)
+    return note, tables
 
 
 async def _open_shared(path: str, dim: int | None, lease_seconds: float) -> Store:
@@ -56,9 +74,7 @@ async def _open_shared(path: str, dim: int | None, lease_seconds: float) -> Stor
         if await shared.lease.keep():
             async with _renewals(shared.lease):
                 note = await load_or_create_note(shared.notes, path, dim)
-                tables = await open_tables(path, note.passages, note.dim)
-                note = await mark_if_outdated(shared.notes, note, outdated=tables.outdated)
-                store = Store(path, note, tables, shared)
+                store = Store(path, *await open_to_write(path, shared.notes, note), shared)
                 await store.resume_generation()
             shared.leads = True
             return store

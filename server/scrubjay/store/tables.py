@@ -7,11 +7,11 @@ positions off (compaction crashes were reported).
 
 import logging
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import lancedb
 import pyarrow as pa
@@ -28,6 +28,7 @@ from scrubjay.text.terms import STOP
 
 log = logging.getLogger("scrubjay.store")
 
+Index = FTS | BTree | Bitmap
 TABLES = (*TABLE_OF.values(), "passages")
 _BTREES = {
     "turns": ("id", "session_id"),
@@ -78,7 +79,7 @@ _TORN = ("Invalid range 0..0", "file size is too small", "Invalid user input: In
 
 @dataclass(frozen=True)
 class Tables:
-    """The open tables of one connection, and in which state they were found."""
+    """The open tables of one connection, and what had to be repaired to open them."""
 
     turns: AsyncTable
     memories: AsyncTable
@@ -86,7 +87,6 @@ class Tables:
     passages: AsyncTable
     building: AsyncTable | None = None  # passages that will take the place of these, and are not searched yet
     repairs: tuple[str, ...] = ()
-    outdated: bool = False  # an older Scrubjay wrote the passages, and left out what this one looks into
     # Of documents a search shows chunks, and reads few records.
     cached_records: Mapping[str, RecordCache[Any]] = field(
         default_factory=lambda: {"turns": RecordCache(Turn, 12_000), "memories": RecordCache(Memory, 12_000)}
@@ -121,53 +121,60 @@ class Tables:
         return {name if name != "passages" else passages: self.of(name) for name in TABLES}
 
 
-class _Notices(NamedTuple):
-    repairs: list[str]  # sentences
-    older: set[str]  # names of tables that lacked columns
-
-
 async def open_tables(
-    path: str, passages: str, dim: int, *, change: bool = True, building: tuple[str, int] | None = None
+    path: str,
+    passages: str,
+    dim: int,
+    *,
+    change: bool = True,
+    building: tuple[str, int] | None = None,
+    outdated: Callable[[], Awaitable[None]] | None = None,
 ) -> Tables:
     """Open the four tables below `path`; create what is missing, unless nothing is to `change`.
 
     `building` is the name and width of the passages that are built beside those that are searched. Nothing is
-    to change where another engine maintains the tables.
+    to change where another engine maintains the tables. If an older Scrubjay wrote the passages, `outdated`
+    is awaited before they get the columns that they lack: nothing shows afterwards that these are empty.
 
     Raises:
         StoreError: a table is damaged beyond its newest version, or is missing and not to be created.
     """
-    tables = await _open_all(path, passages, dim, _INDEX_CACHE, change, building)
+    tables = await _open_all(path, passages, dim, _INDEX_CACHE, change, building, outdated)
     wanted = min(await tables.passages.count_rows() * (dim + _CACHED_BESIDE), _MOST_INDEX_CACHE)
     if wanted <= _INDEX_CACHE:
         return tables
-    again = await _open_all(
-        path, passages, dim, wanted, change, building
-    )  # a session's caches keep their size
-    return replace(again, repairs=tables.repairs, outdated=tables.outdated)
+    # a session's caches keep their size
+    again = await _open_all(path, passages, dim, wanted, change, building, None)
+    return replace(again, repairs=tables.repairs)
 
 
 async def _open_all(
-    path: str, passages: str, dim: int, cache: int, change: bool, building: tuple[str, int] | None
+    path: str,
+    passages: str,
+    dim: int,
+    cache: int,
+    change: bool,
+    building: tuple[str, int] | None,
+    outdated: Callable[[], Awaitable[None]] | None,
 ) -> Tables:
     database = await connect(path, session=lancedb.Session(cache, _METADATA_CACHE))
     if not change:
         names = (*TABLE_OF.values(), passages)
         turns, memories, documents, pieces = [await _open_unchanged(database, path, name) for name in names]
         return Tables(turns, memories, documents, pieces)
-    notices = _Notices([], set())
+    repairs: list[str] = []
     schemas = {name: arrow_schema(kind) for kind, name in TABLE_OF.items()}
     schemas[passages] = arrow_schema(Passage, dim=dim)
     turns, memories, documents, pieces = [
-        await _open_or_create(database, path, name, schema, _BTREES.get(name, _BTREES["passages"]), notices)
+        await _open_or_create(database, path, name, schema, repairs, outdated if name == passages else None)
         for name, schema in schemas.items()
     ]
-    outdated, next_pieces = passages in notices.older, None
+    next_pieces = None
     if building is not None:
         name, width = building
-        schema, btrees = arrow_schema(Passage, dim=width), _BTREES["passages"]
-        next_pieces = await _open_or_create(database, path, name, schema, btrees, notices)
-    return Tables(turns, memories, documents, pieces, next_pieces, tuple(notices.repairs), outdated)
+        schema = arrow_schema(Passage, dim=width)
+        next_pieces = await _open_or_create(database, path, name, schema, repairs, None)
+    return Tables(turns, memories, documents, pieces, next_pieces, tuple(repairs))
 
 
 async def _open_unchanged(database: AsyncConnection, path: str, name: str) -> AsyncTable:
@@ -192,8 +199,8 @@ async def _open_or_create(
     path: str,
     name: str,
     schema: pa.Schema,
-    btrees: tuple[str, ...],
-    notices: _Notices,
+    repairs: list[str],
+    outdated: Callable[[], Awaitable[None]] | None,
 ) -> AsyncTable:
     try:
         table = await open_if_exists(database, name)
@@ -201,17 +208,15 @@ async def _open_or_create(
         if is_shared(path) or not any(sign in str(error) for sign in _TORN):
             problem = f"Table {name} cannot be opened: {error}."
             raise StoreError(f"{problem} Restore a backup of the home, or move {path} away.") from error
-        notices.repairs.append(_set_newest_version_aside(path, name))
+        repairs.append(_set_newest_version_aside(path, name))
         table = await database.open_table(name)
     if table is None:
         table = await database.create_table(name, schema=schema)
-        await table.set_unenforced_primary_key("id")
-        if "search_text" in schema.names:
-            await table.create_index("search_text", config=_PROSE)
-            await table.create_index("tied", config=_WORDS)
-    elif await _add_missing_columns(table, schema):
-        notices.older.add(name)
-    await _index_missing(table, _scalar_indexes(schema, btrees))
+    elif missing := await _missing_columns(table, schema):
+        if outdated is not None:
+            await outdated()
+        await table.add_columns(missing)  # nullable: an older Scrubjay can keep writing beside this one
+    await _complete(table, _indexes(name, schema))
     return table
 
 
@@ -233,29 +238,26 @@ async def vector_segments(table: AsyncTable) -> int:
     return next((index.num_segments or 1 for index in indexes if index.name == f"{VECTOR}_idx"), 0)
 
 
-async def _add_missing_columns(table: AsyncTable, schema: pa.Schema) -> bool:
-    """Add columns that this Scrubjay knows and the table lacks; return whether there were any.
-
-    They are nullable, so that an older Scrubjay can keep writing beside this one.
-    """
+async def _missing_columns(table: AsyncTable, schema: pa.Schema) -> list[pa.Field]:
     present = set((await table.schema()).names)
-    missing = [field for field in schema if field.name not in present]
-    if missing:
-        await table.add_columns(missing)
-    if any(field.name == "tied" for field in missing):
-        await table.create_index("tied", config=_WORDS)
-    return bool(missing)
+    return [field for field in schema if field.name not in present]
 
 
-def _scalar_indexes(schema: pa.Schema, btrees: tuple[str, ...]) -> dict[str, BTree | Bitmap]:
-    indexes: dict[str, BTree | Bitmap] = {column: BTree() for column in btrees}
+def _indexes(name: str, schema: pa.Schema) -> dict[str, Index]:
+    indexes: dict[str, Index] = {column: BTree() for column in _BTREES.get(name, _BTREES["passages"])}
     if "search_text" in schema.names:
+        indexes |= {"search_text": _PROSE, "tied": _WORDS}
         indexes |= {column: Bitmap() for column in _BITMAPS}
     return indexes
 
 
-async def _index_missing(table: AsyncTable, indexes: Mapping[str, BTree | Bitmap]) -> None:
-    """Index the columns that an older Scrubjay did not look up by."""
+async def _complete(table: AsyncTable, indexes: Mapping[str, Index]) -> None:
+    """Give a table its key and its indexes, those that it lacks.
+
+    It is a new one, an older Scrubjay did not look up by a column, or a kill came before the table was whole.
+    """
+    if not (await table.schema()).field("id").metadata:
+        await table.set_unenforced_primary_key("id")
     indexed = {column for index in await table.list_indices() for column in index.columns}
     for column, index in indexes.items():
         if column not in indexed:

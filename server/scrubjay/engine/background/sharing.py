@@ -11,9 +11,9 @@ from scrubjay.errors import ScrubjayError
 from scrubjay.store.bucket.inbox import ENVELOPE, parse_access_entry
 from scrubjay.store.bucket.sharing import Shared
 from scrubjay.store.failures import reason
-from scrubjay.store.notes import INDEX, mark_if_outdated, parse_note
+from scrubjay.store.notes import INDEX, parse_note
+from scrubjay.store.opening import open_to_write
 from scrubjay.store.store import Store
-from scrubjay.store.tables import open_tables
 
 log = logging.getLogger("scrubjay.engine.background.sharing")
 
@@ -70,9 +70,7 @@ class Sharing:
         store = self._store
         if (text := await store.notes.read(INDEX)) is not None:
             store.note = parse_note(text, store.path)
-        # what they lack is added
-        store.tables = await open_tables(store.path, store.note.passages, store.note.dim)
-        store.note = await mark_if_outdated(store.notes, store.note, outdated=store.tables.outdated)
+        store.note, store.tables = await open_to_write(store.path, store.notes, store.note)
         await store.resume_generation()
         await self._writer.lead()
         log.info("this engine maintains the store now")
