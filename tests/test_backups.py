@@ -18,7 +18,7 @@ from said import SCOPE, document, embedded, fact, search, texts, turn
 from scrubjay.engine.core import Core, open_core
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import backups
-from scrubjay.home.paths import Home, open_home
+from scrubjay.home.paths import Home, open_home, restored
 from scrubjay.home.settings import Settings
 from scrubjay.models.records import Memory
 from scrubjay.models.requests import Forget
@@ -157,14 +157,31 @@ def test_a_backup_of_a_newer_version_is_refused(tmp_path: Path, newer: dict[str,
 
 
 def test_a_home_is_replaced_whole_or_stays(tmp_path: Path):
-    root, draft, aside = (str(tmp_path / name) for name in ("home", "draft", "aside"))
-    Path(open_home(root).config).write_text("")
+    home, aside = open_home(str(tmp_path / "home")), str(tmp_path / "aside")
+    Path(home.config).write_text("")
     with pytest.raises(HomeError, match="It is as it was"):
-        backups.take_place(draft, root, aside)
-    assert os.path.exists(Home(root).config) and not os.path.exists(aside)
-    os.mkdir(draft)
-    backups.take_place(draft, root, aside)
-    assert not os.listdir(root) and os.path.exists(Home(aside).config)
+        backups.take_place(home, aside)
+    assert os.path.exists(home.config) and not os.path.exists(aside)
+    os.mkdir(backups.restoring(home))
+    backups.take_place(home, aside)
+    assert not os.listdir(home.root) and os.path.exists(Home(aside).config)
+
+
+def test_whoever_opens_a_home_that_is_moved_aside_puts_the_finished_copy_in_its_place(tmp_path: Path):
+    home, aside = open_home(str(tmp_path / "home")), tmp_path / "aside"
+    os.mkdir(restored(home))
+    Path(restored(home), "config.toml").write_text("min_length = 3\n")
+    os.rename(home.root, aside)  # and here it was killed
+    assert Path(open_home(home.root).config).read_text() == "min_length = 3\n"
+    assert not os.path.exists(restored(home)) and aside.exists()
+
+
+async def test_the_next_engine_removes_what_a_killed_restoring_left_beside_its_home(home: Home, clock):
+    for folder in (backups.restoring(home), restored(home)):
+        os.mkdir(folder)
+    core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    await core.close()
+    assert os.listdir(Path(home.root).parent) == ["home"]
 
 
 def test_a_fresh_home_holds_nothing_and_one_with_a_turn_that_waits_does(home: Home):

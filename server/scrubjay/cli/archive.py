@@ -105,7 +105,7 @@ def _private_file(place: Place) -> Iterator[str]:
 
     A kill leaves it among the drafts of the spool, which are swept.
     """
-    path = os.path.join(place.home.spool_tmp, f"exchange-{uuid.uuid4().hex}")
+    path = os.path.join(place.home.spool_tmp, f"{os.getpid()}-{uuid.uuid4().hex}")
     try:
         yield path
     finally:
@@ -139,12 +139,12 @@ def restore_backup(place: Place, options: argparse.Namespace) -> None:
         if full and not options.replace:
             advice = "With --replace the backup takes its place; what is there is kept beside it."
             raise InputError(f"{home.root} holds records or settings. {advice}")
-        draft = f"{home.root}.{uuid.uuid4().hex[:8]}.part"
-        stack.callback(shutil.rmtree, draft, ignore_errors=True)
+        backups.clear(home)
+        stack.callback(backups.clear, home)
         with Progress("copying") as progress:
-            backups.copy_backup(folder, draft, progress.show)
+            backups.copy_backup(folder, backups.restoring(home), progress.show)
         aside = f"{home.root}.before-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-        backups.take_place(draft, home.root, aside)
+        backups.take_place(home, aside)
     if not full:
         shutil.rmtree(aside)
     when = f"{local(facts['made_at']):%Y-%m-%d %H:%M}"

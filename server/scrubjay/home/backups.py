@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home.paths import SCHEMA_VERSION, Home
+from scrubjay.home.files import sync_folder
+from scrubjay.home.paths import SCHEMA_VERSION, Home, restored
 
 MANIFEST = "backup.json"
 FORMAT, FORMAT_VERSION = "scrubjay-backup", 1
@@ -52,9 +53,18 @@ def link_store(home: Home) -> None:
                 raise HomeError(f"{sentence} Both must lie on one local disk.") from error
 
 
+def restoring(home: Home) -> str:
+    """Return where a backup is copied to before it takes the place of the home."""
+    return f"{os.path.realpath(home.root)}.restoring.part"
+
+
 def clear(home: Home) -> None:
-    """Remove what an interrupted backup left in the home."""
-    shutil.rmtree(links(home), ignore_errors=True)
+    """Remove what an interrupted backup left in the home, and an interrupted restoring beside it.
+
+    The caller has the home's lock, so that nobody restores it now.
+    """
+    for folder in (links(home), restoring(home), restored(home)):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def copy_home(home: Home, target: str, report: Report) -> dict[str, tuple[int, str]]:
@@ -152,24 +162,28 @@ def holds_something(home: Home) -> bool:
     return any(os.path.exists(path) for path in paths) or next(waiting, None) is not None
 
 
-def take_place(draft: str, root: str, aside: str) -> None:
-    """Rename the home to `aside` and a finished folder to the home; each of the two is whole at every moment.
+def take_place(home: Home, aside: str) -> None:
+    """Rename the home to `aside` and the finished copy in `restoring` to the home; each is always whole.
+
+    After a kill in between, whoever opens the home next does the rest.
 
     Raises:
         HomeError: the disk refuses; the home is as it was.
     """
+    draft, root = restored(home), os.path.realpath(home.root)
     try:
+        os.rename(restoring(home), draft)
         os.rename(root, aside)
         try:
             os.rename(draft, root)
         except OSError:
-            os.rename(aside, root)
-            raise
+            if os.path.exists(draft):  # else a client that starts at this moment has done it
+                os.rename(aside, root)
+                raise
     except OSError as error:
         sentence = f"{root} cannot be replaced: {error.strerror}."
         raise HomeError(f"{sentence} It is as it was; close what uses it and try again.") from error
-    if os.name != "nt":
-        _sync(os.path.dirname(root))
+    sync_folder(os.path.dirname(root))
 
 
 def _sources(home: Home) -> Iterator[tuple[str, str]]:
@@ -206,14 +220,5 @@ def _copy(source: str, target: str) -> tuple[int, str]:
 
 
 def _sync_folders(root: str) -> None:
-    if os.name != "nt":  # Windows cannot open a folder, and journals by itself
-        for folder, _, _ in os.walk(root):
-            _sync(folder)
-
-
-def _sync(folder: str) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    for folder, _, _ in os.walk(root):
+        sync_folder(folder)

@@ -75,6 +75,8 @@ def open_home(root: str) -> Home:
     """
     home = Home(root)
     try:
+        if not os.path.exists(home.root):
+            _take_restored(home)
         os.makedirs(home.root, mode=0o700, exist_ok=True)
         _own(home.root)
         for name in _FOLDERS:
@@ -86,6 +88,19 @@ def open_home(root: str) -> Home:
         sentence = f"The home folder {home.root} cannot be written."
         raise HomeError(f"{sentence} Give yourself write permission, or set SCRUBJAY_HOME.")
     return home
+
+
+def restored(home: Home) -> str:
+    """Return where a finished copy of a backup waits for the home to be moved aside."""
+    return f"{os.path.realpath(home.root)}.restored.part"
+
+
+def _take_restored(home: Home) -> None:
+    """Do what a killed `scrubjay restore-backup` was about to do, after it had moved the old home aside."""
+    try:
+        os.rename(restored(home), os.path.realpath(home.root))
+    except OSError:
+        return  # there is none, which is the rule, or another process was faster
 
 
 def _own(root: str) -> None:
