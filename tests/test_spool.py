@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -86,6 +90,48 @@ def test_only_what_a_dead_writer_left_long_ago_is_swept(home: Home) -> None:
         os.utime(path, (1_000_000 - age, 1_000_000 - age))
     assert spool.sweep(home, 1_000_000.0) == 1
     assert [entry.name for entry in os.scandir(home.spool_tmp)] == ["fresh"]
+
+
+def test_the_draft_of_a_process_that_is_gone_is_swept_and_that_of_one_that_runs_stays(home: Home) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    for pid in (gone.pid, os.getppid(), os.getpid()):
+        Path(home.spool_tmp, f"{pid}-0a1b").write_text("half an enve")
+    assert spool.sweep(home, 0.0) == 1
+    assert sorted(os.listdir(home.spool_tmp)) == sorted(f"{pid}-0a1b" for pid in (os.getppid(), os.getpid()))
+    assert spool.sweep(home, 0.0, own=True) == 1  # another process had our number before
+    assert os.listdir(home.spool_tmp) == [f"{os.getppid()}-0a1b"]
+
+
+def test_a_writer_whose_draft_is_swept_writes_it_again(home: Home) -> None:
+    def sweep_one() -> None:
+        while not (names := os.listdir(home.spool_tmp)):
+            pass
+        spool.remove([os.path.join(home.spool_tmp, names[0])])
+
+    sweeper = threading.Thread(target=sweep_one)
+    sweeper.start()
+    path = os.path.join(home.root, "file")
+    while sweeper.is_alive():
+        spool.durable_write(home, path, b"whole")
+        assert Path(path).read_bytes() == b"whole"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        json.dumps({"kind": "import", "args": {"records": [{"content": "The key is four\nseven one one."}]}}),
+        json.dumps({"kind": "memory", "args": {"content": "The key is four\nseven one one."}})[:-12],
+        '{"kind": "memory", "args": {"content": "The key is four\\nseven o',
+    ],
+)
+def test_what_was_set_aside_is_erased_whatever_its_kind_and_also_if_it_was_cut_off(
+    home: Home, content: str
+) -> None:
+    Path(home.spool_broken, "1-x.json").write_text(content)
+    Path(home.spool_broken, "2-y.json").write_text('{"args": {"content": "The key is another"')
+    assert spool.erase(home, ["The key is four\nseven one one."]) == 1
+    assert os.listdir(home.spool_broken) == ["2-y.json"]
 
 
 def test_requests_to_reconcile_wait_apart_from_envelopes(home: Home) -> None:

@@ -8,6 +8,7 @@ import asyncio
 import json
 import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,16 @@ async def test_a_spool_that_cannot_be_written_is_said_and_nothing_is_kept(core: 
     for folder in (core.home.spool_new, core.home.spool_tmp, core.home.spool_broken):
         os.makedirs(folder)
     assert await core.store.count(Memory) == 0 and core.store.staged(Memory) == []
+
+
+async def test_a_clock_that_was_set_back_puts_no_write_before_those_that_it_follows(core: Core, now):
+    in_an_hour = time.time_ns() + 3_600 * 10**9
+    spool.write(core.home, an_envelope(now, 1), in_an_hour)
+    await core.writer.drain()
+    await fact(core, "Alex prefers tabs.")
+    await fact(core, "Robin prefers spaces.")
+    kinds = [spool.read(path)["args"].get("content") for path in spool.pending(core.home)]
+    assert kinds == [None, "Alex prefers tabs.", "Robin prefers spaces."]
 
 
 async def test_a_write_that_settles_while_the_spool_is_listed_is_not_taken_for_lost(core: Core, now):

@@ -35,7 +35,7 @@ from scrubjay.engine.verbs.search import Search
 from scrubjay.engine.verbs.status import Status
 from scrubjay.engine.writing import Clock, Writer
 from scrubjay.errors import EncoderError, HomeError, InputError
-from scrubjay.home import backups, capture
+from scrubjay.home import backups, capture, spool
 from scrubjay.home.partitions import PartitionBook
 from scrubjay.home.paths import Home
 from scrubjay.home.scope_settings import ScopeBook
@@ -234,6 +234,7 @@ async def open_core(
     prompts = {"query_prompt": settings.query_prompt, "document_prompt": settings.document_prompt}
     model = partial(open_model, settings.model, **prompts)
     await asyncio.to_thread(backups.clear, home)
+    await asyncio.to_thread(spool.sweep, home, clock().timestamp(), own=True)
     worker = EmbeddingWorker(model, _cores())
     worker.start()
     try:

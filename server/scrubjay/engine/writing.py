@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import os
+import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 
@@ -72,6 +73,7 @@ class Writer:
         self._home, self._store, self._clock = home, store, clock
         self._recorded, self._staged = recorded, staged
         self._taken = 0  # envelopes, ever
+        self._latest = 0  # time of the newest envelope, in nanoseconds since 1970
         self._order = asyncio.Lock()
         self._draining = asyncio.Lock()
         # Paths of envelopes on disk whose records are not, with the ids of those records; and which of these
@@ -98,7 +100,10 @@ class Writer:
         async with self._order:
             plan = await self._plan(planner or _PLANNERS[envelope.kind], envelope)
             if plan.changes or plan.purged:
-                path = await asyncio.to_thread(spool.write, self._home, envelope.model_dump(mode="json"))
+                # A clock that was set back must not put a write before those that it follows.
+                self._latest = max(time.time_ns(), self._latest + 1)
+                content = envelope.model_dump(mode="json")
+                path = await asyncio.to_thread(spool.write, self._home, content, self._latest)
                 self._stage(path, plan, fresh=True)
             return plan.answer
 
@@ -182,6 +187,7 @@ class Writer:
             self._store.stage(change, fresh=fresh)
             self._staged(change)
         self._taken += 1
+        self._latest = max(self._latest, spool.time_ns_of(path))
         self._doomed.update(plan.purged)
         self._open[path] = tuple(change.record.id for change in plan.changes)
         self._wake.set()

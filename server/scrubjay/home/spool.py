@@ -14,7 +14,7 @@ import os
 import time
 
 from scrubjay.errors import HomeError, SpoolError
-from scrubjay.home.files import open_regular
+from scrubjay.home.files import open_regular, sync_folder
 from scrubjay.home.paths import Home
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 STALE_S = 3600.0  # a file this old in spool/tmp belongs to a writer that died
+LEAST = 20  # characters of a text that is erased where it is a part of another
+_TEXTS = ("content", "user", "assistant", "text", "summary", "title")  # fields of envelopes and prompts
 
 
 def write(home: Home, envelope: Mapping[str, Any], time_ns: int | None = None) -> str:
@@ -34,6 +36,12 @@ def write(home: Home, envelope: Mapping[str, Any], time_ns: int | None = None) -
         HomeError: the disk is full, or the home cannot be written.
     """
     return _place(home, home.spool_new, envelope["id"], envelope, time_ns)
+
+
+def time_ns_of(path: str) -> int:
+    """Return the place in the order of an envelope, nanoseconds since 1970; 0 for a file of another name."""
+    digits = os.path.basename(path).partition("-")[0]
+    return int(digits) if digits.isdigit() else 0
 
 
 def write_request(home: Home, request: Mapping[str, Any], request_id: str, time_ns: int | None = None) -> str:
@@ -123,29 +131,55 @@ def erase(home: Home, texts: Sequence[str]) -> int:
     for folder, _, names in list(os.walk(home.spool_broken)) + list(os.walk(home.prompts)):
         for name in names:
             path = os.path.join(folder, name)
+            if not name.endswith(".json"):
+                continue
             try:
                 with open_regular(path, own=False) as file:
-                    stored = _texts(json.loads(file.read())) if name.endswith(".json") else []
-            except (OSError, ValueError, RecursionError):
+                    content = file.read()
+            except OSError:
                 continue
-            if any(_repeats(one, other) for one in texts for other in stored):
+            if _repeats_one(content, texts):
                 remove([path, path + ".reason"])
                 erased += 1
     return erased
 
 
-def sweep(home: Home, now: float) -> int:
-    """Delete what dead writers left in `spool/tmp` an hour before `now` (Unix seconds); return how many."""
+def sweep(home: Home, now: float, *, own: bool = False) -> int:
+    """Delete what dead writers left in `spool/tmp`; return how many.
+
+    A draft is named for the process that writes it. It is left behind if that process is gone, or an hour
+    before `now` (Unix seconds). `own` says that this process writes none yet: one of its number is of another
+    that had this number before, as each engine in a container may.
+    """
     swept = 0
     with os.scandir(home.spool_tmp) as entries:
         for entry in entries:
+            pid = entry.name.partition("-")[0]
+            gone = pid.isdigit() and (not runs(int(pid)) or (own and int(pid) == os.getpid()))
             try:
-                if entry.stat(follow_symlinks=False).st_mtime < now - STALE_S:
+                if gone or entry.stat(follow_symlinks=False).st_mtime < now - STALE_S:
                     os.unlink(entry.path)
                     swept += 1
             except FileNotFoundError:  # its writer was alive after all, or another sweep was faster
                 continue
     return swept
+
+
+def runs(pid: int) -> bool:
+    """Tell whether a process runs, as far as this system says; a zombie does not."""
+    if os.name == "nt":  # where signal 0 would end it
+        return True
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return b") Z " not in file.read()
+    except OSError:
+        return True  # no /proc on this system
 
 
 def durable_write(home: Home, path: str, content: bytes) -> None:
@@ -154,6 +188,14 @@ def durable_write(home: Home, path: str, content: bytes) -> None:
     Raises:
         OSError: as the disk says; nothing is left behind.
     """
+    try:
+        _write_whole(home, path, content)
+    except FileNotFoundError:  # a sweep that does not see this process, in a container, took the draft
+        _write_whole(home, path, content)
+    sync_folder(os.path.dirname(path))
+
+
+def _write_whole(home: Home, path: str, content: bytes) -> None:
     draft = os.path.join(home.spool_tmp, f"{os.getpid()}-{os.urandom(6).hex()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -163,14 +205,8 @@ def durable_write(home: Home, path: str, content: bytes) -> None:
             os.fsync(file.fileno())
         os.replace(draft, path)
     except BaseException:
-        os.unlink(draft)
+        remove([draft])
         raise
-    if os.name != "nt":  # Windows cannot open a folder, and journals the rename by itself
-        folder = os.open(os.path.dirname(path), os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 def _place(home: Home, folder: str, name: str, content: Mapping[str, Any], time_ns: int | None) -> str:
@@ -184,17 +220,31 @@ def _place(home: Home, folder: str, name: str, content: Mapping[str, Any], time_
     return path
 
 
+def _repeats_one(content: bytes, texts: Sequence[str]) -> bool:
+    """Tell whether a file holds one of these texts; one that was cut off, its beginning."""
+    try:
+        stored = _texts(json.loads(content))
+    except (ValueError, RecursionError):
+        raw = content.decode("utf-8", "replace")
+        escaped = [json.dumps(text, ensure_ascii=each) for text in texts for each in (True, False)]
+        return any((text if len(text) < LEAST else text[:LEAST]) in raw for text in escaped)
+    return any(_repeats(one, other) for one in texts for other in stored)
+
+
 def _texts(content: Any) -> list[str]:
-    args = content.get("args", content) if isinstance(content, dict) else {}
-    if not isinstance(args, dict):
-        return []
-    texts = [args.get(key) for key in ("content", "user", "assistant", "text", "summary")]
-    return [text for text in texts if isinstance(text, str)]
+    texts, left = [], [content]
+    while left:
+        each = left.pop()
+        if isinstance(each, dict):
+            texts += [each[key] for key in _TEXTS if isinstance(each.get(key), str)]
+        if isinstance(each, (dict, list)):
+            left += each.values() if isinstance(each, dict) else each
+    return texts
 
 
 def _repeats(one: str, other: str) -> bool:
     shorter, longer = sorted((one, other), key=len)
-    return one == other or (len(shorter) >= 20 and shorter in longer)
+    return one == other or (len(shorter) >= LEAST and shorter in longer)
 
 
 def _json_files(folder: str) -> list[str]:

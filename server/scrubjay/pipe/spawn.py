@@ -13,6 +13,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrubjay.errors import EngineError
+from scrubjay.home.spool import runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,15 +41,7 @@ class Spawned(NamedTuple):
         """Tell whether the process still runs; a zombie does not."""
         if sys.platform == "win32":  # pragma: no cover - there, signal 0 would end the process
             return _runs_on_windows(self.pid)
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return False
-        try:
-            with open(f"/proc/{self.pid}/stat", "rb") as file:
-                return b") Z " not in file.read()
-        except OSError:
-            return True  # no /proc on this system
+        return runs(self.pid)
 
     def last_words(self) -> str:
         """Return the last line that it wrote to the log, or an empty string."""

@@ -38,11 +38,13 @@ async def purge(store: Store, ids: Collection[str], now: datetime) -> None:
     Raises:
         StoreError: the disk does not take it.
     """
-    async with store.lock:
-        try:
+    try:
+        if store.shared is None:
+            await store.drop_other_generations()  # what a reindex replaced stays for a while, with its texts
+        async with store.lock:
             await _purge(store, ids, now)
-        except (RuntimeError, OSError) as error:
-            raise not_written(store.path, error) from error
+    except (RuntimeError, OSError) as error:
+        raise not_written(store.path, error) from error
     await store.checkpoint()
 
 

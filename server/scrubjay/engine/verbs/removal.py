@@ -95,6 +95,7 @@ class Removal(Verb):
         if request.purge:
             texts = [text for record in records for text in texts_of(record)]
             await asyncio.to_thread(spool.erase, self._home, texts)
+            await asyncio.to_thread(spool.sweep, self._home, self._clock().timestamp())
         fields = {"ids": [record.id for record in records], "reason": request.reason, "purge": request.purge}
         log = ForgetRecords.model_validate(fields)
         answer = cast(Forgotten, await self._write("forget", log, records[0].scope, source))
