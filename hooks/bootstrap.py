@@ -1,6 +1,6 @@
-"""Starts and ends a hook that a host runs as a file: finds the package, sets the deadline, answers, exits 0.
+"""Starts and ends a hook that a host runs: finds the package, sets the deadline, answers, exits 0.
 
-Whatever goes wrong inside, the host sees `{}`.
+Whatever goes wrong inside, the host sees an answer that says nothing.
 """
 
 from __future__ import annotations
@@ -11,26 +11,61 @@ import os
 import sys
 import time
 
+READ_S = 2  # the payload is there at once, or its host never ends its input
+# by kind of event; hosts wait 10 s, Claude Code 1.5 s for all that ends a session
+DEADLINE_S = {"start": 3, "prompt": 2, "answer": 5, "end": 1}
+
 _answering = (
     _thread.allocate_lock()
 )  # held from the answer to the end: whoever comes second waits for the exit
 
 
-def start(main, deadline_s):
-    """Run `main(stdin, stdout, env)` and end the process with exit code 0, whatever happens."""
+class _Patience:
+    """How long this process may take, in seconds since it began: first for reading, then for what it read."""
+
+    def __init__(self, host):
+        self.nothing = "" if host == "kiro" else "{}\n"  # Kiro shows its model whatever is printed
+        self.began = time.monotonic()
+        self.seconds = READ_S
+
+    def at(self, kind):
+        """An event of this kind was read."""
+        self.seconds = DEADLINE_S.get(kind, READ_S)
+
+    def give_up(self):
+        """Wait for the deadline and end the process."""
+        while (left := self.began + self.seconds - time.monotonic()) > 0:
+            time.sleep(min(left, 0.2))  # it may move meanwhile
+        journal, home = sys.modules.get("scrubjay.hooks.journal"), sys.modules.get("scrubjay.home.paths")
+        try:
+            if journal and home:  # an import here could wait for the one that hangs
+                root = home.Home(home.default_root(os.environ))
+                journal.note(root, "deadline", None, f"gave up after {self.seconds:g} s")
+        finally:
+            _answer(self.nothing)
+
+
+def start(host, event):
+    """Handle the event on stdin and end the process with exit code 0, whatever happens.
+
+    `host` and `event` are what the registration names, or None.
+    """
+    patience = _Patience(host)
     # a thread, because a signal does not end a blocked fsync or exist everywhere
-    _thread.start_new_thread(_give_up, (deadline_s,))
+    _thread.start_new_thread(patience.give_up, ())
     output = io.StringIO()
     try:
         _find_package()
         os.umask(0o077)
-        main(sys.stdin.buffer, output, os.environ)
+        from scrubjay.hooks import entry
+
+        entry.run(host, event, sys.stdin.buffer, output, os.environ, patience.at)
     except (
         BaseException
     ) as error:  # the outermost edge: a host must never see a traceback, not even of a broken installation
         output = io.StringIO()
         _note_failure(error)
-    _answer(output.getvalue() or "{}\n")
+    _answer(output.getvalue() or patience.nothing)
 
 
 def _find_package():
@@ -57,18 +92,6 @@ def _note_failure(error):
         BaseException
     ):  # nothing of the package can be imported, or the home is not ours: there is nobody left to tell
         return
-
-
-def _give_up(deadline_s):
-    time.sleep(deadline_s)
-    journal, home = sys.modules.get("scrubjay.hooks.journal"), sys.modules.get("scrubjay.home.paths")
-    try:
-        if journal and home:  # an import here could wait for the one that hangs
-            journal.note(
-                home.Home(home.default_root(os.environ)), "deadline", None, f"gave up after {deadline_s:g} s"
-            )
-    finally:
-        _answer("{}\n")
 
 
 def _answer(text):

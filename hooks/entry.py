@@ -14,7 +14,7 @@ from scrubjay.errors import InputError, ScrubjayError
 from scrubjay.home import capture, scopes
 from scrubjay.home.files import read_regular
 from scrubjay.home.paths import default_root, open_home
-from scrubjay.hooks import claude_code, journal
+from scrubjay.hooks import events, hosts, journal
 from scrubjay.wire.hello import hello_from
 
 MAX_STDIN = 8 * 1024 * 1024  # bytes; an event above that is no conversation, and redacting it would take 1 s
@@ -24,23 +24,30 @@ Call = namedtuple("Call", "home policy event hello now_ns records inject")
 """An event with all it needs. `hello` names its scope; `records`, `inject`: what the policy allows."""
 
 
-def run(handle, stdin, stdout, env):
-    """Let `handle(call)` answer the event on `stdin`; write its answer to `stdout` as JSON. Always 0."""
-    home, session_id, answer = None, None, {}
+def run(registered, event_name, stdin, stdout, env, read):
+    """Answer the event on `stdin` (bytes): write what its host is to show to `stdout` (text), or nothing.
+
+    `registered` and `event_name` are what the registration names, or None; `read(kind)` is called once the
+    event is known.
+    """
+    home, session_id, name, answer = None, None, "event", ""
     try:
         home = open_home(default_root(env))
-        event = claude_code.event(_payload(stdin), env, _working_dir())
+        payload = _payload(stdin)
+        host = hosts.recognize(payload, env, registered)
+        event = hosts.read(host, payload, env, _working_dir(), event_name)
+        name = event.kind or name
+        read(event.kind)
         session_id = event.session_id
-        if session_id is None:
+        if event.kind and session_id is None:
             raise InputError("The event has no session_id of 1 to 200 characters; it was left alone.")
-        if not event.is_subagent:
-            answer = handle(_call(home, event, env))
+        if event.kind and not event.is_subagent:
+            answer = hosts.answer(event, events.HANDLERS[event.kind](_call(home, event, env)))
     except ScrubjayError as error:
-        journal.note(home, handle.__name__, session_id, str(error))
+        journal.note(home, name, session_id, str(error))
     except Exception as error:  # the outermost edge: an assistant must not suffer from our mistakes
-        journal.note(home, handle.__name__, session_id, journal.place_of(error))
-    stdout.write(json.dumps(answer) + "\n")
-    return 0
+        journal.note(home, name, session_id, journal.place_of(error))
+    stdout.write(answer)
 
 
 def _call(home, event, env):
@@ -67,7 +74,7 @@ def _call(home, event, env):
         hello=hello_from("hook", env, event.cwd, os.getpid(), scope=scope),
         now_ns=time.time_ns(),
         records=not (hidden or policy.paused or policy.capture == "off"),
-        inject="off" if hidden else policy.inject,
+        inject="off" if hidden or not hosts.takes_context(event) else policy.inject,
     )
 
 

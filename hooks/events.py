@@ -7,7 +7,7 @@ import os
 from scrubjay.home import openings, spool
 from scrubjay.home.capture import MAX_TEXT, cut, should_record, storable
 from scrubjay.home.files import last_lines
-from scrubjay.hooks import claude_code, engine_line, prompts
+from scrubjay.hooks import engine_line, hosts, prompts
 from scrubjay.text import transcripts
 from scrubjay.text.redaction import redact
 
@@ -19,39 +19,88 @@ TAIL = 8 * 1024 * 1024  # bytes of a transcript that are looked at while the hos
 
 
 def prompt_submitted(call):
-    """Keep the prompt for its answer; when the user wants it, bring what the engine recalls for it."""
-    event, by_user = call.event, claude_code.is_from_user(call.event)
+    """Keep the prompt for its answer; return what is recalled for it, as far as the user wants it."""
+    event = call.event
+    if not event.prompt and hosts.lacks(event, "prompt"):
+        turn = next(reversed(_turns(call)), None)
+        if turn and (turn["assistant"] or turn["tools"]):
+            return ""  # a later call of the model for a prompt that is kept already
+        event = event._replace(prompt="\n\n".join(turn["prompts"]) if turn else None)
+        by_user = bool(event.prompt)
+    else:
+        by_user = hosts.is_from_user(event)
     text, redacted = _clean(event.prompt) if by_user else (None, 0)
-    if call.records:
+    opens = event.opens == "prompt" and prompts.is_new(call.home, event.session_id)
+    if call.records and (by_user or not hosts.lacks(event, "prompt")):
         prompts.save(call.home, event.session_id, event.prompt_id, text, redacted, call.now_ns)
+    if opens and call.inject != "off":
+        return _opening(call)
     if call.inject != "prompt" or not text:
-        return {}
-    return claude_code.injection(_recalled(call, {"event": "inject", "prompt": text[:MAX_QUERY]}))
+        return ""
+    return _recalled(call, {"event": "inject", "prompt": text[:MAX_QUERY]})
 
 
-def stopped(call):
+def answered(call):
     """Record the turn: the saved prompts and their answer, under a key that a repetition shares."""
     if not call.records:
-        return {}
+        return ""
     event = call.event
     pair = prompts.pair(call.home, event.session_id, event.prompt_id)
+    if event.prompt and hosts.is_from_user(event):  # Gemini CLI says both at the end
+        text, redacted = _clean(event.prompt)
+        if pair is None or text not in (pair.user or ""):
+            prompts.save(call.home, event.session_id, event.prompt_id, text, redacted, call.now_ns)
+            pair = prompts.pair(call.home, event.session_id, event.prompt_id)
     if pair and len(pair.waiting) > 1 and _record_ended(call, pair.waiting):
         pair = prompts.pair(call.home, event.session_id, event.prompt_id)
     answer, redacted = _clean(event.answer)
     user = pair and pair.user and cut(pair.user)
-    if (pair is None or pair.user is not None) and should_record(user, answer, call.policy):
-        args = {
-            "session_id": event.session_id,
-            "prompt_id": pair.key if pair else event.prompt_id or _hashed_key(event.session_id, answer),
-            "ts": pair.started_at if pair else prompts.instant(call.now_ns),
-        }
-        args.update({side: text for side, text in (("user", user), ("assistant", answer)) if text})
+    args = {
+        "session_id": event.session_id,
+        "prompt_id": pair.key if pair else event.prompt_id or _hashed_key(event.session_id, answer),
+        "ts": pair.started_at if pair else prompts.instant(call.now_ns),
+    }
+    turn = None
+    if (user and pair.waiting and not answer) or (answer and not pair and hosts.lacks(event, "prompt")):
+        turn = _completed(call, args["prompt_id"], user, answer, args["ts"])
+    elif not pair and not answer and event.transcript_path:
+        _reconcile(call)  # nothing is known but that a turn ended
+    if turn:
+        fields, more = _fields(turn)
+        args.update(fields)
+        user, answer, redacted = user or fields.get("user"), fields.get("assistant"), redacted + more
+    args.update({side: text for side, text in (("user", user), ("assistant", answer)) if text})
+    is_new = answer or (pair and pair.waiting)  # else a second registration says that the turn ended
+    if is_new and (pair is None or pair.user is not None) and should_record(user, answer, call.policy):
         redacted += pair.redacted if pair else 0
-        spool.write(call.home, _envelope(call, args, redacted, event.transcript_path), call.now_ns)
+        envelope = _envelope(call, args, redacted, "hook:stop", event.transcript_path)
+        spool.write(call.home, envelope, call.now_ns)
     if pair:
         prompts.mark_answered(call.home, event.session_id, pair)
     engine_line.tell(call.home, call.hello, {"event": "drain"})
-    return {}
+    return ""
+
+
+def _turns(call):
+    """The last turns of the transcript, raw; none without one that can be read."""
+    event = call.event
+    if not event.transcript_path:
+        return []
+    from scrubjay.text import host_transcripts
+
+    try:
+        turns = host_transcripts.turns(last_lines(event.transcript_path, TAIL), event.host)
+    except OSError:
+        return []
+    return turns[-transcripts.RECENT :]
+
+
+def _completed(call, key, user, answer, since):
+    """A turn as its transcript has it; None if that has not caught up: the engine looks again later."""
+    turns = _turns(call)
+    for turn in turns:
+        turn["prompts"] = [_clean(storable(each))[0] for each in turn["prompts"]]
+    return transcripts.completion(turns, key, user, answer, since)
 
 
 def _record_ended(call, waiting):
@@ -59,11 +108,7 @@ def _record_ended(call, waiting):
 
     The transcript shows the end of a prompt long before the next one is answered.
     """
-    event = call.event
-    try:
-        turns = transcripts.turns(last_lines(event.transcript_path or "", TAIL))
-    except OSError:
-        return False
+    event, turns = call.event, _turns(call)
     texts = [prompt.user or "" for prompt in waiting]
     ended = transcripts.ended_before(turns, texts, lambda text: _clean(text)[0])
     for place, (prompt, turn) in enumerate(zip(waiting, ended)):
@@ -74,32 +119,34 @@ def _record_ended(call, waiting):
         if should_record(fields.get("user"), fields.get("assistant"), call.policy):
             args = {"session_id": event.session_id, "prompt_id": own.key, "ts": own.started_at, **fields}
             before = call.now_ns - len(waiting) + place
-            spool.write(call.home, _envelope(call, args, redacted), before)
+            spool.write(call.home, _envelope(call, args, redacted, "hook:transcript", None), before)
         prompts.mark_answered(call.home, event.session_id, own)
     return any(ended)
 
 
 def session_started(call):
-    """Have the engine look for turns of this session that no hook recorded.
+    """Have the engine look for turns of this session that no hook recorded; return the session's opening.
 
-    Unless the user does not want it, bring its opening: the one that lies ready, or the engine's.
+    The opening is the one that lies ready, or the engine's; none if the user or the host does not want it.
     """
     prompts.sweep(call.home, call.now_ns / 1e9)
     if call.records:
         _reconcile(call)
-    if call.inject == "off":
-        return {}
+    return "" if call.inject == "off" or call.event.opens != "start" else _opening(call)
+
+
+def _opening(call):
     text = None
-    if claude_code.begins(call.event):
+    if hosts.begins(call.event):
         text = openings.read(call.home, call.hello.scope, call.now_ns / 1e9)
     if text is None:
         text = _recalled(call, {"event": "opening", "source": call.event.source})
-    return claude_code.injection(text, "SessionStart")
+    return text
 
 
 def _recalled(call, request):
     """The text that the engine has for a request; "" without an engine, or if it takes too long."""
-    request = dict(request, session_id=call.event.session_id, max_bytes=claude_code.MAX_INJECTION)
+    request = dict(request, session_id=call.event.session_id, max_bytes=hosts.MAX_INJECTION)
     answer = engine_line.ask(call.home, call.hello, request, "text", INJECT_S)
     text = answer["text"] if answer else None
     return text if isinstance(text, str) else ""
@@ -116,7 +163,7 @@ def session_ended(call):
             _reconcile(call)
         told = {"event": "session_end", "session_id": call.event.session_id}
         engine_line.tell(call.home, call.hello, told)
-    return {}
+    return ""
 
 
 def _reconcile(call):
@@ -129,7 +176,7 @@ def _reconcile(call):
         "source": event.source,
         "cwd": event.cwd,
         "scope": call.hello.scope,
-        "host": claude_code.HOST,
+        "host": call.event.host,
     }
     engine = engine_line.ask(call.home, call.hello, request, "protocol", RECONCILE_S)
     if (engine is None or "error" in engine) and event.transcript_path:
@@ -159,15 +206,15 @@ def _fields(turn):
     return transcripts.fields_of(turn, clean), sum(counts)
 
 
-def _envelope(call, args, redacted, transcript_path=None):
+def _envelope(call, args, redacted, source, transcript_path):
     return {
         "v": 1,
         "id": os.urandom(10).hex(),
         "kind": "turn",
         "at": prompts.instant(call.now_ns),
         "scope": call.hello.scope,
-        "source": "hook:stop",
-        "host": claude_code.HOST,
+        "source": source,
+        "host": call.event.host,
         "capture": call.policy.capture,
         "redacted": redacted,
         "transcript_path": transcript_path,
@@ -179,4 +226,7 @@ def _hashed_key(session_id, answer):
     """A turn's key if the host gives none and no prompt was saved: the same for the same answer."""
     from hashlib import sha256
 
-    return "a-" + sha256(f"{session_id}\n{answer}".encode()).hexdigest()[:32]
+    return transcripts.ANSWER_KEY + sha256(f"{session_id}\n{answer}".encode()).hexdigest()[:32]
+
+
+HANDLERS = {"prompt": prompt_submitted, "answer": answered, "start": session_started, "end": session_ended}

@@ -50,6 +50,11 @@ def save(home, session_id, prompt_id, text, redacted, now_ns):
     durable_write(home, path, json.dumps(content).encode("ascii"))
 
 
+def is_new(home, session_id):
+    """Whether no prompt of a session was kept yet."""
+    return not os.path.isdir(_folder(home, session_id))
+
+
 def pair(home, session_id, prompt_id):
     """The prompts that an answer is to, or None when none was saved.
 

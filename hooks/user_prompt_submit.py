@@ -1,25 +1,12 @@
-"""What Claude Code runs when a prompt is submitted: it is kept for its answer.
-
-Knows how it is started; `events` knows the rest.
-"""
+"""Runs `hook.py` at UserPromptSubmit for Claude Code, which older registrations call by this file."""
 
 from __future__ import annotations
 
-DEADLINE_S = 2  # the host's own timeout is 10 s
-
-
-def main(stdin, stdout, env):
-    """Read the event from `stdin` (bytes), write `{}` or what is recalled to `stdout` (text). Always 0."""
-    from scrubjay.hooks import entry, events
-
-    return entry.run(events.prompt_submitted, stdin, stdout, env)
-
+import os
+import sys
 
 if __name__ == "__main__":
-    import os
-    import sys
-
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
     import bootstrap  # the file beside this one, which makes the package importable
 
-    bootstrap.start(main, DEADLINE_S)
+    bootstrap.start("claude-code", "UserPromptSubmit")

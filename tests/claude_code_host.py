@@ -1,5 +1,5 @@
-"""A stand-in for Claude Code: runs the hook scripts as it does, in processes of their own, and answers like
-an engine.
+"""A stand-in for Claude Code, and for the hosts that do as it does: runs the hook in processes of its own, and
+answers like an engine.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from scrubjay.models.envelopes import Envelope
 from scrubjay.models.requests import RecordTurn, parse
 
 HOOKS = Path(__file__).parent.parent / "hooks"
+HELLO = {"protocol": 1, "version": "0.1.0", "kind": "engine", "pid": 1}
 EVENTS = {
     "user_prompt_submit": "UserPromptSubmit",
     "stop": "Stop",
@@ -37,6 +38,7 @@ class Host:
         self.project.mkdir(exist_ok=True)
         self.scripts = HOOKS
         self.session_id = session_id
+        self.name = "claude-code"
         self.env = {"SCRUBJAY_HOME": self.home.root, "HOME": str(root), "PATH": os.environ["PATH"]}
 
     @property
@@ -47,7 +49,8 @@ class Host:
         return scope
 
     def start(self, hook: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-I", "-S", str(self.scripts / f"{hook}.py")]
+        event = ["--event", EVENTS.get(hook, hook)] if hook else []
+        command = [sys.executable, "-I", "-S", str(self.scripts / "hook.py"), "--host", self.name, *event]
         return subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -57,14 +60,16 @@ class Host:
             cwd=self.project,
         )
 
-    def raw(self, hook: str, data: bytes) -> dict:
-        """What a hook answers to these bytes; it must leave with 0, say nothing on stderr and write one JSON
-        object.
-        """
+    def raw_output(self, data: bytes, hook: str = "") -> bytes:
+        """What a hook prints for these bytes; it must leave with 0 and say nothing on stderr."""
         with self.start(hook) as process:
             out, err = process.communicate(data, timeout=30)
         assert (process.returncode, err) == (0, b"")
-        return json.loads(out)
+        return out
+
+    def raw(self, hook: str, data: bytes) -> dict:
+        """What a hook answers to these bytes: one JSON object."""
+        return json.loads(self.raw_output(data, hook))
 
     def payload(self, hook: str, **fields: object) -> bytes:
         common = {

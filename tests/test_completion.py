@@ -94,6 +94,42 @@ async def test_a_recorded_turn_gets_its_earlier_words_tools_and_files(core: Core
     assert (turn.tools, turn.files) == (("Edit",), ("src/clock.py",))
 
 
+async def test_an_answer_that_no_hook_had_is_fetched_once_the_transcript_has_it(
+    core: Core, now, tmp_path: Path
+):
+    def event(kind: str, at: str, **data) -> str:
+        return json.dumps({"type": kind, "timestamp": at, "data": data})
+
+    asked = "Rename tick() to advance() please"
+    before = event("user.message", "2026-03-05T10:00:00Z", content=asked)  # the same words, an hour ago
+    answered = event("assistant.message", "2026-03-05T10:00:01Z", content="Not now.", toolRequests=[])
+    path = transcript(tmp_path / "events.jsonl", before, answered)
+    ts = "2026-03-05T11:00:00Z"
+    spool.write(core.home, stop(now, path, assistant=None, ts=ts) | {"host": "copilot-cli"})
+    await core.writer.drain()
+    (turn,) = await settled(core)
+    assert (turn.user, turn.assistant) == (asked, None)
+    report = await core.status.report()
+    assert (report["captured"], report["without_answer"]) == (1, 1)
+    prompt = event("user.message", "2026-03-05T11:00:01Z", content=asked)
+    tool = event("assistant.message", ts, content="", toolRequests=[{"name": "edit"}])
+    transcript(
+        tmp_path / "events.jsonl",
+        before,
+        answered,
+        prompt,
+        tool,
+        event("assistant.message", ts, content=ANSWER),
+    )
+    spool.write(
+        core.home, stop(now, path, assistant=None, ts=ts) | {"id": "envelope_0002", "host": "copilot-cli"}
+    )
+    await core.writer.drain()
+    (turn,) = await settled(core)
+    assert (turn.assistant, turn.tools, turn.prompt_id) == (ANSWER, ("edit",), "p1")
+    assert (await core.status.report())["without_answer"] == 0
+
+
 async def test_what_was_run_and_what_the_user_added_meanwhile_complete_a_turn(
     core: Core, now, tmp_path: Path
 ):

@@ -15,11 +15,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from claude_code_host import EVENTS, HOOKS, Engine, Host
+from claude_code_host import EVENTS, HELLO, HOOKS, Engine, Host
 
 from scrubjay.home import openings, spool
 from scrubjay.home.paths import open_home
-from scrubjay.hooks import session_end, session_start, stop, user_prompt_submit
+from scrubjay.hooks import bootstrap, entry
 
 PACKAGE = HOOKS.parent / "server" / "scrubjay"
 SHARED = (  # what hooks use of the package, some of it only once there is something to do
@@ -34,12 +34,12 @@ SHARED = (  # what hooks use of the package, some of it only once there is somet
     "home/scopes",
     "home/spool",
     "text/__init__",
+    "text/host_transcripts",
     "text/redaction",
     "text/transcripts",
     "wire/__init__",
     "wire/hello",
 )
-HELLO = {"protocol": 1, "version": "0.1.0", "kind": "engine", "pid": 1}
 
 
 @pytest.fixture
@@ -352,15 +352,31 @@ def test_the_console_command_runs_the_same_code(host: Host) -> None:
         "prompt_id": "p1",
         "source": "user",
     }
-    for module, name in (
-        (user_prompt_submit, "user_prompt_submit"),
-        (stop, "stop"),
-        (session_start, "session_start"),
-        (session_end, "session_end"),
-    ):
+    kinds = []
+    for name in EVENTS:
         stdout = io.StringIO()
-        assert module.main(io.BytesIO(host.payload(name, **fields)), stdout, env) == 0
-        assert json.loads(stdout.getvalue()) == {}
+        entry.run("claude-code", None, io.BytesIO(host.payload(name, **fields)), stdout, env, kinds.append)
+        assert stdout.getvalue() == ""
+    assert kinds == ["prompt", "answer", "start", "end"] == sorted(bootstrap.DEADLINE_S, key=kinds.index)
+    assert host.turns() == [("p1", "Rename tick() please", "Renamed to advance().")]
+
+
+def test_scripts_of_older_registrations_go_on_working(host: Host) -> None:
+    for name, fields in (
+        ("session_start", {"source": "startup"}),
+        ("user_prompt_submit", {"prompt": "Rename tick() please", "prompt_id": "p1"}),
+        ("stop", {"last_assistant_message": "Renamed to advance().", "prompt_id": "p1"}),
+        ("session_end", {}),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", str(HOOKS / f"{name}.py")],
+            input=host.payload(name, hook_event_name=..., **fields),
+            env=host.env,
+            cwd=host.project,
+            capture_output=True,
+            check=True,
+        )
+        assert (done.stdout, done.stderr) == (b"{}\n", b"")
     assert host.turns() == [("p1", "Rename tick() please", "Renamed to advance().")]
 
 
@@ -408,20 +424,12 @@ def test_a_hook_imports_nothing_that_a_prompt_would_wait_for(tmp_path: Path) -> 
 def test_the_registration_names_scripts_that_exist_and_runs_them_without_a_shell() -> None:
     registered = json.loads((HOOKS / "hooks.json").read_text())["hooks"]
     assert set(registered) == set(EVENTS.values())
-    for script, event in EVENTS.items():
+    for event in EVENTS.values():
         (handler,) = registered[event][0]["hooks"]
         assert handler["command"] == "python3"
-        assert handler["args"] == ["-I", "-S", f"${{CLAUDE_PLUGIN_ROOT}}/hooks/{script}.py"]
-        assert (
-            handler["timeout"]
-            >= 2
-            * {
-                "user_prompt_submit": user_prompt_submit,
-                "stop": stop,
-                "session_start": session_start,
-                "session_end": session_end,
-            }[script].DEADLINE_S
-        )
+        arguments = ["-I", "-S", "${CLAUDE_PLUGIN_ROOT}/hooks/hook.py", "--host", "claude-code"]
+        assert handler["args"] == arguments
+        assert handler["timeout"] >= 2 * max(bootstrap.DEADLINE_S.values())
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from scrubjay.hooks.claude_code import event
+from scrubjay.hooks import hosts
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.requests import DocumentText
 from scrubjay.records.documents import _document
+from scrubjay.text import host_transcripts
 from scrubjay.text.redaction import _LINES, _TOKENS, redact
 from scrubjay.text.transcripts import completion, ended_before, fields_of, missing, turns
 
@@ -48,6 +49,15 @@ UNITS = [
     "\n ",
     "a\n\n",
     "\n\t\r",
+]
+BESIDE = [
+    "<hook_context>",
+    "</hook_context>",
+    "<hook_context></hook_context>",
+    "<hook_context>a</hook_context> ",
+    "<user_query></user_query>",
+    "</",
+    " >",
 ]
 SECRETS = [
     *(rule.literals[0] for rule in _TOKENS + _LINES),
@@ -89,7 +99,23 @@ def asked(text: str) -> None:
 
 
 def submitted(text: str) -> None:
-    event({"session_id": "s1", "prompt": text, "last_assistant_message": text}, {}, "/")
+    payload = {"session_id": "s1", "prompt": text, "last_assistant_message": text, "prompt_response": text}
+    for host in ("claude-code", "gemini-cli", "windsurf"):
+        hosts.read(host, payload, {}, "/")
+
+
+def told(text: str) -> None:
+    """A transcript of each other host that consists of this text."""
+    half = text[: len(text) // 2]
+    lines = {
+        "codex": [{"type": "response_item", "payload": {"role": "user", "content": [{"text": text}]}}],
+        "copilot-cli": [{"type": "user.message", "data": {"content": text}}],
+        "gemini-cli": [{"id": "m1", "type": "user", "content": [{"text": half}, {"text": half}]}],
+        "qwen-code": [{"type": "user", "message": {"parts": [{"text": half}, {"text": half}]}}],
+        "cursor": [{"role": role, "content": text} for role in ("user", "assistant")],
+    }
+    for host, entries in lines.items():
+        host_transcripts.turns([json.dumps(entry) for entry in entries], host)
 
 
 def seconds(work: Callable[[str], object], text: str, times: int = 2) -> float:
@@ -105,7 +131,8 @@ def seconds(work: Callable[[str], object], text: str, times: int = 2) -> float:
 @pytest.mark.parametrize(
     ("work", "unit"),
     [(asked, unit) for unit in UNITS]
-    + [(submitted, unit) for unit in TAGS]
+    + [(submitted, unit) for unit in (*TAGS, "<hook_context></hook_context>")]
+    + [(told, unit) for unit in BESIDE]
     + [(redact, unit) for unit in SECRETS],
     ids=lambda part: part.__name__ if callable(part) else repr(part[:30]),
 )

@@ -97,7 +97,11 @@ def headline(engine: dict[str, Any] | None, trouble: str | None, left: Inbox) ->
         if not (left.waiting or left.set_aside):
             lines.append("Nothing waits in the spool: every turn that was captured is stored.")
     else:
-        lines = [f"captured {_captured(engine):,} of {plural(total, 'turn')}"]
+        lacking = (engine or {}).get("without_answer", 0)  # an older engine does not say
+        lines = [f"captured {_captured(engine) - lacking:,} of {plural(total, 'turn')}"]
+        if lacking:
+            why = "the host's transcript has none (yet)"
+            lines.append(f"  {plural(lacking, 'turn')} stored without the answer: {why}")
     if left.turns_waiting:
         when = "are about to be stored" if engine else "will be stored by the next engine"
         lines.append(f"  {plural(left.turns_waiting, 'turn')} in the spool {when}")

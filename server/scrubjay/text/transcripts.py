@@ -22,6 +22,8 @@ MEMORY_OPEN, MEMORY_CLOSE = "<scrubjay-memory>", "</scrubjay-memory>"
 MAX_LABELS = 200  # tools or files of one turn, and characters of one of them (models.requests.Labels)
 MAX_COMMANDS = 10  # of one turn: the last, which test and finish what the others began
 MAX_COMMAND = 120  # characters of one of them
+ANSWER_KEY = "a-"  # begins the prompt_id of a turn of which a hook knew the answer alone
+SLACK_S = 30  # by which a host's clock may be behind a hook's, the host's own work between the two included
 RECENT = 50  # turns among which a prompt is looked for that waits for its answer
 _LONGEST_LINE = 2_000  # characters of a command that are looked at
 
@@ -107,9 +109,9 @@ def turns(lines: Iterable[str | bytes]) -> list[Fields]:
             if open_turn:
                 open_turn["complete"] = False
         elif prompt:
-            open_turn = _new_turn(entry, prompt)
+            open_turn = new_turn(prompt, *map(entry.get, ("promptId", "sessionId", "uuid", "timestamp")))
             for line in typed:
-                _add_command(open_turn, line)
+                add_command(open_turn, line)
             typed = []
             all_turns.append(open_turn)
     for turn in all_turns:
@@ -132,8 +134,8 @@ def fields_of(turn: Fields, clean: Callable[[str], str]) -> Fields:
     fields = {
         "user": clean("\n\n".join(turn["prompts"])),
         "assistant": clean(turn["assistant"]),
-        "tools": _once(map(clean, turn["tools"])),
-        "files": _once(map(clean, turn["files"])),
+        "tools": once(map(clean, turn["tools"])),
+        "files": once(map(clean, turn["files"])),
         "metadata": {name: value for name, value in metadata.items() if value},
     }
     return {name: value for name, value in fields.items() if value}
@@ -188,25 +190,45 @@ def placed(
 
 
 def completion(
-    turns: list[Fields], prompt_id: str | None, user: str | None, assistant: str | None
+    turns: list[Fields],
+    prompt_id: str | None,
+    user: str | None,
+    assistant: str | None,
+    since: str | None = None,
 ) -> Fields | None:
     """Find a recorded turn in a transcript that has caught up with it, as one turn; None until then.
 
-    The transcript has caught up when a turn of that prompt contains the recorded final answer. Prompts that
-    were queued may be several turns there; all that was answered to them is joined.
+    The transcript has caught up when a turn of that prompt contains the recorded final answer or, if none was
+    recorded, has an answer and has ended. Prompts that were queued may be several turns there; all that was
+    answered to them is joined. A turn of which nothing but the answer is known is found by that alone, if
+    only one turn has it.
+
+    Args:
+        turns: as `turns` gives them.
+        prompt_id: the recorded turn's; ids that hooks made up themselves begin with `ANSWER_KEY`.
+        user: what was recorded of the prompt.
+        assistant: the recorded answer.
+        since: ISO 8601, UTC: when the prompt was given; a turn without recorded answer is not looked for
+            before it.
 
     Returns:
         A turn as `turns` gives it: `prompts` are empty unless they say more than the recorded `user`.
     """
     answer = _letters(assistant)
-    if not answer:
+    if not (answer or user):
+        return None
+    answer_is_all = user is None and (prompt_id or "").startswith(ANSWER_KEY)
+    if answer_is_all and sum(answer in _letters(turn["assistant"]) for turn in turns) > 1:
         return None
     for last in range(len(turns) - 1, -1, -1):
         turn = turns[last]
-        if answer not in _letters(turn["assistant"]):
+        if not answer and _is_before(turn["started_at"], since):
+            return None
+        if not (answer in _letters(turn["assistant"]) if answer else turn["assistant"] and has_ended(turn)):
             continue
         left = _without(_flat(user), turn)
-        if left is None and (prompt_id is None or prompt_id not in (turn["prompt_id"], turn["uuid"])):
+        is_named = prompt_id is not None and prompt_id in (turn["prompt_id"], turn["uuid"])
+        if left is None and not (is_named or answer_is_all):
             continue
         first = last
         while first > 0 and left and left != _GAP:
@@ -222,8 +244,8 @@ def completion(
             **turn,
             "prompts": said if text != user and (user or "") in text else [],
             "assistant": "\n\n".join(each["assistant"] for each in group if each["assistant"]),
-            "tools": _once(joined["tools"]),
-            "files": _once(joined["files"]),
+            "tools": once(joined["tools"]),
+            "files": once(joined["files"]),
             "commands": [one for each in group for one in each["commands"]][-MAX_COMMANDS:],
         }
     return None
@@ -331,13 +353,12 @@ def _is_command(turn: Fields) -> bool:
     return re.match(r"/[\w:-]+(?:\s|\Z)", turn["prompts"][0]) is not None
 
 
-def _new_turn(entry: Fields, prompt: str) -> Fields:
+def new_turn(prompt: str, prompt_id: Any, session_id: Any, uuid: Any, started_at: Any) -> Fields:
+    """Return a turn that begins with a prompt; an id or a time that is no text becomes None."""
     turn: Fields = {"prompts": [prompt], "assistant": [], "tools": [], "files": [], "commands": []}
     turn.update(complete=False, interrupted=False, failed=False)
-    for name, key in (("prompt_id", "promptId"), ("session_id", "sessionId"), ("uuid", "uuid")):
-        value = entry.get(key)
+    for name, value in (("prompt_id", prompt_id), ("session_id", session_id), ("uuid", uuid)):
         turn[name] = value if isinstance(value, str) and value.strip() else None
-    started_at = entry.get("timestamp")
     turn["started_at"] = started_at if isinstance(started_at, str) else None
     return turn
 
@@ -358,14 +379,14 @@ def _add_answer(turn: Fields, entry: Fields) -> None:
         elif block.get("type") == "tool_use":
             given = block.get("input")
             inputs = given if isinstance(given, dict) else {}
-            turn["tools"] = _once([*turn["tools"], block.get("name")])
-            turn["files"] = _once([*turn["files"], *map(inputs.get, _FILE_INPUTS)])
+            turn["tools"] = once([*turn["tools"], block.get("name")])
+            turn["files"] = once([*turn["files"], *map(inputs.get, _FILE_INPUTS)])
             if block.get("name") in _SHELLS and isinstance(inputs.get("command"), str):
-                _add_command(turn, inputs["command"])
+                add_command(turn, inputs["command"])
             turn["complete"] = False
 
 
-def _add_command(turn: Fields, command: str) -> None:
+def add_command(turn: Fields, command: str) -> None:
     """Add the first line of a command; one that was run before moves to the end."""
     line = command.strip().partition("\n")[0].strip()[:_LONGEST_LINE]
     if line:
@@ -376,10 +397,27 @@ def _brief(command: str) -> str:
     return command if len(command) <= MAX_COMMAND else f"{command[: MAX_COMMAND - 1].rstrip()}…"
 
 
-def _once(labels: Iterable[Any]) -> list[str]:
+def once(labels: Iterable[Any]) -> list[str]:
     """Each label once, in order, as many and as long as a record holds."""
     texts = (label for label in labels if isinstance(label, str) and label.strip())
     return list(dict.fromkeys(label for label in texts if len(label) <= MAX_LABELS))[:MAX_LABELS]
+
+
+def _is_before(started_at: str | None, since: str | None) -> bool:
+    """Whether one instant is well before another; False where one of them cannot be read."""
+    one, other = _seconds(started_at), _seconds(since)
+    return one is not None and other is not None and one < other - SLACK_S
+
+
+def _seconds(instant: str | None) -> float | None:
+    """Seconds of an instant in UTC, counted from somewhere; datetime's import would cost each hook 2 ms."""
+    parts = re.match(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)", instant or "", re.ASCII)
+    if parts is None:
+        return None
+    year, month, day, hour, minute, second = map(int, parts.groups())
+    year, month = (year - 1, month + 9) if month < 3 else (year, month - 3)  # a leap day ends such a year
+    days = 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day
+    return 86_400.0 * days + 3_600 * hour + 60 * minute + second
 
 
 _GAP = "\n\n"

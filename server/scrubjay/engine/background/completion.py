@@ -24,7 +24,7 @@ from scrubjay.models.fields import parse_instant
 from scrubjay.models.records import Turn, derived_id
 from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.store.store import Store
-from scrubjay.text import transcripts
+from scrubjay.text import host_transcripts, transcripts
 from scrubjay.text.redaction import redact
 
 log = logging.getLogger("scrubjay.engine.background.completion")
@@ -96,16 +96,17 @@ class Completion:
             spool.remove([path])
 
     async def _complete(self, recorded: Envelope, attempt: int) -> None:
-        turns, args = await self._turns(recorded.transcript_path), recorded.args
-        turn = transcripts.completion(turns, args.get("prompt_id"), args.get("user"), args.get("assistant"))
+        turns, args = await self._turns(recorded.transcript_path, recorded.host), recorded.args
+        known = {name: args.get(name) for name in ("prompt_id", "user", "assistant")}
+        turn = transcripts.completion(turns, since=args.get("ts"), **known)
         if turn is None:
             if attempt + 1 < len(DELAYS):
                 self._later(lambda: self._complete(recorded, attempt + 1), DELAYS[attempt + 1])
             return
-        known = {name: args[name] for name in ("session_id", "prompt_id") if args.get(name)}
-        if "prompt_id" in known:
+        if args.get("prompt_id"):
+            key = {name: args[name] for name in ("session_id", "prompt_id")}
             fields = transcripts.fields_of(turn, _clean)
-            await self._record({**known, **fields}, recorded.scope, recorded.host, recorded.id)
+            await self._record({**key, **fields}, recorded.scope, recorded.host, recorded.id)
 
     async def _reconcile(self, request: dict[str, Any]) -> None:
         session, path, scope = request.get("session_id"), request.get("transcript_path"), request.get("scope")
@@ -116,7 +117,7 @@ class Completion:
         known = (await self._store.sessions.of([(scope, session)]))[(scope, session)]
         recorded = (await self._store.get(Turn, known.positions)).values()
         captured = [(turn.prompt_id, turn.user) for turn in recorded]
-        for turn in transcripts.missing(await self._turns(path), captured):
+        for turn in transcripts.missing(await self._turns(path, request.get("host")), captured):
             fields = transcripts.fields_of(turn, _clean)
             if (
                 turn["session_id"] not in (None, session)
@@ -149,17 +150,18 @@ class Completion:
         await self._writer.write(turn.model_copy(update={"capture": chosen}))
         log.info("completed from a transcript: %s", origin)
 
-    async def _turns(self, path: str | None) -> list[dict[str, Any]]:
-        """The turns of a transcript, cleaned as a hook cleans them: redacted, storable, cut.
+    async def _turns(self, path: str | None, host: object) -> list[dict[str, Any]]:
+        """The turns of a host's transcript, cleaned as a hook cleans them: redacted, storable, cut.
 
         No file gives no turns.
         """
-        return await asyncio.to_thread(_read, path) if path else []
+        name = host if isinstance(host, str) else None
+        return await asyncio.to_thread(_read, path, name) if path else []
 
 
-def _read(path: str) -> list[dict[str, Any]]:
+def _read(path: str, host: str | None) -> list[dict[str, Any]]:
     try:
-        turns = transcripts.turns(last_lines(path, MAX_TRANSCRIPT))
+        turns = host_transcripts.turns(last_lines(path, MAX_TRANSCRIPT), host)
     except FileNotFoundError:
         return []
     return [

@@ -41,6 +41,9 @@ class Status(Verb):
             await self._writer.settle()
         visible = conditions.NOT_FORGOTTEN
         from_hooks = conditions.both(visible, conditions.starts_with("source", "hook:"))
+        # a host that says no answer at its event has it in its transcript, which may be late or gone
+        at_stop = conditions.both(visible, conditions.equal("source", "hook:stop"))
+        lacking = conditions.both(at_stop, conditions.missing("assistant"))
         set_aside = spool.set_aside_paths(home)
         return {
             "space_id": store.note.space_id,
@@ -54,6 +57,7 @@ class Status(Verb):
                 "waiting_for_vector": await store.count_passages(conditions.NO_VECTOR),
             },
             "captured": await store.count(Turn, from_hooks),
+            "without_answer": await store.count(Turn, lacking),
             "spool": {"waiting": len(spool.pending(home)), "set_aside": len(set_aside)},
             "shared": _shared(store),
             "disk": {

@@ -1,0 +1,385 @@
+"""What each host sends at its events and takes as an answer: a row each, a function where data is not enough.
+
+`recognize` tells which host really runs us, `read` makes our `Event` of its payload, `answer` its output.
+Another host gets a row here; `text/host_transcripts` reads its transcript.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import namedtuple
+
+from scrubjay.home.capture import storable
+from scrubjay.home.scopes import project_dir
+from scrubjay.text.transcripts import MEMORY_CLOSE, MEMORY_OPEN, is_error, is_said, strip_injected
+
+MAX_INJECTION = 2048  # bytes, the tags around it included; Claude Code itself cuts at 10,000 characters
+CURSOR_OPENS = (3, 20)  # versions before it drop what sessionStart brings (3.6.31 and 3.12.17 do)
+
+Event = namedtuple(
+    "Event",
+    "kind name host session_id prompt_id prompt answer cwd project_dir transcript_path source is_subagent "
+    "opens",
+)
+"""What happened. `kind` is prompt, answer, start or end, or None for an event of no interest; `name` is the
+host's word for it. Texts may be None. `source` says who submitted a prompt, or why a session starts; `opens`
+is the kind of event at which this host shows a session's opening."""
+
+Host = namedtuple("Host", "events fields project output opens lacks tidy")
+"""`events`: its name of an event -> ours. `fields`: ours -> paths in its payload, the first text counts.
+`project`: variables that name the project's folder. `output`: makes its JSON of a block; None: it takes none.
+`opens`: the kind of event at which it shows a session's opening. `lacks`: what its payloads never have, so
+that the transcript is asked. `tidy`: corrects an event by its payload and environment."""
+
+
+def recognize(payload: dict, env: dict, registered: str | None) -> str:
+    """The host that runs us: by what only its payloads have, then by its environment, then as registered.
+
+    A variable alone proves nothing, for a host that another one starts in a shell inherits it; hence the
+    `timestamp`, which Claude Code never sends.
+    """
+    for host, keys in _PROOFS:
+        if all(key in payload for key in keys):
+            return host
+    name, path = payload.get("hook_event_name"), payload.get("transcript_path")
+    path = path.replace("\\", "/") if isinstance(path, str) else ""
+    if env.get("CURSOR_VERSION"):  # it is there for hooks alone
+        return "cursor"
+    if name in ("BeforeAgent", "AfterAgent"):
+        return "gemini-cli"
+    if "/rollout-" in path:  # its SessionStart and SessionEnd are of no turn
+        return "codex"
+    if "timestamp" in payload:
+        for variable, host in _VARIABLES:
+            if env.get(variable):
+                return host
+        for folder, host in _FOLDERS:
+            if folder in path:
+                return host
+    return registered if registered in HOSTS else "claude-code"
+
+
+def read(host: str, payload: dict, env: dict, working_dir: str, event_name: str | None = None) -> Event:
+    """The event in a payload; `event_name` is what it was registered for, if the payload names none.
+
+    What is missing or of another type is None: only `session_id` is ever required.
+    """
+    row = HOSTS[host]
+    text = {field: _first(payload, paths) for field, paths in row.fields.items()}
+    name = text.get("name") or event_name
+    cwd = text.get("cwd") or working_dir
+    answer = strip_injected(text.get("answer") or "")
+    event = Event(
+        kind=row.events.get(name),
+        name=name,
+        host=host,
+        session_id=_name(text.get("session_id")),
+        prompt_id=_name(text.get("prompt_id")),
+        prompt=text.get("prompt"),
+        answer=answer if answer and not is_error(answer) else None,
+        cwd=cwd,
+        project_dir=next((env[each] for each in row.project if env.get(each)), cwd),
+        transcript_path=text.get("transcript_path"),
+        source=text.get("source"),
+        is_subagent=bool(text.get("parent")),
+        opens=row.opens,
+    )
+    event = row.tidy(event, payload, env) if row.tidy else event
+    return event._replace(prompt=strip_injected(event.prompt or "") or None)
+
+
+def is_from_user(event: Event) -> bool:
+    """Whether a person submitted the prompt: schedules, polls and other sessions do too, and say so."""
+    return event.source in (None, "user", "sdk") and is_said(event.prompt or "")
+
+
+def begins(event: Event) -> bool:
+    """Whether a session starts without a conversation before it: one that goes on has had its opening."""
+    return event.source in (None, "startup", "clear", "new")
+
+
+def takes_context(event: Event) -> bool:
+    """Whether the host shows its model anything that a hook says."""
+    return HOSTS[event.host].output is not None
+
+
+def lacks(event: Event, field: str) -> bool:
+    """Whether the host's payloads never have this field, `prompt` or `answer`, but its transcript has."""
+    return field in HOSTS[event.host].lacks
+
+
+def block(text: str) -> str:
+    """Recalled text between the tags by which we recognise it in a transcript; "" for none.
+
+    It is cut at the end of a line: half a memory misleads.
+    """
+    room = MAX_INJECTION - len(MEMORY_OPEN) - len(MEMORY_CLOSE) - 2
+    text = storable(text).replace(MEMORY_OPEN, "").replace(MEMORY_CLOSE, "").strip()
+    while text and len(text.encode("utf-8")) > room:
+        text = text.rpartition("\n")[0].rstrip()
+    return f"{MEMORY_OPEN}\n{text}\n{MEMORY_CLOSE}" if text else ""
+
+
+def answer(event: Event, text: str) -> str:
+    """What the hook prints so that the host puts `text` into the conversation; "" prints nothing.
+
+    No key is printed that a host might not know: Codex drops the context beside one.
+    """
+    row, shown = HOSTS[event.host], block(text)
+    if not shown or row.output is None:
+        return ""
+    output = row.output(shown, event.name)
+    return (output if isinstance(output, str) else json.dumps(output)) + "\n"
+
+
+def _nested(shown, name):
+    return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": shown}}
+
+
+def _flat(shown, name):
+    return {"additionalContext": shown}
+
+
+def _for_cursor(shown, name):
+    """Cursor's own keys at its own events; at those that it runs for Claude Code's settings, theirs."""
+    if name[:1].isupper():
+        return _nested(shown, name)
+    context = {"additional_context": shown}
+    return dict(context, **{"continue": True}) if name == "beforeSubmitPrompt" else context
+
+
+def _as_step(shown, name):
+    return {"injectSteps": [{"ephemeralMessage": shown}]}
+
+
+def _as_text(shown, name):
+    return shown
+
+
+def _tidy_claude(event, payload, env):
+    # agent_type alone is the main thread under another name
+    return event._replace(is_subagent=bool(payload.get("agent_id")), project_dir=project_dir(env, event.cwd))
+
+
+def _tidy_gemini(event, payload, env):
+    """Both events of a turn bring the session's context in front of what the user said."""
+    if not (event.prompt or "").startswith("<hook_context>"):
+        return event
+    _, closing, rest = event.prompt.partition("</hook_context>")
+    return event._replace(prompt=rest) if closing else event
+
+
+def _tidy_qwen(event, payload, env):
+    """It fires again after each tool result, with an empty prompt: nobody said anything, nothing is shown."""
+    if event.kind == "prompt" and isinstance(payload.get("submitted_prompt"), str):
+        return event._replace(prompt=storable(payload["submitted_prompt"]))
+    return event._replace(kind=None) if event.kind == "prompt" and not event.prompt else event
+
+
+def _tidy_cursor(event, payload, env):
+    """Its hooks run in its own folder, so a window without a workspace is of no project."""
+    project = _first(payload, "workspace_roots.0") or env.get("CURSOR_PROJECT_DIR") or _user_home(env)
+    opens = "start" if _version(_first(payload, "cursor_version")) >= CURSOR_OPENS else "prompt"
+    return event._replace(cwd=project, project_dir=project, opens=opens)
+
+
+def _tidy_antigravity(event, payload, env):
+    """PreInvocation fires before every call of the model; the first of a turn is number 0, some say 1."""
+    folder = _first(payload, "workspacePaths.0") or _user_home(env)  # the hook runs beside its own file
+    number = payload.get("invocationNum")
+    later = event.kind == "prompt" and isinstance(number, float) and number > 1
+    return event._replace(cwd=folder, project_dir=folder, kind=None if later else event.kind)
+
+
+def _tidy_windsurf(event, payload, env):
+    lines = (event.answer or "").split("\n")
+    return event._replace(
+        answer="\n".join(line for line in lines if line.strip() != "### Planner Response").strip() or None
+    )
+
+
+def _tidy_kiro(event, payload, env):
+    """Its payloads name no transcript: <workspace>/<session>/messages.jsonl or cli/<session>.jsonl has it."""
+    if event.kind != "answer" or event.transcript_path or not _is_plain(event.session_id):
+        return event
+    sessions = os.path.join(_user_home(env), ".kiro", "sessions")
+    places = [os.path.join(sessions, "cli", f"{event.session_id}.jsonl")]
+    try:
+        workspaces = sorted(os.listdir(sessions))
+    except OSError:
+        workspaces = []
+    places += [os.path.join(sessions, each, event.session_id, "messages.jsonl") for each in workspaces]
+    return event._replace(transcript_path=next(filter(os.path.isfile, places), None))
+
+
+def _tidy_cline(event, payload, env):
+    """Its task ends with the answer alone; what was asked stands in the session's file."""
+    folder = _first(payload, "workspaceRoots.0") or _user_home(env)
+    path = None
+    if _is_plain(event.session_id):
+        sessions = os.path.join(_user_home(env), ".cline", "data", "sessions")
+        path = os.path.join(sessions, event.session_id, f"{event.session_id}.messages.json")
+    return event._replace(cwd=folder, project_dir=folder, transcript_path=path)
+
+
+_EVENTS = {"UserPromptSubmit": "prompt", "Stop": "answer", "SessionStart": "start", "SessionEnd": "end"}
+_FIELDS = {
+    "name": "hook_event_name",
+    "session_id": "session_id",
+    "prompt_id": "prompt_id",
+    "prompt": "prompt",
+    "answer": "last_assistant_message",
+    "cwd": "cwd",
+    "transcript_path": "transcript_path",
+    "source": "source",
+}
+_CAMEL = {  # VS Code, and Copilot CLI at its own events; at Claude Code's it speaks as those above
+    "name": "hookEventName hook_event_name",
+    "session_id": "sessionId session_id",
+    "transcript_path": "transcriptPath transcript_path",
+}
+
+
+def _host(
+    events=_EVENTS, fields=None, project=(), output=_nested, opens="start", lacks=frozenset(), tidy=None
+):
+    return Host(events, dict(_FIELDS, **(fields or {})), project, output, opens, lacks, tidy)
+
+
+_PLUGIN = {name: name for name in ("prompt", "answer", "start", "end")}  # our own files speak as we like
+
+HOSTS = {
+    "claude-code": _host(tidy=_tidy_claude),
+    "codex": _host(fields={"prompt_id": "turn_id"}),
+    "cursor": _host(
+        events={
+            **_EVENTS,
+            "beforeSubmitPrompt": "prompt",
+            "afterAgentResponse": "answer",
+            "stop": "answer",
+            "sessionStart": "start",
+            "sessionEnd": "end",
+        },
+        # at sessionEnd its session_id may name something else
+        fields={
+            "session_id": "conversation_id session_id",
+            "prompt_id": "generation_id",
+            "answer": "text last_assistant_message",
+        },
+        output=_for_cursor,
+        tidy=_tidy_cursor,
+    ),
+    "vscode": _host(fields=_CAMEL, lacks=frozenset({"answer"})),
+    "copilot-cli": _host(
+        events={
+            **_EVENTS,
+            "sessionStart": "start",
+            "userPromptSubmitted": "prompt",
+            "agentStop": "answer",
+            "sessionEnd": "end",
+        },
+        fields=_CAMEL,
+        project=("COPILOT_PROJECT_DIR",),
+        output=_flat,
+        lacks=frozenset({"answer"}),
+    ),
+    "gemini-cli": _host(
+        events={**_EVENTS, "BeforeAgent": "prompt", "AfterAgent": "answer"},
+        fields={"answer": "prompt_response"},
+        project=("GEMINI_PROJECT_DIR",),
+        tidy=_tidy_gemini,
+    ),
+    "qwen-code": _host(project=("QWEN_PROJECT_DIR",), tidy=_tidy_qwen),
+    "opencode": _host(events=_PLUGIN, output=_flat),
+    "kilo": _host(events=_PLUGIN, output=_flat),
+    "amp": _host(events=_PLUGIN, output=_flat),
+    "kiro": _host(output=_as_text, lacks=frozenset({"answer"}), tidy=_tidy_kiro),
+    "antigravity": _host(
+        events={"PreInvocation": "prompt", "Stop": "answer"},
+        fields={"session_id": "conversationId", "transcript_path": "transcriptPath"},
+        output=_as_step,
+        opens="prompt",
+        lacks=frozenset({"prompt", "answer"}),
+        tidy=_tidy_antigravity,
+    ),
+    "windsurf": _host(
+        events={"pre_user_prompt": "prompt", "post_cascade_response": "answer"},
+        fields={
+            "name": "agent_action_name",
+            "session_id": "trajectory_id",
+            "prompt_id": "execution_id",
+            "prompt": "tool_info.user_prompt",
+            "answer": "tool_info.response",
+        },
+        output=None,
+        tidy=_tidy_windsurf,
+    ),
+    "goose": _host(fields={"name": "event", "prompt": "message", "cwd": "working_dir cwd"}, output=None),
+    "cline": _host(
+        events={"agent_end": "answer"},
+        fields={
+            "name": "hookName",
+            "session_id": "sessionContext.rootSessionId taskId",
+            "answer": "turn.outputText",
+            "parent": "parent_agent_id",
+        },
+        output=None,
+        lacks=frozenset({"prompt"}),
+        tidy=_tidy_cline,
+    ),
+}
+
+_PROOFS = (  # keys that only this host's payloads have together
+    ("cursor", ("cursor_version",)),
+    ("cursor", ("conversation_id", "generation_id")),
+    ("windsurf", ("agent_action_name",)),
+    ("antigravity", ("conversationId", "artifactDirectoryPath")),
+    ("antigravity", ("conversationId", "invocationNum")),
+    ("antigravity", ("conversationId", "executionNum")),
+    ("cline", ("hookName", "taskId")),
+    ("vscode", ("hookEventName", "sessionId")),
+    ("copilot-cli", ("sessionId", "timestamp")),
+    ("goose", ("event", "matcher_context")),
+    ("codex", ("hook_event_name", "turn_id")),
+)
+_VARIABLES = (
+    ("QWEN_PROJECT_DIR", "qwen-code"),  # it sets Gemini's and Claude's too
+    ("GEMINI_SESSION_ID", "gemini-cli"),
+    ("COPILOT_CLI", "copilot-cli"),
+)
+_FOLDERS = (("/.qwen/", "qwen-code"), ("/.gemini/", "gemini-cli"), ("/.copilot/", "copilot-cli"))
+
+
+def _first(payload, paths):
+    """The first text at one of these paths, parted by blanks; a number in a path is a place in a list."""
+    for path in paths.split():
+        value = payload
+        for key in path.split("."):
+            if isinstance(value, list) and key.isdigit():
+                value = value[int(key)] if int(key) < len(value) else None
+            else:
+                value = value.get(key) if isinstance(value, dict) else None
+        if isinstance(value, str):
+            return storable(value)
+    return None
+
+
+def _name(value):
+    """A name as records hold it: 1 to 200 characters, not blank (models.fields.Name)."""
+    return value if value and value.strip() and len(value) <= 200 else None
+
+
+def _is_plain(identifier):
+    """Whether an identifier may be part of a path."""
+    return bool(identifier) and all(letter.isalnum() or letter in "-_" for letter in identifier)
+
+
+def _version(text):
+    """A version's first two numbers; those of a version that nobody can read are above all."""
+    parts = [part[:9] for part in (text or "").split(".")[:2]]
+    return tuple(map(int, parts)) if len(parts) == 2 and all(map(str.isdecimal, parts)) else (9999, 0)
+
+
+def _user_home(env):
+    return env.get("HOME") or os.path.expanduser("~")

@@ -1,0 +1,489 @@
+"""Every host that runs our hook: who it is, what its payload becomes, what it is answered, and that a turn which
+comes in two ways is there once. The payloads are made up, in the shapes of the versions named beside them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from claude_code_host import HELLO, HOOKS, Engine, Host
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrubjay.cli.status import inbox
+from scrubjay.home import openings, spool
+from scrubjay.home.paths import open_home
+from scrubjay.hooks import hosts
+
+ASKED, ANSWER = "Which port does staging use?", "Staging listens on port 5433."
+AT = "2026-11-22T18:12:51.262Z"
+S = "0f4e9a10-0000-4000-8000-00000000cafe"
+
+
+def gemini(name: str, **more: Any) -> dict[str, Any]:
+    return {"session_id": S, "transcript_path": None, "hook_event_name": name, "timestamp": AT, **more}
+
+
+def cursor(name: str, **more: Any) -> dict[str, Any]:
+    common = {
+        "conversation_id": S,
+        "generation_id": "g1",
+        "session_id": "another",
+        "cursor_version": "3.24.18",
+    }
+    return {**common, "hook_event_name": name, "user_email": "kim@example.org", **more}
+
+
+def windsurf(name: str, **info: Any) -> dict[str, Any]:
+    return {
+        "agent_action_name": name,
+        "trajectory_id": S,
+        "execution_id": "e1",
+        "timestamp": AT,
+        "tool_info": info,
+    }
+
+
+TOLD = f"<hook_context>&lt;scrubjay-memory&gt; a</hook_context>\n\n{ASKED}"
+# host -> the events of one turn, in order: what names its event on the command line, and the payload
+TURNS: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "claude-code": [  # 2.1.330
+        ("", {"session_id": S, "prompt_id": "p1", "hook_event_name": "UserPromptSubmit", "prompt": ASKED}),
+        (
+            "",
+            {"session_id": S, "prompt_id": "p1", "hook_event_name": "Stop", "last_assistant_message": ANSWER},
+        ),
+    ],
+    "codex": [  # 0.169.0
+        ("", {"session_id": S, "turn_id": "p1", "hook_event_name": "UserPromptSubmit", "prompt": ASKED}),
+        ("", {"session_id": S, "turn_id": "p1", "hook_event_name": "Stop", "last_assistant_message": ANSWER}),
+    ],
+    "cursor": [  # 3.24.18
+        ("", cursor("beforeSubmitPrompt", prompt=ASKED, attachments=[])),
+        ("", cursor("afterAgentResponse", text=ANSWER)),
+        ("", cursor("stop", status="completed", loop_count=0)),
+    ],
+    "gemini-cli": [  # 0.61.0
+        ("", gemini("BeforeAgent", prompt=TOLD)),
+        ("", gemini("BeforeModel", llm_request={})),
+        ("", gemini("AfterAgent", prompt=TOLD, prompt_response=ANSWER, stop_hook_active=False)),
+    ],
+    "qwen-code": [  # 0.24.4
+        (
+            "",
+            gemini(
+                "UserPromptSubmit", prompt_id=f"{S}########0", prompt=f"{ASKED} @x", submitted_prompt=ASKED
+            ),
+        ),
+        ("", gemini("UserPromptSubmit", prompt_id=f"{S}########0", prompt="")),
+        ("", gemini("Stop", prompt_id=f"{S}########0", last_assistant_message=ANSWER)),
+    ],
+    "opencode": [
+        ("", {"hook_event_name": "prompt", "session_id": S, "prompt_id": "msg_1", "prompt": ASKED}),
+        (
+            "",
+            {
+                "hook_event_name": "answer",
+                "session_id": S,
+                "prompt_id": "msg_1",
+                "last_assistant_message": ANSWER,
+            },
+        ),
+    ],
+    "windsurf": [
+        ("", windsurf("pre_user_prompt", user_prompt=ASKED)),
+        ("", windsurf("post_cascade_response", response=f"### Planner Response\n\n{ANSWER}\n")),
+    ],
+    "goose": [  # 1.38
+        ("", {"event": "UserPromptSubmit", "session_id": S, "matcher_context": "", "message": ASKED}),
+        ("", {"event": "Stop", "session_id": S, "matcher_context": "", "last_assistant_message": ANSWER}),
+    ],
+}
+KEYS = {"claude-code": "p1", "codex": "p1", "cursor": "g1", "windsurf": "e1", "opencode": "msg_1"}
+ENVIRONMENT = {
+    "qwen-code": {"QWEN_PROJECT_DIR": "", "GEMINI_PROJECT_DIR": "", "CLAUDE_PROJECT_DIR": ""},
+    "gemini-cli": {"GEMINI_PROJECT_DIR": "", "GEMINI_SESSION_ID": "s", "CLAUDE_PROJECT_DIR": ""},
+    "copilot-cli": {"COPILOT_PROJECT_DIR": "", "COPILOT_CLI": "1", "CLAUDE_PROJECT_DIR": ""},
+}
+
+COPILOT = [  # 1.0.102; the events name themselves in what is registered for them alone
+    ("sessionStart", {"sessionId": S, "timestamp": 1795371303044, "source": "new", "initialPrompt": ASKED}),
+    ("userPromptSubmitted", {"sessionId": S, "timestamp": 1795371303099, "prompt": ASKED}),
+    ("agentStop", {"sessionId": S, "timestamp": 1795371304431, "stopReason": "end_turn"}),
+    ("sessionEnd", {"sessionId": S, "timestamp": 1795371304458, "reason": "complete"}),
+]
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    return Host(tmp_path)
+
+
+def become(host: Host, name: str) -> None:
+    host.name = name
+    project = str(host.project)
+    host.env |= {key: value or project for key, value in ENVIRONMENT.get(name, {}).items()}
+
+
+def fire(host: Host, event: str, payload: dict[str, Any]) -> str:
+    places = {"cwd": str(host.project), "workspace_roots": [str(host.project)]}
+    known = {
+        key: value for key, value in places.items() if (key == "cwd") == ("cursor_version" not in payload)
+    }
+    return host.raw_output(json.dumps(known | payload).encode(), event).decode()
+
+
+@pytest.mark.parametrize("name", TURNS)
+def test_a_turn_becomes_one_envelope_under_its_host(host: Host, name: str) -> None:
+    become(host, name)
+    for event, payload in TURNS[name]:
+        assert fire(host, event, payload) == "{}\n"
+    (envelope,) = host.envelopes()
+    assert (envelope.host, envelope.scope, envelope.args["session_id"]) == (name, host.scope, S)
+    ((key, user, assistant),) = host.turns()
+    assert (user, assistant) == (ASKED, ANSWER)
+    assert key == KEYS.get(name, key) and key
+    assert (inbox(host.home).unanswered, host.log()) == (0, "")
+    assert "example.org" not in json.dumps(spool.read(spool.pending(host.home)[0]))
+
+
+@pytest.mark.parametrize("name", TURNS)
+def test_a_host_is_known_whatever_it_was_registered_as(host: Host, name: str) -> None:
+    become(host, name)
+    env = host.env
+    told = [payload for _, payload in TURNS[name]]
+    as_named = [hosts.recognize(payload, env, "claude-code") for payload in told]
+    if name in ("claude-code", "opencode"):  # our own plugin, whose payload nobody else sends
+        assert {hosts.recognize(payload, env, name) for payload in told} == {name}
+    else:
+        assert set(as_named) == {name}
+
+
+@pytest.mark.parametrize(
+    ("payload", "env", "registered", "real"),
+    [
+        ({"sessionId": S, "hookEventName": "Stop", "timestamp": AT}, {}, "claude-code", "vscode"),
+        ({"sessionId": S, "timestamp": 1.0}, {}, "claude-code", "copilot-cli"),
+        ({"session_id": S, "hook_event_name": "Stop", "timestamp": AT}, {"COPILOT_CLI": "1"}, "claude-code", "copilot-cli"),
+        # started from another host's shell, which leaves it its variables
+        ({"session_id": S, "hook_event_name": "Stop"}, {"COPILOT_CLI": "1"}, "claude-code", "claude-code"),
+        ({"session_id": S, "turn_id": "t"} | {"hook_event_name": "Stop"}, {"CLAUDECODE": "1"}, "codex", "codex"),
+        ({"session_id": S, "hook_event_name": "Stop"}, {"CURSOR_VERSION": "3.2"}, "claude-code", "cursor"),
+        ({"session_id": S, "transcript_path": "/h/.codex/sessions/2026/rollout-1.jsonl"}, {}, None, "codex"),
+        ({"session_id": S, "transcript_path": "C:\\u\\.qwen\\p\\c.jsonl", "timestamp": AT}, {}, None, "qwen-code"),
+        ({"session_id": S, "transcript_path": "/h/.gemini/tmp/c.jsonl", "timestamp": AT}, {}, None, "gemini-cli"),
+        ({"conversationId": S, "invocationNum": 0}, {}, "gemini-cli", "antigravity"),
+        ({"hookName": "agent_end", "taskId": "t"}, {}, "claude-code", "cline"),
+        ({"session_id": S, "hook_event_name": "Stop"}, {}, "kiro", "kiro"),
+        ({"session_id": S, "hook_event_name": "Stop"}, {}, "nobody", "claude-code"),
+        ({"session_id": S, "transcript_path": 7, "timestamp": []}, {}, None, "claude-code"),
+    ],
+)  # fmt: skip
+def test_the_real_host_wins_over_the_registered_one(
+    payload: dict, env: dict, registered: str, real: str
+) -> None:
+    assert hosts.recognize(payload, env, registered) == real
+
+
+@pytest.mark.parametrize(
+    ("name", "event", "payload", "output"),
+    [
+        ("codex", "", {"session_id": S, "hook_event_name": "SessionStart", "source": "startup"}, "SessionStart"),
+        ("gemini-cli", "", gemini("SessionStart", source="startup"), "SessionStart"),
+        ("qwen-code", "", gemini("SessionStart", source="startup"), "SessionStart"),
+        ("vscode", "", {"sessionId": S, "hookEventName": "SessionStart", "timestamp": AT}, "SessionStart"),
+        ("copilot-cli", *COPILOT[0], {"additionalContext"}),
+        ("copilot-cli", "", gemini("SessionStart", source="new"), {"additionalContext"}),
+        ("cursor", "", cursor("sessionStart"), {"additional_context"}),
+        ("cursor", "", cursor("SessionStart"), "SessionStart"),  # of Claude Code's settings
+        ("cursor", "", cursor("beforeSubmitPrompt", prompt=ASKED, cursor_version="3.12.17"), {"continue", "additional_context"}),
+        ("opencode", "", {"hook_event_name": "start", "session_id": S}, {"additionalContext"}),
+        ("antigravity", "PreInvocation", {"conversationId": S, "invocationNum": 0}, {"injectSteps"}),
+        ("kiro", "", {"session_id": S, "hook_event_name": "SessionStart"}, None),
+    ],
+)  # fmt: skip
+def test_an_opening_is_printed_as_the_host_takes_it(
+    host: Host, name: str, event: str, payload: dict, output: str | set[str] | None
+) -> None:
+    become(host, name)
+    scope = host.scope
+    openings.write(open_home(host.home.root), scope, "- Never push to main.", None)
+    said = fire(host, event, payload | {"workspacePaths": [str(host.project)]})
+    block = "<scrubjay-memory>\n- Never push to main.\n</scrubjay-memory>"
+    if output is None:
+        assert said == f"{block}\n"
+        return
+    answer = json.loads(said)
+    if isinstance(output, str):
+        assert answer == {"hookSpecificOutput": {"hookEventName": output, "additionalContext": block}}
+        return
+    assert set(answer) == output and answer.get("continue", True) is True
+    assert block in (answer.get("additionalContext"), answer.get("additional_context")) or answer == {
+        "injectSteps": [{"ephemeralMessage": block}]
+    }
+
+
+def test_where_nothing_is_recalled_kiro_is_told_nothing_at_all(host: Host) -> None:
+    become(host, "kiro")
+    assert fire(host, "", {"session_id": S, "hook_event_name": "SessionStart"}) == ""
+    assert host.raw_output(b"garbage") == b""
+
+
+@pytest.mark.parametrize("name", ["windsurf", "goose"])
+def test_a_host_that_takes_no_context_is_not_looked_up_for(host: Host, name: str) -> None:
+    become(host, name)
+    host.policy(inject="prompt")
+    with Engine(host.home, HELLO, {"text": "- 2026-03-01: Never push."}) as engine:
+        assert fire(host, *TURNS[name][0]) == "{}\n"
+    assert engine.heard == []
+
+
+def test_lines_beside_a_prompt_name_the_event_of_the_host(host: Host) -> None:
+    host.policy(inject="prompt")
+    with Engine(host.home, HELLO, {"text": "- 2026-03-01: Never push."}):
+        for name in ("codex", "gemini-cli", "qwen-code"):
+            become(host, name)
+            said = json.loads(fire(host, *TURNS[name][0]))["hookSpecificOutput"]
+            assert said["hookEventName"] == TURNS[name][0][1]["hook_event_name"]
+        assert fire(host, *TURNS["qwen-code"][1]) == "{}\n"  # fires after each tool result: shown once
+
+
+def test_a_turn_that_comes_by_two_registrations_is_there_once(host: Host) -> None:
+    become(host, "gemini-cli")
+    for _, payload in TURNS["gemini-cli"]:  # an extension and the settings, at every event
+        fire(host, "", payload)
+        fire(host, "", payload)
+    host.name = "claude-code"
+    for _, payload in TURNS["cursor"]:  # a hook of Claude Code's settings and one of its own
+        fire(host, "", payload | {"conversation_id": "c2"})
+        host.name = "cursor" if host.name == "claude-code" else "claude-code"
+        fire(host, "", payload | {"conversation_id": "c2"})
+    keys = {(each.host, each.args["session_id"], each.args["prompt_id"]) for each in host.envelopes()}
+    assert {key[:2] for key in keys} == {("gemini-cli", S), ("cursor", "c2")} and len(keys) == 2
+    assert {turn[1:] for turn in host.turns()} == {(ASKED, ANSWER)}
+
+
+def test_the_same_words_said_twice_are_two_turns(host: Host) -> None:
+    become(host, "gemini-cli")
+    for answer in ("Yes, it is done.", "Done again."):
+        for _, payload in TURNS["gemini-cli"]:
+            fire(host, "", payload | {"prompt": "continue please", "prompt_response": answer})
+    assert [turn[1:] for turn in host.turns()] == [
+        ("continue please", "Yes, it is done."),
+        ("continue please", "Done again."),
+    ]
+    assert len({turn[0] for turn in host.turns()}) == 2
+
+
+def events_file(host: Host, *entries: tuple[str, dict[str, Any]]) -> str:
+    path = host.project / "events.jsonl"
+    at = "2100-01-01T00:00:00Z"  # after the prompt was kept
+    lines = [
+        {"type": kind, "data": data, "id": f"e{n}", "timestamp": at} for n, (kind, data) in enumerate(entries)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return str(path)
+
+
+SHOWN = (
+    "user.message",
+    {"content": ASKED, "transformedContent": f"<system_reminder>x</system_reminder>{ASKED}"},
+)
+SPOKEN = ("assistant.message", {"content": ANSWER, "toolRequests": []})
+WORKING = (
+    "assistant.message",
+    {"content": "", "toolRequests": [{"name": "bash", "arguments": {"command": "ss -l"}}]},
+)
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_an_answer_that_only_the_transcript_has_is_fetched_from_it(host: Host, copies: int) -> None:
+    become(host, "copilot-cli")
+    path = events_file(host, SHOWN, WORKING, SPOKEN)
+    for event, payload in COPILOT:
+        for _ in range(copies):
+            assert fire(host, event, payload | {"transcriptPath": path}) == "{}\n"
+    (envelope,) = host.envelopes()
+    assert envelope.host == "copilot-cli"
+    assert host.turns()[0][1:] == (ASKED, ANSWER)
+    assert (envelope.args["tools"], envelope.args["metadata"]) == (["bash"], {"commands": ["ss -l"]})
+    assert (inbox(host.home).unanswered, host.log()) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "shown", [[], [SHOWN], [SHOWN, WORKING], [("user.message", {"content": "other"}), SPOKEN]]
+)
+def test_while_the_transcript_lacks_the_answer_the_prompt_is_safe(host: Host, shown: list) -> None:
+    become(host, "copilot-cli")
+    path = events_file(host, *shown)
+    for event, payload in COPILOT[1:3]:
+        fire(host, event, payload | {"transcriptPath": path})
+    (envelope,) = host.envelopes()  # which the engine completes by its transcript
+    assert (envelope.source, envelope.transcript_path) == ("hook:stop", path)
+    assert host.turns()[0][1:] == (ASKED, None)
+
+
+def test_the_prompt_that_antigravity_never_says_is_in_its_transcript(host: Host) -> None:
+    become(host, "antigravity")
+    path = host.project / "transcript_full.jsonl"
+    asked = {
+        "step_index": 0,
+        "source": "USER_EXPLICIT",
+        "type": "USER_INPUT",
+        "created_at": "2100-01-01T00:00:00Z",
+    }
+    asked["content"] = (
+        f"<USER_REQUEST>\n{ASKED}\n</USER_REQUEST>\n<ADDITIONAL_METADATA>\nx\n</ADDITIONAL_METADATA>"
+    )
+    spoken = {"step_index": 2, "source": "MODEL", "type": "PLANNER_RESPONSE", "content": "", "tool_calls": []}
+    payload = {"conversationId": S, "transcriptPath": str(path), "workspacePaths": [str(host.project)]}
+    path.write_text(json.dumps(asked) + "\n")
+    fire(host, "PreInvocation", payload | {"invocationNum": 0, "initialNumSteps": 1})
+    path.write_text(json.dumps(asked) + "\n" + json.dumps(spoken | {"tool_calls": [{"name": "ls"}]}) + "\n")
+    fire(host, "PreInvocation", payload | {"invocationNum": 1})
+    with path.open("a") as file:
+        file.write(json.dumps(spoken | {"content": ANSWER}) + "\n")
+    fire(host, "Stop", payload | {"executionNum": 1, "terminationReason": "NO_TOOL_CALL", "fullyIdle": True})
+    assert [turn[1:] for turn in host.turns()] == [(ASKED, ANSWER)]
+    assert [envelope.scope for envelope in host.envelopes()] == [host.scope]
+
+
+def test_the_answer_that_kiro_never_says_is_in_its_messages(host: Host) -> None:
+    become(host, "kiro")
+    folder = Path(host.env["HOME"], ".kiro", "sessions", "0123abcd", S)
+    folder.mkdir(parents=True)
+    lines = [
+        {"type": "user", "content": ASKED},
+        {"type": "assistant", "operationType": "Say", "content": ANSWER},
+    ]
+    folder.joinpath("messages.jsonl").write_text(
+        "".join(json.dumps({"payload": line}) + "\n" for line in lines)
+    )
+    event = {"session_id": S, "hook_event_name": "UserPromptSubmit", "prompt": ASKED}
+    assert fire(host, "", event) == ""
+    assert fire(host, "", event | {"hook_event_name": "Stop"}) == ""
+    assert [turn[1:] for turn in host.turns()] == [(ASKED, ANSWER)]
+
+
+def test_what_was_asked_of_cline_is_in_its_session(host: Host) -> None:
+    become(host, "cline")
+    folder = Path(host.env["HOME"], ".cline", "data", "sessions", "1795_x")
+    folder.mkdir(parents=True)
+    said = [("user", f'<user_input mode="act">{ASKED}</user_input>'), ("assistant", ANSWER)]
+    messages = [{"role": role, "content": [{"type": "text", "text": text}]} for role, text in said]
+    folder.joinpath("1795_x.messages.json").write_text(json.dumps({"messages": messages}, indent=2))
+    payload = {"hookName": "agent_end", "taskId": "conv_1", "sessionContext": {"rootSessionId": "1795_x"}}
+    payload |= {"workspaceRoots": [str(host.project)], "agent_id": "a", "parent_agent_id": None}
+    assert fire(host, "", payload | {"turn": {"outputText": ANSWER, "status": "completed"}}) == "{}\n"
+    assert [turn[1:] for turn in host.turns()] == [(ASKED, ANSWER)]
+
+
+def test_a_window_of_cursor_without_a_workspace_is_of_no_project(host: Host) -> None:
+    become(host, "cursor")
+    for event, payload in TURNS["cursor"]:
+        assert fire(host, event, payload | {"workspace_roots": []}) == "{}\n"
+    assert host.envelopes() == [] and "Nothing is recorded in" in host.log()
+
+
+def test_a_payload_with_a_byte_order_mark_is_read(host: Host) -> None:
+    become(host, "cursor")
+    payload = TURNS["cursor"][1][1] | {"workspace_roots": [str(host.project)], "prompt": ASKED}
+    host.raw("", b"\xef\xbb\xbf" + json.dumps(payload).encode())
+    assert host.turns() == [("g1", ASKED, ANSWER)]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=5) | st.sampled_from([S, "1", "\ud800", "../.."]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["0", "outputText", "rootSessionId"]), inner),
+    max_leaves=5,
+)  # fmt: skip
+NAMES = sorted(
+    {
+        path.split(".")[0]
+        for row in hosts.HOSTS.values()
+        for paths in row.fields.values()
+        for path in paths.split()
+    }
+    | {key for _, keys in hosts._PROOFS for key in keys}
+    | {"workspace_roots", "workspacePaths", "workspaceRoots", "submitted_prompt", "agent_id"}
+)
+
+
+@given(st.sampled_from(sorted(hosts.HOSTS)), st.dictionaries(st.sampled_from(NAMES), JSON))
+def test_whatever_is_in_a_payload_becomes_an_event(name: str, payload: dict[str, Any]) -> None:
+    env = {"HOME": os.devnull}
+    event = hosts.read(hosts.recognize(payload, env, name), payload, env, "/w", "Stop")
+    assert event.kind in (None, "prompt", "answer", "start", "end")
+    for text in (event.session_id, event.prompt_id, event.prompt, event.answer, event.cwd, event.source):
+        assert text is None or text.encode() is not None
+    assert event.session_id is None or 0 < len(event.session_id.strip()) <= 200
+
+
+DRIVER = """
+import plugin from "./scrubjay.mjs";
+const scrubjay = await (plugin.server ?? plugin)({ directory: process.cwd() });
+const session = "ses_1", part = (text, more) => ({ type: "text", text, ...more });
+const created = (info) => scrubjay.event({ event: { type: "session.created", properties: { sessionID: info.id, info } } });
+await created({ id: session });
+await created({ id: "ses_helper", parentID: session });
+const say = (sessionID, id, ...parts) =>
+  scrubjay["chat.message"]({ sessionID }, { message: { id, role: "user" }, parts });
+await say("ses_helper", "msg_9", part("Look for the port."));
+await say(session, "msg_1", part("Which port does staging use?"), part("a file", { synthetic: true }));
+const asked = async (...system) => {
+  await scrubjay["experimental.chat.system.transform"]({ sessionID: session }, { system });
+  return system;
+};
+const seen = [await asked("You are a title generator."), await asked("You are an assistant.")];
+for (const text of ["I look.", "Staging listens on port 5433."])
+  await scrubjay["experimental.text.complete"]({ sessionID: session }, { text });
+if (process.argv[2] === "idle")
+  await scrubjay.event({ event: { type: "session.idle", properties: { sessionID: session } } });
+console.log(JSON.stringify(seen));
+if (process.argv[2] === "at once") process.exit(0);
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="OpenCode's plugin is run with Node")
+@pytest.mark.parametrize(("name", "end"), [("opencode", "idle"), ("kilo", "at once")])
+def test_the_plugin_hands_over_a_turn_and_shows_its_opening(
+    host: Host, tmp_path: Path, name: str, end: str
+) -> None:
+    openings.write(open_home(host.home.root), host.scope, "- Never push to main.", None)
+    text = (HOOKS / "plugins" / "opencode.js").read_text()
+    command = [sys.executable, "-I", "-S", str(HOOKS / "hook.py")]
+    for line, value in (("const HOST = ", name), ("const COMMAND = ", command)):
+        (old,) = [each for each in text.splitlines() if each.startswith(line)]
+        text = text.replace(old, f"{line}{json.dumps(value)};")
+    (tmp_path / "scrubjay.mjs").write_text(text)
+    (tmp_path / "driver.mjs").write_text(DRIVER)
+    ran = subprocess.run(
+        ["node", str(tmp_path / "driver.mjs"), end],
+        env=host.env,
+        cwd=host.project,
+        capture_output=True,
+        timeout=30,
+        check=True,
+    )
+    ((title,), (system,)) = json.loads(ran.stdout)
+    assert title == "You are a title generator."
+    assert system == "You are an assistant.\n\n<scrubjay-memory>\n- Never push to main.\n</scrubjay-memory>"
+    assert {(each.host, each.args["session_id"]) for each in host.envelopes()} == {(name, "ses_1")}
+    assert host.turns() == [("msg_1", ASKED, f"I look.\n\n{ANSWER}")]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="OpenCode's plugin is run with Node")
+def test_the_plugin_without_its_hook_disturbs_nobody(host: Host, tmp_path: Path) -> None:
+    text = (HOOKS / "plugins" / "opencode.js").read_text()
+    (tmp_path / "scrubjay.mjs").write_text(text.replace('["scrubjay-hook"]', '["/no/such/hook"]'))
+    (tmp_path / "driver.mjs").write_text(DRIVER)
+    command = ["node", str(tmp_path / "driver.mjs"), "idle"]
+    ran = subprocess.run(command, cwd=host.project, capture_output=True, timeout=30, check=True)
+    assert json.loads(ran.stdout)[1] == ["You are an assistant."] and ran.stderr == b""

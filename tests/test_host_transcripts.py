@@ -1,0 +1,323 @@
+"""What was said by whom, in the transcripts of every host; the lines are made up, in the shapes of the versions
+named beside them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from scrubjay.text.host_transcripts import READ, turns
+from scrubjay.text.transcripts import completion, has_ended
+
+AT = "2026-11-22T18:08:51.660Z"
+
+
+def codex_item(turn: str, kind: str, text: str) -> dict[str, Any]:
+    item = {"type": kind, "id": f"i-{turn}", "content": [{"type": "text", "text": text}]}
+    return {
+        "timestamp": AT,
+        "type": "event_msg",
+        "payload": {"type": "item_completed", "turn_id": turn, "item": item},
+    }
+
+
+def codex_response(role: str, text: str, turn: str, *kinds: str) -> dict[str, Any]:
+    about = {"turn_id": turn, "content_item_kinds": list(kinds)}
+    body = {"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]}
+    body |= {"internal_chat_message_metadata_passthrough": about} if kinds else {}
+    return {"timestamp": AT, "type": "response_item", "payload": body}
+
+
+def codex(kind: str, **payload: Any) -> dict[str, Any]:
+    return {"timestamp": AT, "type": kind, "payload": payload}
+
+
+def call(command: list[str]) -> dict[str, Any]:
+    return codex(
+        "response_item", type="function_call", name="exec", arguments=json.dumps({"command": command})
+    )
+
+
+def copilot(kind: str, **data: Any) -> dict[str, Any]:
+    return {"type": kind, "data": data, "id": f"e-{kind}", "timestamp": AT}
+
+
+def gemini(kind: str, number: int, content: Any, **more: Any) -> dict[str, Any]:
+    return {"id": f"m{number}", "timestamp": AT, "type": kind, "content": content, **more}
+
+
+def qwen(kind: str, provenance: str | None, *parts: dict[str, Any], **more: Any) -> dict[str, Any]:
+    about = {"provenance": provenance} if provenance else {}
+    return (
+        {"type": kind, "sessionId": "s", "uuid": "u1", "timestamp": AT, "message": {"parts": list(parts)}}
+        | about
+        | more
+    )
+
+
+def antigravity(step: int, source: str, kind: str, content: str, **more: Any) -> dict[str, Any]:
+    return {"step_index": step, "source": source, "type": kind, "created_at": AT, "content": content, **more}
+
+
+def said(text: str) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": text}]
+
+
+# host and version -> its lines, and (prompts, answer, tools, commands, prompt_id, session_id) of each turn
+FILES: dict[str, tuple[list[dict[str, Any]], list[tuple]]] = {
+    "codex 0.169": (
+        [
+            codex("session_meta", id="s", cwd="/w/api", source="cli"),
+            codex("event_msg", type="task_started", turn_id="t1"),
+            codex_response("developer", "<scrubjay-memory>\nold\n</scrubjay-memory>", "t1", "hooks.additional_context"),
+            codex_response("user", "<environment_context>\n<cwd>/w</cwd>\n</environment_context>", "t1", "environment"),
+            codex_response("user", "Which port?", "t1", "user.text"),
+            codex_item("t1", "UserMessage", "Which port?"),
+            codex_item("t1", "AgentMessage", "I look."),
+            call(["bash", "-lc", "ss -ltn"]),
+            codex_item("t1", "UserMessage", "of staging"),
+            codex_item("t1", "AgentMessage", "5433."),
+            codex_response("assistant", "5433.", "t1", "unknown"),
+            codex("event_msg", type="task_complete", turn_id="t1", last_agent_message="5433."),
+            codex_item("t2", "UserMessage", "Thanks, stop"),
+            codex("event_msg", type="turn_aborted", turn_id="t2"),
+        ],
+        [
+            (["Which port?", "of staging"], "I look.\n\n5433.", ["exec"], ["ss -ltn"], "t1", "s"),
+            (["Thanks, stop"], "", [], [], "t2", "s"),
+        ],
+    ),
+    "codex 0.147": (
+        [
+            codex("session_meta", id="s", cwd="/w/api", source="cli"),
+            codex_response("user", "<environment_context>x</environment_context>", ""),
+            codex_response("user", "# AGENTS.md instructions for /w\n\nBe kind.", ""),
+            codex_response("user", "Which port?", ""),
+            codex("event_msg", type="user_message", message="Which port?"),
+            codex("event_msg", type="agent_message", message="5433."),
+            codex_response("assistant", "5433.", ""),
+            codex("event_msg", type="user_message", message="Which port?"),
+        ],
+        [
+            (["Which port?"], "5433.", [], [], None, "s"),
+            (["Which port?"], "", [], [], None, "s"),
+        ],
+    ),
+    "codex subagent": (
+        [
+            codex("session_meta", id="s", source={"subagent": {"thread_spawn": {"parent_thread_id": "p"}}}),
+            codex("event_msg", type="user_message", message="Look into it"),
+        ],
+        [],
+    ),
+    "copilot-cli 1.0.102": (
+        [
+            copilot("session.start", sessionId="s"),
+            copilot("hook.start", input={"prompt": "Which port?"}),
+            copilot("user.message", content="Which port?", transformedContent="<x>Which port?", messageId="m1"),
+            copilot("assistant.message", content="", toolRequests=[{"name": "bash", "arguments": '{"command": "ss"}'}]),
+            copilot("tool.execution_start", toolName="view", arguments={"path": "app.py"}),
+            copilot("assistant.message", content="of a helper", parentToolCallId="c1"),
+            copilot("assistant.message", content="5433.", toolRequests=[]),
+            copilot("user.message", content="And the other?"),
+            copilot("abort", reason="user"),
+        ],
+        [
+            (["Which port?"], "5433.", ["bash", "view"], ["ss"], None, "s"),
+            (["And the other?"], "", [], [], None, "s"),
+        ],
+    ),
+    "vscode": (  # the same events
+        [
+            copilot("session.start", sessionId="s", producer="copilot-agent"),
+            copilot("user.message", content="Which port?", attachments=[]),
+            copilot("assistant.message", content="5433.", reasoningText="hm", toolRequests=[]),
+        ],
+        [(["Which port?"], "5433.", [], [], None, "s")],
+    ),
+    "gemini-cli 0.61": (
+        [
+            {"sessionId": "s", "projectHash": "ab", "startTime": AT, "kind": "main"},
+            {"$set": {"messages": [gemini("user", 0, [{"text": "<session_context>\nx\n</session_context>"}])]}},
+            gemini(
+                "user",
+                1,
+                [{"text": "<hook_context>a</hook_context>\n\nWhich port?"}, {"text": "<hook_context>b</hook_context>"}],
+                displayContent=[{"text": "<hook_context>a</hook_context>\n\nWhich port?"}],
+            ),
+            gemini("gemini", 2, "", toolCalls=[]),
+            gemini("gemini", 2, "", toolCalls=[{"name": "run", "args": {"command": "ss"}}]),
+            gemini("user", 3, [{"functionResponse": {"response": {"output": "5433"}}}]),
+            gemini("gemini", 4, "5433."),
+            gemini("user", 5, "No, forget it"),
+            gemini("gemini", 6, "Forgotten."),
+            {"$rewindTo": "m5"},
+            gemini("info", 7, "rewound"),
+            gemini("user", 8, "Thanks"),
+        ],
+        [(["Which port?"], "5433.", ["run"], ["ss"], None, "s"), (["Thanks"], "", [], [], None, "s")],
+    ),
+    "gemini-cli subagent": ([{"sessionId": "s", "kind": "subagent"}, gemini("user", 1, "Look")], []),
+    "qwen-code 0.24": (
+        [
+            qwen(
+                "user",
+                "real_user",
+                {"text": "Which port?"},
+                {"text": "<qwen:user-prompt-submit-context>\nx\n</qwen:user-prompt-submit-context>"},
+            ),
+            qwen("system", "system", systemPayload={}),
+            qwen("assistant", "assistant_output", {"functionCall": {"name": "run", "args": {"command": "ss"}}}),
+            qwen("tool_result", "tool_result", {"functionResponse": {"response": "5433"}}),
+            qwen("user", "hook", {"text": "Stop hook says: go on"}),
+            qwen("assistant", "assistant_output", {"text": "hm", "thought": True}, {"text": "5433."}),
+        ],
+        [(["Which port?"], "5433.", ["run"], ["ss"], None, "s")],
+    ),
+    "antigravity": (
+        [
+            antigravity(0, "USER_EXPLICIT", "USER_INPUT", "<USER_REQUEST>\nWhich port?\n</USER_REQUEST>\n<X>y</X>"),
+            antigravity(1, "SYSTEM", "NOTE", "x"),
+            antigravity(2, "MODEL", "PLANNER_RESPONSE", "", tool_calls=[{"name": "run", "args": {"CommandLine": "ss"}}]),
+            antigravity(3, "MODEL", "PLANNER_RESPONSE", "5433.", thinking="hm"),
+        ],
+        [(["Which port?"], "5433.", ["run"], ["ss"], None, None)],
+    ),
+    "kiro": (
+        [
+            {"id": "1", "timestamp": AT, "payload": {"type": "user", "content": "Which port?"}},
+            {"payload": {"type": "user", "content": "x", "_meta": {"kiro": {"syntheticUserMessageReason": "steer"}}}},
+            {"payload": {"type": "tool_call", "toolName": "run", "args": {"command": "ss"}}},
+            {"payload": {"type": "assistant", "operationType": "Reasoning", "content": "hm"}},
+            {"type": "assistant", "content": "5433."},
+        ],
+        [(["Which port?"], "5433.", ["run"], ["ss"], None, None)],
+    ),
+    "kiro cli": (
+        [
+            {"kind": "Prompt", "data": {"message_id": "1", "content": [{"kind": "text", "data": "Which port?"}], "meta": {"timestamp": 1784278800}}},
+            {"kind": "AssistantMessage", "data": {"message_id": "2", "content": [{"kind": "text", "data": "5433."}]}},
+        ],
+        [(["Which port?"], "5433.", [], [], None, None)],
+    ),
+    "cursor cli": (
+        [
+            {"role": "user", "message": {"content": said("<timestamp>Sunday, Jul 26, 2026, 1:06 PM (UTC+3)</timestamp>\n<user_query>\nWhich port?\n</user_query>")}},
+            {"role": "assistant", "message": {"content": said("5433.")}},
+        ],
+        [(["Which port?"], "5433.", [], [], None, None)],
+    ),
+    "cursor": (
+        [
+            {"role": "user", "message": {"content": said("<user_query>\nWhich port?\n</user_query>")}},
+            {"role": "assistant", "message": {"content": [*said("5433."), {"type": "tool_use", "name": "run", "input": {}}]}},
+            {"role": "assistant", "message": {"content": said("Yes, 5433.")}},
+            {"type": "turn_ended", "status": "success"},
+            {"role": "user", "message": {"content": said("<user_query>\nWhich port?\n</user_query>")}},
+        ],
+        [
+            (["Which port?"], "5433.\n\nYes, 5433.", ["run"], [], None, None),
+            (["Which port?"], "", [], [], None, None),
+        ],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_transcript_becomes_turns(name: str) -> None:
+    lines, expected = FILES[name]
+    found = turns([json.dumps(line) for line in lines], name.split()[0])
+    fields = ("prompts", "assistant", "tools", "commands", "prompt_id", "session_id")
+    assert [tuple(turn[field] for field in fields) for turn in found] == expected
+    assert [has_ended(turn) for turn in found] == [
+        bool(turn["assistant"] or turn["interrupted"]) for turn in found
+    ]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_is_being_written_gives_what_is_whole(name: str) -> None:
+    whole = "\n".join(json.dumps(line) for line in FILES[name][0]).encode()
+    for at in range(0, len(whole), 61):
+        lines = (whole[:at] + b"\n\xff\n[1]\nnull\n").splitlines(keepends=True)
+        for turn in turns(lines, name.split()[0]):
+            assert turn["prompts"] and all(turn["prompts"]) and isinstance(turn["assistant"], str)
+
+
+STRANGE = [
+    None,
+    7,
+    True,
+    "x",
+    [],
+    [7],
+    {},
+    [{}],
+    [None],
+    {"a": 7},
+    "\ud800",
+    {"content": [{"text": 7}]},
+    1e300,
+]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_values_of_another_type_are_passed_over(name: str) -> None:
+    lines = FILES[name][0]
+    for line in lines:
+        for path in _paths(line):
+            for value in STRANGE:
+                other = [json.dumps(_with(each, path, value) if each is line else each) for each in lines]
+                for turn in turns(other, name.split()[0]):
+                    completion([turn], turn["prompt_id"], "\n\n".join(turn["prompts"]), None, AT)
+
+
+def test_a_file_of_an_unknown_host_has_no_turns() -> None:
+    line = json.dumps({"type": "user", "message": {"content": "Which port?"}})
+    assert turns([line], "nobody") == []
+    assert len(turns([line], "claude-code")) == len(turns([line], None)) == 1
+    assert set(READ) == {name.split()[0] for name in FILES} | {"cline"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<hook_context>", "a </hook_context>", "</system_reminder>", "<b>Which</b>", "<user_query>x", "x > y"],
+)
+def test_tags_that_are_no_pair_are_what_the_user_said(text: str) -> None:
+    (turn,) = turns([json.dumps({"role": "user", "content": text})], "cursor")
+    assert turn["prompts"] == [text]
+
+
+@pytest.mark.parametrize(
+    ("since", "is_there"),
+    [
+        ("2026-11-22T18:09:10Z", True),  # hosts write the line a little before or after the hook's clock
+        ("2026-11-22T19:00:00Z", False),  # the same words, before
+        ("2026-12-01T00:00:00.000001+00:00", False),
+        (None, True),
+        ("yesterday", True),
+    ],
+)
+def test_an_answer_to_the_same_words_said_before_is_not_the_answer(since: str | None, is_there: bool) -> None:
+    lines, _ = FILES["vscode"]
+    found = turns([json.dumps(line) for line in lines], "vscode")
+    turn = completion(found, "p-1", "Which port?", None, since)
+    assert (turn is not None) is is_there
+    assert not turn or (turn["assistant"], turn["prompts"]) == ("5433.", [])
+
+
+def _paths(value: Any) -> list[tuple]:
+    if not isinstance(value, (dict, list)):
+        return [()]
+    inner = value.items() if isinstance(value, dict) else enumerate(value)
+    return [(), *((key, *path) for key, each in inner for path in _paths(each))]
+
+
+def _with(value: Any, path: tuple, new: Any) -> Any:
+    if not path:
+        return new
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[path[0]] = _with(value[path[0]], path[1:], new)
+    return copy
