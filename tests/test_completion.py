@@ -130,6 +130,26 @@ async def test_an_answer_that_no_hook_had_is_fetched_once_the_transcript_has_it(
     assert (await core.status.report())["without_answer"] == 0
 
 
+async def test_an_answer_that_came_too_late_is_fetched_when_the_session_goes_on(
+    core: Core, now, tmp_path: Path
+):
+    asked = "Rename tick() to advance() please"
+    path = tmp_path / "rollout.jsonl"
+    path.write_text("")
+    spool.write(core.home, stop(now, str(path), assistant=None, prompt_id="t1") | {"host": "codex"})
+    await core.writer.drain()
+    await settled(core)
+    item = {"type": "UserMessage", "content": [{"type": "text", "text": asked}]}
+    done = {"type": "task_complete", "turn_id": "t1", "last_agent_message": ANSWER}
+    events = [{"type": "item_completed", "turn_id": "t1", "item": item}, done]
+    path.write_text("".join(json.dumps({"type": "event_msg", "payload": each}) + "\n" for each in events))
+    request = {"session_id": "s1", "transcript_path": str(path), "scope": SCOPE, "host": "codex"}
+    for _ in range(2):
+        core.completion.reconcile(request)
+        (turn,) = await settled(core)
+        assert (turn.user, turn.assistant, turn.prompt_id, turn.host) == (asked, ANSWER, "t1", "codex")
+
+
 async def test_what_was_run_and_what_the_user_added_meanwhile_complete_a_turn(
     core: Core, now, tmp_path: Path
 ):

@@ -426,6 +426,21 @@ def test_whatever_is_in_a_payload_becomes_an_event(name: str, payload: dict[str,
     assert event.session_id is None or 0 < len(event.session_id.strip()) <= 200
 
 
+def drive(host: Host, folder: Path, name: str, plugin: str, driver: str, *arguments: str) -> Any:
+    """What a driver of a plugin prints, which `setup` has told its host and its command."""
+    text = (HOOKS / "plugins" / plugin).read_text()
+    command = [sys.executable, "-I", "-S", str(HOOKS / "hook.py")]
+    for line, value in (("const HOST = ", name), ("const COMMAND = ", command)):
+        (old,) = [each for each in text.splitlines() if each.startswith(line)]
+        text = text.replace(old, f"{line}{json.dumps(value)};")
+    (folder / "scrubjay.mjs").write_text(text)
+    (folder / "driver.mjs").write_text(driver)
+    words = ["node", str(folder / "driver.mjs"), *arguments]
+    ran = subprocess.run(words, env=host.env, cwd=host.project, capture_output=True, timeout=30, check=True)
+    assert ran.stderr == b""
+    return json.loads(ran.stdout)
+
+
 DRIVER = """
 import plugin from "./scrubjay.mjs";
 const scrubjay = await (plugin.server ?? plugin)({ directory: process.cwd() });
@@ -457,22 +472,7 @@ def test_the_plugin_hands_over_a_turn_and_shows_its_opening(
     host: Host, tmp_path: Path, name: str, end: str
 ) -> None:
     openings.write(open_home(host.home.root), host.scope, "- Never push to main.", None)
-    text = (HOOKS / "plugins" / "opencode.js").read_text()
-    command = [sys.executable, "-I", "-S", str(HOOKS / "hook.py")]
-    for line, value in (("const HOST = ", name), ("const COMMAND = ", command)):
-        (old,) = [each for each in text.splitlines() if each.startswith(line)]
-        text = text.replace(old, f"{line}{json.dumps(value)};")
-    (tmp_path / "scrubjay.mjs").write_text(text)
-    (tmp_path / "driver.mjs").write_text(DRIVER)
-    ran = subprocess.run(
-        ["node", str(tmp_path / "driver.mjs"), end],
-        env=host.env,
-        cwd=host.project,
-        capture_output=True,
-        timeout=30,
-        check=True,
-    )
-    ((title,), (system,)) = json.loads(ran.stdout)
+    ((title,), (system,)) = drive(host, tmp_path, name, "opencode.js", DRIVER, end)
     assert title == "You are a title generator."
     assert system == "You are an assistant.\n\n<scrubjay-memory>\n- Never push to main.\n</scrubjay-memory>"
     assert {(each.host, each.args["session_id"]) for each in host.envelopes()} == {(name, "ses_1")}
@@ -487,3 +487,29 @@ def test_the_plugin_without_its_hook_disturbs_nobody(host: Host, tmp_path: Path)
     command = ["node", str(tmp_path / "driver.mjs"), "idle"]
     ran = subprocess.run(command, cwd=host.project, capture_output=True, timeout=30, check=True)
     assert json.loads(ran.stdout)[1] == ["You are an assistant."] and ran.stderr == b""
+
+
+AMP = """
+import plugin from "./scrubjay.mjs";
+const heard = {};
+plugin({ on: (name, handler) => (heard[name] = handler) });
+const thread = { id: "T-1" };
+const seen = await heard["agent.start"]({ id: 7, message: "Which port does staging use?", thread });
+const messages = [
+  { role: "user", content: "Which port does staging use?" },
+  { role: "assistant", content: [{ type: "text", text: "I look." }, { type: "tool_use" }] },
+  { role: "assistant", content: [{ type: "text", text: "Staging listens on port 5433." }] },
+];
+await heard["agent.end"]({ id: 7, status: "done", thread, messages });
+console.log(JSON.stringify(seen));
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Amp's plugin is run with Node")
+def test_the_plugin_for_amp_hands_over_a_turn_and_shows_its_opening(host: Host, tmp_path: Path) -> None:
+    openings.write(open_home(host.home.root), host.scope, "- Never push to main.", None)
+    shown = drive(host, tmp_path, "amp", "amp.ts", AMP)
+    block = "<scrubjay-memory>\n- Never push to main.\n</scrubjay-memory>"
+    assert shown == {"message": {"content": block, "display": False}}
+    assert [(each.host, each.args["session_id"]) for each in host.envelopes()] == [("amp", "T-1")]
+    assert host.turns() == [("7", ASKED, f"I look.\n\n{ANSWER}")]

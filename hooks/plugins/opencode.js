@@ -1,4 +1,4 @@
-// Scrubjay in OpenCode and Kilo: hands what was said to `scrubjay-hook`, and shows the model what that recalls.
+// Scrubjay in OpenCode and Kilo: hands what was said to `scrubjay-hook`, and shows what that recalls.
 // It never waits longer than PATIENCE_MS, needs no package, and a failure of its own is nobody else's.
 import { spawn, spawnSync } from "node:child_process";
 

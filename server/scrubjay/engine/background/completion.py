@@ -117,7 +117,15 @@ class Completion:
         known = (await self._store.sessions.of([(scope, session)]))[(scope, session)]
         recorded = (await self._store.get(Turn, known.positions)).values()
         captured = [(turn.prompt_id, turn.user) for turn in recorded]
-        for turn in transcripts.missing(await self._turns(path, request.get("host")), captured):
+        turns = await self._turns(path, request.get("host"))
+        for lacking in (turn for turn in recorded if turn.prompt_id and not turn.assistant):
+            since = lacking.started_at.isoformat()
+            whole = transcripts.completion(turns, lacking.prompt_id, lacking.user, None, since)
+            if whole is not None:
+                args = {"session_id": session, "prompt_id": lacking.prompt_id}
+                args |= transcripts.fields_of(whole, _clean)
+                await self._record(args, scope, lacking.host, lacking.id)
+        for turn in transcripts.missing(turns, captured):
             fields = transcripts.fields_of(turn, _clean)
             if (
                 turn["session_id"] not in (None, session)

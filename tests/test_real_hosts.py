@@ -1,0 +1,275 @@
+"""Real assistants run our hook: each is installed from npm at a pinned version, told that its model is
+`stub_model.py`, and run where there is no network but loopback, with a home of its own.
+
+`pytest -m real_hosts -n 0`; it installs up to 400 MB a host into the cache of the tests.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from claude_code_host import HOOKS
+from installs import INSTALL_SECONDS, installation
+from stub_model import ANSWER, MODEL
+from user import User, make_user
+
+pytestmark = pytest.mark.real_hosts
+
+NODE = "26.10.0"  # some of them need a newer one than machines have
+PORT = 8099
+URL = f"http://127.0.0.1:{PORT}"
+RUN_SECONDS = 150  # OpenCode without a network waits for its package manager
+ASKED, AGAIN = "Which port does staging listen on?", "And which port did you say?"
+ENTRY = [sys.executable, "-I", "-S", str(HOOKS / "hook.py")]
+# In a network of its own: the stub, then the assistant as a user who has nothing to type.
+INSIDE = """
+ip link set lo up || exit 77
+"$PYTHON" "$STUB" "$PORT" "$LOG" & stub=$!
+for i in $(seq 100); do (exec 3<>/dev/tcp/127.0.0.1/$PORT) 2>/dev/null && break; sleep 0.1; done
+"$@" < "$ASKED"; code=$?
+kill $stub; exit $code
+"""
+
+
+@dataclass(frozen=True)
+class Assistant:
+    """How one is installed, configured and asked; `write(home)` writes its files."""
+
+    name: str
+    package: str
+    command: list[str]  # what is asked comes last, or on stdin where `on_stdin`
+    write: Callable[[Path], None]
+    env: dict[str, str] = field(default_factory=dict)
+    on_stdin: bool = False
+
+
+def put(path: Path, content: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content, indent=1))
+
+
+def hooks(name: str, timeout: int, *events: str) -> dict[str, object]:
+    handler = {"type": "command", "command": shlex.join([*ENTRY, "--host", name]), "timeout": timeout}
+    return {event: [{"hooks": [handler]}] for event in events}
+
+
+SHAPED = ("SessionStart", "UserPromptSubmit", "Stop")
+
+
+def claude_code(home: Path) -> None:
+    put(home / ".claude" / "settings.json", {"hooks": hooks("claude-code", 10, *SHAPED, "SessionEnd")})
+
+
+def codex(home: Path) -> None:
+    provider = f'name = "Stub"\nbase_url = "{URL}/v1"\nenv_key = "STUB_KEY"\nwire_api = "responses"\n'
+    head = f'model = "{MODEL}"\nmodel_provider = "stub"\n'
+    put(home / ".codex" / "config.toml", f"{head}\n[model_providers.stub]\n{provider}")
+    put(
+        home / ".codex" / "hooks.json",
+        {"hooks": hooks("codex", 10, *SHAPED) | hooks("codex", 3, "SessionEnd")},
+    )
+
+
+def gemini(home: Path) -> None:
+    settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "telemetry": {"enabled": False}}
+    events = ("SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd")
+    put(home / ".gemini" / "settings.json", settings | {"hooks": hooks("gemini-cli", 10_000, *events)})
+
+
+def qwen(home: Path) -> None:
+    settings = {"security": {"auth": {"selectedType": "openai"}}, "model": {"name": MODEL}}
+    put(
+        home / ".qwen" / "settings.json",
+        settings | {"hooks": hooks("qwen-code", 10_000, *SHAPED, "SessionEnd")},
+    )
+
+
+def copilot(home: Path) -> None:
+    def handler(event: str) -> list[dict[str, object]]:
+        command = shlex.join([*ENTRY, "--host", "copilot-cli", "--event", event])
+        return [{"type": "command", "bash": command, "timeoutSec": 10}]
+
+    events = ("sessionStart", "userPromptSubmitted", "agentStop", "sessionEnd")
+    put(
+        home / ".copilot" / "hooks" / "scrubjay.json",
+        {"version": 1, "hooks": {each: handler(each) for each in events}},
+    )
+
+
+def plugin_of(name: str, folder: str, file: str) -> Callable[[Path], None]:
+    def write(home: Path) -> None:
+        options = {"baseURL": f"{URL}/v1", "apiKey": "sk-stub"}
+        models = {MODEL: {"name": "Stub", "limit": {"context": 100_000, "output": 4_000}}}
+        provider = {"npm": "@ai-sdk/openai-compatible", "name": "Stub", "options": options, "models": models}
+        model = f"stub/{MODEL}"
+        settings = {"model": model, "small_model": model, "provider": {"stub": provider}, "autoupdate": False}
+        put(home / ".config" / folder / file, settings)
+        text = (HOOKS / "plugins" / "opencode.js").read_text()
+        text = text.replace('const HOST = "opencode";', f'const HOST = "{name}";')
+        text = text.replace('const COMMAND = ["scrubjay-hook"];', f"const COMMAND = {json.dumps(ENTRY)};")
+        put(home / ".config" / folder / "plugins" / "scrubjay.js", text)
+
+    return write
+
+
+OFFLINE = {
+    "OPENCODE_DISABLE_MODELS_FETCH": "1",
+    "OPENCODE_DISABLE_AUTOUPDATE": "1",
+    "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+}
+ASSISTANTS = [
+    Assistant(
+        "claude-code",
+        "@anthropic-ai/claude-code@2.1.330",
+        ["claude", "-p"],
+        claude_code,
+        {"ANTHROPIC_BASE_URL": URL, "ANTHROPIC_API_KEY": "sk-stub", "DISABLE_AUTOUPDATER": "1"},
+    ),
+    Assistant(
+        "codex",
+        "@openai/codex@0.169.0",
+        ["codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust"],
+        codex,
+        {"STUB_KEY": "sk-stub"},
+    ),
+    Assistant(
+        "gemini-cli",
+        "@google/gemini-cli@0.61.0",
+        ["gemini", "-p"],
+        gemini,
+        {
+            "GEMINI_API_KEY": "sk-stub",
+            "GOOGLE_GEMINI_BASE_URL": URL,
+            "GEMINI_MODEL": "gemini-2.5-flash",
+            "GEMINI_CLI_TRUST_WORKSPACE": "true",
+        },
+    ),
+    Assistant(
+        "qwen-code",
+        "@qwen-code/qwen-code@0.24.4",
+        ["qwen", "-p"],
+        qwen,
+        {"OPENAI_API_KEY": "sk-stub", "OPENAI_BASE_URL": f"{URL}/v1", "OPENAI_MODEL": MODEL},
+    ),
+    Assistant(
+        "copilot-cli",
+        "@github/copilot@1.0.102",
+        ["copilot", "--allow-all-tools", "-p"],
+        copilot,
+        {
+            "COPILOT_PROVIDER_BASE_URL": f"{URL}/v1",
+            "COPILOT_PROVIDER_TYPE": "openai",
+            "COPILOT_PROVIDER_API_KEY": "sk-stub",
+            "COPILOT_MODEL": MODEL,
+            "COPILOT_OFFLINE": "true",
+            "COPILOT_AUTO_UPDATE": "false",
+        },
+    ),
+    Assistant(
+        "opencode",
+        "opencode-ai@1.18.33",
+        ["opencode", "run"],
+        plugin_of("opencode", "opencode", "opencode.json"),
+        OFFLINE,
+        on_stdin=True,
+    ),
+    Assistant(
+        "kilo",
+        "@kilocode/cli@7.7.7",
+        ["kilo", "run"],
+        plugin_of("kilo", "kilo", "kilo.json"),
+        OFFLINE | {"KILO_DISABLE_MODELS_FETCH": "1", "KILO_DISABLE_AUTOUPDATE": "1", "KILO_TELEMETRY_LEVEL": "off"},
+        on_stdin=True,
+    ),
+]  # fmt: skip
+
+
+def npm(package: str) -> Path:
+    """The folder of a package's commands, installed once."""
+    if shutil.which("npm") is None or shutil.which("unshare") is None:
+        pytest.skip("real assistants need npm to be installed, and unshare to be kept from the network")
+
+    def install(folder: Path) -> None:
+        command = [
+            "npm",
+            "install",
+            "--prefix",
+            str(folder),
+            "--no-audit",
+            "--no-fund",
+            "--loglevel=error",
+            package,
+        ]
+        env = {"HOME": str(folder), "PATH": os.environ["PATH"]}
+        done = subprocess.run(
+            command, cwd=folder, env=env, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
+        )
+        assert done.returncode == 0, f"npm could not install {package}:\n{done.stderr[-2000:]}"
+
+    name = package.strip("@").replace("/", "-").partition("@")[0]
+    return installation(name, package.encode(), install) / "node_modules" / ".bin"
+
+
+def ask(assistant: Assistant, user: User, folder: Path, question: str) -> str:
+    """What an assistant asks its model when a person asks this; the requests of one run, as JSON."""
+    log, asked = folder / "requests.jsonl", folder / "asked.txt"
+    log.write_text("")
+    asked.write_text(question if assistant.on_stdin else "")
+    path = f"{npm(assistant.package)}:{npm(f'node@{NODE}')}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+    home = {"HOME": str(folder), "SCRUBJAY_HOME": user.home.root, "TMPDIR": str(folder / "tmp"), "PATH": path}
+    inside = {
+        "PYTHON": sys.executable,
+        "STUB": str(Path(__file__).parent / "stub_model.py"),
+        "PORT": str(PORT),
+    }
+    env = (
+        home
+        | inside
+        | {"LOG": str(log), "ASKED": str(asked), "TERM": "xterm", "LANG": "C.UTF-8"}
+        | assistant.env
+    )
+    (folder / "tmp").mkdir(exist_ok=True)
+    command = [*assistant.command, *([] if assistant.on_stdin else [question])]
+    done = subprocess.run(
+        ["unshare", "-n", "bash", "-c", INSIDE, "inside", *command],
+        env=env,
+        cwd=user.project,
+        capture_output=True,
+        text=True,
+        timeout=RUN_SECONDS,
+        check=False,
+    )
+    if done.returncode == 77 or "unshare failed" in done.stderr:
+        pytest.skip("this user may not make a network of its own")
+    assert ANSWER in done.stdout, f"{assistant.name} said {done.stdout[-2000:]!r} and {done.stderr[-2000:]!r}"
+    return log.read_text()
+
+
+@pytest.mark.parametrize("assistant", ASSISTANTS, ids=lambda each: each.name)
+def test_a_turn_in_a_real_assistant_is_captured_and_recalled_in_its_next_session(
+    assistant: Assistant, tmp_path: Path
+) -> None:
+    user, folder = make_user(tmp_path), tmp_path / "u"
+    folder.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=user.project, check=True)
+    assistant.write(folder)
+    assert "<scrubjay-memory>" not in ask(assistant, user, folder, ASKED)
+    status = user.gets("status", "--start")
+    try:
+        assert "captured 1 of 1 turn" in status
+        (turn,) = json.loads(user.gets("list", "--turns", "--json"))["records"]
+        assert (turn["host"], turn["user"], turn["assistant"]) == (assistant.name, ASKED, ANSWER)
+        shown = ask(assistant, user, folder, AGAIN)
+        assert "<scrubjay-memory>" in shown and ASKED in shown
+        assert "captured 2 of 2 turns" in user.gets("status", "--start")
+    finally:
+        user.types("stop")
