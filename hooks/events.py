@@ -20,18 +20,16 @@ TAIL = 8 * 1024 * 1024  # bytes of a transcript that are looked at while the hos
 
 def prompt_submitted(call):
     """Keep the prompt for its answer; return what is recalled for it, as far as the user wants it."""
-    event = call.event
-    if not event.prompt and hosts.lacks(event, "prompt"):
+    event, says_prompt = call.event, hosts.says_prompt(call.event)
+    if not says_prompt:
         turn = next(reversed(_turns(call)), None)
         if turn and (turn["assistant"] or turn["tools"]):
             return ""  # a later call of the model for a prompt that is kept already
         event = event._replace(prompt="\n\n".join(turn["prompts"]) if turn else None)
-        by_user = bool(event.prompt)
-    else:
-        by_user = hosts.is_from_user(event)
+    by_user = hosts.is_from_user(event)
     text, redacted = _clean(event.prompt) if by_user else (None, 0)
     opens = event.opens == "prompt" and prompts.is_new(call.home, event.session_id)
-    if call.records and (by_user or not hosts.lacks(event, "prompt")):
+    if call.records and (event.prompt or says_prompt):
         prompts.save(call.home, event.session_id, event.prompt_id, text, redacted, call.now_ns)
     if opens and call.inject != "off":
         return _opening(call)
@@ -61,7 +59,7 @@ def answered(call):
         "ts": pair.started_at if pair else prompts.instant(call.now_ns),
     }
     turn = None
-    if (user and pair.waiting and not answer) or (answer and not pair and hosts.lacks(event, "prompt")):
+    if (user and pair.waiting and not answer) or (answer and not pair and not hosts.says_prompt(event)):
         turn = _completed(call, args["prompt_id"], user, answer, args["ts"])
     elif not pair and not answer and event.transcript_path:
         _reconcile(call)  # nothing is known but that a turn ended

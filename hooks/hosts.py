@@ -26,11 +26,11 @@ Event = namedtuple(
 host's word for it. Texts may be None. `source` says who submitted a prompt, or why a session starts; `opens`
 is the kind of event at which this host shows a session's opening."""
 
-Host = namedtuple("Host", "events fields project output opens lacks tidy")
+Host = namedtuple("Host", "events fields project output opens says_prompt tidy")
 """`events`: its name of an event -> ours. `fields`: ours -> paths in its payload, the first text counts.
 `project`: variables that name the project's folder. `output`: makes its JSON of a block; None: it takes none.
-`opens`: the kind of event at which it shows a session's opening. `lacks`: what its payloads never have, so
-that the transcript is asked. `tidy`: corrects an event by its payload and environment."""
+`opens`: the kind of event at which it shows a session's opening. `says_prompt`: whether the payloads have it;
+else the transcript is asked. `tidy`: corrects an event by its payload and environment."""
 
 
 def recognize(payload: dict, env: dict, registered: str | None) -> str:
@@ -104,9 +104,9 @@ def takes_context(event: Event) -> bool:
     return HOSTS[event.host].output is not None
 
 
-def lacks(event: Event, field: str) -> bool:
-    """Whether the host's payloads never have this field, `prompt` or `answer`, but its transcript has."""
-    return field in HOSTS[event.host].lacks
+def says_prompt(event: Event) -> bool:
+    """Whether the host's payloads have the prompt; else its transcript has."""
+    return HOSTS[event.host].says_prompt
 
 
 def block(text: str) -> str:
@@ -242,9 +242,9 @@ _CAMEL = {  # VS Code, and Copilot CLI at its own events; at Claude Code's it sp
 
 
 def _host(
-    events=_EVENTS, fields=None, project=(), output=_nested, opens="start", lacks=frozenset(), tidy=None
+    events=_EVENTS, fields=None, project=(), output=_nested, opens="start", says_prompt=True, tidy=None
 ):
-    return Host(events, dict(_FIELDS, **(fields or {})), project, output, opens, lacks, tidy)
+    return Host(events, dict(_FIELDS, **(fields or {})), project, output, opens, says_prompt, tidy)
 
 
 _PLUGIN = {name: name for name in ("prompt", "answer", "start", "end")}  # our own files speak as we like
@@ -270,7 +270,7 @@ HOSTS = {
         output=_for_cursor,
         tidy=_tidy_cursor,
     ),
-    "vscode": _host(fields=_CAMEL, lacks=frozenset({"answer"})),
+    "vscode": _host(fields=_CAMEL),
     "copilot-cli": _host(
         events={
             **_EVENTS,
@@ -282,7 +282,6 @@ HOSTS = {
         fields=_CAMEL,
         project=("COPILOT_PROJECT_DIR",),
         output=_flat,
-        lacks=frozenset({"answer"}),
     ),
     "gemini-cli": _host(
         events={**_EVENTS, "BeforeAgent": "prompt", "AfterAgent": "answer"},
@@ -294,13 +293,13 @@ HOSTS = {
     "opencode": _host(events=_PLUGIN, output=_flat),
     "kilo": _host(events=_PLUGIN, output=_flat),
     "amp": _host(events=_PLUGIN, output=_flat),
-    "kiro": _host(output=_as_text, lacks=frozenset({"answer"}), tidy=_tidy_kiro),
+    "kiro": _host(output=_as_text, tidy=_tidy_kiro),
     "antigravity": _host(
         events={"PreInvocation": "prompt", "Stop": "answer"},
         fields={"session_id": "conversationId", "transcript_path": "transcriptPath"},
         output=_as_step,
         opens="prompt",
-        lacks=frozenset({"prompt", "answer"}),
+        says_prompt=False,
         tidy=_tidy_antigravity,
     ),
     "windsurf": _host(
@@ -325,7 +324,7 @@ HOSTS = {
             "parent": "parent_agent_id",
         },
         output=None,
-        lacks=frozenset({"prompt"}),
+        says_prompt=False,
         tidy=_tidy_cline,
     ),
 }

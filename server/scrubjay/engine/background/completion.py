@@ -119,8 +119,8 @@ class Completion:
         captured = [(turn.prompt_id, turn.user) for turn in recorded]
         turns = await self._turns(path, request.get("host"))
         for lacking in (turn for turn in recorded if turn.prompt_id and not turn.assistant):
-            since = lacking.started_at.isoformat()
-            whole = transcripts.completion(turns, lacking.prompt_id, lacking.user, None, since)
+            asked_at = lacking.started_at.isoformat()
+            whole = transcripts.completion(turns, lacking.prompt_id, lacking.user, None, asked_at)
             if whole is not None:
                 args = {"session_id": session, "prompt_id": lacking.prompt_id}
                 args |= transcripts.fields_of(whole, _clean)
