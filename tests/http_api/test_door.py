@@ -22,7 +22,7 @@ from starlette.types import Receive, Scope, Send
 
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home
-from scrubjay.http_api import app, tokens
+from scrubjay.http_api import answering, tokens
 from scrubjay.http_api.door import LONGEST_BODY, Door, Rate
 from scrubjay.http_api.options import Options, parse_address, parse_name, parse_origin
 from scrubjay.http_api.refusals import refusal
@@ -360,11 +360,11 @@ async def test_a_file_of_tokens_that_vanishes_opens_nothing(guarded: Door, home:
 
 
 async def test_a_connection_that_owes_a_request_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "IDLE_SECONDS", 0.05)
+    monkeypatch.setattr(answering, "IDLE_SECONDS", 0.05)
     config = uvicorn.Config(says_its_permissions, lifespan="off", timeout_keep_alive=60)
     config.load()
     loop = asyncio.get_running_loop()
-    make = functools.partial(app._Connection, config, uvicorn.server.ServerState(), {})
+    make = functools.partial(answering._Connection, config, uvicorn.server.ServerState(), {})
     server = await loop.create_server(make, "127.0.0.1", 0)
     host, port = server.sockets[0].getsockname()
     for said in (b"", b"GET / HT", b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx"):

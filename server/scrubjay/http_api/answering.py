@@ -1,0 +1,75 @@
+"""The server behind every HTTP face of an engine: uvicorn in the engine's own event loop."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+from typing import Literal
+
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+IDLE_SECONDS = 30.0  # without a byte of what a client owes: a request, or the rest of one
+CLOSE_SECONDS = 5  # for requests in flight, once the engine is ending; what still streams then is cut off
+
+
+@contextlib.asynccontextmanager
+async def answering(
+    app: ASGIApp, listening: socket.socket, *, lifespan: Literal["on", "off"] = "off"
+) -> AsyncIterator[None]:
+    """Answer HTTP on this socket until the block ends."""
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan=lifespan,
+        http=_Connection,
+        proxy_headers=False,  # who is behind a proxy is not known from what a client may write
+        timeout_graceful_shutdown=CLOSE_SECONDS,
+    )
+    server = _Server(config)
+    running = asyncio.create_task(server.serve(sockets=[listening]))
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await running
+
+
+class _Connection(H11Protocol):
+    """A connection that is closed when its client has sent nothing for IDLE_SECONDS that it still owes.
+
+    uvicorn closes one that rests after an answer, but waits for ever for a first request or the rest of one.
+    """
+
+    _heard = 0.0
+    _look: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._heard = self.loop.time()
+        self._look = self.loop.call_later(IDLE_SECONDS, self._end_if_idle)
+
+    def data_received(self, data: bytes) -> None:
+        self._heard = self.loop.time()
+        super().data_received(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._look is not None:
+            self._look.cancel()
+        super().connection_lost(exc)
+
+    def _end_if_idle(self) -> None:
+        left = self._heard + IDLE_SECONDS - self.loop.time()
+        works = self.cycle is not None and not self.cycle.response_complete and not self.cycle.more_body
+        if left <= 0 and not works:
+            self.transport.close()
+        else:
+            self._look = self.loop.call_later(left if left > 0 else IDLE_SECONDS, self._end_if_idle)
+
+
+class _Server(uvicorn.Server):
+    def capture_signals(self) -> contextlib.AbstractContextManager[None]:  # type: ignore[override]
+        return contextlib.nullcontext()  # the engine hears the signals, and ends the server in its turn
