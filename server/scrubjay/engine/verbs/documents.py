@@ -6,6 +6,7 @@ A text that is sent under the custom_id of a known document replaces its text or
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,8 @@ from scrubjay.models.envelopes import Envelope, envelope
 from scrubjay.models.records import Document, Memory, content_hash, derived_id
 from scrubjay.models.requests import DocumentText
 from scrubjay.models.results import DocumentAdded
-from scrubjay.records.documents import Lookup, plan_add, title_in
+from scrubjay.reading import CALL_SECONDS, read
+from scrubjay.records.documents import LONGEST_TITLE, Lookup, plan_add, title_in
 from scrubjay.records.extracted import LARGE
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
@@ -251,3 +253,34 @@ def _id_of(sent: Envelope) -> str:
     if custom_id := sent.args.get("custom_id"):
         return derived_id("doc", sent.scope, "custom", custom_id)
     return derived_id("doc", sent.scope, "content", content_hash(sent.args.get("content") or ""))
+
+
+def document_in(
+    data: bytes, name: str, scope: str, values: Mapping[str, Any], *, may_fail: bool = True
+) -> DocumentText:
+    """Read a file, given as its bytes, as the text of a document.
+
+    It may take seconds, so call it in a thread. `values`, fields of a `DocumentText`, win over what the file
+    says of itself. One that cannot be read becomes a failed document, which says why and is known again by
+    its bytes.
+
+    Raises:
+        InputError: it cannot be read, and not `may_fail`.
+    """
+    fields = {"task_type": "memory", "title": name[:LONGEST_TITLE], **values}
+    try:
+        text = read(data, name, seconds=CALL_SECONDS)
+    except InputError as error:
+        if not may_fail:
+            raise
+        if "custom_id" not in values:
+            fields["document_id"] = derived_id("doc", scope, "file", hashlib.sha256(data).hexdigest())
+        return DocumentText.model_validate({**fields, "error": str(error)[:2_000]})
+    language = {"language": text.language} if text.language and text.kind == "code" else {}
+    fields |= {
+        "content": text.text,
+        "type": text.kind,
+        "title": title_in(values.get("metadata", {})) or text.title or fields["title"],
+        "metadata": {**language, **text.metadata, **values.get("metadata", {})},
+    }
+    return DocumentText.model_validate(fields)
