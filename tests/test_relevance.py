@@ -12,7 +12,6 @@ from scrubjay.search.retrieval.relevance import (
     MIDDLE,
     STRONG,
     WEAK,
-    _stem,
     behind,
     chance,
     confidence,
@@ -20,6 +19,7 @@ from scrubjay.search.retrieval.relevance import (
     evidence,
     falls,
     relevance,
+    stem,
 )
 from scrubjay.text.terms import compared_words
 
@@ -150,6 +150,6 @@ spoken = st.lists(pieces | st.text(max_size=6), max_size=8).map(" ".join)
 @given(spoken, spoken)
 def test_coverage_is_that_of_the_expanded_text(query, text):
     """A text is expanded only where a word is missing, which must change nothing."""
-    wanted = {_stem(word) for word in compared_words(query)}
-    held = {_stem(word) for word in compared_words(text)}
+    wanted = {stem(word) for word in compared_words(query)}
+    held = {stem(word) for word in compared_words(text)}
     assert coverage(query, [text]) == (len(wanted & held) / len(wanted) if wanted else 0.0)

@@ -56,6 +56,17 @@ def check(text: str) -> None:
     spans = zip(encoding.tokens, encoding.offsets, strict=True)
     unknown = "".join(text[start:end] for token, (start, end) in spans if token == "[UNK]")
     assert sum(map(str.isalpha, ours().unknown(text))) == sum(map(str.isalpha, unknown))
+    places = ours().places(text)
+    assert len(places) == len(encoding.ids) or "[" in text  # a special token has no place
+    assert all(0 <= start < end <= len(text) for start, end in places)
+
+
+@pytest.mark.parametrize(
+    "text", ["Don't rename user_profile_id, naïve Zoë!", "東京 tower\n\tport=8421 (unhappily)", " é" * 60]
+)
+def test_tokens_stand_where_the_package_says(text: str):
+    offsets = theirs().encode(text, add_special_tokens=False).offsets
+    assert ours().places(text) == offsets
 
 
 @pytest.mark.parametrize("text", NASTY)

@@ -148,6 +148,13 @@ class BundledEncoder:
         ((states, telling),) = self._read(self.space.query_prompt, [text])
         return EncodedQuery(_pooled(states), signs(states[telling].T) if telling.any() else None)
 
+    def places(self, text: str) -> list[tuple[int, int]]:
+        """Return where in a text the tokens stand of which `embed_passages` gives the codes; maybe none."""
+        vocabulary = self._vocabulary
+        room = LONGEST - 2 - len(vocabulary.ids(self.space.document_prompt))
+        pairs = zip(vocabulary.ids(text), vocabulary.places(text), strict=False)
+        return [place for token, place in list(pairs)[:room] if says_something(vocabulary.tokens[token])]
+
     def _unread(self, text: str) -> float:
         """Return the share of the text's letters in tokens that the vocabulary lacks, in [0, 1]."""
         letters = _letters(text)

@@ -104,6 +104,15 @@ class TokenEncoder(Encoder, Protocol):
         ...
 
 
+@runtime_checkable
+class PlacingEncoder(TokenEncoder, Protocol):
+    """An encoder that knows where in a text its tokens stand."""
+
+    def places(self, text: str) -> list[tuple[int, int]]:
+        """Return the first character, and that past the last, of each token that has a code."""
+        ...
+
+
 def canary_vectors(encoder: Encoder) -> NDArray[np.float32]:
     """Embed the four canaries, shape (4, dim): first the question, as a query, then the documents."""
     return np.vstack([encoder.embed_query(CANARY_QUERY), encoder.embed_documents(CANARY_DOCUMENTS)])

@@ -84,6 +84,14 @@ def matches(question: Bits, passages: Sequence[bytes]) -> NDArray[np.float64]:
     return cosines
 
 
+def nearest(question: Bits, passage: bytes) -> NDArray[np.float64]:
+    """Return each passage token's greatest cosine with a token of the question, shape (tokens,)."""
+    stored = np.frombuffer(passage, np.uint64).reshape(-1, 1, _WORDS)
+    differing = np.bitwise_count(stored ^ question).sum(axis=2, dtype=np.uint16)
+    cosines: NDArray[np.float64] = np.cos(np.pi / BITS * differing).max(axis=1, initial=UNRELATED)
+    return cosines
+
+
 @cache
 def _rotation(dim: int) -> NDArray[np.float32]:
     """Draw `BITS` directions in `dim` dimensions, shape (BITS, dim); orthogonal as far as there is room.

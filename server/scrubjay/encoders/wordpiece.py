@@ -5,7 +5,7 @@ that package has the categories of Unicode 8, and this module those of the inter
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from unicodedata import category, normalize
@@ -39,6 +39,36 @@ class WordPiece:
     def ids(self, text: str) -> list[int]:
         """Return the ids of a text's tokens, without any before or after it."""
         return [piece for word in _words(text) for piece in self._pieces(word)]
+
+    def places(self, text: str) -> list[tuple[int, int]]:
+        """Return where in the text each token of `ids` stands, from its first character to past its last.
+
+        Empty for a text that writes a special token, whose brackets are no token's place.
+        """
+        if _AROUND_SPECIAL.search(text):
+            return []
+        places: list[tuple[int, int]] = []
+        word, sources = "", list[int]()
+        for at, letters in [*((at, _PLAIN[ord(each)]) for at, each in enumerate(text)), (len(text), " ")]:
+            for letter in letters:
+                if not letter.isspace():
+                    word += letter
+                    sources.append(at)
+                elif word:
+                    places += self._placed(word, sources)
+                    word, sources = "", []
+        return places
+
+    def _placed(self, word: str, sources: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Yield the place of each piece of a word, whose letters come from these characters of the text."""
+        start, pieces = 0, self._pieces(word)
+        for piece in pieces:
+            unknown = pieces == self._unknown
+            end = (
+                len(word) if unknown else start + len(self.tokens[piece].removeprefix("##" if start else ""))
+            )
+            yield sources[start], sources[end - 1] + 1
+            start = end
 
     def unknown(self, text: str) -> str:
         """Return those words of a text that the vocabulary cannot spell, in lower case, without accents."""

@@ -20,10 +20,11 @@ from scrubjay.encoders.protocol import (
     DRIFT_LIMIT,
     FORMER_LIMIT,
     Encoder,
+    PlacingEncoder,
     TokenEncoder,
     drift,
 )
-from scrubjay.encoders.token_codes import EncodedQuery
+from scrubjay.encoders.token_codes import EncodedQuery, nearest
 from scrubjay.encoders.worker import EmbeddingWorker, Vectors
 from scrubjay.engine.background.tasks import passed
 from scrubjay.errors import EncoderError
@@ -262,6 +263,26 @@ class Indexer:
         if self._store.note.space_id is None:
             return None
         return asked if self._late() else EncodedQuery(asked.vector)
+
+    async def token_matches(self, query: str, texts: Sequence[str]) -> list[list[tuple[int, int, float]]]:
+        """Say of each text where its tokens stand, and how near each is to one of the query's: its cosine.
+
+        Empty where tokens are not wanted, or the model does not say where they stand.
+
+        Raises:
+            EncoderError: a text cannot be embedded.
+        """
+        asked, encoder = await self.embed_query(query), await self.load()
+        if asked is None or asked.tokens is None or not isinstance(encoder, PlacingEncoder):
+            return [[] for _ in texts]
+        found: list[list[tuple[int, int, float]]] = []
+        for text, code in zip(texts, (await self._worker.passages(texts, soon=True)).codes, strict=True):
+            places, cosines = encoder.places(text), nearest(asked.tokens, code).tolist()
+            same = len(places) == len(cosines)
+            found.append(
+                [(*place, value) for place, value in zip(places, cosines, strict=True)] if same else []
+            )
+        return found
 
     async def embed_soon(self, text: str) -> Vectors | None:
         """Return the vector of a text that is being written, to compare it with stored ones, or None.

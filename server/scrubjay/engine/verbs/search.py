@@ -5,7 +5,7 @@ Each sees every write acknowledged before it.
 
 import math
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from scrubjay.models.results import DocumentHits, Hit, MemoryHits, Profile
 from scrubjay.search import injection
 from scrubjay.search.buckets import contents
 from scrubjay.search.document_search import FoundChunk, search_chunks, search_documents
+from scrubjay.search.marking import Piece, marked
 from scrubjay.search.opening import Opening, opening
 from scrubjay.search.profile import TOKENS, profile
 from scrubjay.search.recall import facts_about, search_memories
@@ -84,6 +85,16 @@ class Search(Verb):
             buckets.update(self._scope_settings.buckets(scope))
         now, embed = self._clock(), self._indexer.embed_query
         return await contents(self._store, buckets, scopes=scopes, now=now, embed=embed, filters=filters)
+
+    async def marked(self, query: str, texts: Sequence[str]) -> list[list[Piece]]:
+        """Mark in each text what matches a query, by words and by meaning; see `scrubjay.search.marking`.
+
+        Raises:
+            EncoderError: a text cannot be embedded.
+        """
+        with self._indexer.aside():
+            found = await self._indexer.token_matches(query, texts)
+        return [marked(query, text, tokens) for text, tokens in zip(texts, found, strict=True)]
 
     async def injection(self, event: Mapping[str, Any], scope: str) -> str:
         """Return what to put beside a prompt, "" for nothing; see `scrubjay.search.injection`."""

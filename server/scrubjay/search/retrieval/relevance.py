@@ -43,7 +43,7 @@ QUOTATION = 0.9  # quoted records lie from here to 1; while anything is quoted, 
 
 def coverage(query: str, texts: Iterable[str]) -> Floats:
     """Compute the share of the query's content words that each text holds, in [0, 1]."""
-    wanted = {_stem(word) for word in compared_words(query)}
+    wanted = {stem(word) for word in compared_words(query)}
     return np.array(
         [(len(wanted) - len(_missing(wanted, text))) / len(wanted) if wanted else 0.0 for text in texts],
         dtype=float,
@@ -53,9 +53,9 @@ def coverage(query: str, texts: Iterable[str]) -> Floats:
 def _missing(wanted: set[str], text: str) -> set[str]:
     """Find the stems that the text does not hold; fast, because a search compares hundreds of chunks."""
     may = may_begin(text, wanted)  # a stem is the beginning of its word
-    left = may.difference(map(_stem, spelled_words(text, may))) if may else may
+    left = may.difference(map(stem, spelled_words(text, may))) if may else may
     if left:
-        left = left.difference(map(_stem, hidden_words(text, left)))
+        left = left.difference(map(stem, hidden_words(text, left)))
     return (wanted - may) | left
 
 
@@ -140,7 +140,7 @@ def behind(total: Floats, *, quoted: NDArray[np.bool_]) -> Floats:
 
 
 @lru_cache(maxsize=4096)  # searches meet mostly the same few thousand words
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
     """Strip the commonest English endings: enough to count coverage, too coarse to search with."""
     for ending in ("ings", "ing", "ies", "ied", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
