@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from lancedb import AsyncTable
 from lancedb.query import AsyncQuery, ColumnOrdering, MatchQuery
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from scrubjay.store.changes import TABLE_OF, Change, Embedding, Staged
 from scrubjay.store.conditions import Where
 from scrubjay.store.failures import not_written
 from scrubjay.store.notes import BUILDING, INDEX, FileNotes, IndexNote, Notes, dump_note, parse_note
-from scrubjay.store.schema import arrow_schema, from_table, micros, to_table
+from scrubjay.store.schema import VECTOR, arrow_schema, from_table, micros, to_table
 from scrubjay.store.sessions import COLUMNS, Key, Place, Sessions, places_of
 from scrubjay.store.tables import Tables, drop_other_passages, open_tables
 from scrubjay.store.upserts import (
@@ -387,6 +388,22 @@ class Store:
     ) -> list[Passage]:
         """Return passages that match, in no particular order."""
         return from_table(Passage, await _rows(self.tables.passages, where, limit, columns))
+
+    async def newest_passages(self, where: Where, limit: int, columns: Sequence[str]) -> list[Passage]:
+        """Return the newest passages that match, newest first."""
+        query = _scan(self.tables.passages).where(where).order_by(_descending("dated_at")).limit(limit)
+        return from_table(Passage, await query.select([*columns, "dated_at"]).to_arrow())
+
+    async def vectors(self, where: Where, limit: int) -> tuple[list[str], NDArray[np.float32]]:
+        """Return the ids of the newest passages that match and their vectors, a row each.
+
+        `where` says that they have one.
+        """
+        query = _scan(self.tables.passages).where(where).order_by(_descending("dated_at")).limit(limit)
+        rows = await query.select(["id", "dated_at", VECTOR]).to_arrow()
+        ids: list[str] = rows["id"].to_pylist()
+        flat = pc.list_flatten(rows[VECTOR]).to_numpy().astype(np.float32, copy=False)
+        return ids, flat.reshape(len(ids), self.note.dim)
 
     async def count_passages(self, where: Where | None = None) -> int:
         """Count the passages that match."""
