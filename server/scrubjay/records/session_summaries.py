@@ -5,6 +5,7 @@ they change or are forgotten, or the session goes on, their summary follows.
 """
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from scrubjay.text.summary import Exchange
 # it still sees the end, and long enough for one summary a session. One that goes on is summarised anew.
 SILENCE = timedelta(minutes=10)
 GONE = "all turns it was made of are forgotten"
+_PLACE = re.compile(r"Session of \d{4}-\d\d-\d\d, turns? \d+(?: to \d+)?\.")  # as `_fields` writes it
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,12 @@ async def plan_without_turns(store: Store, ids: Collection[str], at: datetime) -
             summary = await asyncio.to_thread(_remake, known, turns, at)
             changes.append(Change(summary, passages_of(summary), rewritten=True))
     return changes
+
+
+def title_and_text(summary: Memory) -> tuple[str, str]:
+    """Take a summary apart into its title, "" if it has none, and what the session said."""
+    head, _, rest = summary.content.partition("\n")
+    return ("", rest) if _PLACE.fullmatch(head) else (head, rest.partition("\n")[2])
 
 
 def _summarised(turns: Sequence[Turn]) -> list[Turn]:

@@ -5,6 +5,7 @@ caller's.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
 from typing import NamedTuple
 
 from scrubjay.encoders.token_codes import EncodedQuery
@@ -68,6 +69,28 @@ async def with_similar(
         if fact_id in rows and question.admits(rows[fact_id])
     ][:SHOWN]
     return added.model_copy(update={"similar": hits, "note": _note(hits)})
+
+
+async def facts_like(store: Store, fact: Memory, now: datetime, embed: EmbedText) -> list[Hit]:
+    """Find current facts of its scope that a fact repeats, may contradict or resembles, in this order.
+
+    `reason` says which: known, update or similar. At most `SHOWN`, without those that it is linked to.
+    """
+    text = fact.content[:COMPARED]
+    question = Question(text=text, scopes=(fact.scope,), srcs=("memory",), now=now)
+    near = await _nearest(store, question, fact.content, embed)
+    apart = {fact.id, *fact.parent_ids}
+    judged = [
+        (_ORDER[judgement], -max(similarity(text, words[:COMPARED]), cosine or 0.0), other, judgement)
+        for other, (words, cosine) in near.items()
+        if other not in apart and (judgement := verdict(text, words[:COMPARED], cosine)) is not None
+    ]
+    rows = await store.get(Memory, [other for *_, other, _ in judged]) if judged else {}
+    return [
+        as_hit(rows[other]).model_copy(update={"reason": judgement})
+        for *_, other, judgement in sorted(judged)
+        if other in rows and question.admits(rows[other]) and fact.id not in rows[other].parent_ids
+    ][:SHOWN]
 
 
 async def facts_repeated_by(store: Store, fact: Memory, embed: EmbedText) -> tuple[str, ...]:

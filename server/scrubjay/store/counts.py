@@ -6,11 +6,12 @@ The caller has committed everything (`Store.flush`).
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from lancedb.query import ColumnOrdering
 
 from scrubjay.models.records import Memory, Turn
 from scrubjay.store import conditions
@@ -21,6 +22,8 @@ from scrubjay.store.store import Store
 from scrubjay.store.tables import Tables
 
 KINDS: tuple[type, ...] = (Memory, Turn)
+MOST_SPOKEN = 200_000  # turns that a look at the sessions reads: 60 MB at the most
+_HOUR = 3_600_000_000  # microseconds
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,68 @@ async def record_tags(
         rows = await query.select([column, "tags"]).limit(max(1, most - len(found))).to_arrow()
         found += zip(rows[column].to_pylist(), rows["tags"].to_pylist(), strict=True)
     return found[:most]
+
+
+@dataclass(frozen=True)
+class SessionSpan:
+    """A session in numbers: its turns that are not forgotten, and when the first and the last began."""
+
+    scope: str
+    session_id: str
+    host: str
+    turns: int
+    started_at: datetime
+    ended_at: datetime
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """When which turn was spoken, of the newest `MOST_SPOKEN` that are not forgotten."""
+
+    rows: pa.Table  # scope, session_id, host (or source, where there is none), started_at
+
+    def sessions(self) -> list[SessionSpan]:
+        """Return the sessions, the one with the newest turn first."""
+        at, host = "started_at", "host"
+        groups = self.rows.group_by(["scope", "session_id"]).aggregate(
+            [(at, "min"), (at, "max"), (host, "max"), ([], "count_all")]
+        )
+        return [
+            SessionSpan(
+                row["scope"],
+                row["session_id"],
+                row["host_max"],
+                row["count_all"],
+                moment(row["started_at_min"]),
+                moment(row["started_at_max"]),
+            )
+            for row in groups.sort_by([("started_at_max", "descending")]).to_pylist()
+        ]
+
+    def days(self, zone: tzinfo) -> dict[str, int]:
+        """Return how many turns each day of this time zone has, by its date as ISO 8601 writes it."""
+        hours = pc.value_counts(pc.divide(self.rows["started_at"], _HOUR)).to_pylist()
+        days: Counter[str] = Counter()
+        for row in hours:  # of which there are few, and a day begins with one in nearly every zone
+            days[moment(row["values"] * _HOUR).astimezone(zone).date().isoformat()] += row["counts"]
+        return dict(sorted(days.items()))
+
+    def hosts(self) -> list[tuple[str, int, datetime]]:
+        """Return each host with the number of its turns and when its last one was, the latest first."""
+        groups = self.rows.group_by("host").aggregate([("started_at", "max"), ([], "count_all")])
+        rows = groups.sort_by([("started_at_max", "descending")]).to_pylist()
+        return [(row["host"], row["count_all"], moment(row["started_at_max"])) for row in rows]
+
+
+async def spoken(store: Store, scope: str | None = None) -> Spoken:
+    """Read when the turns of a scope (None: of all) were spoken."""
+    where = conditions.both(conditions.NOT_FORGOTTEN, conditions.matching(scope=scope))
+    query = store.tables.turns.query().where(where)
+    if await store.tables.turns.count_rows() > MOST_SPOKEN:
+        query = query.order_by([ColumnOrdering(column_name="started_at", ascending=False)]).limit(MOST_SPOKEN)
+    rows = await query.select(["scope", "session_id", "host", "source", "started_at"]).to_arrow()
+    host = pc.coalesce(rows["host"], rows["source"])
+    return Spoken(rows.drop_columns(["host", "source"]).append_column("host", host))
 
 
 async def count_by_scope(tables: Tables, now: datetime, scope: str | None = None) -> dict[str, ScopeCounts]:

@@ -25,6 +25,7 @@ from scrubjay.search.details import Detail, detail
 from scrubjay.search.document_search import COLUMNS
 from scrubjay.search.hits import as_hit
 from scrubjay.search.retrieval.query import Question
+from scrubjay.search.similar import facts_like
 from scrubjay.store import conditions, facets
 from scrubjay.store.conditions import Where
 from scrubjay.store.counts import KINDS, current
@@ -237,6 +238,11 @@ class Lists(Verb):
         """Return the versions around each fact and what it is linked to within a scope, by the fact's id."""
         question = Question("", (scope,), ("memory",), self._clock())
         return await lineage.contexts(self._store, question, facts)
+
+    async def like(self, fact: Memory) -> list[Hit]:
+        """Return facts that a fact repeats, may contradict or resembles; see `search.similar.facts_like`."""
+        await self._writer.caught_up()
+        return await facts_like(self._store, fact, self._clock(), self._indexer.embed_soon)
 
     async def inferred(self, scope: str) -> list[Memory]:
         """Return the facts of a scope that were concluded and wait for review, most parents first."""

@@ -1,0 +1,218 @@
+"""Reads sessions: which there are, when turns were spoken and by which host, and one session turn by turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from scrubjay.engine.verbs.verb import Verb
+from scrubjay.errors import NotFound
+from scrubjay.models.records import Document, Memory, Turn
+from scrubjay.models.results import Result
+from scrubjay.records.exchange import values_of
+from scrubjay.records.session_summaries import exchange_of, title_and_text
+from scrubjay.search.document_search import COLUMNS
+from scrubjay.store import conditions
+from scrubjay.store.counts import SessionSpan, spoken
+from scrubjay.store.sessions import Key
+from scrubjay.text.dates import LocalZone
+from scrubjay.text.summary import title
+
+LONGEST_TEXT = 20_000  # characters of one side of a turn in a session; `Lists.detail` has all of it
+MOST_FACTS = 200  # of one session
+_TITLES = 2_000  # of sessions without a summary that are remembered
+# Each of its columns: who asks for a whole turn has the whole table kept in memory, which is for searches.
+_TURN = list(Turn.model_fields)
+_SIDES = ("user", "assistant", "text")
+
+
+class ListedSession(Result):
+    """A session in the list: what it was about, who led it, how long it is."""
+
+    scope: str
+    session_id: str
+    host: str
+    turns: int
+    started_at: datetime
+    ended_at: datetime
+    title: str
+    summary: str
+
+
+class ListedHost(Result):
+    """A host and what came from it."""
+
+    host: str
+    turns: int
+    last_seen: datetime
+
+
+class Overview(Result):
+    """A page of sessions, the latest first, and of all of them the turns of each day and host."""
+
+    results: list[ListedSession]
+    total: int
+    days: dict[str, int]
+    hosts: list[ListedHost]
+
+
+class SessionView(Result):
+    """A stretch of one session: its turns from `start` on, and the facts and documents that belong to it."""
+
+    scope: str
+    session_id: str
+    title: str
+    summary: str
+    total: int
+    start: int
+    turns: list[dict[str, Any]]
+    facts: list[dict[str, Any]]
+    documents: list[dict[str, Any]]
+
+
+@dataclass(eq=False)
+class Sessions(Verb):
+    """Reads the sessions of one store."""
+
+    _titles: OrderedDict[str, str] = field(default_factory=OrderedDict)  # by the id of the first turn
+
+    async def overview(
+        self,
+        scope: str | None = None,
+        *,
+        host: str | None = None,
+        day: str | None = None,
+        start: int,
+        size: int,
+    ) -> Overview:
+        """Return a page of the sessions of a scope (None: of all), of one host or of one local day."""
+        await self._writer.caught_up()
+        zone = LocalZone()
+        rows = await spoken(self._store, scope)
+        spans = await asyncio.to_thread(rows.sessions)
+        if host is not None:
+            spans = [span for span in spans if span.host == host]
+        if day is not None:
+            spans = [span for span in spans if _goes_on(span, day, zone)]
+        page = spans[start : start + size]
+        said = await self._said([(span.scope, span.session_id) for span in page])
+        return Overview(
+            results=[_listed(span, *said[span.scope, span.session_id]) for span in page],
+            total=len(spans),
+            days=await asyncio.to_thread(rows.days, zone),
+            hosts=[ListedHost(host=name, turns=turns, last_seen=last) for name, turns, last in rows.hosts()],
+        )
+
+    async def read(
+        self, scope: str, session_id: str, *, start: int = 0, size: int = 50, turn: int | None = None
+    ) -> SessionView:
+        """Return `size` turns of a session from `start` on, or those around the turn numbered `turn`.
+
+        Forgotten turns are among them. A side of more than `LONGEST_TEXT` characters is cut; `cut` in its
+        turn names such sides and their lengths.
+
+        Raises:
+            NotFound: there is no such session.
+        """
+        await self._writer.caught_up()
+        key = scope, session_id
+        places = (await self._store.sessions.of([key]))[key].places
+        if not places:
+            raise NotFound(f"The project {scope!r} has no session {session_id[:80]!r}. It may be another's.")
+        if turn is not None:
+            at = next((at for at, place in enumerate(places) if place.turn >= turn), len(places) - 1)
+            start = max(0, at - size // 4)
+        shown = places[start : start + size]
+        rows = await self._store.get(Turn, [place.id for place in shown], columns=_TURN)
+        turns = [self._access.counted(rows[place.id]) for place in shown if place.id in rows]
+        facts = await self._facts(key)
+        cited = sorted({document_id for fact in facts for document_id in fact.document_ids})
+        documents = await self._store.get(Document, cited, columns=COLUMNS)
+        name, text = (await self._said([key]))[key]
+        return SessionView(
+            scope=scope,
+            session_id=session_id,
+            title=name,
+            summary=text,
+            total=len(places),
+            start=start,
+            turns=[_turn(each) for each in turns],
+            facts=[values_of(fact) for fact in facts],
+            documents=[
+                {"id": row.id, "title": row.title, "path": row.place}
+                for row in documents.values()
+                if row.forgotten_at is None
+            ],
+        )
+
+    async def _facts(self, key: Key) -> list[Memory]:
+        where = conditions.both(
+            conditions.matching(scope=key[0], session_id=key[1]),
+            conditions.current(Memory, self._clock()),
+            conditions.NOT_A_SUMMARY,
+        )
+        facts = await self._store.newest(Memory, where, MOST_FACTS)
+        return [self._access.counted(fact) for fact in facts[::-1]]
+
+    async def _said(self, keys: Sequence[Key]) -> dict[Key, tuple[str, str]]:
+        """Return the title and the summary of each session; one without a summary has a title alone."""
+        where = conditions.both(
+            conditions.one_of("session_id", {session for _, session in keys}),
+            conditions.current(Memory, self._clock()),
+            conditions.negation(conditions.NOT_A_SUMMARY),
+        )
+        summaries: dict[Key, list[Memory]] = {}
+        for memory in await self._store.select(Memory, where):
+            summaries.setdefault((memory.scope, memory.session_id or ""), []).append(memory)
+        said: dict[Key, tuple[str, str]] = {}
+        for key in keys:
+            if stretches := sorted(summaries.get(key, ()), key=lambda row: row.turn or 0):
+                said[key] = title_and_text(stretches[0])[0], title_and_text(stretches[-1])[1]
+        without = [key for key in keys if not said.get(key, ("", ""))[0]]
+        titles = await self._first_words(without)
+        return {key: said.get(key, ("", "")) for key in keys} | {
+            key: (titles[key], said.get(key, ("", ""))[1]) for key in without
+        }
+
+    async def _first_words(self, keys: Sequence[Key]) -> dict[Key, str]:
+        """Return titles made of the first two turns of these sessions."""
+        sessions = await self._store.sessions.of(keys)
+        firsts = {
+            key: [place.id for place in session.places if not place.forgotten][:2]
+            for key, session in sessions.items()
+        }
+        unknown = [ids for ids in firsts.values() if ids and "".join(ids) not in self._titles]
+        wanted = [each for ids in unknown for each in ids]
+        rows = await self._store.get(Turn, wanted, columns=_TURN) if wanted else {}
+        turns = [[rows[each] for each in ids if each in rows] for ids in unknown]
+        made = await asyncio.to_thread(_titles, turns)
+        self._titles.update(("".join(ids), name) for ids, name in zip(unknown, made, strict=True))
+        titles = {key: self._titles.get("".join(ids), "") for key, ids in firsts.items()}
+        while len(self._titles) > _TITLES:
+            self._titles.popitem(last=False)
+        return titles
+
+
+def _titles(sessions: Sequence[Sequence[Turn]]) -> list[str]:
+    return [title([exchange_of(turn) for turn in turns]) for turns in sessions]
+
+
+def _listed(span: SessionSpan, name: str, text: str) -> ListedSession:
+    fields = {each: getattr(span, each) for each in SessionSpan.__dataclass_fields__}
+    return ListedSession(**fields, title=name, summary=text)
+
+
+def _goes_on(span: SessionSpan, day: str, zone: LocalZone) -> bool:
+    first, last = (at.astimezone(zone).date().isoformat() for at in (span.started_at, span.ended_at))
+    return first <= day <= last
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    fields = values_of(turn)
+    long = {side: len(fields[side]) for side in _SIDES if len(fields.get(side, "")) > LONGEST_TEXT}
+    cut = {side: fields[side][:LONGEST_TEXT] for side in long}
+    return {**fields, **cut, **({"cut": long} if long else {})}
