@@ -288,3 +288,19 @@ def _quoted(low: float, high: float) -> str:
     if (low, high) == (0, 1):
         return ""
     return f", from {low:g} on because it is quoted" if low else f", below {high:g} because another is quoted"
+
+
+@command(flag("--print", "print the link instead of opening a browser; it works once, within two minutes"))
+def open_(place: Place, options: argparse.Namespace) -> None:
+    """Open the page of your memory in the browser: look, search, put right, forget."""
+    with call_engine(place) as engine:
+        link = engine.call("open", {})["link"]
+    if options.print:
+        print(link)
+        return
+    import webbrowser  # 10 ms, for who opens one
+
+    if webbrowser.open(link):
+        print("The page is in your browser; it stays until the engine ends (`scrubjay stop`).")
+    else:
+        print(f"No browser could be opened. Open this link in one, within two minutes:\n{link}")

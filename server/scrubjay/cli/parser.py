@@ -30,7 +30,7 @@ from scrubjay.text.foreign import visible
 
 GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     ("Begin", (demo.demo, hooks.hooks, doctor.doctor)),
-    ("Look", (status.status, lookup.search, lookup.list_, lookup.show, lookup.profile)),
+    ("Look", (lookup.open_, status.status, lookup.search, lookup.list_, lookup.show, lookup.profile)),
     ("Write", (write.add, write.forget, write.restore, documents.index, documents.documents)),
     ("Keep in hand", (*config.COMMANDS, scopes.scopes, *archive.COMMANDS)),
     ("Run", (engine.serve, engine.stop, engine.reindex, engine.pull, tokens.token)),

@@ -5,7 +5,9 @@ Takes the home's lock first, and only then imports anything heavy.
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
+import importlib
 import logging
 import os
 import shutil
@@ -15,7 +17,7 @@ import tempfile
 import threading
 import traceback
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from functools import cache, partial
 from logging.handlers import RotatingFileHandler
 from types import TracebackType
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from scrubjay.engine.engine import Engine
     from scrubjay.http_api.options import Options
+    from scrubjay.page.serving import Page
 
 SMALL_ENVIRONMENT = {
     "LANCEDB_LOG": "error",  # else a warning a leg a query
@@ -147,18 +150,19 @@ async def _serve(
     from scrubjay.mcp_server.face import serve_pipe
 
     engine = Engine(home, store=None if auto or client is not None else os.environ.get("SCRUBJAY_STORE"))
+    page = _LatePage(engine)
     life = Lifetime(
         home,
         lock,
         auto=auto,
         idle_seconds=idle_minutes(home.config) * 60,
-        busy=lambda: engine.busy,
+        busy=lambda: engine.busy or page.watched,
         ready=lambda: engine.ready,
         http=None if http is None else http.address.url,
     )
     sdk_server = cache(partial(_sdk_server, engine))
     faces = {"pipe": partial(serve_pipe, engine, sdk_server), "hook": partial(control.serve_hook, engine)}
-    faces["cli"] = partial(control.serve_cli, engine, life.finish)
+    faces["cli"] = partial(control.serve_cli, engine, life.finish, page.link)
 
     async def load() -> None:
         if http is not None:
@@ -168,7 +172,7 @@ async def _serve(
         await engine.load()
 
     try:
-        async with _http(engine, sdk_server, listening, http):
+        async with _http(engine, sdk_server, listening, http), page:
             await life.serve(faces, load)
     finally:
         await engine.close()
@@ -190,6 +194,29 @@ def _http(
     from scrubjay.http_api.app import serving
 
     return serving(engine, sdk_server(), listening, http)
+
+
+class _LatePage(AsyncExitStack):
+    """The page of an engine: neither served nor imported before somebody asks for a link to it."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__()
+        self._engine, self._opening = engine, asyncio.Lock()
+        self._page: Page | None = None
+        self._origin = ""
+
+    @property
+    def watched(self) -> bool:
+        """Whether somebody looks at it."""
+        return self._page is not None and self._page.watched
+
+    async def link(self) -> str:
+        """Give a link for one browser."""
+        async with self._opening:
+            if self._page is None:
+                module = await asyncio.to_thread(importlib.import_module, "scrubjay.page.serving")
+                self._page, self._origin = await self.enter_async_context(module.serving(self._engine))
+        return self._origin + self._page.invite()
 
 
 class _Discreet(logging.Formatter):

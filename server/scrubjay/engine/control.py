@@ -40,6 +40,7 @@ SOURCE = "cli"
 _INTERRUPTIBLE = frozenset({"index", "export", "import"})
 
 Finish = Callable[[str], None]
+OpenPage = Callable[[], Awaitable[str]]  # a link to the page, which is served from then on
 Report = Callable[..., None]  # (done, total, what is being done)
 R = TypeVar("R", bound=Request)
 
@@ -71,7 +72,7 @@ async def serve_hook(engine: Engine, connection: Connection) -> None:
                 await connection.write_line(json.dumps({"text": text}))
 
 
-async def serve_cli(engine: Engine, finish: Finish, connection: Connection) -> None:
+async def serve_cli(engine: Engine, finish: Finish, open_page: OpenPage, connection: Connection) -> None:
     """Answer one client of kind `cli`, one call after another."""
     scope = engine.scope_of(connection.hello)
     async for line in connection:
@@ -91,6 +92,8 @@ async def serve_cli(engine: Engine, finish: Finish, connection: Connection) -> N
                 answer = {"result": {}}
             elif name == "status":
                 answer = {"result": await _status(engine, call)}
+            elif name == "open":
+                answer = {"result": {"link": await open_page()}}
             elif name == "reload":  # config.toml; which of its settings need another engine to take effect
                 answer = {"result": {"restart": engine.reload()}}
             elif name in METHODS:

@@ -27,11 +27,13 @@ from scrubjay.engine.verbs.exchange import Exchange
 from scrubjay.engine.verbs.ids import Ids
 from scrubjay.engine.verbs.ingest import Ingest
 from scrubjay.engine.verbs.lists import Lists
+from scrubjay.engine.verbs.map import Map
 from scrubjay.engine.verbs.past import Past
 from scrubjay.engine.verbs.reindex import Reindex
 from scrubjay.engine.verbs.removal import Removal
 from scrubjay.engine.verbs.scopes import Scopes
 from scrubjay.engine.verbs.search import Search
+from scrubjay.engine.verbs.sessions import Sessions
 from scrubjay.engine.verbs.status import Status
 from scrubjay.engine.writing import Clock, Writer
 from scrubjay.errors import EncoderError, HomeError, InputError
@@ -41,6 +43,7 @@ from scrubjay.home.paths import Home
 from scrubjay.home.scope_settings import ScopeBook
 from scrubjay.home.settings import Settings, capture_view
 from scrubjay.models.envelopes import Envelope
+from scrubjay.models.records import AnyRecord
 from scrubjay.models.results import MemoryAdded, Result
 from scrubjay.search.opening import Opening
 from scrubjay.search.similar import nearest_facts, with_similar
@@ -80,6 +83,7 @@ class Core:
         self.completion = Completion(home, self.writer, store, clock, self._policy)
         self.access = Access(store, clock, self.upkeep.wake)
         self.sharing = Sharing(store, self.writer, self.upkeep, self._begin)
+        self.listeners: list[Callable[[AnyRecord], None]] = []  # told of each record that is written
         self._background = Background()
         self._add_verbs()
 
@@ -89,6 +93,8 @@ class Core:
         self.search = Search(*parts)
         self.lists = Lists(*parts)
         self.ids = Ids(*parts)
+        self.sessions = Sessions(*parts)
+        self.map = Map(*parts)
         self.counts = Counts(*parts)
         self.status = Status(*parts, self.upkeep)
         self.reindex = Reindex(*parts)
@@ -204,6 +210,8 @@ class Core:
         self.indexer.expect(change)
         self.consolidation.consider(change.record)
         self.openings.consider(change.record)
+        for tell in self.listeners:
+            tell(change.record)
 
     async def _opening(self, scope: str) -> Opening | None:
         wanted = self.settings.inject != "off" and self.store.shared is None

@@ -143,7 +143,7 @@ async def _search_memories(engine: Engine, request: SearchMemories, by: Caller, 
         return _length(render.length(hit, frame), hit, structured=structured)
 
     hits: MemoryHits = await (await engine.core()).search.memories(request, by.seen, measure=measure)
-    return _fitted(hits, partial(render.memory_hits, frame=frame), render.trimmed, structured=structured)
+    return fitted(hits, partial(render.memory_hits, frame=frame), render.trimmed, structured=structured)[1]
 
 
 def _length(shown: int, hit: Result, *, structured: bool) -> int:
@@ -151,15 +151,19 @@ def _length(shown: int, hit: Result, *, structured: bool) -> int:
     return max(shown, len(compact(hit.wire())) + 1) if structured else shown
 
 
-def _fitted(
-    hits: Hits, write: Callable[[Hits], str], trim: Callable[[Hits, int], Hits | None], *, structured: bool
-) -> Answer:
-    """Write an answer, and trim it until all of it is within its budget."""
+def fitted(
+    hits: Hits,
+    write: Callable[[Hits], str],
+    trim: Callable[[Hits, int], Hits | None],
+    *,
+    structured: bool = False,
+) -> tuple[Hits, Answer]:
+    """Write an answer, and trim it until all of it is within its budget; also return the hits in it."""
     while True:
         text, structure = write(hits), _rendered(hits) if structured else None
         shorter = trim(hits, _tokens(text, structure))
         if shorter is None:
-            return Answer(text, _counted(text, structure))
+            return hits, Answer(text, _counted(text, structure))
         hits = shorter
 
 
@@ -201,7 +205,7 @@ async def _search_documents(engine: Engine, request: SearchDocuments, by: Caller
     hits: DocumentHits = await (await engine.core()).search.documents(request, by.seen, measure=measure)
     place = " and ".join(filter(None, (frame.path(request.path), request.doc_id))) or None
     write = partial(render.document_hits, frame=frame, place=place)
-    return _fitted(hits, write, render.trimmed_documents, structured=form.structured)
+    return fitted(hits, write, render.trimmed_documents, structured=form.structured)[1]
 
 
 async def _write(engine: Engine, kind: Literal["turn", "memory"], request: Request, by: Caller) -> Result:

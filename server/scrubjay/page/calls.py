@@ -1,0 +1,412 @@
+"""What the page asks an engine for: each call is one of its verbs, or a few, and answers in JSON values."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+
+from pydantic import Field
+
+from scrubjay.engine.core import Core
+from scrubjay.engine.engine import Engine
+from scrubjay.engine.verbs.documents import document_in
+from scrubjay.errors import InputError, NotFound
+from scrubjay.home.capture import CAPTURES, INJECTIONS
+from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, is_scope, search_scopes
+from scrubjay.home.settings import change, describe, typed, write_capture
+from scrubjay.mcp_server import render
+from scrubjay.mcp_server.calls import fitted
+from scrubjay.models.envelopes import envelope
+from scrubjay.models.records import Document, Memory, Turn, derived_id
+from scrubjay.models.requests import (
+    AddMemory,
+    Forget,
+    Query,
+    Reason,
+    Request,
+    SearchRecords,
+    Tags,
+    parse,
+)
+from scrubjay.models.results import Hit
+from scrubjay.records.exchange import values_of
+from scrubjay.search.marking import marked
+
+SOURCE = "page"
+MORE = 30  # hits, where a person wants to see what a model would not be shown
+OF_HOST = 100  # hits among which those of one host are chosen: the index knows no hosts
+MOST_AT_ONCE = 200  # records that one call changes
+_CHOICES = {"capture": CAPTURES, "chat_capture": CAPTURES, "inject": INJECTIONS}
+LONGEST_STRETCH = 200_000  # characters of a document that are sent at once
+
+Report = Callable[[int, int, str], None]
+Ids = Annotated[list[str], Field(min_length=1, max_length=MOST_AT_ONCE)]
+Size = Annotated[int, Field(ge=1, le=200)]
+Start = Annotated[int, Field(ge=0)]
+R = TypeVar("R", bound=Request)
+
+
+class Call(NamedTuple):
+    """One call: the engine, what is open of it, its arguments, and who hears how far it is."""
+
+    engine: Engine
+    core: Core
+    params: Mapping[str, Any]
+    report: Report
+
+    def request(self, kind: type[R]) -> R:
+        """The arguments as a request.
+
+        Raises:
+            InputError: what is wrong with them.
+        """
+        return parse(kind, dict(self.params))
+
+    async def write(self, request: AddMemory, scope: str) -> Any:
+        """Write a fact."""
+        made = envelope("memory", request, scope=scope, source=SOURCE, at=self.core.clock())
+        return await self.core.write(made)
+
+
+class Sessions(Request):
+    """A page of sessions; `day` is a local date."""
+
+    scope: str | None = None
+    host: str | None = None
+    day: str | None = None
+    start: Start = 0
+    size: Size = 40
+
+
+class OneSession(Request):
+    """A stretch of a session, from `start` on or around the turn numbered `turn`."""
+
+    scope: str
+    session_id: str
+    start: Start = 0
+    size: Size = 40
+    turn: Start | None = None
+
+
+class OneRecord(Request):
+    """A record of any kind."""
+
+    id: str
+    start: Start = 0
+
+
+class Records(Request):
+    """Records that are changed together."""
+
+    ids: Ids
+    reason: Reason | None = None
+
+
+class Asked(Request):
+    """What is typed into the search: the words, and the chips beside them."""
+
+    query: Query
+    kinds: tuple[Literal["memory", "turn", "chunk"], ...] = ("memory", "turn", "chunk")
+    scope: str | None = None
+    host: str | None = None
+    since: str | None = None
+    until: str | None = None
+    tags: Tags | None = None
+    more: bool = False
+
+
+class Marked(Request):
+    """Texts of hits, in which what matched the query is to be marked."""
+
+    query: Query
+    texts: Annotated[list[Annotated[str, Field(max_length=2_000)]], Field(max_length=12)]
+
+
+class Facts(Request):
+    """A page of facts."""
+
+    scope: str | None = None
+    forgotten: bool = False
+    sort: Literal["created_at", "updated_at"] = "updated_at"
+    start: Start = 0
+    size: Size = 50
+
+
+class NewFact(AddMemory):
+    """A fact and where it belongs."""
+
+    scope: str = USER_SCOPE
+
+
+class ChangedFact(Request):
+    """Other words for a fact: its next version."""
+
+    id: str
+    content: str
+
+
+class Scoped(Request):
+    """A project, or all of them."""
+
+    scope: str | None = None
+
+
+class Path(Request):
+    """A file or folder that was indexed, which is read again."""
+
+    path: str
+    scope: str
+
+
+class Setting(Request):
+    """One setting, as one would type it."""
+
+    key: str
+    value: str
+
+
+async def _home(call: Call) -> Any:
+    """What the frame of the page shows: the projects, and how the engine is."""
+    counts = await call.core.counts.summary()
+    order = sorted(counts, key=lambda scope: (-counts[scope]["turns"], display_name(scope)))
+    scopes = [{"scope": scope, "name": display_name(scope), **counts[scope]} for scope in order]
+    return {"scopes": scopes, "user": USER_SCOPE, "version": call.engine.facts()["version"]}
+
+
+async def _status(call: Call) -> Any:
+    return {**call.engine.facts(), **await call.core.status.report()}
+
+
+async def _sessions(call: Call) -> Any:
+    asked = call.request(Sessions)
+    chosen = asked.model_dump(exclude={"scope"})
+    return (await call.core.sessions.overview(asked.scope, **chosen)).model_dump(mode="json")
+
+
+async def _session(call: Call) -> Any:
+    asked = call.request(OneSession)
+    window = asked.model_dump(include={"start", "size", "turn"})
+    return (await call.core.sessions.read(asked.scope, asked.session_id, **window)).model_dump(mode="json")
+
+
+async def _record(call: Call) -> Any:
+    asked = call.request(OneRecord)
+    whole = (await call.core.lists.detail(await call.core.ids.full(asked.id, None))).wire()
+    if whole["kind"] == "document":
+        text = whole["record"]["content"]
+        whole["record"]["content"] = text[asked.start : asked.start + LONGEST_STRETCH]
+        whole["length"] = len(text)
+    return whole
+
+
+async def _search(call: Call) -> Any:
+    """Search as a model's tool does, and say what it would be shown, word by word."""
+    asked = call.request(Asked)
+    own = asked.scope or EVERY_SCOPE
+    many = OF_HOST if asked.host else MORE if asked.more else None
+    words = {"query": asked.query, "srcs": asked.kinds, "include": {"explain": True}}
+    chips = asked.model_dump(include={"since", "until", "tags"}, exclude_none=True)
+    every = {} if asked.scope else {"scope": EVERY_SCOPE}
+    request = parse(SearchRecords, {**words, **chips, **every, **({"top_k": many} if many else {})})
+    frame = render.Frame(search_scopes(request.scope, own))
+    hits = await call.core.search.recall(request, own, measure=lambda hit: render.length(hit, frame))
+    if asked.host:
+        records = hits.records
+        kept = [hit for hit in hits.results if getattr(records.get(hit.id), "host", None) == asked.host]
+        hits = hits.model_copy(update={"results": kept, "related": [], "total": len(kept)})
+    hits, answer = fitted(hits, partial(render.memory_hits, frame=frame), render.trimmed)
+    shown = hits.wire()
+    for hit in [*shown["results"], *shown["related"]]:
+        hit["marked"] = marked(asked.query, hit.get("memory") or hit.get("chunk") or "")
+    shown["tokens"]["rendered"] = -(-len(answer.text) // 4)
+    return {**shown, "text": answer.text}
+
+
+async def _marked(call: Call) -> Any:
+    """Mark what a search found also by meaning, which takes longer than the search."""
+    asked = call.request(Marked)
+    return {"results": await call.core.search.marked(asked.query, asked.texts)}
+
+
+async def _facts(call: Call) -> Any:
+    asked = call.request(Facts)
+    scopes = [asked.scope] if asked.scope else await call.core.counts.scopes()
+    paging = asked.model_dump(include={"forgotten", "sort", "start", "size"})
+    page = await call.core.lists.memories(scopes, summaries=False, **paging)
+    return {"results": [values_of(fact) for fact in page.rows], "total": page.total}
+
+
+async def _fact(call: Call) -> Any:
+    """One fact with its versions, the newest first, what it is linked to, and what says nearly the same."""
+    fact = await _find(call, call.request(OneRecord).id, Memory)
+    lists = call.core.lists
+    newest = await lists.newest_version(fact)
+    context = (await lists.links([newest], newest.scope)).get(newest.id)
+    like = [] if newest.forgotten_at else await lists.like(newest)
+    repeats = await lists.get(Memory, newest.alike)
+    documents = await lists.cited_documents(newest.document_ids)
+    return {
+        "fact": values_of(newest),
+        "versions": [values_of(each) for each in await lists.older_versions(newest)],
+        "related": [link.wire() for link in context.related] if context else [],
+        "like": [hit.wire() for hit in like if hit.id not in newest.alike],
+        "repeats": [values_of(each) for each in repeats.values() if each.forgotten_at is None],
+        "documents": [{"id": row.id, "title": row.title, "path": row.place} for row in documents.values()],
+    }
+
+
+async def _add(call: Call) -> Any:
+    asked = call.request(NewFact)
+    if not is_scope(asked.scope):
+        raise InputError(f"scope = {asked.scope[:80]!r} is no project.")
+    return (await call.write(asked, asked.scope)).wire()
+
+
+async def _change(call: Call) -> Any:
+    asked = call.request(ChangedFact)
+    fact = await _find(call, asked.id, Memory)
+    lasting = {"partition_id", "tags", "metadata", "is_static", "expires_at"}
+    same = fact.model_dump(include=lasting, mode="json")
+    same = {name: each for name, each in same.items() if each is not None}
+    fields = {**same, "content": asked.content, "importance": fact.importance_score, "updates": [fact.id]}
+    return (await call.write(parse(AddMemory, fields), fact.scope)).wire()
+
+
+async def _forget(call: Call) -> Any:
+    asked = call.request(Records)
+    return {"ids": await _each(call, asked.ids, reason=asked.reason)}
+
+
+async def _would_purge(call: Call) -> Any:
+    """Say what the purge of some records takes with it: older versions, turns and facts of documents."""
+    taken: dict[str, Hit] = {}
+    for each in call.request(Records).ids:
+        dry = await call.core.removal.forget(Forget(id=each, purge=True, dry_run=True), USER_SCOPE, SOURCE)
+        taken.update((hit.id, hit) for hit in dry.candidates)
+    return {"results": [hit.wire() for hit in taken.values()]}
+
+
+async def _purge(call: Call) -> Any:
+    return {"ids": await _each(call, call.request(Records).ids, purge=True)}
+
+
+async def _each(call: Call, ids: Sequence[str], **how: Any) -> list[str]:
+    gone: list[str] = []
+    for each in ids:
+        if each not in gone:
+            done = await call.core.removal.forget(Forget(id=each, **how), USER_SCOPE, SOURCE)
+            gone += done.ids
+    return gone
+
+
+async def _restore(call: Call) -> Any:
+    restored = [await call.core.removal.restore(each, SOURCE) for each in call.request(Records).ids]
+    return {"ids": [each.id for each in restored if each.restored]}
+
+
+async def _documents(call: Call) -> Any:
+    listed = await call.core.ingest.list_documents(call.request(Scoped).scope or EVERY_SCOPE, 2_000)
+    return {"results": [each.wire() for each in listed]}
+
+
+async def _chunks(call: Call) -> Any:
+    asked = call.request(OneRecord)
+    chunks = await call.core.lists.chunks_of(asked.id, start=asked.start, size=50)
+    return {"results": [{"text": each.text, "lines": [each.line_start, each.line_end]} for each in chunks]}
+
+
+async def _index(call: Call) -> Any:
+    asked = call.request(Path)
+
+    async def report(done: int, total: int, path: str) -> None:
+        call.report(done, total, path)
+
+    run = call.core.ingest.run
+    return (await run([asked.path], scope=asked.scope, source=SOURCE, report=report, again=True)).wire()
+
+
+async def _reindex(call: Call) -> Any:
+    return {"passages": await call.core.reindex.run(call.report)}
+
+
+async def _map(call: Call) -> Any:
+    points = await call.core.map.points()
+    scopes = sorted({point["scope"] for point in points})
+    number = {scope: at for at, scope in enumerate(scopes)}
+    rows = [
+        [point["kind"] == "fact", number[point["scope"]], point["x"], point["y"], point["id"], point["label"]]
+        for point in points
+    ]
+    return {"scopes": scopes, "points": rows}
+
+
+async def _settings(call: Call) -> Any:
+    settings = call.engine.settings
+    shown = []
+    for key, default, says in describe():
+        value = getattr(settings, key)
+        extra = {"choices": _CHOICES[key]} if key in _CHOICES else {}
+        extra |= {"folders": value} if isinstance(value, tuple) else {}
+        shown.append({"key": key, "value": typed(value), "default": default, "says": says, **extra})
+    return {"settings": shown}
+
+
+async def _set(call: Call) -> Any:
+    """Write one setting, and say which the running engine does not follow."""
+    asked, home = call.request(Setting), call.engine.home
+    settings = await asyncio.to_thread(change, home.config, asked.key, asked.value)
+    write_capture(home, settings, call.core.clock())
+    restart = call.engine.reload()
+    value = getattr(settings, asked.key)
+    folders = {"folders": value} if isinstance(value, tuple) else {}
+    return {"value": typed(value), "restart": asked.key in restart, **folders}
+
+
+async def add_file(core: Core, data: bytes, name: str, scope: str | None) -> Any:
+    """Add a file that was dropped on the page as a document of a project, else of the user's own."""
+    scope = scope or USER_SCOPE
+    if not is_scope(scope):
+        raise InputError(f"scope = {scope[:80]!r} is no project.")
+    # Dropped again, it is replaced; its paragraphs are no facts.
+    values = {"document_id": derived_id("doc", scope, "dropped", name), "task_type": None}
+    text = await asyncio.to_thread(document_in, data, name, scope, values, may_fail=False)
+    added = await core.documents.add(text, scope=scope, source=SOURCE)
+    return {"id": added.id, "status": added.status, "changed": added.changed, "redacted": added.redacted}
+
+
+K = TypeVar("K", Memory, Turn, Document)
+
+
+async def _find(call: Call, record_id: str, kind: type[K]) -> K:
+    record = await call.core.lists.find(await call.core.ids.full(record_id, None))
+    if not isinstance(record, kind):
+        raise NotFound(f"No {kind.__name__.lower()} has the id {record_id[:80]!r}. It may be gone for good.")
+    return record
+
+
+CALLS: dict[str, Callable[[Call], Awaitable[Any]]] = {
+    "home": _home,
+    "status": _status,
+    "sessions": _sessions,
+    "session": _session,
+    "record": _record,
+    "search": _search,
+    "marked": _marked,
+    "facts": _facts,
+    "fact": _fact,
+    "add": _add,
+    "change": _change,
+    "forget": _forget,
+    "would-purge": _would_purge,
+    "purge": _purge,
+    "restore": _restore,
+    "documents": _documents,
+    "chunks": _chunks,
+    "index": _index,
+    "reindex": _reindex,
+    "map": _map,
+    "settings": _settings,
+    "set": _set,
+}

@@ -1,0 +1,294 @@
+"""Serves the page to the browsers that came by a link: files, the calls of `page.calls`, and news of writes.
+
+It stands behind the door of the HTTP face, on a port of its own. A link works once: the key in its fragment,
+which no browser sends, is exchanged for a cookie. Nothing the page shows comes from elsewhere, and no script
+or style is written into it: the content security policy says so, and that no text becomes markup.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import json
+import logging
+import os
+import secrets
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from uuid import uuid4
+
+from pydantic import TypeAdapter
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from scrubjay.engine.core import Core
+from scrubjay.engine.engine import Engine
+from scrubjay.errors import ScrubjayError
+from scrubjay.http_api.answering import answering
+from scrubjay.http_api.door import Door
+from scrubjay.http_api.options import Address, Options
+from scrubjay.http_api.refusals import status_of
+from scrubjay.models.records import AnyRecord, Turn
+from scrubjay.page.calls import CALLS, Call, add_file
+
+log = logging.getLogger("scrubjay.page")
+
+LINK_SECONDS = 120.0  # that a link waits for its browser
+MOST_LINKS, MOST_BROWSERS = 16, 32  # that are remembered, the last ones
+BEAT_SECONDS = 20.0  # between two signs of life to a page that looks
+MOST_NEWS = 1_000  # that wait for one page; it reads everything anew if there are more
+COOKIE = "scrubjay"
+HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
+    ),
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+_STATIC = os.path.join(os.path.dirname(__file__), "static")
+_KINDS = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_ANYTHING = TypeAdapter(object)
+
+
+class Browsers:
+    """Who may look: a browser that has come by a link which nobody used before. `time` is a monotonic clock.
+
+    Keys and cookies have 256 random bits, and are forgotten with the engine.
+    """
+
+    def __init__(self, time: Callable[[], float] = time.monotonic) -> None:
+        self._time = time
+        self._keys: dict[str, float] = {}  # key -> when its link ends
+        self._cookies: list[str] = []
+
+    def invite(self) -> str:
+        """Return the key of a new link."""
+        key = secrets.token_urlsafe(32)
+        self._keys = dict([*self._keys.items(), (key, self._time() + LINK_SECONDS)][-MOST_LINKS:])
+        return key
+
+    def admit(self, key: str) -> str | None:
+        """Return the cookie for the browser that brings this key; None if it was used, or is too old."""
+        match = next((known for known in self._keys if _same(known, key)), None)
+        if match is None or self._keys.pop(match) < self._time():
+            return None
+        cookie = secrets.token_urlsafe(32)
+        self._cookies = [*self._cookies, cookie][-MOST_BROWSERS:]
+        return cookie
+
+    def know(self, cookie: str) -> bool:
+        """Whether a browser with this cookie came by a link."""
+        return any(_same(known, cookie) for known in self._cookies)
+
+
+class Page:
+    """The page of one engine; an ASGI application."""
+
+    def __init__(self, engine: Engine, browsers: Browsers | None = None) -> None:
+        self._engine, self._browsers = engine, browsers or Browsers()
+        # Cookies do not tell ports apart: a path that no other program of this machine knows does.
+        self.path = f"/{secrets.token_urlsafe(12)}/"
+        self._watching: set[asyncio.Queue[str | None]] = set()
+        self._closing = False
+        self._exports: dict[str, str] = {}  # name in the address -> file
+        self._app: ASGIApp = Starlette(
+            routes=[
+                Route(self.path, self._file),
+                Route(f"{self.path}enter", self._enter, methods=["POST"]),
+                Route(f"{self.path}news", self._news),
+                Route(f"{self.path}export", self._export),
+                Route(f"{self.path}file", self._add_file, methods=["POST"]),
+                Route(f"{self.path}call/{{name}}", self._call, methods=["POST"]),
+                Route(f"{self.path}{{name}}", self._file),
+            ]
+        )
+
+    @property
+    def watched(self) -> bool:
+        """Whether somebody looks at it."""
+        return bool(self._watching)
+
+    def invite(self) -> str:
+        """Return the path and fragment of a new link."""
+        return f"{self.path}#key={self._browsers.invite()}"
+
+    def close(self) -> None:
+        """Tell every page that looks that the engine ends."""
+        self._closing = True
+        for waiting in self._watching:
+            waiting.put_nowait(None)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; each answer has `HEADERS`."""
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+                message["headers"] = [*message["headers"], *own]
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
+
+    async def _file(self, request: Request) -> Response:
+        name = request.path_params.get("name", "index.html")
+        path = os.path.join(_STATIC, name)
+        if name != os.path.basename(name) or not os.path.isfile(path):
+            return _refusal(404, "There is nothing here.")
+        with open(path, "rb") as file:
+            return Response(file.read(), media_type=_KINDS[os.path.splitext(name)[1]])
+
+    async def _enter(self, request: Request) -> Response:
+        key = (await _object(request)).get("key")
+        cookie = self._browsers.admit(key) if isinstance(key, str) else None
+        if cookie is None:
+            return _refusal(403, "This link was used already, or is too old. Run `scrubjay open` again.")
+        answer = Response(status_code=204)
+        answer.set_cookie(COOKIE, cookie, path=self.path, httponly=True, samesite="strict")
+        return answer
+
+    async def _call(self, request: Request) -> Response:
+        if refused := self._refuse(request):
+            return refused
+        if (call := CALLS.get(name := request.path_params["name"])) is None:
+            return _refusal(404, f"This engine knows no call {name[:80]!r}. It may be older than the page.")
+        engine, params, tell = self._engine, await _object(request), self._tell_progress
+        return await self._answered(name, lambda core: call(Call(engine, core, params, tell)))
+
+    async def _add_file(self, request: Request) -> Response:
+        if refused := self._refuse(request):
+            return refused
+        name, scope = request.query_params.get("name", "file"), request.query_params.get("scope")
+        data = await request.body()
+        return await self._answered("A file", lambda core: add_file(core, data, name, scope))
+
+    async def _export(self, request: Request) -> Response:
+        if refused := self._refuse(request):
+            return refused
+        core, scope = await self._engine.core(), request.query_params.get("scope")
+        path = os.path.join(self._engine.home.scratch, f"export-{uuid4().hex}")
+        os.makedirs(self._engine.home.scratch, 0o700, exist_ok=True)
+        try:
+            await core.exchange.export(path, scope or None, lambda done, total, what: None)
+        except (ScrubjayError, OSError) as error:
+            return _refusal(503, str(error))
+        name = f"scrubjay-{self._engine.clock():%Y-%m-%d}.jsonl"
+        return _Once(path, media_type="application/jsonl", filename=name)
+
+    async def _news(self, request: Request) -> Response:
+        if refused := self._refuse(request):
+            return refused
+        core = await self._engine.core()
+        return StreamingResponse(self._stream(core), media_type="text/event-stream")
+
+    async def _stream(self, core: Core) -> AsyncIterator[str]:
+        """Tell of every record that is written, until the page is closed or the engine ends."""
+        waiting: asyncio.Queue[str | None] = asyncio.Queue(MOST_NEWS)
+
+        def told(record: AnyRecord) -> None:
+            with contextlib.suppress(asyncio.QueueFull):
+                waiting.put_nowait(_event("record", _news_of(record)))
+
+        self._watching.add(waiting)
+        core.listeners.append(told)
+        try:
+            yield _event("hello", {"version": self._engine.facts()["version"]})
+            while not self._closing:
+                try:
+                    message = await asyncio.wait_for(waiting.get(), BEAT_SECONDS)
+                except TimeoutError:
+                    yield ": still here\n\n"
+                    continue
+                if message is None:
+                    break
+                yield message
+            yield _event("end", {})
+        finally:
+            core.listeners.remove(told)
+            self._watching.discard(waiting)
+
+    def _tell_progress(self, done: int, total: int, what: str = "") -> None:
+        for waiting in self._watching:
+            with contextlib.suppress(asyncio.QueueFull):
+                waiting.put_nowait(_event("progress", {"done": done, "total": total, "what": what}))
+
+    def _refuse(self, request: Request) -> Response | None:
+        """Refuse a browser that came by no link, and a page of another origin that bears its cookie."""
+        if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            return _refusal(403, "Another page may not ask this one.")
+        if not self._browsers.know(request.cookies.get(COOKIE, "")):
+            return _refusal(401, "This browser came by no link. Run `scrubjay open`.")
+        return None
+
+    async def _answered(self, name: str, work: Callable[[Core], Awaitable[object]]) -> Response:
+        try:
+            answer = await work(await self._engine.core())
+        except ScrubjayError as error:
+            return _refusal(status_of(error), str(error))
+        except OSError as error:
+            return _refusal(503, str(error))
+        except Exception as error:  # the outermost edge: the person sees a sentence, and the page stays
+            return _refusal(500, self._engine.unforeseen(name, error))
+        return Response(_ANYTHING.dump_json(answer), media_type="application/json")
+
+
+class _Once(FileResponse):
+    """A file that is gone when it was sent."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.path)
+
+
+@contextlib.asynccontextmanager
+async def serving(engine: Engine) -> AsyncIterator[tuple[Page, str]]:
+    """Serve the page of an engine on a free port until the block ends; also give its origin."""
+    page = Page(engine)
+    options, listening = Options(Address("127.0.0.1", 0)).bind()
+    try:
+        async with answering(Door(page, options), listening):
+            log.info("the page is served at port %d", options.address.port)
+            try:
+                yield page, options.address.url
+            finally:
+                page.close()
+    finally:
+        listening.close()
+
+
+def _news_of(record: AnyRecord) -> dict[str, object]:
+    session = {"session_id": record.session_id, "turn": record.turn} if isinstance(record, Turn) else {}
+    kind = type(record).__name__.lower()
+    return {"kind": kind, "id": record.id, "scope": record.scope, **session}
+
+
+def _event(name: str, values: dict[str, object]) -> str:
+    return f"event: {name}\ndata: {json.dumps(values)}\n\n"
+
+
+async def _object(request: Request) -> dict[str, object]:
+    try:
+        value = await request.json()
+    except ValueError:
+        value = None
+    return value if isinstance(value, dict) else {}
+
+
+def _same(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode(), other.encode())
+
+
+def _refusal(status: int, sentence: str) -> Response:
+    return JSONResponse({"error": sentence}, status)

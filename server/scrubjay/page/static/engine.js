@@ -1,0 +1,84 @@
+// Asks the engine, and hears from it.
+
+class Refusal extends Error {
+  constructor(status, sentence) {
+    super(sentence);
+    this.status = status;
+  }
+}
+
+const GONE = "The engine does not answer. Run `scrubjay open` in a terminal to start it again.";
+
+async function answered(response) {
+  const answer = response.headers.get("content-type")?.includes("json") ? await response.json() : null;
+  if (response.ok) return answer;
+  if (response.status === 401) dispatchEvent(new CustomEvent("locked"));
+  throw new Refusal(response.status, answer?.error ?? `The engine answered ${response.status}.`);
+}
+
+async function ask(path, options) {
+  let response;
+  try {
+    response = await fetch(path, options);
+  } catch (error) {
+    throw error.name === "AbortError" ? error : new Refusal(0, GONE);
+  }
+  return answered(response);
+}
+
+/** Call one of the calls of `scrubjay.page.calls`; `signal` may cancel it. */
+export function call(name, params = {}, signal = undefined) {
+  const kept = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null && value !== undefined && value !== ""));
+  return ask(`call/${name}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(kept),
+    signal,
+  });
+}
+
+/** Exchange the key of a link for the cookie of this browser. */
+export function enter(key) {
+  return ask("enter", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ key }) });
+}
+
+/** Send a file; `onprogress` hears the share that is sent, from 0 to 1. */
+export function send(file, scope, onprogress) {
+  return new Promise((done, failed) => {
+    const request = new XMLHttpRequest();
+    const query = new URLSearchParams({ name: file.name, ...(scope ? { scope } : {}) });
+    request.open("POST", `file?${query}`);
+    request.setRequestHeader("content-type", "application/octet-stream");
+    request.upload.onprogress = (event) => event.lengthComputable && onprogress(event.loaded / event.total);
+    request.onerror = () => failed(new Refusal(0, GONE));
+    request.onload = () => {
+      let answer = null;
+      try {
+        answer = JSON.parse(request.responseText);
+      } catch {
+        // a refusal by the server itself is no JSON
+      }
+      if (request.status === 200) done(answer);
+      else failed(new Refusal(request.status, answer?.error ?? `The engine answered ${request.status}.`));
+    };
+    request.send(file);
+  });
+}
+
+/** What happens at the engine, as events "record" and "progress"; "state" says whether it can be heard. */
+export const news = new EventTarget();
+
+export function listen() {
+  const source = new EventSource("news");
+  const state = (detail) => news.dispatchEvent(new CustomEvent("state", { detail }));
+  for (const name of ["record", "progress"]) {
+    source.addEventListener(name, (event) => news.dispatchEvent(new CustomEvent(name, { detail: JSON.parse(event.data) })));
+  }
+  source.addEventListener("hello", () => state("live"));
+  source.addEventListener("end", () => {
+    source.close();
+    state("ended");
+  });
+  source.onerror = () => state(source.readyState === EventSource.CLOSED ? "ended" : "waiting");
+  return source;
+}

@@ -1,0 +1,153 @@
+// Facts: what holds now, how it came to that, and away with what does not.
+
+import { button, calmly, choice, empty, fill, h, tag, toggle } from "./dom.js";
+import { call, news } from "./engine.js";
+import { address, attempt, chosen, confirmed, refine, say } from "./page.js";
+import { date, firstLine, moment, number, plural, project, prose } from "./words.js";
+
+const PAGE = 50;
+const KINDS = { mem_semantic: "fact", mem_preference: "preference", mem_procedural: "how to", mem_episodic: "event", mem_hippocampus: "inbox" };
+
+export async function show(place, where, signal) {
+  if (where.parts[0]) return showOne(place, where, signal);
+  const state = { forgotten: where.options.get("forgotten") ?? "", sort: where.options.get("sort") ?? "updated_at" };
+  let shown = PAGE;
+  const picked = new Set();
+  const list = h("div.facts");
+  const bulk = h("div.row.bulk", { "aria-live": "polite" });
+
+  async function draw() {
+    const pages = [];
+    for (let start = 0; start < shown; start += 200) {
+      pages.push(call("facts", { scope: chosen(), forgotten: Boolean(state.forgotten), sort: state.sort, start, size: Math.min(200, shown - start) }, signal));
+    }
+    const found = await Promise.all(pages);
+    const facts = found.flatMap((each) => each.results);
+    const total = found[0].total;
+    const known = new Set(facts.map((each) => each.id));
+    for (const each of picked) if (!known.has(each)) picked.delete(each);
+    fill(list, facts.length ? facts.map((fact) => row(fact, picked, drawBulk)) : nothing());
+    if (total > facts.length) list.append(h("div.row", button(`Show more of ${plural(total, "fact")}`, () => ((shown += PAGE), attempt(draw)))));
+    drawBulk(facts);
+  }
+  let last = [];
+  function drawBulk(facts = last) {
+    last = facts;
+    const ids = [...picked];
+    const gone = facts.filter((each) => picked.has(each.id) && each.forgotten_at).map((each) => each.id);
+    const there = ids.filter((each) => !gone.includes(each));
+    fill(bulk, ids.length ? [h("b", `${plural(ids.length, "fact")} chosen`), there.length ? button("Forget …", () => forget(there)) : null, gone.length ? button("Restore", () => restore(gone)) : null,
+      button("Delete for good …", () => purge(ids)), button("Choose none", () => (picked.clear(), attempt(draw)), { plain: true })] : null);
+    bulk.hidden = !ids.length;
+  }
+  const done = () => (picked.clear(), attempt(draw));
+  const forget = (ids) => forgetAll(ids, done);
+  const restore = (ids) => attempt(async () => (await call("restore", { ids }), say(`${plural(ids.length, "fact")} restored.`, async () => (await call("forget", { ids }), await done())), await done()));
+  const purge = (ids) => purgeAll(ids, done);
+
+  const form = h("details.card.add", h("summary", "Add a fact"), editor({ label: "One fact, understandable on its own", save: "Keep it", withScope: true, onsave: (fields) => attempt(async () => {
+    const added = await call("add", fields);
+    const undo = added.action === "known" ? null : async () => (await call("forget", { ids: [added.id] }), await draw());
+    say({ stored: "Kept.", known: "Known already; it was said again.", updated: "Kept as a new version." }[added.action], undo);
+    if (added.similar?.length) say(`Like it: ${firstLine(added.similar[0].memory, 120)}`);
+    form.open = false;
+    await draw();
+    return true;
+  }) }));
+  fill(place, h("div.top", h("h1", "Facts"), h("div.row.chips",
+    choice("Order", [["updated_at", "Changed last"], ["created_at", "Newest first"]], state.sort, (value) => ((state.sort = value), refine(state), attempt(draw))),
+    toggle("Forgotten ones too", Boolean(state.forgotten), (on) => ((state.forgotten = on ? "1" : ""), refine(state), attempt(draw))))),
+    form, bulk, list);
+  await draw();
+  const again = calmly(() => attempt(draw), 600);
+  news.addEventListener("record", ({ detail }) => detail.kind === "memory" && !place.contains(document.activeElement?.closest("textarea")) && again(), { signal });
+}
+
+const nothing = () => empty("No facts yet", "A fact is one sentence worth keeping: a decision, a preference, how something is done.",
+  "Models keep them with the tool add_memory. You can add the first one above.");
+
+function row(fact, picked, changed) {
+  const box = h("input", { type: "checkbox", checked: picked.has(fact.id), "aria-label": `Choose: ${firstLine(fact.content, 60)}`, onchange: () => {
+    if (box.checked) picked.add(fact.id);
+    else picked.delete(fact.id);
+    changed();
+  } });
+  return h(`div.item.fact${fact.forgotten_at ? ".gone" : ""}`, box, h("a", { href: address("facts", [fact.id], { in: chosen() }), dir: "auto" }, firstLine(fact.content, 400)), h("div.meta", badges(fact)));
+}
+
+const badges = (fact) => [
+  fact.forgotten_at ? tag("forgotten", "warn") : null,
+  fact.is_static ? tag("lasting") : null,
+  fact.partition_id !== "mem_semantic" ? tag(KINDS[fact.partition_id] ?? fact.partition_id) : null,
+  fact.version > 1 ? tag(`version ${fact.version}`) : null,
+  fact.alike?.length ? tag("repeats another", "warn") : null,
+  (fact.tags ?? []).map((each) => tag(`#${each}`)),
+  h("span.faint", project(fact.scope), " · ", date(fact.created_at), fact.access_count ? ` · recalled ${number(fact.access_count)} times` : ""),
+];
+
+async function showOne(place, where, signal) {
+  const draw = async () => {
+    const found = await call("fact", { id: where.parts[0] }, signal);
+    const { fact } = found;
+    const back = () => (location.hash = address("facts", [], { in: chosen() }));
+    const change = h("details.card.add", h("summary", "Change it"), editor({ label: "What holds now", save: "Keep as a new version", text: fact.content, onsave: ({ content }) => attempt(async () => {
+      const before = fact.content;
+      const changed = await call("change", { id: fact.id, content });
+      await draw();
+      say("The new version holds; the old one stays in its history.", async () => (await call("change", { id: changed.id, content: before }), await draw()));
+      return true;
+    }) }));
+    fill(place, h("div.top", h("h1", "A fact"), h("div.row",
+      fact.forgotten_at ? button("Restore", () => attempt(async () => (await call("restore", { ids: [fact.id] }), await draw(), say("Restored."))))
+        : button("Forget …", () => forgetAll([fact.id], draw)),
+      button("Delete for good …", () => purgeAll([fact.id], back)))),
+      h(`section.card.big${fact.forgotten_at ? ".gone" : ""}`, prose(fact.content), h("div.meta", badges(fact)),
+        h("p.faint", `From ${fact.source}, ${moment(fact.created_at)}. `, fact.session_id ? h("a", { href: address("session", [fact.scope, fact.session_id, ...(fact.turn === undefined ? [] : [String(fact.turn)])]) }, "Its session") : null),
+        fact.forgotten_at ? h("p.warn", `Forgotten on ${moment(fact.forgotten_at)}${fact.forget_reason ? `: ${fact.forget_reason}` : ""}.`) : null),
+      fact.forgotten_at ? null : change,
+      found.repeats.length ? h("section.card", h("h2", "It repeats"), found.repeats.map((each) => other(each.id, each.content, each.created_at))) : null,
+      found.like.length ? h("section.card", h("h2", "Beside it"), found.like.map((hit) => other(hit.id, hit.memory, hit.date, { known: tag("says the same", "warn"), update: tag("may contradict it", "warn"), similar: tag("alike") }[hit.reason]))) : null,
+      found.versions.length ? h("section.card", h("h2", "Versions"), h("ol.versions", h("li", h("b", `version ${fact.version}, holds now`), h("span.faint", ` since ${moment(fact.created_at)}`)),
+        found.versions.map((each) => h("li", h("b", `version ${each.version}`), h("span.faint", ` of ${moment(each.created_at)}${each.replaced_at ? ` to ${moment(each.replaced_at)}` : ""}`), prose(each.content))))) : null,
+      found.related.length ? h("section.card", h("h2", "Linked"), found.related.map((each) => other(each.id, each.memory, each.updated_at, tag(each.relation)))) : null,
+      found.documents.length ? h("section.card", h("h2", "From these documents"), found.documents.map((each) => h("p", h("a", { href: address("document", [each.id]) }, each.title ?? each.path ?? each.id)))) : null);
+  };
+  await draw();
+}
+
+const other = (id, text, at, badge = null) => h("div.item.fact", h("a", { href: address("facts", [id], { in: chosen() }), dir: "auto" }, firstLine(text, 300)), h("div.meta", badge, h("span.faint", date(at))));
+
+function editor({ label, save, text = "", withScope = false, onsave }) {
+  const words = h("textarea", { rows: 3, maxlength: 10_000, required: true, "aria-label": label, placeholder: label, value: text, dir: "auto" });
+  const tags = h("input", { type: "text", placeholder: "tags, with blanks between", "aria-label": "Tags" });
+  const kind = h("select", { "aria-label": "Kind" }, Object.entries(KINDS).map(([value, name]) => h("option", { value }, name)));
+  const scope = chosen();
+  return h("form", { onsubmit: async (event) => {
+    event.preventDefault();
+    const fields = { content: words.value.trim() };
+    if (withScope) Object.assign(fields, { scope: scope || "user", partition_id: kind.value, tags: tags.value.split(/[\s,#]+/).filter(Boolean) });
+    if (fields.content && (await onsave(fields)) && withScope) event.target.reset();
+  } }, words, h("div.row", withScope ? [kind, tags, h("span.faint", `for ${scope ? project(scope) : "you, in every project"}`)] : null, h("span.space"), h("button.first", { type: "submit" }, save)));
+}
+
+/** Forget with a reason; it can be undone. */
+export async function forgetAll(ids, done, noun = "fact") {
+  const reason = h("input", { type: "text", maxlength: 500, placeholder: "why, if you like", "aria-label": "Reason" });
+  if (!(await confirmed(`Forget ${plural(ids.length, noun)}?`, [h("p", "No search finds it any more. It stays on the disk and can be restored."), reason], "Forget"))) return;
+  await attempt(async () => {
+    await call("forget", { ids, reason: reason.value.trim() });
+    say(`${plural(ids.length, noun)} forgotten.`, async () => (await call("restore", { ids }), await done()));
+    await done();
+  });
+}
+
+/** Delete for good, after saying what goes with it. */
+export async function purgeAll(ids, done, noun = "fact") {
+  const taken = await attempt(() => call("would-purge", { ids }));
+  if (!taken) return;
+  const rows = taken.results.slice(0, 12).map((hit) => h("li", { dir: "auto" }, firstLine(hit.title || hit.memory || hit.chunk || hit.id, 140), h("span.faint", ` ${date(hit.date)}`)));
+  const rest = taken.results.length - rows.length;
+  const body = [h("p", `${plural(taken.results.length, "record")} leave the disk, older versions included. This cannot be undone.`), h("ul", rows), rest > 0 ? h("p.faint", `and ${number(rest)} more`) : null];
+  if (!(await confirmed("Delete for good?", body, "Delete for good"))) return;
+  await attempt(async () => (await call("purge", { ids }), say(`${plural(taken.results.length, "record")} deleted for good.`), await done()));
+}

@@ -1,0 +1,201 @@
+// Sessions and facts placed by meaning.
+
+import { button, empty, fill, h } from "./dom.js";
+import { call } from "./engine.js";
+import { address, chosen } from "./page.js";
+import { plural, project } from "./words.js";
+
+const NEAR = 14; // pixels from the pointer to the point it means
+const CELLS = 64; // of the grid that finds it, a side
+const NAMED = 12; // projects with a colour of their own
+
+export async function show(place, where, signal) {
+  const { scopes, points } = await call("map", {}, signal);
+  if (points.length < 3) {
+    fill(place, h("div.top", h("h1", "Map")), empty("Nothing to draw yet", "Facts appear here as soon as they have a vector, and sessions when they were summarised, a few minutes after their last turn."));
+    return;
+  }
+  const canvas = h("canvas", { tabindex: "0", role: "application", "aria-label": `A map of ${plural(points.length, "fact or session", "facts and sessions")}. Arrow keys move, plus and minus zoom, Enter opens the point in the middle.` });
+  const tip = h("div.maptip", { role: "status", hidden: true });
+  const counts = new Map();
+  for (const [, scope] of points) counts.set(scope, (counts.get(scope) ?? 0) + 1);
+  const order = [...counts].sort((one, other) => other[1] - one[1]).map(([scope]) => scope);
+  const hidden = new Set(chosen() ? scopes.map((each, at) => (each === chosen() ? -1 : at)).filter((at) => at >= 0) : []);
+  const legend = h("div.legend", order.slice(0, NAMED).map((scope, rank) => {
+    const key = h("button.chip", { type: "button", "aria-pressed": String(!hidden.has(scope)), vars: { "--dot": colour(rank) }, onclick: () => {
+      if (hidden.has(scope)) hidden.delete(scope);
+      else hidden.add(scope);
+      key.setAttribute("aria-pressed", String(!hidden.has(scope)));
+      draw();
+    } }, h("i.dot"), `${project(scopes[scope])} ${counts.get(scope)}`);
+    return key;
+  }), h("span.faint", "● session  ▪ fact"));
+  const rank = new Map(order.map((scope, at) => [scope, at]));
+  const grid = new Map();
+  points.forEach(([, , x, y], at) => {
+    const cell = Math.min(CELLS - 1, Math.floor(x * CELLS)) + CELLS * Math.min(CELLS - 1, Math.floor(y * CELLS));
+    if (!grid.has(cell)) grid.set(cell, []);
+    grid.get(cell).push(at);
+  });
+
+  let view = { x: 0.5, y: 0.5, zoom: 0.92 };
+  let size = { width: 1, height: 1 };
+  let over = -1;
+  let waiting = false;
+  let paints = [];
+  // distances mean little in such a picture, so it takes the shape of its window
+  const toScreen = (x, y) => [size.width / 2 + (x - view.x) * size.width * view.zoom, size.height / 2 + (y - view.y) * size.height * view.zoom];
+  const toMap = (x, y) => [view.x + (x - size.width / 2) / (size.width * view.zoom), view.y + (y - size.height / 2) / (size.height * view.zoom)];
+
+  function draw() {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => {
+      waiting = false;
+      paint();
+    });
+  }
+  function paint() {
+    const pen = canvas.getContext("2d");
+    const dots = devicePixelRatio;
+    pen.setTransform(dots, 0, 0, dots, 0, 0);
+    pen.clearRect(0, 0, size.width, size.height);
+    const radius = Math.min(7, Math.max(1.8, 2.4 * Math.sqrt(view.zoom) * Math.min(1.5, 40 / Math.sqrt(points.length))));
+    // one path a colour: a thousand fills of one point each would take ten times as long
+    const paths = new Map();
+    for (const [isFact, scope, x, y] of points) {
+      if (hidden.has(scope)) continue;
+      const [left, top] = toScreen(x, y);
+      if (left < -9 || top < -9 || left > size.width + 9 || top > size.height + 9) continue;
+      const key = Math.min(rank.get(scope), NAMED);
+      if (!paths.has(key)) paths.set(key, new Path2D());
+      const path = paths.get(key);
+      if (isFact) path.rect(left - radius * 0.8, top - radius * 0.8, radius * 1.6, radius * 1.6);
+      else {
+        path.moveTo(left + radius, top);
+        path.arc(left, top, radius, 0, 2 * Math.PI);
+      }
+    }
+    pen.globalAlpha = 0.78;
+    for (const [key, path] of paths) {
+      pen.fillStyle = paints[key];
+      pen.fill(path);
+    }
+    pen.globalAlpha = 1;
+    if (over >= 0) {
+      const [left, top] = toScreen(points[over][2], points[over][3]);
+      pen.strokeStyle = paints.at(-1);
+      pen.lineWidth = 2;
+      pen.beginPath();
+      pen.arc(left, top, radius + 4, 0, 2 * Math.PI);
+      pen.stroke();
+    }
+  }
+  function recolour() {
+    const style = getComputedStyle(canvas);
+    paints = [...Array(NAMED)].map((_, at) => resolved(colour(at)));
+    paints.push(style.getPropertyValue("color"), style.getPropertyValue("color"));
+    draw();
+  }
+  // a canvas knows no variables and no light-dark(): the browser computes the colour of an element instead
+  function resolved(value) {
+    const probe = h("i", { vars: { color: value } });
+    canvas.after(probe);
+    const found = getComputedStyle(probe).color;
+    probe.remove();
+    return found;
+  }
+  function measure() {
+    const box = canvas.getBoundingClientRect();
+    size = { width: box.width, height: box.height };
+    canvas.width = Math.round(box.width * devicePixelRatio);
+    canvas.height = Math.round(box.height * devicePixelRatio);
+    draw();
+  }
+  function nearest(left, top, reach = NEAR) {
+    const [x, y] = toMap(left, top);
+    const [wide, tall] = [reach / (size.width * view.zoom), reach / (size.height * view.zoom)];
+    let best = -1;
+    let least = reach * reach;
+    const cell = (value) => Math.min(CELLS - 1, Math.max(0, Math.floor(value * CELLS)));
+    for (let column = cell(x - wide); column <= cell(x + wide); column += 1) {
+      for (let line = cell(y - tall); line <= cell(y + tall); line += 1) {
+        for (const at of grid.get(column + CELLS * line) ?? []) {
+          const [, scope, px, py] = points[at];
+          const [dx, dy] = toScreen(px, py);
+          const distance = (dx - left) ** 2 + (dy - top) ** 2;
+          if (distance < least && !hidden.has(scope)) [best, least] = [at, distance];
+        }
+      }
+    }
+    return best;
+  }
+  function point(at, left, top) {
+    if (at !== over) draw();
+    over = at;
+    tip.hidden = at < 0;
+    canvas.classList.toggle("pointing", at >= 0);
+    if (at < 0) return;
+    const [isFact, scope, , , , label] = points[at];
+    fill(tip, h("b", isFact ? "Fact" : "Session"), ` of ${project(scopes[scope])}`, h("p", { dir: "auto" }, label));
+    tip.style.setProperty("--x", `${Math.min(left + 14, Math.max(0, size.width - 300))}px`);
+    tip.style.setProperty("--y", `${Math.min(top + 14, size.height - 90)}px`);
+  }
+  function openPoint(at) {
+    if (at < 0) return;
+    const [isFact, scope, , , id] = points[at];
+    location.hash = isFact ? address("facts", [id], { in: chosen() }) : address("session", [scopes[scope], id], { in: chosen() });
+  }
+  function zoom(factor, left = size.width / 2, top = size.height / 2) {
+    const [x, y] = toMap(left, top);
+    view.zoom = Math.min(60, Math.max(0.5, view.zoom * factor));
+    const [nx, ny] = toMap(left, top);
+    view = { ...view, x: view.x + x - nx, y: view.y + y - ny };
+    draw();
+  }
+  let drag = null;
+  canvas.addEventListener("pointerdown", (event) => {
+    drag = { x: event.offsetX, y: event.offsetY, moved: false };
+    canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (drag && (drag.moved || Math.hypot(event.offsetX - drag.x, event.offsetY - drag.y) > 4)) {
+      view.x -= (event.offsetX - drag.x) / (size.width * view.zoom);
+      view.y -= (event.offsetY - drag.y) / (size.height * view.zoom);
+      drag = { x: event.offsetX, y: event.offsetY, moved: true };
+      point(-1);
+      draw();
+    } else if (!drag) point(nearest(event.offsetX, event.offsetY), event.offsetX, event.offsetY);
+  });
+  canvas.addEventListener("pointerup", (event) => {
+    if (drag && !drag.moved) openPoint(nearest(event.offsetX, event.offsetY));
+    drag = null;
+  });
+  canvas.addEventListener("pointerleave", () => point(-1));
+  canvas.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    zoom(Math.exp(-event.deltaY * 0.0015), event.offsetX, event.offsetY);
+  }, { passive: false });
+  canvas.addEventListener("keydown", (event) => {
+    const [wide, tall] = [60 / (size.width * view.zoom), 60 / (size.height * view.zoom)];
+    const moves = { ArrowLeft: [-wide, 0], ArrowRight: [wide, 0], ArrowUp: [0, -tall], ArrowDown: [0, tall] };
+    if (event.key in moves) view = { ...view, x: view.x + moves[event.key][0], y: view.y + moves[event.key][1] };
+    else if (event.key === "+" || event.key === "=") zoom(1.4);
+    else if (event.key === "-") zoom(1 / 1.4);
+    else if (event.key === "Enter") return openPoint(over);
+    else return;
+    event.preventDefault();
+    point(nearest(size.width / 2, size.height / 2, 80), size.width / 2, size.height / 2);
+    draw();
+  });
+  fill(place, h("div.top", h("h1", "Map"), h("div.row", button("+", () => zoom(1.4), { "aria-label": "Nearer" }), button("−", () => zoom(1 / 1.4), { "aria-label": "Further" }), button("All", () => ((view = { x: 0.5, y: 0.5, zoom: 0.92 }), draw())))),
+    h("p.faint", `${plural(points.length, "fact or session", "facts and sessions")}, placed so that what means the same lies together.`), legend, h("div.map", canvas, tip));
+  const watch = new ResizeObserver(measure);
+  signal.addEventListener("abort", () => watch.disconnect());
+  place.addEventListener("shown", () => (watch.observe(canvas), recolour()), { once: true });
+  addEventListener("theme", recolour, { signal });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour, { signal });
+}
+
+/** Hues apart from each other, the first that of the page. */
+const colour = (rank) => `light-dark(oklch(0.55 0.13 ${(255 + rank * 137.5) % 360}), oklch(0.74 0.11 ${(255 + rank * 137.5) % 360}))`;

@@ -1,0 +1,253 @@
+// The frame of the page: who may look, which view is open, keys, light and dark.
+
+import { button, choice, empty, fill, h, s } from "./dom.js";
+import { call, enter, listen, news } from "./engine.js";
+import { number, plural, project } from "./words.js";
+
+const VIEWS = {
+  today: ["Today", "M3 9h18M7 3v3m10-3v3M4 5h16v15H4z"],
+  search: ["Search", "M11 4a7 7 0 1 1 0 14 7 7 0 0 1 0-14zm5 12 5 5"],
+  facts: ["Facts", "M5 4h14v16l-7-4-7 4z"],
+  documents: ["Documents", "M6 3h8l4 4v14H6zM14 3v4h4M9 12h6M9 16h6"],
+  map: ["Map", "M5 18a1 1 0 1 0 0-2 1 1 0 0 0 0 2zm5-8a1 1 0 1 0 0-2 1 1 0 0 0 0 2zm4 6a1 1 0 1 0 0-2 1 1 0 0 0 0 2zm5-9a1 1 0 1 0 0-2 1 1 0 0 0 0 2z"],
+  settings: ["Settings", "M4 7h9m4 0h3M4 17h3m4 0h9M15 5v4M9 15v4"],
+};
+const FILES = { today: "today", session: "session", search: "search", facts: "facts", documents: "documents", document: "documents", map: "map", settings: "settings" };
+const KEYS = [
+  ["j  k", "the next, the one before"],
+  ["Enter", "open it"],
+  ["x", "choose it, to change several"],
+  ["/", "search"],
+  ["g then t s f d m e", "Today, Search, Facts, Documents, Map, Settings"],
+  ["Esc", "close, or back"],
+  ["?", "this list"],
+];
+const GOTO = { t: "today", s: "search", f: "facts", d: "documents", m: "map", e: "settings" };
+
+/** Where we are: the view, the parts of its address after it, and its options. */
+export function here() {
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
+  const [view, ...parts] = path.split("/").map(decodeURIComponent);
+  return { view: view in FILES ? view : "today", parts, options: new URLSearchParams(query) };
+}
+
+/** The address of a view. Options without a value are left out. */
+export function address(view, parts = [], options = {}) {
+  const query = new URLSearchParams(Object.entries(options).filter(([, value]) => value));
+  const path = [view, ...parts].map(encodeURIComponent).join("/");
+  return `#/${path}${query.size ? `?${query}` : ""}`;
+}
+
+/** Go to the same view with other options, without a new step of history. */
+export function refine(options) {
+  const now = here();
+  history.replaceState(null, "", address(now.view, now.parts, { ...Object.fromEntries(now.options), ...options }));
+}
+
+/** The project that every view is about; "" for all. */
+export const chosen = () => here().options.get("in") ?? "";
+
+let toasts;
+/** Say something for a while; `undo` is offered beside it. */
+export function say(sentence, undo = null) {
+  const note = h("div.toast", h("span", sentence));
+  const close = () => note.remove();
+  if (undo) note.append(button("Undo", async () => (close(), await attempt(undo)), { plain: true }));
+  note.append(button("×", close, { "aria-label": "Close", plain: true }));
+  toasts.append(note);
+  setTimeout(close, undo ? 20_000 : 7_000);
+}
+
+/** Do what may be refused; the refusal is shown, and undefined returned. */
+export async function attempt(work) {
+  try {
+    return await work();
+  } catch (error) {
+    if (error.name !== "AbortError") say(error.message);
+    return undefined;
+  }
+}
+
+/** Ask in a dialog; `body` says what it is about. True if the answer is `yes`. */
+export function confirmed(title, body, yes) {
+  return new Promise((done) => {
+    const dialog = h(
+      "dialog",
+      { "aria-labelledby": "question" },
+      h("form", { method: "dialog" }, h("h2", { id: "question" }, title), body, h("div.row.end",
+        button("Cancel", () => dialog.close("no")),
+        h("button.danger", { value: "yes", type: "submit" }, yes))),
+    );
+    dialog.addEventListener("close", () => (dialog.remove(), done(dialog.returnValue === "yes")));
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+const main = h("main", { id: "main", tabindex: "-1" });
+const live = h("span.live", { role: "status" });
+const projects = h("div.projects");
+let nav;
+let leave = null; // of the view that is open
+let turn = 0;
+
+async function open() {
+  const mine = ++turn;
+  const where = here();
+  leave?.abort();
+  leave = new AbortController();
+  for (const link of nav.querySelectorAll("a")) {
+    const isHere = link.dataset.view === (where.view === "document" ? "documents" : where.view === "session" ? "today" : where.view);
+    link.toggleAttribute("aria-current", isHere);
+    if (isHere) link.setAttribute("aria-current", "page");
+    link.href = address(link.dataset.view, [], { in: chosen() });
+  }
+  for (const link of projects.querySelectorAll("a")) markProject(link, where);
+  try {
+    const view = await import(`./${FILES[where.view]}.js`);
+    if (mine !== turn) return;
+    const place = h("div.view");
+    document.title = `${VIEWS[where.view]?.[0] ?? "Scrubjay"} · Scrubjay`;
+    await view.show(place, where, leave.signal);
+    if (mine !== turn) return;
+    fill(main, place);
+    if (!main.contains(document.activeElement)) (place.querySelector("[data-first]") ?? main).focus({ preventScroll: true });
+    place.dispatchEvent(new CustomEvent("shown"));
+    if (!place.querySelector("[data-here]")) scrollTo(0, 0);
+  } catch (error) {
+    if (mine === turn && error.name !== "AbortError") fill(main, empty("This cannot be shown", error.message));
+  }
+}
+
+function markProject(link, where) {
+  const view = where.view === "session" ? "today" : where.view === "document" ? "documents" : where.view;
+  link.href = address(view, [], { ...(view === where.view ? Object.fromEntries(where.options) : {}), in: link.dataset.scope });
+  if (link.dataset.scope === chosen()) link.setAttribute("aria-current", "true");
+  else link.removeAttribute("aria-current");
+}
+
+async function listProjects() {
+  const home = await attempt(() => call("home"));
+  if (!home) return;
+  const rows = [{ scope: "", name: "Every project", turns: null }, ...home.scopes];
+  const names = rows.map((each) => (each.scope === home.user ? "You, everywhere" : each.name));
+  const links = rows.map((each, at) =>
+    h("a", { "data-scope": each.scope, title: each.scope ? `${each.scope}: ${plural(each.turns, "turn")}, ${plural(each.memories, "fact")}, ${plural(each.documents, "document")}` : null },
+      h("span", names[at]), each.turns === null ? null : h("small", number(each.turns + each.memories + each.documents))),
+  );
+  for (const link of links) markProject(link, here());
+  const narrow = choice("Project", rows.map((each, at) => [each.scope, names[at]]), chosen(), (scope) => {
+    const where = here();
+    location.hash = address(where.view === "session" ? "today" : where.view, [], { ...Object.fromEntries(where.options), in: scope });
+  });
+  fill(projects, h("h2", "Projects"), h("div.list", links), narrow);
+}
+
+function theme() {
+  const set = (value) => {
+    if (value) document.documentElement.dataset.theme = value;
+    else delete document.documentElement.dataset.theme;
+    try {
+      if (value) localStorage.setItem("theme", value);
+      else localStorage.removeItem("theme");
+    } catch {
+      // a browser that keeps nothing shows what the system prefers
+    }
+    dispatchEvent(new CustomEvent("theme"));
+  };
+  let saved = "";
+  try {
+    saved = localStorage.getItem("theme") ?? "";
+  } catch {
+    // as above
+  }
+  if (saved) document.documentElement.dataset.theme = saved;
+  return choice("Light or dark", [["", "Light or dark: system"], ["light", "Light"], ["dark", "Dark"]], saved, set);
+}
+
+function help() {
+  const dialog = h("dialog", { "aria-label": "Keys" }, h("form", { method: "dialog" }, h("h2", "Keys"),
+    h("dl.keys", KEYS.map(([keys, does]) => [h("dt", keys.split(" ").map((key) => (key.length && key !== "then" ? h("kbd", key) : ` ${key} `))), h("dd", does)])),
+    h("div.row.end", h("button", { autofocus: true }, "Close"))));
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+let pending = "";
+function pressed(event) {
+  const typing = event.target.closest("input:not([type=checkbox]), textarea, select, dialog");
+  if (event.key === "Escape" && !event.target.closest("dialog")) {
+    if (typing) typing.blur();
+    else if (here().parts.length && here().view !== "search") history.back();
+    return;
+  }
+  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (pending === "g" && GOTO[event.key]) location.hash = address(GOTO[event.key], [], { in: chosen() });
+  else if (event.key === "/") location.hash = address("search", [], { in: chosen() });
+  else if (event.key === "?") help();
+  else if (event.key === "j" || event.key === "k") step(event.key === "j" ? 1 : -1);
+  else if (event.key === "x") document.activeElement?.closest(".item")?.querySelector("input[type=checkbox]")?.click();
+  else {
+    pending = event.key;
+    return;
+  }
+  pending = "";
+  event.preventDefault();
+}
+
+/** Move to the next thing that can be opened. */
+function step(by) {
+  const items = [...main.querySelectorAll(".item")];
+  const at = items.indexOf(document.activeElement?.closest(".item"));
+  const next = items[Math.min(Math.max(at + by, 0), items.length - 1)];
+  const target = next?.matches("a, [tabindex]") ? next : next?.querySelector("a, [tabindex], button");
+  target?.focus();
+  next?.scrollIntoView({ block: "nearest" });
+}
+
+function frame() {
+  nav = h("nav", { "aria-label": "Views" }, Object.entries(VIEWS).map(([view, [name, path]]) =>
+    h("a", { "data-view": view, href: address(view) }, s("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, s("path", { d: path })), name)));
+  toasts = h("div.toasts", { role: "status", "aria-live": "polite" });
+  const skip = button("Skip to what is shown", () => main.focus(), { plain: true });
+  skip.classList.add("skip");
+  document.body.replaceChildren(skip,
+    h("aside", h("a.brand", { href: address("today") }, h("img", { src: "icon.svg", alt: "" }), "Scrubjay"), nav, projects,
+      h("div.foot", live, theme(), button("Keys", help, { plain: true }))),
+    main, toasts);
+}
+
+function hear({ detail }) {
+  live.className = `live ${detail}`;
+  live.textContent = { live: "Live", waiting: "Connecting …", ended: "The engine has ended" }[detail];
+  if (detail === "ended") say("The engine has ended. `scrubjay open` starts it again.");
+}
+
+function locked(sentence = "This browser came by no link.") {
+  document.body.replaceChildren(h("main.locked", empty("Not open", sentence, "Run `scrubjay open` in a terminal: it makes a link that works once, for one browser.")));
+}
+
+async function start() {
+  addEventListener("locked", () => locked());
+  const key = /^#key=([\w-]+)$/.exec(location.hash)?.[1];
+  if (key) {
+    history.replaceState(null, "", address("today"));
+    try {
+      await enter(key);
+    } catch (error) {
+      // who reloads the page of a link that was used has its cookie already
+      const known = await call("home").catch(() => null);
+      if (!known) return locked(error.message);
+    }
+  }
+  frame();
+  news.addEventListener("state", hear);
+  addEventListener("hashchange", open);
+  addEventListener("keydown", pressed);
+  await open();
+  listen();
+  listProjects();
+}
+
+start();

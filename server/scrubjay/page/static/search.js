@@ -1,0 +1,141 @@
+// Search as one types, with why each hit came, and what a model would be shown of it.
+
+import { button, calmly, choice, empty, fill, h, tag, toggle } from "./dom.js";
+import { call } from "./engine.js";
+import { address, attempt, chosen, refine } from "./page.js";
+import { marks, moment, number, plural, project } from "./words.js";
+
+const KINDS = { memory: "Facts", turn: "Turns", chunk: "Documents" };
+const TIMES = [["", "Any time"], ["today", "Today"], ["7 days ago", "Last 7 days"], ["30 days ago", "Last 30 days"], ["365 days ago", "Last year"]];
+// The parts of a ranking sum, gathered into what a person can tell apart.
+const WHY = {
+  meaning: ["meaning", ["meaning"]],
+  words: ["words", ["words"]],
+  tokens: ["token by token", ["late"]],
+  context: ["its session", ["neighbours", "session", "alone"]],
+  exact: ["names, dates, quotations", ["date", "speaker", "named", "quoted", "current"]],
+};
+const MARKED = 8; // hits in which meaning is marked
+const PAUSE = 40; // milliseconds between two keys that are one thought
+
+export async function show(place, where, signal) {
+  const get = (name) => where.options.get(name) ?? "";
+  const state = { q: get("q"), kinds: get("kinds"), since: get("since"), until: get("until"), host: get("host"), tag: get("tag"), more: get("more"), model: get("model") };
+  const results = h("div.results");
+  const told = h("p.faint", { role: "status" });
+  let running = null;
+
+  const search = async () => {
+    running?.abort();
+    refine(state);
+    if (!state.q.trim()) {
+      told.textContent = "";
+      fill(results, hint());
+      return;
+    }
+    running = new AbortController();
+    const mine = running;
+    signal.addEventListener("abort", () => mine.abort(), { once: true });
+    const answer = await attempt(() => call("search", {
+      query: state.q, kinds: state.kinds ? state.kinds.split(",") : undefined, scope: chosen(), host: state.host,
+      since: state.since, until: state.until && new Date(`${state.until}T23:59:59`).toISOString(), tags: state.tag ? [state.tag.replace(/^#/, "")] : undefined, more: Boolean(state.more),
+    }, mine.signal));
+    if (!answer || mine.signal.aborted) return;
+    told.textContent = summary(answer);
+    fill(results, state.model ? asModel(answer) : listed(answer, state, search));
+    if (!state.model) markMore(answer, mine.signal);
+    results.dataset.query = state.q;
+  };
+  // What matches by meaning takes a look by the model, so it comes when nobody types.
+  const markMore = calmly(async (answer, stopped) => {
+    const hits = answer.results.slice(0, MARKED).filter((hit) => (hit.memory ?? hit.chunk ?? "").length <= 2_000);
+    if (stopped.aborted || !hits.length) return;
+    const more = await call("marked", { query: state.q, texts: hits.map((hit) => hit.memory ?? hit.chunk ?? "") }, stopped).catch(() => null);
+    more?.results.forEach((pieces, at) => {
+      const said = results.querySelector(`[data-hit="${CSS.escape(hits[at].id)}"]`);
+      if (said && !stopped.aborted) fill(said, marks(pieces));
+    });
+  }, 300);
+  const soon = calmly(search, PAUSE);
+  const set = (name) => (value) => ((state[name] = value), search());
+
+  const box = h("input", { type: "search", value: state.q, placeholder: "What do you want to remember?", "aria-label": "Search", "data-first": true, spellcheck: "false", autocomplete: "off",
+    oninput: () => ((state.q = box.value), soon()),
+    onkeydown: (event) => {
+      if (event.key === "Enter" || event.key === "ArrowDown") (results.querySelector(".item"))?.focus(), event.preventDefault();
+    } });
+  const kinds = new Set(state.kinds ? state.kinds.split(",") : Object.keys(KINDS));
+  const kindChips = Object.entries(KINDS).map(([kind, name]) => {
+    const chip = h("button.chip", { type: "button", "aria-pressed": String(kinds.has(kind)), onclick: () => {
+      if (kinds.has(kind) && kinds.size > 1) kinds.delete(kind);
+      else kinds.add(kind);
+      chip.setAttribute("aria-pressed", String(kinds.has(kind)));
+      state.kinds = kinds.size === 3 ? "" : [...kinds].join(",");
+      search();
+    } }, name);
+    return chip;
+  });
+  const hosts = h("span");
+  const tagBox = h("input.small", { type: "text", value: state.tag, placeholder: "#tag", "aria-label": "Only what has this tag", onchange: () => set("tag")(tagBox.value.trim()) });
+  const until = h("input.small", { type: "date", value: state.until, "aria-label": "Until", onchange: () => set("until")(until.value) });
+  fill(place, h("h1.unseen", "Search"), h("div.searchbar", box),
+    h("div.row.chips", kindChips, chosen() ? tag(project(chosen())) : null, choice("Time", TIMES, state.since, set("since")), h("label.small", "until ", until), hosts, tagBox, h("span.space"),
+      toggle("As a model sees it", Boolean(state.model), (on) => set("model")(on ? "1" : ""))),
+    told, results);
+  await search();
+  call("sessions", { size: 1 }, signal).then((found) => {
+    const names = found.hosts.map((each) => each.host);
+    if (names.length > 1 || state.host) hosts.replaceChildren(choice("Host", [["", "Any host"], ...names.map((each) => [each, each])], state.host, set("host")));
+  }, () => {});
+}
+
+const hint = () => empty("Search all of it", "Ask as you would ask a colleague: a question, a name, an error message, a day.",
+  "What comes is what a model gets for the same words, in the same order. The bar beside a hit says why it came.");
+
+function summary(answer) {
+  const hits = plural(answer.results.length, "hit");
+  const sure = { strong: "", weak: ", possibly related only", none: "" }[answer.confidence];
+  const period = answer.period ? `, ${answer.period}` : "";
+  const note = answer.degraded ? ` ${answer.degraded}` : "";
+  return `${hits}${sure}${period}; a model is shown ${plural(answer.tokens.rendered, "token")}; ${Math.round(answer.timing)} ms.${note}`;
+}
+
+const asModel = (answer) => h("pre.model", { tabindex: "0", "aria-label": "What a model is shown" }, answer.text);
+
+function listed(answer, state, search) {
+  const more = state.more
+    ? button("Only what a model is shown", () => ((state.more = ""), search()))
+    : button("Show more, which a model would not be shown", () => ((state.more = "1"), search()));
+  if (!answer.results.length) {
+    return [empty("Nothing likely", "A model would be told that nothing is remembered about this.", "Other words may find it: a name, a file, the day."), h("div.row", more)];
+  }
+  const most = Math.max(...answer.results.map((hit) => parts(hit).reduce((sum, [, value]) => sum + value, 0)), 1e-9);
+  return [answer.results.map((hit) => found(hit, most)), answer.related.length ? [h("h2", "Beside them"), answer.related.map((hit) => found(hit, most))] : null, h("div.row", more)];
+}
+
+function target(hit) {
+  if (hit.src === "turn") return address("session", [hit.scope, hit.session_id, String(hit.turn)]);
+  return hit.src === "memory" ? address("facts", [hit.id], { in: chosen() }) : address("document", [hit.id]);
+}
+
+function found(hit, most) {
+  const state = hit.replaced_by ? tag("replaced since", "warn") : hit.is_latest === false ? tag(`version ${hit.version}`, "warn") : null;
+  return h("a.item.hit", { href: target(hit) },
+    h("div.head", tag({ memory: "fact", turn: "turn", chunk: "document" }[hit.src], `of-${hit.src}`), h("span", hit.title ?? ""), h("span.faint", project(hit.scope), " · ", moment(hit.date)),
+      state, (hit.tags ?? []).map((each) => tag(`#${each}`)), hit.reason ? h("span.faint", { window: "beside a hit", relation: "linked to a hit", tag: `shares #${hit.via}`, entity: `names ${hit.via} too` }[hit.reason] ?? "") : null,
+      h("span.space"), why(hit, most)),
+    h("div.said", { dir: "auto", "data-hit": hit.id }, marks(hit.marked ?? [])));
+}
+
+const parts = (hit) => Object.entries(WHY).map(([name, [, of]]) => [name, of.reduce((sum, each) => sum + Math.max(0, hit.explain?.parts[each] ?? 0), 0)]);
+
+/** A bar of what spoke for a hit, as long as its sum. */
+function why(hit, most) {
+  if (!hit.explain) return null;
+  const values = parts(hit).filter(([, value]) => value > 0.004);
+  const words = values.map(([name, value]) => `${WHY[name][0]} ${value.toFixed(2)}`).join(", ");
+  const ranks = [["meaning", hit.explain.dense], ["words", hit.explain.lexical]].filter(([, leg]) => leg).map(([name, leg]) => `rank ${leg.rank} by ${name}`).join(", ");
+  return h("span.why", { role: "img", "aria-label": `Why: ${words}`, title: `${words}\n${ranks}` },
+    h("span.score", hit.score === undefined ? "" : number(Math.round(hit.score * 100))),
+    h("span.bar", values.map(([name, value]) => h(`i.${name}`, { vars: { "--share": `${(100 * value) / most}%` } }))));
+}

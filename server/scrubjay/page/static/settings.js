@@ -1,0 +1,77 @@
+// Settings, each with its effect, what is known of each host, how the engine is, and the way out with everything.
+
+import { button, choice, fill, h, tag, toggle } from "./dom.js";
+import { call } from "./engine.js";
+import { attempt, chosen, say } from "./page.js";
+import { ago, bytes, moment, number, plural, project } from "./words.js";
+
+const GROUPS = [
+  ["What is captured", ["paused", "capture", "min_length", "excluded", "chat_capture"]],
+  ["What a model is shown", ["inject", "summary_every"]],
+  ["Documents", ["roots"]],
+];
+const LISTS = new Set(["excluded", "roots"]);
+
+export async function show(place, where, signal) {
+  const [{ settings }, status, found] = await Promise.all([call("settings", {}, signal), call("status", {}, signal), call("sessions", { size: 1 }, signal)]);
+  const by = new Map(settings.map((each) => [each.key, each]));
+  const named = new Set(GROUPS.flatMap(([, keys]) => keys));
+  const groups = [...GROUPS, ["The engine", settings.map((each) => each.key).filter((key) => !named.has(key))]];
+  fill(place, h("div.top", h("h1", "Settings")),
+    groups.map(([name, keys]) => h("section.card", h("h2", name), keys.filter((key) => by.has(key)).map((key) => setting(by.get(key))))),
+    h("section.card", h("h2", "Hosts"), found.hosts.length ? h("table", h("thead", h("tr", ["Host", "Turns", "Last seen"].map((each) => h("th", { scope: "col" }, each)))),
+      h("tbody", found.hosts.map((each) => h("tr", h("td", each.host), h("td", number(each.turns)), h("td", ago(each.last_seen)))))) : h("p.faint", "No host has sent a turn yet."),
+      h("p.faint", "`scrubjay hooks add` registers capture with a host; `scrubjay doctor` says what each one has.")),
+    h("section.card", h("h2", "Take it with you"), h("p", "Everything recorded, as lines of JSON, which `scrubjay import` reads on another machine."),
+      h("div.row", h("a.button", { href: "export", download: "" }, "Export everything"), chosen() ? h("a.button", { href: `export?scope=${encodeURIComponent(chosen())}`, download: "" }, `Export ${project(chosen())}`) : null)),
+    about(status));
+}
+
+function setting(each) {
+  const set = (value) => attempt(async () => {
+    const before = each.folders ? JSON.stringify(each.folders) : each.value;
+    const done = await call("set", { key: each.key, value });
+    Object.assign(each, done);
+    fresh();
+    say(`${each.key} = ${done.value}.${done.restart ? " The running engine keeps the old one; `scrubjay stop` ends it, and the next one follows." : ""}`, async () => {
+      Object.assign(each, await call("set", { key: each.key, value: before }));
+      fresh();
+    });
+  });
+  const says = h("p.faint", { id: `says-${each.key}` }, each.says);
+  const line = h("div.setting");
+  const fresh = () => fill(line, h("div", h("label", h("code", each.key), each.value === each.default ? null : tag("changed")), says), control(each, async (value) => {
+    await set(value);
+    fresh();
+  }));
+  fresh();
+  return line;
+}
+
+function control(each, set) {
+  const described = { "aria-describedby": `says-${each.key}` };
+  if (each.value === "true" || each.value === "false") return toggle(each.value === "true" ? "on" : "off", each.value === "true", (on) => set(String(on)), { "aria-label": each.key, ...described });
+  if (each.choices) return choice(each.key, each.choices.map((value) => [value, value]), each.value, set);
+  if (LISTS.has(each.key)) return folders(each, set);
+  const box = h("input", { type: "text", value: each.value, "aria-label": each.key, ...described, onchange: () => set(box.value) });
+  return box;
+}
+
+function folders(each, set) {
+  const listed = each.folders;
+  const write = (rows) => set(JSON.stringify(rows));
+  const box = h("input", { type: "text", placeholder: "/a/folder", "aria-label": `Add to ${each.key}` });
+  return h("div.folders", h("ul.plain", listed.map((folder) => h("li", h("code", { dir: "auto" }, folder), button("×", () => write(listed.filter((other) => other !== folder)), { plain: true, "aria-label": `Take ${folder} away` })))),
+    h("form.row", { onsubmit: (event) => (event.preventDefault(), box.value.trim() && write([...listed, box.value.trim()])) }, box, h("button", { type: "submit" }, "Add")));
+}
+
+function about(status) {
+  const rows = [
+    ["Version", status.version], ["Home", status.home], ["Running since", moment(status.started_at)], ["Model", status.model],
+    ["Meaning", status.notice ?? status.trouble ?? "meaning and words are searched"], ["On disk", `${bytes(status.disk.bytes)} of at most ${bytes(status.disk.limit)}`],
+    ["Index", `${plural(status.records.passages, "passage")}, ${number(status.records.waiting_for_vector)} wait for a vector`],
+    status.peak_rss ? ["Memory", `${bytes(status.peak_rss)} at most so far`] : null,
+    ...status.repairs.map((each) => ["Repaired", each]), ...status.errors.map((each) => ["Error", each]), ...status.set_aside.map((each) => ["Set aside", each]),
+  ].filter(Boolean);
+  return h("section.card", h("h2", "This engine"), h("dl.about", rows.map(([name, text]) => [h("dt", name), h("dd", { dir: "auto" }, text)])));
+}

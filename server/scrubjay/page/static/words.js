@@ -1,0 +1,138 @@
+// How numbers, times, projects and foreign texts are written.
+
+import { button, h } from "./dom.js";
+
+const LONG = 1_400; // characters, and lines, from which a text is folded
+const LONG_LINES = 22;
+const LINE = 4_000; // characters of one line that are laid out at once; a browser takes seconds for a megabyte
+
+export const number = (count) => new Intl.NumberFormat("en").format(count);
+export const plural = (count, noun, many = `${noun}s`) => `${number(count)} ${count === 1 ? noun : many}`;
+
+export function bytes(count) {
+  const units = ["B", "kB", "MB", "GB"];
+  let at = 0;
+  while (count >= 1000 && at < 3) [count, at] = [count / 1000, at + 1];
+  return `${count >= 10 || !at ? count.toFixed(0) : count.toFixed(1)} ${units[at]}`;
+}
+
+// The order of day, month and year is the reader's; the words are English.
+const dates = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "2-digit", day: "2-digit" });
+const times = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const weekdays = new Intl.DateTimeFormat("en", { weekday: "long" });
+
+export const time = (instant) => times.format(new Date(instant));
+export const date = (instant) => dates.format(new Date(instant));
+export const moment = (instant) => `${date(instant)} ${time(instant)}`;
+
+/** The local day of an instant, as ISO 8601 writes it. */
+export function isoDay(instant) {
+  const at = new Date(instant);
+  const two = (value) => String(value).padStart(2, "0");
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+}
+
+/** "Today", "Yesterday", a weekday of the last days, else the date. */
+export function dayName(day) {
+  const at = new Date(`${day}T12:00:00`);
+  const days = Math.round((new Date(`${isoDay(Date.now())}T12:00:00`) - at) / 86_400_000);
+  if (days === 0) return "Today";
+  if (days === 1) return "Yesterday";
+  return days > 1 && days < 7 ? `${weekdays.format(at)}, ${date(at)}` : date(at);
+}
+
+/** "5 min ago": how long ago an instant was. */
+export function ago(instant) {
+  const seconds = (Date.now() - new Date(instant)) / 1000;
+  if (seconds < 60) return "just now";
+  for (const [unit, length] of [["min", 60], ["h", 3_600], ["days", 86_400]]) {
+    const count = Math.floor(seconds / length);
+    if (unit === "days" ? count < 60 : count < (unit === "min" ? 60 : 48)) return `${count} ${unit} ago`;
+  }
+  return date(instant);
+}
+
+export const when = (instant) => h("time", { datetime: instant, title: moment(instant) }, moment(instant));
+
+/** The name of a project as a person says it; "user" is what is true of you everywhere. */
+export function project(scope) {
+  if (scope === "user") return "you";
+  const plain = scope.replace(/^(repo|dir)_/, "");
+  return plain === scope ? scope : plain.slice(0, Math.max(plain.lastIndexOf("__"), 0)) || plain;
+}
+
+/** The first line with words in it. */
+export const firstLine = (text, most = 160) => {
+  const line = (text ?? "").split("\n").find((each) => each.trim()) ?? "";
+  return line.length > most ? `${line.slice(0, most)}…` : line;
+};
+
+/** A text as somebody wrote it: fenced code as code, the rest line by line, long ones folded. */
+export function prose(text, { more = null, folded = true } = {}) {
+  const lines = text.split("\n");
+  const isLong = folded && (text.length > LONG || lines.length > LONG_LINES);
+  const short = isLong ? lines.slice(0, LONG_LINES).join("\n").slice(0, LONG) : text;
+  const body = h("div.prose", { dir: "auto" }, blocks(short));
+  if (!isLong && !more) return body;
+  const open = button(`Show all ${number(more?.length ?? text.length)} characters`, async () => {
+    open.disabled = true;
+    const whole = more ? await more.load() : text;
+    body.replaceChildren(...blocks(whole));
+    open.remove();
+    body.tabIndex = -1;
+    body.focus({ preventScroll: true });
+  }, { plain: true });
+  body.classList.toggle("folded", isLong);
+  open.addEventListener("click", () => body.classList.remove("folded"));
+  return h("div", body, open);
+}
+
+const FENCE = /^\s{0,3}(`{3,}|~{3,})\s*([^`\s]*)/;
+
+function blocks(text) {
+  const found = [];
+  let said = [];
+  let code = null;
+  const close = () => {
+    if (said.length) found.push(h("p", inline(said.join("\n"))));
+    said = [];
+  };
+  for (const line of text.split("\n")) {
+    const fence = FENCE.exec(line);
+    if (code) {
+      if (fence && fence[1].startsWith(code.fence) && !fence[2]) {
+        found.push(block(code));
+        code = null;
+      } else code.lines.push(line);
+    } else if (fence) {
+      close();
+      code = { fence: fence[1], language: fence[2], lines: [] };
+    } else if (line.trim()) said.push(line);
+    else close();
+  }
+  if (code) found.push(block(code));
+  close();
+  return found;
+}
+
+function block({ language, lines }) {
+  const label = language ? `Code, ${language.slice(0, 30)}` : "Code";
+  return h("pre", { tabindex: "0", "aria-label": label, role: "region" }, h("code", wrapped(lines.join("\n"))));
+}
+
+/** Text with `code` in it. */
+function inline(text) {
+  const parts = text.length > 50_000 ? [text] : text.split(/(`[^`\n]{1,200}`)/);
+  return parts.map((part, at) => (at % 2 ? h("code", part.slice(1, -1)) : wrapped(part)));
+}
+
+/** A line of a megabyte is cut into pieces that a browser can lay out. */
+function wrapped(text) {
+  if (text.length <= LINE) return text;
+  const pieces = [];
+  for (let at = 0; at < text.length; at += LINE) pieces.push(h("span.piece", text.slice(at, at + LINE)));
+  return pieces;
+}
+
+/** Pieces of [text, how it matched]: by "word", by "token", or "" not at all. */
+export const marks = (pieces) => pieces.map(([text, by]) => (by ? h(by === "word" ? "mark" : "mark.near", text) : text));

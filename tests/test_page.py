@@ -1,0 +1,383 @@
+"""The page of `scrubjay open` without a browser: who may come in, and what its calls answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx2
+import pytest
+from said import SCOPE, document, fact, turn
+
+from scrubjay.encoders.bundled import BundledEncoder
+from scrubjay.encoders.token_codes import nearest
+from scrubjay.engine.engine import Engine
+from scrubjay.page import serving as page_serving
+from scrubjay.page.calls import CALLS
+from scrubjay.page.serving import HEADERS, LINK_SECONDS, MOST_LINKS, Browsers, serving
+from scrubjay.search.marking import marked
+from scrubjay.text import foreign
+
+STATIC = Path(page_serving.__file__).parent / "static"
+OTHER = "http://127.0.0.1:1"  # the origin of another program of this machine
+
+
+class Browser(NamedTuple):
+    """A browser at the page of an engine; its cookie comes with the key of a link."""
+
+    client: httpx2.AsyncClient
+    origin: str
+    link: str
+
+    @property
+    def path(self) -> str:
+        return self.link.partition("#")[0]
+
+    async def enter(self, link: str = "") -> httpx2.Response:
+        key = (link or self.link).partition("#key=")[2]
+        return await self.client.post(f"{self.path}enter", json={"key": key})
+
+    async def post(self, name: str, headers: dict[str, str] | None = None, **params: Any) -> httpx2.Response:
+        return await self.client.post(f"{self.path}call/{name}", json=params, headers=headers)
+
+    async def call(self, name: str, **params: Any) -> Any:
+        answer = await self.post(name, **params)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+
+@pytest.fixture
+async def stranger(engine: Engine) -> AsyncIterator[Browser]:
+    """A browser that has a link and has not come in yet."""
+    async with serving(engine) as (page, origin), httpx2.AsyncClient(base_url=origin) as client:
+        yield Browser(client, origin, page.invite())
+
+
+@pytest.fixture
+async def browser(stranger: Browser) -> Browser:
+    assert (await stranger.enter()).status_code == 204
+    return stranger
+
+
+# Who may come in.
+
+
+async def test_a_link_opens_the_page_once_and_for_one_browser(stranger: Browser):
+    assert (await stranger.post("home")).status_code == 401
+    entered = await stranger.enter()
+    assert entered.status_code == 204
+    cookie = entered.headers["set-cookie"]
+    assert "HttpOnly" in cookie and "SameSite=strict" in cookie and f"Path={stranger.path}" in cookie
+    assert (await stranger.post("home")).status_code == 200
+    async with httpx2.AsyncClient(base_url=stranger.origin) as second:
+        other = stranger._replace(client=second)
+        refused = await other.enter()
+        assert refused.status_code == 403 and "used already" in refused.json()["error"]
+        assert (await other.post("home")).status_code == 401
+
+
+def test_a_link_that_waited_too_long_opens_nothing_and_neither_does_one_that_nobody_made():
+    now = [0.0]
+    browsers = Browsers(lambda: now[0])
+    key = browsers.invite()
+    now[0] = LINK_SECONDS + 1
+    assert browsers.admit(key) is None and browsers.admit("") is None and browsers.admit("x" * 43) is None
+    first = browsers.invite()
+    for _ in range(MOST_LINKS):
+        last = browsers.invite()
+    assert browsers.admit(first) is None  # only the last links are remembered
+    cookie = browsers.admit(last)
+    assert cookie is not None and browsers.know(cookie) and not browsers.know("")
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example"])
+async def test_a_name_that_was_made_to_point_here_is_refused(browser: Browser, host: str):
+    assert (await browser.post("home", headers={"host": host})).status_code == 421
+    assert (await browser.client.get(browser.path, headers={"host": host})).status_code == 421
+
+
+@pytest.mark.parametrize("origin", [OTHER, "https://evil.example", "null"])
+async def test_a_page_of_another_origin_is_refused_even_with_the_cookie(browser: Browser, origin: str):
+    assert (await browser.post("home", headers={"origin": origin})).status_code == 403
+    # a request that says no origin, such as one for a picture, says where it is from all the same
+    site = {"sec-fetch-site": "same-site"}
+    for path in ("news", "export"):
+        assert (await browser.client.get(f"{browser.path}{path}", headers=site)).status_code == 403
+    assert (await browser.post("home", headers={"origin": browser.origin})).status_code == 200
+
+
+async def test_without_the_path_of_its_link_there_is_nothing(browser: Browser):
+    for path in (
+        "/",
+        "/call/home",
+        "/index.html",
+        f"{browser.path}../calls.py",
+        f"{browser.path}..%2fcalls.py",
+    ):
+        assert (await browser.client.get(path)).status_code in (404, 405)
+
+
+async def test_every_answer_forbids_what_the_page_does_not_need(stranger: Browser):
+    answers = [
+        await stranger.client.get(stranger.path),
+        await stranger.client.get(f"{stranger.path}page.js"),
+        await stranger.post("home"),
+    ]
+    for answer in answers:
+        assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+    policy = HEADERS["content-security-policy"]
+    assert "default-src 'none'" in policy and "unsafe" not in policy and "http" not in policy
+
+
+def test_the_page_has_no_script_or_style_in_its_markup_and_loads_nothing_from_elsewhere():
+    markup = (STATIC / "index.html").read_text()
+    assert not re.search(r"<script(?![^>]*src)|<style|\son\w+=|style=", markup)
+    for file in STATIC.iterdir():
+        text = file.read_text()
+        assert not re.search(r"(?:https?:)?//(?!www\.w3\.org)[a-z0-9-]+\.[a-z]", text), file.name
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", text), (
+            file.name
+        )
+
+
+def test_the_page_hides_the_same_characters_as_every_other_face():
+    written = "".join(re.findall(r'"((?:\\\\[xu][^"]*|\[[^"]*))"', (STATIC / "dom.js").read_text()))
+    as_python = re.sub(r"\\\\u\{([0-9a-f]+)\}", lambda match: f"\\U{match[1]:0>8}", written).replace(
+        "\\\\", "\\"
+    )
+    ours = re.compile(as_python)
+    for code in range(0x110000):
+        if not 0xD800 <= code < 0xE000:
+            assert bool(ours.match(chr(code))) == bool(foreign._HIDDEN.match(chr(code))), hex(code)
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+def test_every_colour_of_words_has_the_contrast_of_wcag_aa(theme: int):
+    pairs = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", (STATIC / "style.css").read_text())
+    colours = {name: _luminance(both[theme]) for name, *both in pairs}
+
+    def contrast(one: str, other: str) -> float:
+        dark, light = sorted((colours[one], colours[other]))
+        return (light + 0.05) / (dark + 0.05)
+
+    grounds = ("ground", "paper", "sunk", "wash")
+    words = [(word, ground) for word in ("ink", "faint", "accent", "warn") for ground in grounds]
+    least = dict.fromkeys([*words, ("on-accent", "accent"), ("ink", "mark")], 4.5)
+    least |= {("edge", ground): 3.0 for ground in ("ground", "paper")}  # of what a control is bounded by
+    assert {pair: round(contrast(*pair), 2) for pair, value in least.items() if contrast(*pair) < value} == {}
+
+
+def _luminance(colour: str) -> float:
+    """The relative luminance of WCAG 2.2."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+# What its calls answer.
+
+
+async def test_sessions_are_listed_the_latest_first_with_title_host_and_days(
+    engine: Engine, browser: Browser
+):
+    core = await engine.core()
+    await turn(
+        core,
+        "one",
+        user="Why does the whimbrel test fail?",
+        assistant="The port was taken.",
+        ts="2026-03-01T09:00:00Z",
+    )
+    await turn(
+        core,
+        "two",
+        user="Rename the heron module.",
+        assistant="Done.",
+        ts="2026-03-02T09:00:00Z",
+        scope="dir_b__1",
+    )
+    await turn(
+        core, "two", user="And its tests.", assistant="Done too.", ts="2026-03-02T10:00:00Z", scope="dir_b__1"
+    )
+    listed = await browser.call("sessions")
+    assert [(each["session_id"], each["turns"]) for each in listed["results"]] == [("two", 2), ("one", 1)]
+    assert "heron" in listed["results"][0]["title"] and listed["results"][0]["host"] == "test"
+    assert sum(listed["days"].values()) == 3 and listed["total"] == 2
+    assert [(host["host"], host["turns"]) for host in listed["hosts"]] == [("test", 3)]
+    assert (await browser.call("sessions", scope=SCOPE))["total"] == 1
+    assert (await browser.call("sessions", host="another"))["results"] == []
+    day = next(iter(listed["days"]))
+    assert [each["session_id"] for each in (await browser.call("sessions", day=day))["results"]] == ["one"]
+    names = {each["scope"]: each["name"] for each in (await browser.call("home"))["scopes"]}
+    assert names == {"dir_b__1": "b", SCOPE: "demo"}
+
+
+async def test_a_session_is_read_in_stretches_and_around_a_turn(engine: Engine, browser: Browser):
+    core = await engine.core()
+    for number in range(12):
+        await turn(
+            core,
+            "long",
+            user=f"Question {number}?",
+            assistant="x" * (30_000 if number == 3 else 3),
+            ts=f"2026-03-01T09:{number:02}:00Z",
+        )
+    await fact(core, "The whimbrel listens on 8421.")
+    view = await browser.call("session", scope=SCOPE, session_id="long", size=5)
+    assert [each["turn"] for each in view["turns"]] == [0, 1, 2, 3, 4] and view["total"] == 12
+    long = view["turns"][3]
+    assert long["cut"] == {"assistant": 30_000} and len(long["assistant"]) == 20_000
+    assert len((await browser.call("record", id=long["id"]))["record"]["assistant"]) == 30_000
+    around = await browser.call("session", scope=SCOPE, session_id="long", size=4, turn=8)
+    assert 8 in [each["turn"] for each in around["turns"]]
+    missing = await browser.post("session", scope=SCOPE, session_id="another")
+    assert missing.status_code == 404 and "no session" in missing.json()["error"]
+
+
+async def test_a_search_shows_what_a_model_would_be_shown_and_why(engine: Engine, browser: Browser):
+    core = await engine.core()
+    kept = await fact(core, "The whimbrel service listens on port 8421.", tags=["ports"])
+    await turn(core, "one", user="Where does the whimbrel listen?", assistant="On port 8421.")
+    await document(core, "# Whimbrel\n\nThe whimbrel is a wader and a service.", title="Whimbrel")
+    found = await browser.call("search", query="whimbrel port", more=True)
+    by_src = {hit["src"]: hit for hit in found["results"]}
+    assert by_src.keys() == {"memory", "turn", "chunk"}
+    assert by_src["memory"]["id"] == kept.id and by_src["memory"]["explain"]["parts"]
+    assert ["whimbrel", "word"] in by_src["memory"]["marked"] and ["port", "word"] in by_src["memory"][
+        "marked"
+    ]
+    assert "".join(piece for piece, _ in by_src["turn"]["marked"]) == by_src["turn"]["memory"]
+    assert "<recalled-data>" in found["text"] and found["tokens"]["rendered"] == -(-len(found["text"]) // 4)
+    facts_alone = await browser.call("search", query="whimbrel port", kinds=["memory"], tags=["ports"])
+    assert [hit["id"] for hit in facts_alone["results"]] == [kept.id]
+    assert (await browser.call("search", query="whimbrel port", host="nobody"))["results"] == []
+    assert (await browser.post("search", query="")).status_code == 400
+    counts = await browser.call("record", id=kept.id)
+    assert counts["record"].get("access_count", 0) == 0  # looking is no recall
+
+
+async def test_words_near_in_meaning_are_marked_where_the_model_says_where_its_tokens_stand(browser: Browser):
+    (pieces,) = (await browser.call("marked", query="which port?", texts=["The ports are 80."]))["results"]
+    assert pieces == [["The ", ""], ["ports", "word"], [" are 80.", ""]]  # the hashing encoder says nothing
+    model, text = BundledEncoder(), "The import needs 610 MB."
+    asked = model.embed_question("how much memory does it take?").tokens
+    assert asked is not None
+    cosines = nearest(asked, model.embed_passages([text]).codes[0])
+    tokens = [(*place, value) for place, value in zip(model.places(text), cosines.tolist(), strict=True)]
+    assert ("MB", "token") in marked("how much memory does it take?", text, tokens)
+
+
+async def test_a_fact_is_added_changed_forgotten_restored_and_deleted_for_good(
+    engine: Engine, browser: Browser
+):
+    added = await browser.call("add", content="The heron is on port 8421.", scope=SCOPE, tags=["ports"])
+    changed = await browser.call("change", id=added["id"], content="The heron is on port 9000.")
+    shown = await browser.call("fact", id=added["id"])
+    assert shown["fact"]["id"] == changed["id"] and shown["fact"]["tags"] == ["ports"]
+    assert [each["content"] for each in shown["versions"]] == ["The heron is on port 8421."]
+    assert [each["content"] for each in (await browser.call("facts"))["results"]] == [
+        "The heron is on port 9000."
+    ]
+    await browser.call("forget", ids=[changed["id"]], reason="It moved.")
+    assert (await browser.call("facts"))["results"] == []
+    (gone,) = (await browser.call("facts", forgotten=True))["results"]
+    assert gone["forget_reason"] == "It moved."
+    assert (await browser.call("restore", ids=[changed["id"]]))["ids"] == [changed["id"]]
+    assert (
+        len((await browser.call("would-purge", ids=[changed["id"]]))["results"]) == 2
+    )  # the older version too
+    assert len((await browser.call("facts"))["results"]) == 1  # nothing is deleted by asking
+    await browser.call("purge", ids=[changed["id"]])
+    assert (await browser.call("facts", forgotten=True))["results"] == []
+    assert (await browser.post("fact", id=added["id"])).status_code == 404
+
+
+async def test_a_fact_shows_which_other_says_nearly_the_same(engine: Engine, browser: Browser):
+    core = await engine.core()
+    first = await fact(core, "The staging database of the heron listens on port 5433.")
+    second = await fact(core, "The staging database of the heron listens on port 6000.")
+    like = (await browser.call("fact", id=second.id))["like"]
+    assert [hit["id"] for hit in like] == [first.id] and like[0]["reason"] == "update"
+
+
+async def test_a_file_becomes_a_document_and_replaces_itself(browser: Browser):
+    address = f"{browser.path}file?name=notes.md&scope={SCOPE}"
+    first = (await browser.client.post(address, content=b"# Notes\n\nThe heron nests in May.")).json()
+    again = (await browser.client.post(address, content=b"# Notes\n\nThe heron nests in June.")).json()
+    assert first["id"] == again["id"] and again["changed"]
+    (listed,) = (await browser.call("documents", scope=SCOPE))["results"]
+    assert listed["title"] == "notes.md" and listed["status"] in ("done", "embedding")
+    read = await browser.call("record", id=first["id"])
+    assert "June" in read["record"]["content"] and read["length"] == len(read["record"]["content"])
+    bad = await browser.client.post(f"{browser.path}file?name=x.pdf", content=b"%PDF-1.4 broken")
+    assert bad.status_code == 400 and bad.json()["error"]
+
+
+async def test_a_setting_is_changed_for_hooks_and_engine_at_once(engine: Engine, browser: Browser):
+    shown = {each["key"]: each for each in (await browser.call("settings"))["settings"]}
+    assert shown["inject"]["choices"] == ["off", "session", "prompt"] and shown["excluded"]["folders"] == []
+    assert await browser.call("set", key="paused", value="true") == {"value": "true", "restart": False}
+    assert engine.settings.paused and json.loads(Path(engine.home.capture).read_text())["paused"]
+    assert (await browser.call("set", key="model", value="other"))["restart"]
+    refused = await browser.post("set", key="capture", value="perhaps")
+    assert refused.status_code == 400 and "summary_only" in refused.json()["error"]
+
+
+async def test_the_map_places_facts_with_a_vector(engine: Engine, browser: Browser):
+    core = await engine.core()
+    ids = [
+        (await fact(core, f"The {bird} sings at {hour}.")).id
+        for hour, bird in enumerate(["wren", "robin", "lark", "crow"])
+    ]
+    await core.await_vectors(ids, 10.0)
+    drawn = await browser.call("map")
+    assert drawn["scopes"] == [SCOPE] and {point[4] for point in drawn["points"]} == set(ids)
+    assert all(0 <= point[2] <= 1 and 0 <= point[3] <= 1 for point in drawn["points"])
+
+
+async def test_an_export_is_sent_and_leaves_no_file(engine: Engine, browser: Browser):
+    await fact(await engine.core(), "The heron is on port 8421.")
+    exported = await browser.client.get(f"{browser.path}export")
+    assert "attachment" in exported.headers["content-disposition"]
+    assert "heron" in exported.text and len(exported.text.splitlines()) == 2
+    await browser.call("home")  # over the same connection, so the export is done
+    assert [each.name for each in Path(engine.home.scratch).glob("export*")] == []
+
+
+async def test_news_come_while_one_looks_and_the_engine_tells_when_it_ends(engine: Engine, browser: Browser):
+    core = await engine.core()
+    async with browser.client.stream("GET", f"{browser.path}news") as news:
+        lines = news.aiter_lines()
+        assert await anext(lines) == "event: hello"
+        recorded = await turn(core, "one", user="Is anybody there?", assistant="Yes.")
+        while not (line := await anext(lines)).startswith('data: {"kind"'):
+            pass
+        told = {"kind": "turn", "id": recorded.id, "scope": SCOPE, "session_id": "one", "turn": 0}
+        assert json.loads(line.removeprefix("data: ")) == told
+        assert len(core.listeners) == 1
+    assert (await browser.post("nothing")).status_code == 404
+
+
+async def test_nobody_is_told_when_nobody_looks(engine: Engine, browser: Browser):
+    core = await engine.core()
+    async with browser.client.stream("GET", f"{browser.path}news") as news:
+        await anext(news.aiter_lines())
+        assert core.listeners
+    for _ in range(100):  # the server notices that the page is closed when it next runs
+        if not core.listeners:
+            break
+        await turn(core, "one", user="Still there?", assistant="No.")
+    assert core.listeners == []
+
+
+async def test_every_call_answers_in_an_empty_home_or_says_what_it_needs(browser: Browser):
+    for name in CALLS:
+        answer = await browser.post(name)
+        assert answer.status_code in (200, 400), (name, answer.text)
+        if answer.status_code == 400:
+            assert answer.json()["error"].endswith("."), name
