@@ -69,6 +69,189 @@ def claude_code(home: Path) -> Path:
     )
 
 
+def codex_new(home: Path) -> Path:
+    """Codex 0.169: prompts are completed items."""
+    entries: list[dict[str, Any]] = [
+        {"type": "session_meta", "payload": {"id": SESSION, "cwd": FOLDER, "source": "exec"}}
+    ]
+    for number in (0, 1):
+        turn = {"turn_id": f"t{number}"}
+        user = {"type": "UserMessage", "content": [{"type": "text", "text": ASKED[number]}]}
+        agent = {"type": "AgentMessage", "content": [{"type": "Text", "text": ANSWERED[number]}]}
+        about = {**turn, "content_item_kinds": ["user.text"]}
+        entries += [
+            {"type": "event_msg", "payload": {"type": "task_started", **turn}},
+            _codex_item("developer", "<scrubjay-memory>what was recalled</scrubjay-memory>"),
+            _codex_item("user", "<environment_context><cwd>/w/api</cwd></environment_context>"),
+            _codex_item("user", ASKED[number], internal_chat_message_metadata_passthrough=about),
+            {"type": "event_msg", "payload": {"type": "item_completed", **turn, "item": user}},
+            {"type": "event_msg", "payload": {"type": "item_completed", **turn, "item": agent}},
+            _codex_item("assistant", ANSWERED[number]),
+            {
+                "type": "event_msg",
+                "payload": {"type": "task_complete", **turn, "last_agent_message": ANSWERED[number]},
+            },
+        ]
+        for entry in entries[-8:]:
+            entry["timestamp"] = AT[number].replace("+00:00", "Z")
+    path = home / ".codex/sessions/2026/03/01" / f"rollout-2026-03-01T09-00-00-{SESSION}.jsonl"
+    return lines(path, *entries, rest='{"timestamp":"2026-03-01T09:06')
+
+
+def codex_old(home: Path) -> Path:
+    """Codex 0.147, its file compressed."""
+    entries: list[dict[str, Any]] = [
+        {"type": "session_meta", "payload": {"id": SESSION, "cwd": FOLDER, "source": "cli"}}
+    ]
+    for number in (0, 1):
+        entries += [
+            {"type": "event_msg", "payload": {"type": "user_message", "message": ASKED[number]}},
+            _codex_item("user", ASKED[number]),
+            _codex_item("assistant", ANSWERED[number], phase="final_answer"),
+        ]
+        for entry in entries[-3:]:
+            entry["timestamp"] = AT[number]
+    plain = lines(home / "plain.jsonl", *entries)
+    path = home / ".codex/archived_sessions" / f"rollout-2026-03-01T09-00-00-{SESSION}.jsonl.zst"
+    path.parent.mkdir(parents=True)
+    with pa.output_stream(str(path), compression="zstd") as stream:
+        stream.write(plain.read_bytes())
+    return path
+
+
+def codex_subagent(home: Path) -> Path:
+    source = {"subagent": {"thread_spawn": {"parent_thread_id": SESSION}}}
+    return lines(
+        home / ".codex/sessions/2026/03/01/rollout-2026-03-01T09-10-00-sub.jsonl",
+        {"type": "session_meta", "payload": {"id": "sub", "cwd": FOLDER, "source": source}},
+        {"type": "event_msg", "payload": {"type": "user_message", "message": "do a part of it"}},
+    )
+
+
+def _codex_item(role: str, text: str, **more: Any) -> dict[str, Any]:
+    kind = "output_text" if role == "assistant" else "input_text"
+    payload = {"type": "message", "role": role, "content": [{"type": kind, "text": text}], **more}
+    return {"type": "response_item", "payload": payload}
+
+
+def copilot_cli(home: Path) -> Path:
+    entries: list[dict[str, Any]] = [
+        {
+            "type": "session.start",
+            "id": "e0",
+            "data": {"sessionId": SESSION, "copilotVersion": "1.0.102", "context": {"cwd": FOLDER}},
+        }
+    ]
+    for number in (0, 1):
+        injected = f"{ASKED[number]}\n\n<system_reminder>what was recalled</system_reminder>"
+        said = {"content": ASKED[number], "transformedContent": injected, "messageId": f"m{number}"}
+        entries += [
+            {"type": "hook.start", "id": f"h{number}", "data": {"input": {"prompt": ASKED[number]}}},
+            {"type": "user.message", "id": f"u{number}", "data": said, "timestamp": AT[number]},
+            {"type": "assistant.message", "id": f"a{number}", "data": {"content": ""}},
+            {"type": "assistant.message", "id": f"b{number}", "data": {"content": ANSWERED[number]}},
+        ]
+    return lines(home / ".copilot/session-state" / SESSION / "events.jsonl", *entries)
+
+
+def gemini_cli(home: Path) -> Path:
+    document(home / ".gemini/projects.json", {"projects": {FOLDER: "api"}})
+    context = {
+        "id": "c0",
+        "type": "user",
+        "content": [{"text": "<session_context>\nsetup\n</session_context>"}],
+    }
+    entries: list[dict[str, Any]] = [
+        {"sessionId": SESSION, "projectHash": "ab12", "startTime": AT[0], "kind": "main"},
+        {"$set": {"messages": [context]}},
+    ]
+    for number in (0, 1):
+        said = f"<hook_context>what was recalled</hook_context>\n\n{ASKED[number]}"
+        entries += [
+            {"id": f"u{number}", "timestamp": AT[number], "type": "user", "content": [{"text": said}]},
+            {"id": f"g{number}", "timestamp": AT[number], "type": "gemini", "content": ""},
+            {"id": f"g{number}", "timestamp": AT[number], "type": "gemini", "content": ANSWERED[number]},
+            {"$set": {"lastUpdated": AT[number]}},
+        ]
+    return lines(home / ".gemini/tmp/api/chats/session-2026-03-01T09-00-ab12cd34.jsonl", *entries)
+
+
+def gemini_cli_old(home: Path) -> Path:
+    (home / ".gemini/tmp/api").mkdir(parents=True)
+    (home / ".gemini/tmp/api/.project_root").write_text(FOLDER)
+    messages = [
+        {"id": f"{kind}{number}", "timestamp": AT[number], "type": kind, "content": texts[number]}
+        for number in (0, 1)
+        for kind, texts in (("user", ASKED), ("gemini", ANSWERED))
+    ]
+    return document(
+        home / ".gemini/tmp/api/chats/session-2026-03-01T09-00-ab12cd34.json",
+        {"sessionId": SESSION, "projectHash": "ab12", "startTime": AT[0], "messages": messages},
+    )
+
+
+def qwen_code(home: Path) -> Path:
+    entries: list[dict[str, Any]] = []
+    for number in (0, 1):
+        about = {"sessionId": SESSION, "cwd": FOLDER, "timestamp": AT[number], "version": "0.24.4"}
+        recalled = "<qwen:user-prompt-submit-context>\nwhat was recalled\n</qwen:user-prompt-submit-context>"
+        said = [{"text": ASKED[number]}, {"text": recalled}]
+        thought = [{"text": "hm", "thought": True}, {"text": ANSWERED[number]}]
+        entries += [
+            {
+                "uuid": f"u{number}",
+                "type": "user",
+                "provenance": "real_user",
+                **about,
+                "message": {"role": "user", "parts": said},
+            },
+            {"uuid": f"s{number}", "type": "system", "provenance": "system", **about, "systemPayload": {}},
+            {
+                "uuid": f"a{number}",
+                "type": "assistant",
+                "provenance": "assistant_output",
+                **about,
+                "message": {"role": "model", "parts": thought},
+            },
+        ]
+    return lines(home / ".qwen/projects/-w-api/chats" / f"{SESSION}.jsonl", *entries)
+
+
+def antigravity(home: Path) -> Path:
+    said = "<USER_REQUEST>\n{}\n</USER_REQUEST>\n<ADDITIONAL_METADATA>the time</ADDITIONAL_METADATA>"
+    entries = [
+        {
+            "step_index": number * 2 + side,
+            "source": source,
+            "type": kind,
+            "created_at": AT[number],
+            "content": text,
+        }
+        for number in (0, 1)
+        for side, source, kind, text in (
+            (0, "USER_EXPLICIT", "USER_INPUT", said.format(ASKED[number])),
+            (1, "MODEL", "PLANNER_RESPONSE", ANSWERED[number]),
+        )
+    ]
+    logs = home / ".gemini/antigravity-cli/brain" / SESSION / ".system_generated/logs"
+    return lines(logs / "transcript.jsonl", *entries)
+
+
+def kiro(home: Path) -> Path:
+    folder = home / ".kiro/sessions/w-api/sess_1"
+    document(folder / "session.json", {"id": SESSION, "workspacePaths": [FOLDER]})
+    entries = [
+        {
+            "id": f"{kind}{number}",
+            "timestamp": AT[number],
+            "payload": {"type": kind, "content": texts[number]},
+        }
+        for number in (0, 1)
+        for kind, texts in (("user", ASKED), ("assistant", ANSWERED))
+    ]
+    return lines(folder / "messages.jsonl", *entries)
+
+
 def cursor(home: Path) -> Path:
     path = home / ".config/Cursor/User/globalStorage/state.vscdb"
     headers = [{"bubbleId": f"b{n}{side}", "type": side} for n in (0, 1) for side in (1, 2)]
@@ -112,6 +295,20 @@ def cursor_old(home: Path) -> Path:
             )
         ],
     )
+
+
+def cursor_cli(home: Path) -> Path:
+    document(home / ".cursor/chats/9c/" / SESSION / "meta.json", {"cwd": FOLDER})
+    entries = [
+        {"role": role, "message": {"content": [{"type": "text", "text": text}]}}
+        for number in (0, 1)
+        for role, text in (
+            ("user", f"<user_query>\n{ASKED[number]}\n</user_query>"),
+            ("assistant", ANSWERED[number]),
+        )
+    ]
+    folder = home / ".cursor/projects/w-api/agent-transcripts"
+    return lines(folder / SESSION / f"{SESSION}.jsonl", *entries, {"type": "turn_ended", "status": "success"})
 
 
 def _vscode_requests() -> list[dict[str, Any]]:
@@ -415,8 +612,17 @@ Maker = Callable[[Path], Path]
 # Version of a host -> (its name, what makes its store). Exports are named by hand, the others are found.
 MADE: dict[str, tuple[str, Maker]] = {
     "Claude Code 2.1": ("claude-code", claude_code),
+    "Codex 0.169": ("codex", codex_new),
+    "Codex 0.147": ("codex", codex_old),
+    "Copilot CLI 1.0": ("copilot-cli", copilot_cli),
+    "Gemini CLI 0.61": ("gemini-cli", gemini_cli),
+    "Gemini CLI, a document": ("gemini-cli", gemini_cli_old),
+    "Qwen Code 0.24": ("qwen-code", qwen_code),
+    "Antigravity": ("antigravity", antigravity),
+    "Kiro": ("kiro", kiro),
     "Cursor 3": ("cursor", cursor),
     "Cursor, chats of a workspace": ("cursor", cursor_old),
+    "Cursor's command line": ("cursor", cursor_cli),
     "VS Code 1.110": ("vscode", vscode),
     "VS Code, a document": ("vscode", vscode_old),
     "OpenCode 1.18": ("opencode", opencode),

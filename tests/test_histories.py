@@ -52,7 +52,7 @@ def test_the_turns_of_a_session_are_read_with_their_times_and_project(version: s
         assert session.turns[0]["started_at"].startswith("2026-03-01T09:00:00")
         return
     assert session.id == (made.SESSION if version != "Roo" else str(made.MS[0]))
-    nowhere = host in ("claude-ai", "chatgpt") or version == "Zed, older"
+    nowhere = host in ("claude-ai", "chatgpt", "antigravity") or version == "Zed, older"
     assert session.folder == (None if nowhere else made.FOLDER)
     if version != "Cursor's command line":  # whose lines have no times
         assert session.turns[0]["started_at"].replace("Z", "+00:00") == made.AT[0]
@@ -73,6 +73,13 @@ def test_commands_are_kept_as_the_hooks_keep_them(tmp_path: Path):
         "roo": (["execute_command"], ["go test ./..."]),
         "goose": (["developer__shell"], ["go test"]),
     }
+
+
+def test_sessions_of_subagents_are_left_out(tmp_path: Path):
+    made.codex_subagent(tmp_path)
+    history = BY_NAME["codex"]
+    with Disk(str(tmp_path)) as disk:
+        assert sessions(history, disk, list(history.places(machine(tmp_path)))) == []
 
 
 def test_a_page_of_aider_may_quote_its_own_marks(tmp_path: Path):
@@ -171,6 +178,8 @@ def test_whatever_json_stands_in_a_file_it_is_read_or_passed_over(shape, tmp_pat
         "claude-ai": folder / "conversations.json",
         "chatgpt": folder / "conversations.json",
         "goose": folder / "g.jsonl",
+        "codex": folder / "rollout-x.jsonl",
+        "gemini-cli": folder / "session-x.json",
     }
     with Disk(str(folder)) as disk:
         for host, path in files.items():
@@ -188,6 +197,8 @@ def test_places_are_those_of_the_system():
     assert where("linux", "cursor")[0] == "/home/kim/.config/Cursor/User/globalStorage/state.vscdb"
     assert where("darwin", "cursor")[0].startswith("/home/kim/Library/Application Support/Cursor/User/")
     assert where("win32", "cursor")[0].startswith(r"C:\Users\kim\AppData\Roaming\Cursor\User\globalStorage")
+    assert where("linux", "codex", CODEX_HOME="/c") == ["/c/sessions", "/c/archived_sessions"]
+    assert where("win32", "codex")[0] == r"C:\Users\kim\.codex\sessions"
     assert where("linux", "opencode", XDG_DATA_HOME="/d") == ["/d/opencode"]
     assert where("win32", "zed", LOCALAPPDATA=r"D:\l") == [r"D:\l\Zed\threads\threads.db"]
     assert where("darwin", "zed") == ["/home/kim/Library/Application Support/Zed/threads/threads.db"]

@@ -42,7 +42,7 @@ def _joined(*histories: History) -> History:
 
 HISTORIES: tuple[History, ...] = (
     *transcripts.HISTORIES,
-    History(cursor.HOST, cursor.places, cursor.fits, cursor.stored),
+    _joined(History(cursor.HOST, cursor.places, cursor.fits, cursor.stored), transcripts.CURSOR_LINES),
     History(vscode.HOST, vscode.places, vscode.fits, vscode.stored),
     opencode.history("opencode"),
     _joined(opencode.history("kilo"), tasks.history("kilo", "kilocode.kilo-code")),

@@ -11,7 +11,8 @@ from functools import partial
 
 from scrubjay.histories.disk import Disk
 from scrubjay.histories.machine import Machine
-from scrubjay.histories.stored import Session, Stored, Talk
+from scrubjay.histories.stored import Session, Stored, instant
+from scrubjay.text.host_transcripts import Book
 
 HOST = "aider"
 FILE = ".aider.chat.history.md"
@@ -39,8 +40,8 @@ def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
 def _sessions(disk: Disk, path: str) -> list[Session]:
     """The chats on a page. Their times are those of this machine; a turn has that of its chat."""
     folder = os.path.dirname(os.path.abspath(path))
-    sessions: list[Session] = []
-    talk = Talk()
+    books: dict[str, Book] = {}
+    book = Book()
     prompt: list[str] = []
     answer: list[str] = []
     at: str | None = None
@@ -49,8 +50,8 @@ def _sessions(disk: Disk, path: str) -> list[Session]:
     def close() -> None:
         asked, answered = "\n".join(prompt).strip(), "\n".join(answer).strip()
         if answered or not asked.startswith("/"):  # else it was for aider itself
-            talk.asked(asked, None, at)
-            talk.answered(answered)
+            book.said(asked, None, None, instant(at))
+            book.answered(answered)
         prompt.clear()
         answer.clear()
 
@@ -62,10 +63,8 @@ def _sessions(disk: Disk, path: str) -> list[Session]:
         if started:
             fenced = False
             close()
-            talk = Talk()
             at = datetime.fromisoformat(started[1]).astimezone().isoformat()
-            digest = hashlib.sha256(f"{folder}\n{started[1]}".encode("utf-8", "replace")).hexdigest()
-            sessions.append(Session(HOST, f"aider-{digest[:24]}", folder, talk.turns))
+            book = books.setdefault(started[1], Book())
         elif line.startswith("#### ") and not fenced:
             if answer:
                 close()
@@ -73,4 +72,11 @@ def _sessions(disk: Disk, path: str) -> list[Session]:
         elif prompt and (fenced or not line.startswith(">")):  # else it is a note of aider itself
             answer.append(line)
     close()
-    return sessions
+    return [
+        Session(HOST, f"aider-{_digest(folder, begun)}", folder, book.close())
+        for begun, book in books.items()
+    ]
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "replace")).hexdigest()[:24]

@@ -11,7 +11,8 @@ from urllib.request import url2pathname
 
 from scrubjay.histories.disk import Disk, columns, embedded, files_below
 from scrubjay.histories.machine import Machine
-from scrubjay.histories.stored import Fields, Session, Stored, Talk, mapping, objects, seconds, string
+from scrubjay.histories.stored import Fields, Session, Stored, instant, mapping, objects, seconds, string
+from scrubjay.text.host_transcripts import Book
 
 HOST = "cursor"
 STORE = "state.vscdb"
@@ -89,24 +90,24 @@ def _composer(
     )
     bubbles |= {key[len(prefix) :]: embedded(value) for key, value in rows}
     order = [each.get("bubbleId") for each in objects(composer.get("fullConversationHeadersOnly"))]
-    talk = Talk()
+    book = Book()
     for bubble_id in map(string, order or bubbles):
         bubble = mapping(bubbles.get(bubble_id))
         folder = folder or string(bubble.get("workspaceProjectDir")) or None
         at = bubble.get("createdAt") or bubble.get("timestamp") or composer.get("createdAt")
-        _say(talk, bubble, bubble_id, at)
-    return [Session(HOST, composer_id, folder, talk.turns)]
+        _say(book, bubble, bubble_id, at)
+    return [Session(HOST, composer_id, folder, book.close())]
 
 
-def _say(talk: Talk, bubble: Fields, key: object, at: object) -> None:
+def _say(book: Book, bubble: Fields, key: object, at: object) -> None:
     text = string(bubble.get("text")) or string(bubble.get("rawText"))
     if bubble.get("type") in (_USER, "user"):
-        talk.asked(text, key, at)
+        book.said(text, key, None, instant(at))
         return
     tool = mapping(bubble.get("toolFormerData"))
     if tool:
-        talk.used(tool.get("name"), embedded(tool.get("rawArgs") or tool.get("params")))
-    talk.answered(text)
+        book.used(tool.get("name"), embedded(tool.get("rawArgs") or tool.get("params")))
+    book.answered(text)
 
 
 def _tabs(disk: Disk, database: sqlite3.Connection, path: str, at: float) -> Iterator[Stored]:
@@ -120,10 +121,10 @@ def _tabs(disk: Disk, database: sqlite3.Connection, path: str, at: float) -> Ite
 
 
 def _tab(disk: Disk, tab_id: str, tab: Fields, path: str) -> list[Session]:
-    talk = Talk()
+    book = Book()
     for bubble in objects(tab.get("bubbles")):
-        _say(talk, bubble, bubble.get("id"), tab.get("lastSendTime"))
-    return [Session(HOST, tab_id, workspace_folder(disk, path), talk.turns)]
+        _say(book, bubble, bubble.get("id"), tab.get("lastSendTime"))
+    return [Session(HOST, tab_id, workspace_folder(disk, path), book.close())]
 
 
 def _folders(disk: Disk, path: str) -> dict[str, str]:

@@ -15,13 +15,14 @@ from scrubjay.histories.stored import (
     History,
     Session,
     Stored,
-    Talk,
+    instant,
     mapping,
     objects,
     seconds,
     string,
     texts,
 )
+from scrubjay.text.host_transcripts import Book
 
 _NAME = re.compile(r"(?:^|[/\\])conversations[^/\\]*\.json\Z")  # large ones come in several files
 
@@ -65,19 +66,19 @@ def _documents(disk: Disk, path: str) -> Iterator[Any]:
 
 def claude_ai(host: str, conversation: Fields) -> Session:
     """Read a conversation of claude.ai."""
-    talk = Talk()
+    book = Book()
     for message in objects(conversation.get("chat_messages")):
         text = texts(message.get("content")) or string(message.get("text"))
         if message.get("sender") == "human":
-            talk.asked(text, message.get("uuid"), message.get("created_at"))
+            book.said(text, message.get("uuid"), None, instant(message.get("created_at")))
         else:
-            talk.answered(text)
-    return Session(host, string(conversation.get("uuid")), None, talk.turns)
+            book.answered(text)
+    return Session(host, string(conversation.get("uuid")), None, book.close())
 
 
 def chatgpt(host: str, conversation: Fields) -> Session:
     """Read a conversation of ChatGPT, the branch that was shown last."""
-    talk = Talk()
+    book = Book()
     nodes = {
         key: node for key, node in mapping(conversation.get("mapping")).items() if isinstance(node, dict)
     }
@@ -90,11 +91,16 @@ def chatgpt(host: str, conversation: Fields) -> Session:
         if hidden or message.get("recipient", "all") != "all":
             continue
         if role == "user":
-            talk.asked(said, message.get("id"), message.get("create_time") or conversation.get("create_time"))
+            book.said(
+                said,
+                message.get("id"),
+                None,
+                instant(message.get("create_time") or conversation.get("create_time")),
+            )
         elif role == "assistant":
-            talk.answered(said)
+            book.answered(said)
     session_id = string(conversation.get("id")) or string(conversation.get("conversation_id"))
-    return Session(host, session_id, None, talk.turns)
+    return Session(host, session_id, None, book.close())
 
 
 def branch(nodes: Mapping[str, Fields], last: object) -> list[Fields]:

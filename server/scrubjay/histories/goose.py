@@ -13,13 +13,14 @@ from scrubjay.histories.stored import (
     Fields,
     Session,
     Stored,
-    Talk,
+    instant,
     mapping,
     objects,
     seconds,
     string,
     texts,
 )
+from scrubjay.text.host_transcripts import Book
 
 HOST = "goose"
 _HIDDEN = ("sub_agent", "hidden")  # types of sessions that no person has
@@ -54,30 +55,30 @@ def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
 
 def _from_rows(database: sqlite3.Connection, session: Fields) -> list[Session]:
     query = "SELECT * FROM messages WHERE session_id = ? ORDER BY created_timestamp, id"
-    talk = Talk()
+    book = Book()
     for row in map(dict, database.execute(query, (session["id"],))):
         if embedded(row.get("metadata_json")).get("userVisible") is not False:
             content = parsed(row["content_json"])
-            _say(talk, row["role"], content, row.get("message_id"), row["created_timestamp"])
-    return [Session(HOST, str(session["id"]), string(session["working_dir"]) or None, talk.turns)]
+            _say(book, row["role"], content, row.get("message_id"), row["created_timestamp"])
+    return [Session(HOST, str(session["id"]), string(session["working_dir"]) or None, book.close())]
 
 
 def _from_lines(disk: Disk, path: str) -> list[Session]:
     lines = iter(disk.lines(path))
     about = embedded(next(lines, b""))
-    talk = Talk()
+    book = Book()
     for line in map(embedded, lines):
-        _say(talk, line.get("role"), line.get("content"), line.get("id"), line.get("created"))
+        _say(book, line.get("role"), line.get("content"), line.get("id"), line.get("created"))
     session_id = string(about.get("id")) or os.path.basename(path).removesuffix(".jsonl")
-    return [Session(HOST, session_id, string(about.get("working_dir")) or None, talk.turns)]
+    return [Session(HOST, session_id, string(about.get("working_dir")) or None, book.close())]
 
 
-def _say(talk: Talk, role: object, content: object, key: object, at: object) -> None:
+def _say(book: Book, role: object, content: object, key: object, at: object) -> None:
     if role == "user":
-        talk.asked(texts(content), key, at)
+        book.said(texts(content), key, None, instant(at))
     elif role == "assistant":
         for block in objects(content):
             if block.get("type") == "toolRequest":
                 call = mapping(mapping(block.get("toolCall")).get("value"))
-                talk.used(call.get("name"), call.get("arguments"))
-        talk.answered(texts(content))
+                book.used(call.get("name"), call.get("arguments"))
+        book.answered(texts(content))

@@ -15,13 +15,14 @@ from scrubjay.histories.stored import (
     History,
     Session,
     Stored,
-    Talk,
+    instant,
     mapping,
     objects,
     seconds,
     string,
     texts,
 )
+from scrubjay.text.host_transcripts import Book
 
 
 def history(host: str) -> History:
@@ -56,14 +57,14 @@ def _session(
     host: str,
     database: sqlite3.Connection,
     row: Fields,
-    read: Callable[[Talk, sqlite3.Connection, str], None],
+    read: Callable[[Book, sqlite3.Connection, str], None],
 ) -> list[Session]:
-    talk = Talk()
-    read(talk, database, row["id"])
-    return [Session(host, row["id"], string(row.get("directory")) or None, talk.turns)]
+    book = Book()
+    read(book, database, row["id"])
+    return [Session(host, row["id"], string(row.get("directory")) or None, book.close())]
 
 
-def _from_rows(talk: Talk, database: sqlite3.Connection, session_id: str) -> None:
+def _from_rows(book: Book, database: sqlite3.Connection, session_id: str) -> None:
     parts: dict[str, list[Any]] = {}
     for row in database.execute(
         "SELECT message_id, data FROM part WHERE session_id = ? ORDER BY message_id, id", (session_id,)
@@ -72,31 +73,30 @@ def _from_rows(talk: Talk, database: sqlite3.Connection, session_id: str) -> Non
     for row in database.execute(
         "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id", (session_id,)
     ):
-        _say(talk, row["id"], embedded(row["data"]), parts.get(row["id"], []))
+        _say(book, row["id"], embedded(row["data"]), parts.get(row["id"], []))
 
 
-def _from_second_rows(talk: Talk, database: sqlite3.Connection, session_id: str) -> None:
+def _from_second_rows(book: Book, database: sqlite3.Connection, session_id: str) -> None:
     for row in database.execute(
         "SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY seq", (session_id,)
     ):
         data = embedded(row["data"])
         content = [{"type": "text", "text": data.get("text")}, *objects(data.get("content"))]
-        _say(talk, row["id"], {**data, "role": row["type"]}, content)
+        _say(book, row["id"], {**data, "role": row["type"]}, content)
 
 
-def _say(talk: Talk, message_id: str, message: Fields, parts: list[Any]) -> None:
+def _say(book: Book, message_id: str, message: Fields, parts: list[Any]) -> None:
     parts = [each for each in objects(parts) if not (each.get("synthetic") or each.get("ignored"))]
     at = mapping(message.get("time")).get("created")
     if message.get("role") == "user":
-        talk.asked(texts(parts), message_id, at)
+        book.said(texts(parts), message_id, None, instant(at))
     elif message.get("role") == "assistant":
         for part in parts:
             if part.get("type") == "tool":
-                talk.used(part.get("tool") or part.get("name"), mapping(part.get("state")).get("input"))
-        talk.answered(texts(parts))
-        error = mapping(message.get("error")).get("name")
-        if error:
-            talk.ended(interrupted=error == "MessageAbortedError", failed=error != "MessageAbortedError")
+                book.used(part.get("tool") or part.get("name"), mapping(part.get("state")).get("input"))
+        book.answered(texts(parts))
+        if mapping(message.get("error")).get("name") == "MessageAbortedError":
+            book.interrupted()
 
 
 def _is_session(path: str) -> bool:
@@ -111,11 +111,11 @@ def _from_files(host: str, disk: Disk, path: str) -> list[Session]:
     if not session_id or about.get("parentID"):
         return []
     storage = os.path.dirname(os.path.dirname(os.path.dirname(path)))
-    talk = Talk()
+    book = Book()
     for message in _documents(disk, os.path.join(storage, "message", session_id)):
         message_id = string(message.get("id"))
-        _say(talk, message_id, message, _documents(disk, os.path.join(storage, "part", message_id)))
-    return [Session(host, session_id, string(about.get("directory")) or None, talk.turns)]
+        _say(book, message_id, message, _documents(disk, os.path.join(storage, "part", message_id)))
+    return [Session(host, session_id, string(about.get("directory")) or None, book.close())]
 
 
 def _documents(disk: Disk, folder: str) -> list[Fields]:

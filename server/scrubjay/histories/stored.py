@@ -8,19 +8,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scrubjay.text.transcripts import MAX_COMMANDS, is_said, strip_injected
-
 if TYPE_CHECKING:
     from scrubjay.histories.disk import Disk
     from scrubjay.histories.machine import Machine
 
 Fields = dict[str, Any]
 
-_FILE_INPUTS = (
-    "file_path filePath path target_file absolute_path relative_path notebook_path input_path".split()
-)
-_COMMAND_INPUTS = ("command", "cmd", "commandLine")
-_LONGEST_COMMAND = 2_000  # characters that are looked at, as in text.transcripts
 _SECONDS = 1e11  # a number below it counts seconds since 1970, one above it milliseconds
 
 
@@ -83,75 +76,6 @@ class History(NamedTuple):
     fits: Callable[[str], bool]
     stored: Callable[[Disk, str, float], Iterable[Stored]]
     deep: int = 20
-
-
-class Talk:
-    """Puts together the turns of a session as they were said, one thing after another."""
-
-    def __init__(self) -> None:
-        self.turns: list[Fields] = []
-
-    def asked(self, text: str, key: object = None, at: object = None) -> None:
-        """The user said something; what is said before any answer belongs to the same turn.
-
-        `key` is the host's id of it, `at` a time as the host writes it.
-        """
-        text = strip_injected(text)
-        if not text or not is_said(text):
-            return
-        last = self.turns[-1] if self.turns else None
-        if last and not (last["assistant"] or last["tools"] or last["interrupted"]):
-            last["prompts"].append(text)
-            return
-        self.turns.append(
-            {
-                "prompt_id": key if isinstance(key, str) and key.strip() else None,
-                "session_id": None,
-                "uuid": None,
-                "prompts": [text],
-                "assistant": "",
-                "tools": [],
-                "files": [],
-                "commands": [],
-                "started_at": instant(at),
-                "complete": False,
-                "interrupted": False,
-                "failed": False,
-            }
-        )
-
-    def answered(self, text: str) -> None:
-        """The assistant said something."""
-        text = strip_injected(text)
-        if text and self.turns:
-            turn = self.turns[-1]
-            turn["assistant"] = f"{turn['assistant']}\n\n{text}".strip()
-            turn["complete"] = True
-
-    def used(self, tool: object, inputs: object) -> None:
-        """The assistant used a tool."""
-        if not self.turns or not isinstance(tool, str):
-            return
-        turn, given = self.turns[-1], mapping(inputs)
-        turn["complete"] = False
-        if tool not in turn["tools"]:
-            turn["tools"].append(tool)
-        for path in filter(None, (string(given.get(name)) for name in _FILE_INPUTS)):
-            if path not in turn["files"]:
-                turn["files"].append(path)
-        for command in (given.get(name) for name in _COMMAND_INPUTS):
-            said = " ".join(map(str, command)) if isinstance(command, list) else string(command)
-            line = said.strip().partition("\n")[0].strip()[:_LONGEST_COMMAND]
-            if line:
-                others = [each for each in turn["commands"] if each != line]
-                turn["commands"] = [*others, line][-MAX_COMMANDS:]
-
-    def ended(self, *, interrupted: bool = False, failed: bool = False) -> None:
-        """The turn is over, and why it ended without an answer."""
-        if self.turns:
-            turn = self.turns[-1]
-            turn["complete"] = turn["complete"] or not (interrupted or failed)
-            turn["interrupted"], turn["failed"] = interrupted, failed
 
 
 def keyed(session_id: str, turns: Iterable[Fields]) -> list[tuple[str, Fields]]:

@@ -14,13 +14,14 @@ from scrubjay.histories.stored import (
     History,
     Session,
     Stored,
-    Talk,
+    instant,
     mapping,
     objects,
     seconds,
     string,
     texts,
 )
+from scrubjay.text.host_transcripts import Book
 
 _EDITORS = (*CODES, "Cursor", "Windsurf")
 _LEGACY = "api_conversation_history.json"
@@ -75,38 +76,38 @@ def _legacy(host: str, disk: Disk, path: str) -> list[Session]:
 
 
 def _session(host: str, session_id: str, folder: str, messages: object, began: object) -> Session:
-    talk = Talk()
+    book = Book()
     for message in objects(messages):
         content, at = message.get("content"), message.get("ts") or began
         blocks = objects(content)
         if message.get("role") == "user":
-            _asked(talk, content, message.get("id"), at)
+            _asked(book, content, message.get("id"), at)
         elif message.get("role") == "assistant":
             answer = texts(content)
             results = _ANSWER.findall(answer)
             for block in blocks:
                 if block.get("type") == "tool_use":
                     inputs = mapping(block.get("input"))
-                    talk.used(block.get("name"), inputs)
+                    book.used(block.get("name"), inputs)
                     results += filter(None, [string(inputs.get("result"))])
             for call in _CALL.finditer(answer):
                 command = re.search(r"<command>(.*?)</command>", call[0], re.DOTALL)
-                talk.used(call[1], {"command": command[1] if command else None})
+                book.used(call[1], {"command": command[1] if command else None})
             said = _CALL.sub("", _THOUGHT.sub("", answer)).strip()
-            talk.answered("\n\n".join(filter(None, [said, *(each.strip() for each in results)])))
-    return Session(host, session_id, folder or None, talk.turns)
+            book.answered("\n\n".join(filter(None, [said, *(each.strip() for each in results)])))
+    return Session(host, session_id, folder or None, book.close())
 
 
-def _asked(talk: Talk, content: object, key: object, at: object) -> None:
+def _asked(book: Book, content: object, key: object, at: object) -> None:
     """Take what the user says in a message, most of which are results of tools."""
     tools = any(block.get("type") == "tool_result" for block in objects(content))
     inner = [texts(block.get("content")) for block in objects(content) if block.get("type") == "tool_result"]
     text = _NOTES.sub("", "\n\n".join([texts(content), *inner])).strip()
     said = [match[2].strip() for match in _SAID.finditer(text)]
     if said:
-        talk.asked("\n\n".join(said), key, at)
+        book.said("\n\n".join(said), key, None, instant(at))
     elif text and not tools and not text.startswith("["):  # as in "[read_file for 'a.py'] Result:"
-        talk.asked(text, key, at)
+        book.said(text, key, None, instant(at))
 
 
 def _beside(disk: Disk, path: str) -> Fields:

@@ -10,7 +10,8 @@ from typing import Any
 from scrubjay.histories.cursor import folder_of, workspace_folder
 from scrubjay.histories.disk import Disk, parsed
 from scrubjay.histories.machine import CODES, Machine
-from scrubjay.histories.stored import Fields, Session, Stored, Talk, mapping, objects, string
+from scrubjay.histories.stored import Fields, Session, Stored, instant, mapping, objects, string
+from scrubjay.text.host_transcripts import Book
 
 HOST = "vscode"
 _FOLDERS = ("chatSessions", "emptyWindowChatSessions")
@@ -37,11 +38,16 @@ def fits(path: str) -> bool:
 
 def _session(disk: Disk, path: str) -> list[Session]:
     document = mapping(_replayed(disk.lines(path)) if path.endswith(".jsonl") else disk.json(path))
-    talk = Talk()
+    book = Book()
     for request in objects(document.get("requests")):
         message = request.get("message")
         said = string(mapping(message).get("text")) if isinstance(message, dict) else string(message)
-        talk.asked(said, request.get("requestId"), request.get("timestamp") or document.get("creationDate"))
+        book.said(
+            said,
+            request.get("requestId"),
+            None,
+            instant(request.get("timestamp") or document.get("creationDate")),
+        )
         response = request.get("response")
         pieces: list[str] = []
         for part in response if isinstance(response, list) else [response]:
@@ -49,18 +55,18 @@ def _session(disk: Disk, path: str) -> list[Session]:
                 pieces.append(part)
             elif isinstance(part, dict) and part.get("kind") == "toolInvocationSerialized":
                 command = mapping(mapping(part.get("toolSpecificData")).get("commandLine"))
-                talk.used(part.get("toolId"), {"command": command.get("original")})
+                book.used(part.get("toolId"), {"command": command.get("original")})
             elif isinstance(part, dict) and part.get("kind") is None:
                 value = part.get("value")
                 pieces.append(
                     string(mapping(value).get("value")) if isinstance(value, dict) else string(value)
                 )
-        talk.answered("".join(pieces))
-        failed = bool(mapping(request.get("result")).get("errorDetails"))
-        talk.ended(interrupted=request.get("isCanceled") is True, failed=failed and not pieces)
+        book.answered("".join(pieces))
+        if request.get("isCanceled") is True:
+            book.interrupted()
     session_id = string(document.get("sessionId")) or os.path.basename(path).rpartition(".")[0]
     folder = workspace_folder(disk, os.path.dirname(path)) or folder_of(document.get("workingDirectory"))
-    return [Session(HOST, session_id, folder, talk.turns)]
+    return [Session(HOST, session_id, folder, book.close())]
 
 
 def _replayed(lines: Iterable[bytes]) -> Any:

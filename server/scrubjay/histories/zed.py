@@ -10,7 +10,18 @@ from typing import Any
 
 from scrubjay.histories.disk import Disk, columns, parsed
 from scrubjay.histories.machine import Machine
-from scrubjay.histories.stored import Fields, Session, Stored, Talk, mapping, objects, seconds, string, texts
+from scrubjay.histories.stored import (
+    Fields,
+    Session,
+    Stored,
+    instant,
+    mapping,
+    objects,
+    seconds,
+    string,
+    texts,
+)
+from scrubjay.text.host_transcripts import Book
 
 HOST = "zed"
 _COLUMNS = {"id", "updated_at", "created_at", "folder_paths", "parent_id"}  # newer ones have the last three
@@ -50,26 +61,26 @@ def _thread(disk: Disk, database: sqlite3.Connection, row: Fields) -> list[Sessi
     document = mapping(parsed(disk.inflate(raw) if kind == "zstd" else raw))
     messages = document.get("messages")
     began = row.get("created_at") or row["updated_at"]  # messages have no times
-    talk = Talk()
+    book = Book()
     for message in messages if isinstance(messages, list) else []:
-        _say(talk, mapping(message), began)
+        _say(book, mapping(message), began)
     folder = string(row.get("folder_paths")).partition("\n")[0]
-    return [Session(HOST, str(row["id"]), folder or None, talk.turns)]
+    return [Session(HOST, str(row["id"]), folder or None, book.close())]
 
 
-def _say(talk: Talk, message: Fields, at: object) -> None:
+def _say(book: Book, message: Fields, at: object) -> None:
     user, agent = mapping(message.get("User")), mapping(message.get("Agent"))
     if user:
-        talk.asked(_texts(user.get("content")), user.get("id"), at)
+        book.said(_texts(user.get("content")), user.get("id"), None, instant(at))
     elif agent:
         for block in objects(agent.get("content")):
             use = mapping(block.get("ToolUse"))
-            talk.used(use.get("name"), use.get("input"))
-        talk.answered(_texts(agent.get("content")))
+            book.used(use.get("name"), use.get("input"))
+        book.answered(_texts(agent.get("content")))
     elif message.get("role") == "user":  # before 0.3.0
-        talk.asked(texts(message.get("segments")), None, at)
+        book.said(texts(message.get("segments")), None, None, instant(at))
     elif message.get("role") == "assistant":
-        talk.answered(texts(message.get("segments")))
+        book.answered(texts(message.get("segments")))
 
 
 def _texts(content: Any) -> str:

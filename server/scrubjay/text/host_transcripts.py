@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scrubjay.text.transcripts import Fields
 
 _SHELL_INPUTS = ("command", "cmd", "CommandLine")
-_FILE_INPUTS = ("file_path", "filePath", "path", "absolute_path", "notebook_path", "TargetFile")
+_FILE_INPUTS = "file_path filePath path absolute_path target_file notebook_path TargetFile".split()
 # Tags around what was said, and tags before and after it.
 _AROUND = {"antigravity": ("USER_REQUEST",), "cursor": ("user_query",), "cline": ("user_input", "task")}
 _BESIDE = frozenset(
@@ -55,7 +55,7 @@ def turns(lines: Iterable[str | bytes], host: str | None) -> list[Fields]:
 class Book:
     """The turns so far, the last of them open. Texts are raw but for what was put beside them."""
 
-    def __init__(self, around: tuple[str, ...]) -> None:
+    def __init__(self, around: tuple[str, ...] = ()) -> None:
         self._around = around
         self._turns: list[Fields] = []
         self._said: set[str] = set()  # the prompts of the open turn
