@@ -45,6 +45,17 @@ class _Patience:
             _answer(self.nothing)
 
 
+def main():
+    """Start as `scrubjay-hook` or as the file `hook.py`: by what the command line names. Does not return."""
+    named = {"--host": None, "--event": None}
+    arguments = sys.argv[1:]
+    for argument, following in zip(arguments, [*arguments[1:], None]):
+        name, equals, value = argument.partition("=")
+        if name in named:
+            named[name] = value if equals else following
+    start(named["--host"], named["--event"])
+
+
 def start(host, event):
     """Handle the event on stdin and end the process with exit code 0, whatever happens.
 

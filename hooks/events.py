@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from scrubjay.home import openings, spool
+from scrubjay.home import spool
 from scrubjay.home.capture import MAX_TEXT, cut, should_record, storable
 from scrubjay.home.files import last_lines
 from scrubjay.hooks import engine_line, hosts, prompts
@@ -136,6 +136,8 @@ def session_started(call):
 def _opening(call):
     text = None
     if hosts.begins(call.event):
+        from scrubjay.home import openings  # which other events need not load
+
         text = openings.read(call.home, call.hello.scope, call.now_ns / 1e9)
     if text is None:
         text = _recalled(call, {"event": "opening", "source": call.event.source})

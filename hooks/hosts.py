@@ -26,11 +26,28 @@ Event = namedtuple(
 host's word for it. Texts may be None. `source` says who submitted a prompt, or why a session starts; `opens`
 is the kind of event at which this host shows a session's opening."""
 
-Host = namedtuple("Host", "events fields project output opens says_prompt tidy")
-"""`events`: its name of an event -> ours. `fields`: ours -> paths in its payload, the first text counts.
-`project`: variables that name the project's folder. `output`: makes its JSON of a block; None: it takes none.
-`opens`: the kind of event at which it shows a session's opening. `says_prompt`: whether the payloads have it;
-else the transcript is asked. `tidy`: corrects an event by its payload and environment."""
+
+class Host:
+    """One row: how a host speaks and listens.
+
+    `events`: its name of an event -> ours. `fields`: ours -> paths in its payload, the first text counts.
+    `project`: variables that name the project's folder. `output`: makes its JSON of a block; None: it takes
+    none. `opens`: the kind of event at which it shows a session's opening. `says_prompt`: whether payloads
+    have the prompt; else the transcript is asked. `tidy`: corrects an event by its payload and environment.
+    """
+
+    __slots__ = ("events", "fields", "opens", "output", "project", "says_prompt", "tidy")  # cheaper to import
+
+    def __init__(
+        self, events=None, fields=None, project=(), output=None, opens="start", says_prompt=True, tidy=None
+    ):
+        self.events = events or _EVENTS
+        self.fields = dict(_FIELDS, **(fields or {}))
+        self.project = project
+        self.output = output
+        self.opens = opens
+        self.says_prompt = says_prompt
+        self.tidy = tidy
 
 
 def recognize(payload: dict, env: dict, registered: str | None) -> str:
@@ -241,18 +258,12 @@ _CAMEL = {  # VS Code, and Copilot CLI at its own events; at Claude Code's it sp
 }
 
 
-def _host(
-    events=_EVENTS, fields=None, project=(), output=_nested, opens="start", says_prompt=True, tidy=None
-):
-    return Host(events, dict(_FIELDS, **(fields or {})), project, output, opens, says_prompt, tidy)
-
-
 _PLUGIN = {name: name for name in ("prompt", "answer", "start", "end")}  # our own files speak as we like
 
 HOSTS = {
-    "claude-code": _host(tidy=_tidy_claude),
-    "codex": _host(fields={"prompt_id": "turn_id"}),
-    "cursor": _host(
+    "claude-code": Host(output=_nested, tidy=_tidy_claude),
+    "codex": Host(output=_nested, fields={"prompt_id": "turn_id"}),
+    "cursor": Host(
         events={
             **_EVENTS,
             "beforeSubmitPrompt": "prompt",
@@ -270,8 +281,8 @@ HOSTS = {
         output=_for_cursor,
         tidy=_tidy_cursor,
     ),
-    "vscode": _host(fields=_CAMEL),
-    "copilot-cli": _host(
+    "vscode": Host(output=_nested, fields=_CAMEL),
+    "copilot-cli": Host(
         events={
             **_EVENTS,
             "sessionStart": "start",
@@ -283,18 +294,19 @@ HOSTS = {
         project=("COPILOT_PROJECT_DIR",),
         output=_flat,
     ),
-    "gemini-cli": _host(
+    "gemini-cli": Host(
         events={**_EVENTS, "BeforeAgent": "prompt", "AfterAgent": "answer"},
         fields={"answer": "prompt_response"},
         project=("GEMINI_PROJECT_DIR",),
+        output=_nested,
         tidy=_tidy_gemini,
     ),
-    "qwen-code": _host(project=("QWEN_PROJECT_DIR",), tidy=_tidy_qwen),
-    "opencode": _host(events=_PLUGIN, output=_flat),
-    "kilo": _host(events=_PLUGIN, output=_flat),
-    "amp": _host(events=_PLUGIN, output=_flat),
-    "kiro": _host(output=_as_text, tidy=_tidy_kiro),
-    "antigravity": _host(
+    "qwen-code": Host(output=_nested, project=("QWEN_PROJECT_DIR",), tidy=_tidy_qwen),
+    "opencode": Host(events=_PLUGIN, output=_flat),
+    "kilo": Host(events=_PLUGIN, output=_flat),
+    "amp": Host(events=_PLUGIN, output=_flat),
+    "kiro": Host(output=_as_text, tidy=_tidy_kiro),
+    "antigravity": Host(
         events={"PreInvocation": "prompt", "Stop": "answer"},
         fields={"session_id": "conversationId", "transcript_path": "transcriptPath"},
         output=_as_step,
@@ -302,7 +314,7 @@ HOSTS = {
         says_prompt=False,
         tidy=_tidy_antigravity,
     ),
-    "windsurf": _host(
+    "windsurf": Host(
         events={"pre_user_prompt": "prompt", "post_cascade_response": "answer"},
         fields={
             "name": "agent_action_name",
@@ -311,11 +323,10 @@ HOSTS = {
             "prompt": "tool_info.user_prompt",
             "answer": "tool_info.response",
         },
-        output=None,
         tidy=_tidy_windsurf,
     ),
-    "goose": _host(fields={"name": "event", "prompt": "message", "cwd": "working_dir cwd"}, output=None),
-    "cline": _host(
+    "goose": Host(fields={"name": "event", "prompt": "message", "cwd": "working_dir cwd"}),
+    "cline": Host(
         events={"agent_end": "answer"},
         fields={
             "name": "hookName",
@@ -323,7 +334,6 @@ HOSTS = {
             "answer": "turn.outputText",
             "parent": "parent_agent_id",
         },
-        output=None,
         says_prompt=False,
         tidy=_tidy_cline,
     ),

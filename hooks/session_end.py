@@ -1,7 +1,5 @@
 """Runs `hook.py` at SessionEnd for Claude Code, which older registrations call by this file."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -199,6 +199,7 @@ def npm(package: str) -> Path:
         pytest.skip("real assistants need npm to be installed, and unshare to be kept from the network")
 
     def install(folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
         command = [
             "npm",
             "install",
@@ -209,9 +210,9 @@ def npm(package: str) -> Path:
             "--loglevel=error",
             package,
         ]
-        env = {"HOME": str(folder), "PATH": os.environ["PATH"]}
+        env = os.environ | {"HOME": str(folder)}
         done = subprocess.run(
-            command, cwd=folder, env=env, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
+            command, cwd=folder, env=env, capture_output=True, text=True, timeout=2 * INSTALL_SECONDS, check=False
         )
         assert done.returncode == 0, f"npm could not install {package}:\n{done.stderr[-2000:]}"
 
