@@ -31,6 +31,7 @@ ROOM_OF = {  # where alone a third party is imported, for those that import-lint
     "pypdfium2": "reading",
     "python_calamine": "reading",
     "rapidfuzz": "text",
+    "ruamel": "hosts",
     "sentence_transformers": "encoders",
     "threadpoolctl": "encoders",
     "onnxruntime": "encoders",
@@ -39,7 +40,10 @@ ROOM_OF = {  # where alone a third party is imported, for those that import-lint
     "watchfiles": "cli",
 }
 ARRIVES_WITH = {"httpx": "mcp", "pydantic_core": "pydantic", "typing_extensions": "pydantic"}
-CALLED = {"bs4": "beautifulsoup4"}  # import -> distribution, where more than dashes differ
+CALLED = {
+    "bs4": "beautifulsoup4",
+    "ruamel": "ruamel.yaml",
+}  # import -> distribution, where more than dashes differ
 READ_NOT_IMPORTED = re.compile("tree-sitter-|python-multipart")  # asked for by name
 
 

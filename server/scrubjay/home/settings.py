@@ -359,26 +359,26 @@ def with_value(text: str, key: str, value: object) -> str:
     """
     line_end = "\r\n" if "\r\n" in text else "\n"
     line = "" if value is None else f"{key} = {_toml(value)}"
-    statements = _statements(text)
-    for at, statement in enumerate(statements):
+    lines = statements(text)
+    for at, statement in enumerate(lines):
         if key in _parsed(statement):
             comment = _comment(statement)
-            statements[at] = f"{line}{'  ' if comment else ''}{comment}{line_end}" if line else ""
-            return "".join(statements)
+            lines[at] = f"{line}{'  ' if comment else ''}{comment}{line_end}" if line else ""
+            return "".join(lines)
     if not line:
         return text
     return f"{text}{line_end if text and not text.endswith(line_end) else ''}{line}{line_end}"
 
 
-def _statements(text: str) -> list[str]:
-    """Split the text into lines, where a value over several lines is one; joined they are the text."""
-    statements, pending = [], ""
+def statements(text: str) -> list[str]:
+    """Split valid TOML into lines, where a value over several lines is one; joined they are the text."""
+    whole, pending = [], ""
     for line in re.findall(r"[^\n]*\n|[^\n]+", text):
         pending += line
         if _parsed(pending) is not None:
-            statements.append(pending)
+            whole.append(pending)
             pending = ""
-    return statements
+    return whole
 
 
 def _parsed(statement: str) -> Any:
