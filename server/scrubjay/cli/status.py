@@ -10,6 +10,7 @@ import glob
 import json
 import os
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -67,6 +68,7 @@ def status(place: Place, options: argparse.Namespace) -> None:
         *_engine(engine, trouble),
         *([("http", f"{http}, MCP at {http}/mcp")] if http else []),
         *_records(engine),
+        *_arrived(engine),
         *_spool(left),
         *_capture(settings, unreadable),
         *_here(place),
@@ -153,6 +155,34 @@ def _records(engine: dict[str, Any] | None) -> list[Line]:
     lines += [("repaired", repair) for repair in engine["repairs"]]
     lines += [("error", error) for error in engine["errors"]]
     return [*lines, ("scope", f"{engine['scope'] or 'none'} (this folder)")]
+
+
+def arrivals(place: Place) -> dict[str, Any] | None:
+    """By the name of a host how many turns have come from it, and when the last; None if no engine tells."""
+    try:
+        client = visit_engine(place)
+        if client is None:
+            return None
+        with client:
+            arrived: dict[str, Any] | None = client.call("status", {}).get("hosts")
+            return arrived
+    except EngineError:
+        return None  # what keeps it from answering is said elsewhere
+
+
+def came_from(arrived: Mapping[str, Any], host: str) -> str:
+    """How many turns have come from a host, and how long ago the last."""
+    if host not in arrived:
+        return "nothing has come from it yet"
+    turns, last = arrived[host]["turns"], local(arrived[host]["last"])
+    ago = span(max(0.0, (datetime.now(UTC) - last).total_seconds()))
+    return f"{plural(turns, 'turn')} came, the last {ago} ago"
+
+
+def _arrived(engine: dict[str, Any] | None) -> list[Line]:
+    arrived = (engine or {}).get("hosts") or {}  # an older engine has none
+    lines = [f"{host}: {came_from(arrived, host)}" for host in sorted(arrived)]
+    return [("" if at else "hosts", line) for at, line in enumerate(lines)]
 
 
 def _spool(left: Inbox) -> list[Line]:

@@ -59,6 +59,17 @@ async def count_by_partition(store: Store, scopes: Sequence[str], now: datetime)
     return counts
 
 
+async def count_by_host(store: Store, where: Where) -> dict[str, dict[str, Any]]:
+    """Count the turns of each host, and say when the last of them was said: {host: {turns, last}}."""
+    query = store.tables.of(TABLE_OF[Turn]).query().where(conditions.both(where, conditions.present("host")))
+    rows = await query.select(["host", "started_at"]).to_arrow()
+    groups = rows.group_by("host").aggregate([("started_at", "count"), ("started_at", "max")])
+    return {
+        row["host"]: {"turns": row["started_at_count"], "last": moment(row["started_at_max"]).isoformat()}
+        for row in groups.to_pylist()
+    }
+
+
 async def record_tags(
     store: Store, scopes: Sequence[str], now: datetime, most: int
 ) -> list[tuple[str, list[str]]]:

@@ -12,6 +12,7 @@ from scrubjay.errors import ScrubjayError
 from scrubjay.home import spool
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.store import conditions
+from scrubjay.store.counts import count_by_host
 from scrubjay.store.store import Store
 from scrubjay.store.tables import TABLES
 
@@ -58,6 +59,7 @@ class Status(Verb):
             },
             "captured": await store.count(Turn, from_hooks),
             "without_answer": await store.count(Turn, lacking),
+            "hosts": await count_by_host(store, from_hooks),
             "spool": {"waiting": len(spool.pending(home)), "set_aside": len(set_aside)},
             "shared": _shared(store),
             "disk": {
