@@ -15,7 +15,7 @@ from typing import IO
 
 from user import PATIENCE, User
 
-from scrubjay.cli.installation import console_command
+from scrubjay.hosts.installation import console_command
 
 
 @contextlib.contextmanager

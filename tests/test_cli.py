@@ -17,10 +17,10 @@ import pytest
 from user import PATIENCE, make_user, newcomer, user
 
 from scrubjay import VERSION
-from scrubjay.cli.installation import console_command
 from scrubjay.cli.parser import GROUPS, build_parser, run
 from scrubjay.home.scopes import display_name
 from scrubjay.home.settings import describe
+from scrubjay.hosts.installation import console_command
 from scrubjay.text.answers import DOUBTFUL
 
 __all__ = ["newcomer", "user"]  # fixtures
@@ -144,14 +144,12 @@ def test_nothing_is_captured_while_paused_or_in_an_excluded_folder(newcomer):
 
 def test_the_hooks_go_into_the_file_of_the_host_and_out_again(newcomer):
     shown = json.loads(newcomer.gets("hooks", "show"))
-    assert all(
-        os.path.isabs(entry["hooks"][0]["command"])
-        for entries in shown["hooks"].values()
-        for entry in entries
-    )
+    lines = [entry["hooks"][0]["command"] for entries in shown["hooks"].values() for entry in entries]
+    command = lines[0].removeprefix(f"env SCRUBJAY_HOME={newcomer.home.root} ")
+    assert len(lines) == 4 and lines[0] != command and os.path.isabs(command.split()[0])
     file = newcomer.folder / ".claude" / "settings.json"
     added = newcomer.gets("hooks", "add")
-    assert str(file) in added and "SCRUBJAY_HOME is set here" in added
+    assert str(file) in added and "`scrubjay hooks remove` undoes this" in added
     assert json.loads(file.read_text()) == shown
     assert "already" in newcomer.gets("hooks", "add")
     newcomer.gets("hooks", "remove")

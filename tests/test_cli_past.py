@@ -17,8 +17,8 @@ import histories_made as made
 import pytest
 from user import User, make_user
 
-from scrubjay.cli.installation import console_command
 from scrubjay.cli.parser import run
+from scrubjay.hosts.installation import console_command
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 

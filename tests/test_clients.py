@@ -14,7 +14,7 @@ import pytest
 from node import CALL_SECONDS, installed, node
 from user import User, make_user
 
-from scrubjay.cli.installation import console_command
+from scrubjay.hosts.installation import console_command
 
 __all__ = ["installed"]  # fixtures
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from user import make_user, newcomer, user
 
 from scrubjay.cli.doctor import own_scope
-from scrubjay.cli.installation import console_command
+from scrubjay.hosts.installation import console_command
 
 __all__ = ["newcomer", "user"]  # fixtures
 
@@ -39,12 +39,21 @@ def test_the_doctor_knows_which_clients_lack_what(user):
     user.gets("hooks", "add")
     done = user.types("doctor")
     assert done.returncode == 0
-    assert "has the server and the hooks" in done.stdout and "hands in every prompt" in done.stdout
+    assert "has the server and the hooks, and nothing has come from it yet" in done.stdout
     settings = user.folder / ".claude" / "settings.json"
-    settings.write_text(settings.read_text().replace("stop.py", "gone/hooks/stop.py"))
+    settings.write_text(settings.read_text().replace("/hooks/hook.py", "/gone/hooks/hook.py"))
     assert "PROBLEM" in user.types("doctor").stdout
     (user.folder / ".claude.json").unlink()
     settings.unlink()
+
+
+def test_the_doctor_says_what_really_arrived_and_who_is_not_connected(user):
+    user.gets("setup", "--yes", "--only", "claude-code")
+    user.says("Which colour has the jay?", "It is blue, as far as I know.", session="s", turn=0)
+    page = user.types("doctor").stdout
+    assert "has the server and the hooks, and 1 turn came, the last" in page
+    assert "`scrubjay setup --only cursor` connects it." in page
+    assert "claude-code: 1 turn came" in user.gets("status")
 
 
 def test_the_doctor_says_what_is_wrong_with_the_settings(tmp_path):

@@ -18,7 +18,7 @@ from campaign.hostile_files import FILES
 from mcp import Client
 from user import PATIENCE, newcomer, user
 
-from scrubjay.cli.installation import console_command
+from scrubjay.hosts.installation import console_command
 
 __all__ = ["newcomer", "user"]  # fixtures
 

@@ -4,6 +4,8 @@ afterwards.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
 import stat
@@ -13,10 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.cli import hooks
-from scrubjay.cli.installation import SCRIPTS, hook_entries, is_our_hook, is_our_server
 from scrubjay.errors import HomeError, InputError
+from scrubjay.histories.machine import Machine
 from scrubjay.home.paths import Home, open_home
+from scrubjay.hosts.changes import Entry, at, connecting, disconnecting, ours, write
+from scrubjay.hosts.installation import is_our_hook, is_our_server
+from scrubjay.hosts.table import BY_NAME, CLAUDE_HOOKS, Ours
 
 FOREIGN = {"type": "command", "command": "/usr/bin/notify", "args": ["done"]}
 SHAPES = {
@@ -40,21 +44,42 @@ def settings(tmp_path: Path) -> Path:
     return tmp_path / "user" / "settings.json"
 
 
-def write(path: Path, content: bytes) -> None:
+def make(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
 
 
-def registered(path: Path) -> dict:
-    return hooks.ours(json.loads(path.read_text("utf-8-sig")))
+def entries(path: Path) -> list[Entry]:
+    us = Ours(Machine({}, "/home/kim", "linux"), "claude-code")
+    return list(CLAUDE_HOOKS._replace(file=lambda _: str(path)).changes(us))
+
+
+def add(home: Home, path: Path) -> bool:
+    return bool(write(home, connecting(home, entries(path))))
+
+
+def remove(home: Home, path: Path) -> bool:
+    return bool(write(home, disconnecting(home, entries(path))))
+
+
+def registered(path: Path) -> dict[str, list[dict]]:
+    by_event = {}
+    settings = json.loads(path.read_text("utf-8-sig"))
+    for way in ours(settings):
+        by_event.setdefault(way[1], []).append(at(settings, way))
+    return by_event
+
+
+WANTED = {entry.keys[1]: entry.value["hooks"] for entry in entries(Path("x"))}
+EVENTS = set(BY_NAME["claude-code"].events)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_adding_and_removing_gives_every_byte_back(home, settings, shape):
-    write(settings, SHAPES[shape])
-    assert hooks.add(home, str(settings))
-    assert set(registered(settings)) == set(SCRIPTS)
-    assert hooks.remove(home, str(settings))
+    make(settings, SHAPES[shape])
+    assert add(home, settings)
+    assert set(registered(settings)) == EVENTS
+    assert remove(home, settings)
     assert settings.read_bytes() == SHAPES[shape]
 
 
@@ -70,37 +95,37 @@ def test_whatever_the_user_keeps_there_survives(tmp_path_factory, kept):
     kept.pop("hooks", None)
     before = json.dumps(kept).encode()
     path.write_bytes(before)
-    hooks.add(home, str(path))
+    add(home, path)
     assert {name: value for name, value in json.loads(path.read_bytes()).items() if name != "hooks"} == kept
-    hooks.remove(home, str(path))
+    remove(home, path)
     assert path.read_bytes() == before
 
 
 def test_a_file_that_was_not_there_is_gone_again(home, settings):
-    hooks.add(home, str(settings))
+    add(home, settings)
     assert stat.S_IMODE(settings.stat().st_mode) == 0o600
-    hooks.remove(home, str(settings))
+    remove(home, settings)
     assert not settings.exists()
 
 
 def test_adding_twice_changes_nothing(home, settings):
-    write(settings, SHAPES["two spaces"])
-    hooks.add(home, str(settings))
+    make(settings, SHAPES["two spaces"])
+    add(home, settings)
     once = settings.read_bytes()
-    assert not hooks.add(home, str(settings))
+    assert not add(home, settings)
     assert settings.read_bytes() == once
-    hooks.remove(home, str(settings))
+    remove(home, settings)
     assert settings.read_bytes() == SHAPES["two spaces"]
 
 
 def test_what_was_changed_in_between_is_kept_and_only_ours_goes(home, settings):
-    write(settings, SHAPES["hooks of others"])
-    hooks.add(home, str(settings))
+    make(settings, SHAPES["hooks of others"])
+    add(home, settings)
     changed = json.loads(settings.read_bytes())
     changed["model"] = "opus"
     changed["hooks"]["Stop"][-1]["hooks"].append(FOREIGN)  # beside ours, in our own entry
     settings.write_text(json.dumps(changed, indent=4))
-    assert hooks.remove(home, str(settings))
+    assert remove(home, settings)
     assert settings.read_text() == json.dumps(
         {
             "hooks": {
@@ -116,7 +141,7 @@ def test_what_was_changed_in_between_is_kept_and_only_ours_goes(home, settings):
         },
         indent=4,
     )
-    assert not hooks.remove(home, str(settings))
+    assert not remove(home, settings)
 
 
 def test_hooks_of_another_installation_are_replaced(home, settings):
@@ -125,9 +150,9 @@ def test_hooks_of_another_installation_are_replaced(home, settings):
         "command": "/old/python",
         "args": ["-I", "-S", "/old/site-packages/scrubjay/hooks/stop.py"],
     }
-    write(settings, json.dumps({"hooks": {"Stop": [{"hooks": [old]}]}}).encode())
-    assert hooks.add(home, str(settings))
-    assert registered(settings) == {event: entry["hooks"] for event, entry in hook_entries().items()}
+    make(settings, json.dumps({"hooks": {"Stop": [{"hooks": [old]}]}}).encode())
+    assert add(home, settings)
+    assert registered(settings) == WANTED
 
 
 @pytest.mark.parametrize(
@@ -139,59 +164,86 @@ def test_hooks_of_another_installation_are_replaced(home, settings):
         b"[]",
         b"\xff\xfe",
         b'{"a": 1, "a": 2}',
-        b'{"hooks": []}',
-        b'{"hooks": {"Stop": {}}}',
-        b'{"hooks": {"Stop": [1]}}',
         b"[" * 100_000,
     ],
 )
 def test_a_file_that_is_no_settings_file_is_never_touched(home, settings, content):
-    write(settings, content)
-    for change in (hooks.add, hooks.remove):
+    make(settings, content)
+    for change in (add, remove):
         with pytest.raises(InputError, match="it was not touched"):
-            change(home, str(settings))
+            change(home, settings)
     assert settings.read_bytes() == content
     assert os.listdir(settings.parent) == ["settings.json"]
 
 
+@pytest.mark.parametrize("content", [b'{"hooks": []}', b'{"hooks": {"Stop": {}}}', b'{"hooks": null}'])
+def test_hooks_of_another_shape_are_left_alone(home, settings, content):
+    make(settings, content)
+    with pytest.raises(InputError, match="it was not touched"):
+        add(home, settings)
+    assert not remove(home, settings) and settings.read_bytes() == content
+
+
 def test_a_link_stays_a_link_and_the_file_keeps_its_mode(home, settings, tmp_path):
     real = tmp_path / "dotfiles" / "claude.json"
-    write(real, SHAPES["tabs and CRLF"])
+    make(real, SHAPES["tabs and CRLF"])
     real.chmod(0o640)
     settings.parent.mkdir()
     settings.symlink_to(real)
-    hooks.add(home, str(settings))
-    assert settings.is_symlink() and set(registered(real)) == set(SCRIPTS)
+    add(home, settings)
+    assert settings.is_symlink() and set(registered(real)) == EVENTS
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
-    hooks.remove(home, str(real))  # by its other name
+    remove(home, real)  # by its other name
     assert real.read_bytes() == SHAPES["tabs and CRLF"]
 
 
 def test_what_is_kept_of_a_settings_file_is_for_its_owner_only(home, settings):
-    write(settings, SHAPES["two spaces"])
-    hooks.add(home, str(settings))
+    make(settings, SHAPES["two spaces"])
+    add(home, settings)
     assert stat.S_IMODE(os.stat(os.path.join(home.root, "hooks.json")).st_mode) == 0o600
-    hooks.remove(home, str(settings))
+    remove(home, settings)
     assert "settings" not in Path(home.root, "hooks.json").read_text()
 
 
 def test_a_folder_in_the_place_of_the_file_is_reported(home, settings):
     settings.mkdir(parents=True)
     with pytest.raises(HomeError, match="cannot be read"):
-        hooks.add(home, str(settings))
+        add(home, settings)
 
 
 def test_a_lost_notebook_costs_only_the_bytes(home: Home, settings):
-    write(settings, SHAPES["four spaces"])
-    hooks.add(home, str(settings))
+    make(settings, SHAPES["four spaces"])
+    add(home, settings)
     os.unlink(os.path.join(home.root, "hooks.json"))
-    hooks.remove(home, str(settings))
+    remove(home, settings)
     assert json.loads(settings.read_bytes()) == json.loads(SHAPES["four spaces"])
 
 
+def test_a_note_of_an_older_scrubjay_still_gives_the_bytes_back(home, settings):
+    make(settings, SHAPES["four spaces"])
+    add(home, settings)
+    before = base64.b64encode(SHAPES["four spaces"]).decode()
+    after = hashlib.sha256(settings.read_bytes()).hexdigest()
+    Path(home.hooks).write_text(json.dumps({str(settings): {"before": before, "after": after}}))
+    remove(home, settings)
+    assert settings.read_bytes() == SHAPES["four spaces"]
+
+
 @pytest.mark.parametrize(
-    ("handler", "ours"),
+    ("handler", "is_ours"),
     [
+        (
+            {
+                "type": "command",
+                "command": "/usr/bin/python3 -I -S '/a b/scrubjay/hooks/hook.py' --host codex",
+            },
+            True,
+        ),
+        ({"type": "command", "command": "env SCRUBJAY_HOME=/x /opt/scrubjay-hook --host cursor"}, True),
+        ({"type": "command", "bash": "/opt/scrubjay-hook --host copilot-cli"}, True),
+        ({"type": "command", "powershell": r"C:\tools\scrubjay-hook.exe --host copilot-cli"}, True),
+        ({"command": "/opt/other-hook --host codex"}, False),
+        ({"command": "don't"}, False),
         ({"command": "scrubjay", "args": ["hook", "stop"]}, True),
         ({"type": "command", "command": "C:/tools/scrubjay.exe", "args": ["hook", "stop"]}, True),
         ({"command": "scrubjay", "args": ["search", "x"]}, False),
@@ -202,13 +254,15 @@ def test_a_lost_notebook_costs_only_the_bytes(home: Home, settings):
         ("scrubjay hook stop", False),
     ],
 )
-def test_our_hooks_are_known_by_what_they_run(handler, ours):
-    assert is_our_hook(handler) is ours
+def test_our_hooks_are_known_by_what_they_run(handler, is_ours):
+    assert is_our_hook(handler) is is_ours
 
 
 @pytest.mark.parametrize(
-    ("server", "ours"),
+    ("server", "is_ours"),
     [
+        ({"type": "local", "command": ["/opt/bin/scrubjay"]}, True),
+        ({"cmd": "/opt/bin/scrubjay", "type": "stdio"}, True),
         ({"command": "scrubjay"}, True),
         ({"command": "/opt/bin/scrubjay", "args": ["stdio"]}, True),
         ({"command": "uvx", "args": ["scrubjay@latest"]}, True),
@@ -217,5 +271,5 @@ def test_our_hooks_are_known_by_what_they_run(handler, ours):
         ({"url": "http://localhost"}, False),
     ],
 )
-def test_our_server_is_known_by_what_it_starts(server, ours):
-    assert is_our_server(server) is ours
+def test_our_server_is_known_by_what_it_starts(server, is_ours):
+    assert is_our_server(server) is is_ours

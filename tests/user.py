@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import pytest
 
-from scrubjay.cli.installation import console_command, hook_command
 from scrubjay.home.paths import Home
+from scrubjay.hosts.installation import console_command, hook_command
 
 PATIENCE = 30.0  # seconds; the bound of every command
 
@@ -83,7 +83,7 @@ class User(NamedTuple):
     def _hook(self, event: str, payload: dict[str, str]) -> str:
         told = json.dumps({**payload, "hook_event_name": event})
         done = subprocess.run(
-            hook_command(event),
+            hook_command("claude-code"),
             input=told,
             env=self.env,
             cwd=self.project,

@@ -14,8 +14,8 @@ import pytest
 from campaign.hostile_files import FILES
 from user import User, newcomer
 
-from scrubjay.cli.installation import console_command
 from scrubjay.errors import InputError
+from scrubjay.hosts.installation import console_command
 from scrubjay.reading import read
 from scrubjay.reading.process import PROCESSES
 

@@ -17,7 +17,7 @@ from mcp import Client, StdioServerParameters
 from mcp_calls import connected, kept, said, served
 from user import User, make_user
 
-from scrubjay.cli.installation import console_command
+from scrubjay.hosts.installation import console_command
 
 __all__ = ["served"]  # a fixture
 

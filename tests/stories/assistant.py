@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 from user import User
 
-from scrubjay.cli.installation import console_command
+from scrubjay.hosts.installation import console_command
 
 PATIENCE = 30.0  # seconds; the bound of every wait
 

@@ -19,7 +19,7 @@ from installs import INSTALL_SECONDS, installation
 from node import CLIENTS
 from user import User, make_user
 
-from scrubjay.cli.installation import console_command
+from scrubjay.hosts.installation import console_command
 from scrubjay.wire.address import engine_facts
 
 PYTHON = "Scripts/python.exe" if os.name == "nt" else "bin/python"

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from scrubjay.cli.demo import QUESTIONS, TURNS
-from scrubjay.cli.installation import console_command
+from scrubjay.hosts.installation import console_command
 
 
 def test_the_demo_records_recalls_and_leaves_nothing(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -18,8 +18,8 @@ import pytest
 from assistant import engines, until
 from user import User, make_user
 
-from scrubjay.cli.installation import console_command
 from scrubjay.home import spool
+from scrubjay.hosts.installation import console_command
 
 NOBODY = 65534
 BALLAST = "ballast"

@@ -1,98 +1,121 @@
-"""Which clients on this machine know us: the servers and hooks registered in their configuration files.
+"""Which hosts on this machine know us: our servers and hooks in the files that the table of hosts names.
 
 Reads those files and nothing else; a file that is not there registers nothing.
 """
 
-import json
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from scrubjay.cli.hooks import ours, settings_file
-from scrubjay.cli.installation import is_our_server
+from scrubjay.errors import ScrubjayError
+from scrubjay.histories.machine import Machine, this_machine
+from scrubjay.hosts.changes import JSON, Entry, Format, at, ours, parsed, read
+from scrubjay.hosts.installation import is_our_hook, server_command
+from scrubjay.hosts.table import BY_NAME, HOSTS, Host, claude_plugins
 
-CLAUDE_CODE, CLAUDE_DESKTOP, CURSOR = "Claude Code", "Claude Desktop", "Cursor"
+_INNER = ("hooks", "action")  # names on the way to a handler that name no event
 
 
 class Server(NamedTuple):
-    """Our server in a client's configuration."""
+    """Our server in a host's configuration."""
 
-    client: str
+    host: Host
     file: str
     command: str
     home: str | None  # SCRUBJAY_HOME, where the entry sets one
 
 
 class Hooks(NamedTuple):
-    """Our hooks in a settings file of Claude Code: the handlers of each event."""
+    """Our hooks in a file of a host: the handlers of each event."""
 
+    host: Host
     file: str
     handlers: dict[str, list[dict[str, Any]]]
     disabled: bool  # disableAllHooks
 
 
 class Clients(NamedTuple):
-    """All that was found; `unreadable` are files that are there and are not JSON."""
+    """All that is known here; `unreadable` are files that are there and are not what they should be."""
 
+    found: dict[str, str]  # by name of the host, what shows that it is here
     servers: list[Server]
     hooks: list[Hooks]
+    plugins: list[str]  # that Claude Code has switched on and that bring both
     unreadable: list[str]
+
+    def connected(self) -> list[Host]:
+        """The hosts that have our server or our hooks, in the order of the table."""
+        names = {server.host.name for server in self.servers} | {hooks.host.name for hooks in self.hooks}
+        return [host for host in HOSTS if host.name in names or (self.plugins and host.name == "claude-code")]
 
 
 def look(env: Mapping[str, str], cwd: str) -> Clients:
-    """What the known configuration files of this user and of the project in `cwd` say."""
-    clients = Clients([], [], [])
-    for client, file in _server_files(env, cwd):
-        for name, entry in _entries(_object(file, clients.unreadable)):
-            if is_our_server(entry) or (name == "scrubjay" and isinstance(entry.get("command"), str)):
-                variables = entry.get("env")
-                home = variables.get("SCRUBJAY_HOME") if isinstance(variables, dict) else None
-                home = home if isinstance(home, str) else None
-                clients.servers.append(Server(client, file, entry["command"], home))
-    project = os.path.join(cwd, ".claude")
-    local_files = (os.path.join(project, name) for name in ("settings.json", "settings.local.json"))
-    for file in (settings_file(env), *local_files):
-        settings = _object(file, clients.unreadable)
-        if handlers := ours(settings):
-            clients.hooks.append(Hooks(file, handlers, settings.get("disableAllHooks") is True))
+    """What the files of this user and of the project in `cwd` say."""
+    machine = this_machine(env)
+    found = {host.name: sign for host in HOSTS if (sign := host.found_by(machine))}
+    clients = Clients(found, [], [], claude_plugins(machine), [])
+    held: dict[str, Any] = {}
+    for host, file, form in _files(machine, cwd, found):
+        if file not in held:
+            held[file] = _value(file, form, clients.unreadable)
+        if isinstance(held[file], dict):
+            _add(clients, host, file, held[file])
+        elif held[file]:  # a plugin
+            clients.hooks.append(Hooks(host, file, {}, False))
     return clients
 
 
-def _server_files(env: Mapping[str, str], cwd: str) -> Iterator[tuple[str, str]]:
-    user = os.path.expanduser("~")
-    yield CLAUDE_CODE, os.path.join(env.get("CLAUDE_CONFIG_DIR") or user, ".claude.json")
-    yield CLAUDE_CODE, os.path.join(cwd, ".mcp.json")
-    yield CLAUDE_DESKTOP, os.path.join(_desktop_folder(env, user), "claude_desktop_config.json")
-    yield CURSOR, os.path.join(user, ".cursor", "mcp.json")
-    yield CURSOR, os.path.join(cwd, ".cursor", "mcp.json")
+def _files(machine: Machine, cwd: str, found: Mapping[str, str]) -> Iterator[tuple[Host, str, Format | None]]:
+    """The files of every host, each once, with their formats; None for a plugin.
+
+    A file of another host is one of this host's only where this host is found.
+    """
+    taken: set[str] = set()
+    for host in HOSTS:
+        by_file: dict[str, Format | None] = {}
+        for change in host.changes(machine):
+            own = JSON if change.file.endswith(".json") else None
+            by_file[change.file] = change.format if isinstance(change, Entry) else own
+        for file, form in by_file.items():
+            if file not in taken or host.name in found:
+                yield host, file, form
+        taken |= by_file.keys()
+    claude = BY_NAME["claude-code"]
+    for parts in ((".mcp.json",), (".claude", "settings.json"), (".claude", "settings.local.json")):
+        yield claude, os.path.join(cwd, *parts), JSON
+    yield BY_NAME["cursor"], os.path.join(cwd, ".cursor", "mcp.json"), JSON
 
 
-def _desktop_folder(env: Mapping[str, str], user: str) -> str:
-    if sys.platform == "win32":
-        return os.path.join(env.get("APPDATA") or os.path.join(user, "AppData", "Roaming"), "Claude")
-    if sys.platform == "darwin":
-        return os.path.join(user, "Library", "Application Support", "Claude")
-    return os.path.join(env.get("XDG_CONFIG_HOME") or os.path.join(user, ".config"), "Claude")
-
-
-def _entries(settings: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The servers of a file by name: its own, and those that Claude Code keeps for each project."""
-    projects = settings.get("projects")
-    for holder in (settings, *(projects.values() if isinstance(projects, dict) else ())):
-        servers = holder.get("mcpServers") if isinstance(holder, dict) else None
-        for name, entry in servers.items() if isinstance(servers, dict) else ():
-            if isinstance(entry, dict):
-                yield name, entry
-
-
-def _object(file: str, unreadable: list[str]) -> dict[str, Any]:
+def _value(file: str, form: Format | None, unreadable: list[str]) -> Any:
     try:
-        with open(file, "rb") as stream:
-            settings = json.loads(stream.read().decode("utf-8-sig"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, RecursionError):
+        content = read(file)
+        return bool(content) if form is None else parsed(content, form, file)
+    except ScrubjayError:
         unreadable.append(file)
         return {}
-    return settings if isinstance(settings, dict) else {}
+
+
+def _add(clients: Clients, host: Host, file: str, held: dict[str, Any]) -> None:
+    handlers: dict[str, list[dict[str, Any]]] = {}
+    for way in reversed(list(ours(held))):
+        value = at(held, way)
+        if is_our_hook(value):
+            handlers.setdefault(_event(held, way), []).append(value)
+        elif any(isinstance(key, str) for key in way):
+            _add_server(clients, host, file, value)
+    if handlers:
+        clients.hooks.append(Hooks(host, file, handlers, held.get("disableAllHooks") is True))
+
+
+def _add_server(clients: Clients, host: Host, file: str, entry: dict[str, Any]) -> None:
+    variables = entry.get("env", entry.get("environment", entry.get("envs")))
+    home = variables.get("SCRUBJAY_HOME") if isinstance(variables, dict) else None
+    command, *_ = server_command(entry) or [""]
+    clients.servers.append(Server(host, file, command, home if isinstance(home, str) else None))
+
+
+def _event(held: Any, way: tuple[str | int, ...]) -> str:
+    """The event for which a handler is registered: the last name on the way to it, or beside it."""
+    named = [key for key in way if isinstance(key, str) and key not in _INNER]
+    beside = at(held, way[:-1])
+    return named[-1] if named else str(beside.get("trigger", "")) if isinstance(beside, dict) else ""

@@ -33,6 +33,11 @@ class Place(NamedTuple):
         """
         return open_home(self.root)
 
+    @property
+    def named_root(self) -> str | None:
+        """The home's path if the environment names it; None where everybody finds it."""
+        return os.path.abspath(self.root) if self.env.get("SCRUBJAY_HOME") else None
+
     def path(self, named: str) -> str:
         """A path that was typed here, absolute and without `~`."""
         return os.path.normpath(os.path.join(self.cwd, os.path.expanduser(named)))

@@ -19,10 +19,10 @@ from typing import Any
 
 from scrubjay.cli.command import Place, command, flag
 from scrubjay.cli.display import local
-from scrubjay.cli.installation import console_command, hook_command, run_hook
 from scrubjay.errors import EngineError, ScrubjayError
 from scrubjay.home import spool
 from scrubjay.home.paths import Home
+from scrubjay.hosts.installation import console_command, hook_command, run_hook
 
 WIDTH = 108  # characters of a printed line
 HIT_LINES, NEIGHBOUR_LINES = 4, 2  # of each turn that is printed
@@ -59,8 +59,7 @@ def demo(place: Place, options: argparse.Namespace) -> int:
         print(f"The engine has ended; the demo's home stays. Look at it: {look}")
     else:
         print(f"The engine has ended and the demo's home is deleted; all of it took {took}.")
-    register = "then register the server with your client (see the README)"
-    print(f"To have this in your own sessions: `scrubjay hooks add`, {register}.")
+    print("To have this in your own sessions: `scrubjay setup`.")
     return 0 if answered == len(QUESTIONS) else 1
 
 
@@ -74,7 +73,7 @@ def _record(env: Mapping[str, str], project: str) -> None:
         ids = {"session_id": session, "prompt_id": str(uuid.uuid4())}
         answer = {"last_assistant_message": assistant, "stop_hook_active": False}
         for event, text in (("UserPromptSubmit", {"prompt": user}), ("Stop", answer)):
-            seconds[event].append(run_hook(event, ids | text, env, project, hook_command(event)))
+            seconds[event].append(run_hook(event, ids | text, env, project, hook_command("claude-code")))
     took = (f"{event} {statistics.median(times) * 1000:.0f} ms" for event, times in seconds.items())
     print(f"   A whole hook process took, in the middle: {', '.join(took)}.")
 

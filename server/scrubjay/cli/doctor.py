@@ -10,7 +10,7 @@ import shutil
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
@@ -18,15 +18,17 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from scrubjay import VERSION
-from scrubjay.cli.clients import CLAUDE_CODE, CLAUDE_DESKTOP, Clients, Hooks, Server, look
+from scrubjay.cli.clients import Clients, Hooks, Server, look
 from scrubjay.cli.command import Place, call_engine, command
 from scrubjay.cli.display import contents, plural, size, span
-from scrubjay.cli.installation import SCRIPTS, console_command, hook_command, run_hook
-from scrubjay.cli.status import inbox
+from scrubjay.cli.status import arrivals, came_from, inbox
 from scrubjay.errors import EngineError, ScrubjayError
+from scrubjay.histories.machine import this_machine
 from scrubjay.home import capture
 from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.home.settings import capture_view, load
+from scrubjay.hosts.installation import console_command, hook_command, hook_lines, run_hook
+from scrubjay.hosts.table import BY_NAME, Host, codex_waiting
 
 OK, NOTE, PROBLEM = "ok", "note", "PROBLEM"
 
@@ -232,51 +234,89 @@ def spool(place: Place) -> Findings:
 
 
 def registrations(place: Place, clients: Clients) -> Findings:
-    """Which clients know us, and what they lack."""
+    """Which hosts know us, what they lack, and what has really arrived from each."""
     for file in clients.unreadable:
-        yield note("clients", f"{file} is not JSON that can be read, so what it registers is not known.")
-    for server in clients.servers:
-        yield from _server(place, server, hooked=bool(clients.hooks))
-    for hooks in clients.hooks:
-        yield from _hooks(hooks)
-    if len(clients.hooks) > 1:
-        files = " and ".join(hooks.file for hooks in clients.hooks)
-        yield note("hooks", f"The hooks are in {files}: every turn is handed in twice and stored once.")
-    here = " ".join(console_command())
-    if clients.hooks and not any(server.client == CLAUDE_CODE for server in clients.servers):
-        advice = f"`claude mcp add --scope user scrubjay -- {here}` adds it."
-        yield note("clients", "Claude Code hands in its turns, but lacks the server to recall them.", advice)
-    elif not clients.servers:
-        advice = f"Register the command {here}; the README shows how."
+        yield note("clients", f"{file} cannot be read, so what it registers is not known.")
+    connected = clients.connected()
+    arrived = arrivals(place)
+    for host in connected:
+        broken = [finding for finding in _broken(place, host, clients) if finding.verdict != OK]
+        yield from broken
+        if all(finding.verdict != PROBLEM for finding in broken):
+            yield _host(place, host, clients, arrived)
+    settings = [hooks.file for hooks in clients.hooks if hooks.host.name == "claude-code"]
+    twice = [*settings, *(f"the plugin {name}" for name in clients.plugins)]
+    if len(twice) > 1:
+        says = f"The hooks are in {' and in '.join(twice)}: every turn is handed in twice and stored once."
+        advice = "`scrubjay hooks remove` leaves them to the plugin." if clients.plugins else ""
+        yield note("hooks", says, advice)
+    for name, sign in clients.found.items():
+        if BY_NAME[name] not in connected:
+            advice = f"`scrubjay setup --only {name}` connects it."
+            yield note("clients", f"{BY_NAME[name].title} is here ({sign}) and is not connected.", advice)
+    if not clients.servers and not clients.plugins:
+        advice = f"`scrubjay setup` does it; or register the command {' '.join(console_command())}."
         yield note("clients", "No client that is known here has the server.", advice)
 
 
-def _server(place: Place, server: Server, *, hooked: bool) -> Findings:
-    named = f"{server.client} ({server.file})"
+def _broken(place: Place, host: Host, clients: Clients) -> Findings:
+    """What is wrong with what is registered in one host."""
+    for server in clients.servers:
+        if server.host == host:
+            yield from _server(place, server)
+    for hooks in clients.hooks:
+        if hooks.host == host:
+            yield from _hooks(hooks)
+
+
+def _host(place: Place, host: Host, clients: Clients, arrived: Mapping[str, Any] | None) -> Finding:
+    """What a host has, and what came from it."""
+    served = [server.file for server in clients.servers if server.host == host]
+    hooked = any(hooks.host == host for hooks in clients.hooks)
+    advice = f"`scrubjay setup --only {host.name}` lets it."
+    if clients.plugins and host.name == "claude-code":
+        served, hooked = served or [" and ".join(clients.plugins)], True
+    if not served:
+        says = f"{host.title} hands in its turns, but lacks the server to recall them."
+        return note("clients", says, advice)
+    named = f"{host.title} ({served[0]})"
+    if not host.capture:
+        return ok("clients", f"{named} has the server. {host.lacks}")
+    if not hooked:
+        says = f"{named} has the server, but lacks the hooks: its turns are not captured."
+        return note("clients", says, advice)
+    waiting = codex_waiting(this_machine(place.env)) if host.name == "codex" else []
+    came = "" if arrived is None else f", and {came_from(arrived, host.name)}"
+    if waiting:
+        says = (
+            f"{named} has the server and the hooks, but waits to be trusted with {', '.join(waiting)}{came}."
+        )
+        return note("clients", says, host.click)
+    return ok("clients", f"{named} has the server and the hooks{came}.")
+
+
+def _server(place: Place, server: Server) -> Findings:
+    named = f"{server.host.title} ({server.file})"
     if not shutil.which(os.path.expanduser(server.command)) and "${" not in server.command:
-        advice = f"Put {console_command()[0]} there."
+        advice = f"Put {console_command()[0]} there; `scrubjay setup` does it."
         yield problem("clients", f"{named} starts {server.command}, which is not there.", advice)
     elif server.home and os.path.realpath(os.path.expanduser(server.home)) != os.path.realpath(place.root):
         yield note("clients", f"{named} has the server with another home, {server.home}.")
-    elif server.client == CLAUDE_DESKTOP and not os.path.isabs(server.command):
+    elif server.host.name == "claude-desktop" and not os.path.isabs(server.command):
         advice = f"Put {console_command()[0]} there: Claude Desktop searches few folders."
         yield note("clients", f"{named} starts {server.command} without its folder.", advice)
-    elif server.client != CLAUDE_CODE:
-        says = "Scrubjay has no hooks for it: it recalls, and records what it is told to."
-        yield ok("clients", f"{named} has the server. {says}")
-    elif not hooked:
-        says = f"{named} has the server, but lacks the hooks: its turns are not captured."
-        yield note("clients", says, "`scrubjay hooks add` lets it.")
-    else:
-        yield ok("clients", f"{named} has the server and the hooks.")
 
 
 def _hooks(hooks: Hooks) -> Findings:
+    """A plugin has no handlers that could be looked at."""
     where = "" if hooks.file.endswith("settings.json") else f" (--settings {hooks.file})"
-    advice = f"`scrubjay hooks add` puts them right{where}."
-    lines = [_line(handler) for handlers in hooks.handlers.values() for handler in handlers]
-    gone = [word for line in lines for word in line if os.path.isabs(word) and not os.path.exists(word)]
-    lacking = [event for event in SCRIPTS if event not in hooks.handlers]
+    claude = hooks.host.name == "claude-code"
+    again = f"`scrubjay hooks add` puts them right{where}." if claude else ""
+    advice = again or f"`scrubjay setup --only {hooks.host.name}` puts them right."
+    handlers = [handler for each in hooks.handlers.values() for handler in each]
+    words = [word for handler in handlers for line in hook_lines(handler) for word in line]
+    gone = [word for word in words if os.path.isabs(word) and not os.path.exists(word)]
+    lacking = [event for event in hooks.host.events if event not in hooks.handlers] if handlers else []
     if hooks.disabled:
         says = f"disableAllHooks in {hooks.file} keeps every hook from running."
         yield problem("hooks", says, "Take it out of that file.")
@@ -286,12 +326,6 @@ def _hooks(hooks: Hooks) -> Findings:
         # An older Scrubjay knew no SessionEnd; without it a session ends when it has been silent for a while.
         level = note if lacking == ["SessionEnd"] else problem
         yield level("hooks", f"{hooks.file} lacks the hook for {', '.join(lacking)}.", advice)
-    else:
-        yield ok("hooks", f"{hooks.file} hands in every prompt and every answer.")
-
-
-def _line(handler: dict[str, Any]) -> list[str]:
-    return [handler["command"], *handler.get("args", [])]
 
 
 def round_trip(place: Place, clients: Clients) -> Findings:
@@ -338,7 +372,7 @@ def _recall(place: Place, session: str, question: str, took: list[float]) -> Fin
 
 
 def _hook(place: Place, clients: Clients, event: str, payload: dict[str, Any]) -> float:
-    command = _registered(clients, event) or hook_command(event)
+    command = _registered(clients, event) or hook_command("claude-code")
     projects = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR")
     env = {name: value for name, value in place.env.items() if name not in projects}
     env |= {"SCRUBJAY_HOME": place.root, "SCRUBJAY_SCOPE": SCOPE}
@@ -346,10 +380,10 @@ def _hook(place: Place, clients: Clients, event: str, payload: dict[str, Any]) -
 
 
 def _registered(clients: Clients, event: str) -> list[str] | None:
-    """The command that the host runs for an event, if it can be run outside the host; None otherwise."""
+    """The command that Claude Code runs for an event, if it can be run outside of it; None otherwise."""
     for hooks in clients.hooks:
-        for handler in hooks.handlers.get(event, ()):
-            command = _line(handler)
+        for handler in hooks.handlers.get(event, ()) if hooks.host.name == "claude-code" else ():
+            command = next(hook_lines(handler))
             if not any("${" in word for word in command):
                 return command
     return None

@@ -1,0 +1,694 @@
+"""The table of hosts: one row each, with a function where data is not enough.
+
+Rows say where a host keeps its configuration on each platform, what we put there, and what it cannot do.
+Sources: the hosts' documents and what was measured with real ones; `proof` says which.
+"""
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from scrubjay import VERSION
+from scrubjay.errors import ScrubjayError
+from scrubjay.histories.machine import Machine
+from scrubjay.hosts.changes import (
+    JSON,
+    JSONC,
+    TOML,
+    YAML,
+    Change,
+    Entry,
+    Format,
+    OwnFile,
+    at,
+    ours,
+    parsed,
+    read,
+)
+from scrubjay.hosts.installation import at_home, console_command, hook_command, hooks_folder, line
+
+Where = Callable[[Machine], str]
+SECONDS = 10  # that a host waits for a hook, which gives up by itself long before
+_COMMENT = "Scrubjay remembers what was said here. `scrubjay setup --remove` takes this away."
+
+
+@dataclass(frozen=True)
+class Ours:
+    """What a host is to run: our server, and our hook. `root` is a home that is not where it usually is."""
+
+    machine: Machine
+    host: str
+    root: str | None = None
+
+    def server(self) -> tuple[str, list[str], dict[str, str]]:
+        """The command of the server, its arguments, and the variables it needs."""
+        command, *arguments = console_command()
+        return command, arguments, {"SCRUBJAY_HOME": self.root} if self.root else {}
+
+    def hook(self, event: str | None = None, *, stable: bool = False) -> list[str]:
+        """The command of the hook; see `hook_command`."""
+        return at_home(hook_command(self.host, event, stable=stable), self.root, self.machine.platform)
+
+    def line(self, event: str | None = None, *, stable: bool = False) -> str:
+        """The same as a line for the platform's shell."""
+        return line(self.hook(event, stable=stable), self.machine.platform)
+
+
+Shape = Callable[[Ours, str], Any]  # what a host wants for an event
+
+
+class Server(NamedTuple):
+    """Our server in a host's configuration: the member `scrubjay` of `key`, if the folder `within` is there.
+
+    Of several files the first that is there counts, else the last.
+    """
+
+    files: tuple[Where, ...]
+    form: Format
+    key: str
+    shape: Callable[[Ours], Any]
+    within: Where | None = None
+
+    def changes(self, us: Ours) -> Iterator[Change]:
+        """The entry, if there is a place for it."""
+        if self.within is None or os.path.isdir(self.within(us.machine)):
+            files = [file(us.machine) for file in self.files]
+            file = next((file for file in files if os.path.exists(file)), files[-1])
+            yield Entry(file, self.form, (self.key, "scrubjay"), self.shape(us))
+
+
+class Hooks(NamedTuple):
+    """Our hook at each event: one more element of the list `hooks.EVENT`, and what the file needs beside."""
+
+    file: Where
+    form: Format
+    events: tuple[str, ...]
+    shape: Shape
+    frame: tuple[tuple[str, Any], ...] = ()
+    host: str = ""  # as whom the hook is registered, if not as the row's own host
+
+    def changes(self, us: Ours) -> Iterator[Change]:
+        """The frame and an entry for each event."""
+        file = self.file(us.machine)
+        us = Ours(us.machine, self.host or us.host, us.root)
+        for name, value in self.frame:
+            yield Entry(file, self.form, (name,), value, "frame")
+        for event in self.events:
+            yield Entry(file, self.form, ("hooks", event), self.shape(us, event), "element")
+
+
+class Member(NamedTuple):
+    """Our hooks as one member that has our name."""
+
+    file: Where
+    form: Format
+    shape: Callable[[Ours], Any]
+
+    def changes(self, us: Ours) -> Iterator[Change]:
+        """The entry."""
+        yield Entry(self.file(us.machine), self.form, ("scrubjay",), self.shape(us))
+
+
+class Own(NamedTuple):
+    """A file of our own in a folder where the host looks."""
+
+    file: Where
+    content: Callable[[Ours], str]
+
+    def changes(self, us: Ours) -> Iterator[Change]:
+        """The file."""
+        yield OwnFile(self.file(us.machine), self.content(us).encode())
+
+
+Part = Server | Hooks | Member | Own
+Trial = Callable[[str, str, str], dict[str, Any]]  # session, folder, prompt -> what the host hands its hook
+
+
+@dataclass(frozen=True)
+class Host:
+    """One assistant: how it is found, what it gets, and what it cannot do."""
+
+    name: str  # everywhere: on the wire, in records, on the command line
+    title: str
+    signs: tuple[Where, ...]  # files and folders that are there where it is used
+    commands: tuple[str, ...] = ()  # that are on the PATH then
+    tools: tuple[Part, ...] = ()
+    capture: tuple[Part, ...] = ()
+    recall: str = ""  # when it takes what we recall into a conversation by itself
+    click: str = ""  # what the user has to do
+    lacks: str = ""  # what cannot be had, and why
+    proof: Literal["run", "parts", "documents"] = (
+        "documents"  # a whole session with the real host; some of it
+    )
+    traces: Callable[[Machine], list[Change]] = lambda _: []  # what it has itself written down about us
+    trial: tuple[str | None, Trial] | None = None  # the --event, and a prompt as this host tells of it
+
+    def changes(self, machine: Machine, root: str | None = None) -> list[Change]:
+        """All that is ours in this host's files."""
+        us = Ours(machine, self.name, root)
+        return [change for part in (*self.tools, *self.capture) for change in part.changes(us)]
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """The events that a file of its hooks names, where it names each by itself."""
+        return tuple(event for part in self.capture if isinstance(part, Hooks) for event in part.events)
+
+    def found_by(self, machine: Machine) -> str | None:
+        """The file, folder or command that shows that it is here; None if none does."""
+        signs = (sign(machine) for sign in self.signs)
+        path = machine.env.get("PATH", os.defpath)
+        commands = (shutil.which(command, path=path) for command in self.commands)
+        return next((sign for sign in signs if os.path.exists(sign)), next(filter(None, commands), None))
+
+
+def home(*parts: str) -> Where:
+    """A place below the user's home."""
+    return lambda machine: machine.home(*parts)
+
+
+def settings(*parts: str) -> Where:
+    """A place where programs with windows keep their settings."""
+    return lambda machine: machine.settings(*parts)
+
+
+def config(*parts: str) -> Where:
+    """A place where programs of the terminal keep their settings, on every platform."""
+    return lambda machine: machine.join(machine.named("XDG_CONFIG_HOME", ".config"), *parts)
+
+
+def named(variable: str, default: str) -> Callable[..., Where]:
+    """Places in the folder that a variable names, else in one of the user's home."""
+    return lambda *parts: lambda machine: machine.join(machine.named(variable, default), *parts)
+
+
+def on_windows(there: Where, elsewhere: Where) -> Where:
+    """One place on Windows and another elsewhere."""
+    return lambda machine: (there if machine.platform == "win32" else elsewhere)(machine)
+
+
+def _claude_json(machine: Machine) -> str:
+    return machine.join(machine.env.get("CLAUDE_CONFIG_DIR") or machine.user_home, ".claude.json")
+
+
+def _gemini(*parts: str) -> Where:
+    return lambda m: m.join(m.env.get("GEMINI_CLI_HOME") or m.user_home, ".gemini", *parts)
+
+
+def _opencode(*parts: str) -> Where:
+    return lambda m: m.join(m.env.get("OPENCODE_CONFIG_DIR") or config("opencode")(m), *parts)
+
+
+_claude = named("CLAUDE_CONFIG_DIR", ".claude")
+CLAUDE_SETTINGS = _claude("settings.json")
+_codex = named("CODEX_HOME", ".codex")
+_copilot = named("COPILOT_HOME", ".copilot")
+_goose = on_windows(settings("Block", "goose", "config"), config("goose"))
+_zed = on_windows(settings("Zed"), config("zed"))
+_code = settings("Code", "User")
+_cline_in_code = settings("Code", "User", "globalStorage", "saoudrizwan.claude-dev")
+_roo_in_code = settings("Code", "User", "globalStorage", "rooveterinaryinc.roo-cline")
+
+
+def _in(folder: Where, *parts: str) -> Where:
+    return lambda machine: machine.join(folder(machine), *parts)
+
+
+def _plain(us: Ours) -> dict[str, Any]:
+    command, arguments, variables = us.server()
+    return {"command": command, "args": arguments, **({"env": variables} if variables else {})}
+
+
+def _typed(us: Ours) -> dict[str, Any]:
+    return {"type": "stdio", **_plain(us)}
+
+
+def _copilot_server(us: Ours) -> dict[str, Any]:
+    return {"type": "local", **_plain(us), "tools": ["*"]}
+
+
+def _opencode_server(us: Ours) -> dict[str, Any]:
+    command, arguments, variables = us.server()
+    more = {"environment": variables} if variables else {}
+    return {"type": "local", "command": [command, *arguments], "enabled": True, **more}
+
+
+def _goose_server(us: Ours) -> dict[str, Any]:
+    command, arguments, variables = us.server()
+    where = {"cmd": command, "args": arguments, "envs": variables}
+    return {"enabled": True, "type": "stdio", "name": "scrubjay", **where, "timeout": 300}
+
+
+def _claude_shape(us: Ours, event: str) -> dict[str, Any]:
+    """One line, for other hosts read this file too; on Windows a list, for the shell there is not known."""
+    if us.machine.platform == "win32":
+        command, *arguments = us.hook()
+        return _group({"command": command, "args": arguments})
+    return _group({"command": us.line()})
+
+
+def _codex_shape(us: Ours, event: str) -> dict[str, Any]:
+    """Codex caps SessionEnd at 3 s and warns of more. It trusts a hash of the command, so that must stay."""
+    return _group({"command": us.line(stable=True)}, 3 if event == "SessionEnd" else SECONDS)
+
+
+def _group(handler: Mapping[str, Any], timeout: int = SECONDS) -> dict[str, Any]:
+    return {"hooks": [{"type": "command", **handler, "timeout": timeout}]}
+
+
+def _cursor_shape(us: Ours, event: str) -> dict[str, Any]:
+    return {"command": us.line(), "timeout": SECONDS}
+
+
+def _windsurf_shape(us: Ours, event: str) -> dict[str, Any]:
+    name = "powershell" if us.machine.platform == "win32" else "command"
+    return {name: us.line(), "show_output": False}
+
+
+def _antigravity_shape(us: Ours) -> dict[str, Any]:
+    """Keyed by the name of the hook; its payloads name no event."""
+    events = ("PreInvocation", "Stop")
+    handler = {e: [{"type": "command", "command": us.line(e), "timeout": SECONDS}] for e in events}
+    return {"enabled": True, **handler}
+
+
+def _copilot_hooks(us: Ours) -> str:
+    """Its payloads name no event; bash and PowerShell have a line each."""
+    shell = "powershell" if us.machine.platform == "win32" else "bash"
+    events = ("sessionStart", "userPromptSubmitted", "agentStop", "sessionEnd")
+    hooks = {e: [{"type": "command", shell: us.line(e), "timeoutSec": SECONDS}] for e in events}
+    return _page({"version": 1, "hooks": hooks})
+
+
+def _kiro_hooks(us: Ours) -> str:
+    action = {"type": "command", "command": us.line()}
+    hooks = [
+        {"name": f"scrubjay-{event}", "trigger": event, "action": action, "timeout": SECONDS, "enabled": True}
+        for event in ("SessionStart", "UserPromptSubmit", "Stop")
+    ]
+    return _page({"version": "v1", "hooks": hooks})
+
+
+def _gemini_manifest(us: Ours) -> str:
+    return _page({"name": "scrubjay", "version": VERSION, "mcpServers": {"scrubjay": _plain(us)}})
+
+
+def _gemini_hooks(us: Ours) -> str:
+    """Gemini counts in milliseconds."""
+    events = ("SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd")
+    return _page({"hooks": {event: [_group({"command": us.line()}, SECONDS * 1000)] for event in events}})
+
+
+def _qwen_shape(us: Ours, event: str) -> dict[str, Any]:
+    return _group({"command": us.line()}, SECONDS * 1000)  # milliseconds
+
+
+def _goose_manifest(us: Ours) -> str:
+    return _page({"name": "scrubjay", "version": VERSION, "description": _COMMENT})
+
+
+def _goose_hooks(us: Ours) -> str:
+    events = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")
+    return _page({"hooks": {event: [_group({"command": us.line()})] for event in events}})
+
+
+def _plugin(us: Ours) -> str:
+    """The plugin that ships with the hooks, for this host and with this installation's command."""
+    ships, name = ("amp.ts", "amp") if us.host == "amp" else ("opencode.js", "opencode")
+    with open(os.path.join(hooks_folder(), "plugins", ships), encoding="utf-8") as file:
+        text = file.read()
+    command = us.hook()[: -len(["--host", us.host])]
+    text = text.replace(f'const HOST = "{name}";', f"const HOST = {json.dumps(us.host)};")
+    return text.replace('const COMMAND = ["scrubjay-hook"];', f"const COMMAND = {json.dumps(command)};")
+
+
+def _page(held: Any) -> str:
+    return json.dumps(held, indent=2) + "\n"
+
+
+def _claude_trial(session: str, folder: str, prompt: str) -> dict[str, Any]:
+    return {"session_id": session, "cwd": folder, "hook_event_name": "UserPromptSubmit", "prompt": prompt}
+
+
+def _codex_trial(session: str, folder: str, prompt: str) -> dict[str, Any]:
+    return {**_claude_trial(session, folder, prompt), "turn_id": session, "transcript_path": None}
+
+
+def _vscode_trial(session: str, folder: str, prompt: str) -> dict[str, Any]:
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
+    about = {"timestamp": stamp, "sessionId": session, "cwd": folder, "transcript_path": ""}
+    return {**about, "hookEventName": "UserPromptSubmit", "prompt": prompt}
+
+
+def _cursor_trial(session: str, folder: str, prompt: str) -> dict[str, Any]:
+    ids = {"conversation_id": session, "generation_id": session, "cursor_version": "3.24.18"}
+    return {**ids, "hook_event_name": "beforeSubmitPrompt", "workspace_roots": [folder], "prompt": prompt}
+
+
+def _copilot_trial(session: str, folder: str, prompt: str) -> dict[str, Any]:
+    return {"sessionId": session, "timestamp": int(time.time() * 1000), "cwd": folder, "prompt": prompt}
+
+
+def _gemini_trial(session: str, folder: str, prompt: str) -> dict[str, Any]:
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    about = {"hook_event_name": "BeforeAgent", "timestamp": stamp, "transcript_path": ""}
+    return {"session_id": session, "cwd": folder, **about, "prompt": prompt}
+
+
+def _qwen_trial(session: str, folder: str, prompt: str) -> dict[str, Any]:
+    return {**_claude_trial(session, folder, prompt), "prompt_id": session, "submitted_prompt": prompt}
+
+
+def _windsurf_trial(session: str, folder: str, prompt: str) -> dict[str, Any]:
+    about = {"agent_action_name": "pre_user_prompt", "trajectory_id": session, "execution_id": session}
+    return {**about, "tool_info": {"user_prompt": prompt}}
+
+
+def _goose_trial(session: str, folder: str, prompt: str) -> dict[str, Any]:
+    return {"event": "UserPromptSubmit", "session_id": session, "matcher_context": "", "message": prompt}
+
+
+def _antigravity_trial(session: str, folder: str, prompt: str) -> dict[str, Any]:
+    ids = {"conversationId": session, "invocationNum": 0, "artifactDirectoryPath": folder}
+    return {**ids, "transcriptPath": "", "workspacePaths": [folder]}
+
+
+def codex_waiting(machine: Machine) -> list[str]:
+    """The events whose hook of ours the user of Codex has not approved yet, or has switched off.
+
+    Raises:
+        ScrubjayError: one of Codex's files cannot be read.
+    """
+    path = _codex("config.toml")(machine)
+    states = at(parsed(read(path), TOML, path), ("hooks", "state"))
+    waiting = []
+    for event, key in _codex_keys(machine):
+        state = at(states, (key,))
+        if not isinstance(state, dict) or "trusted_hash" not in state or state.get("enabled") is False:
+            waiting.append(event)
+    return waiting
+
+
+def _codex_approvals(machine: Machine) -> list[Change]:
+    """What Codex has written down about the approval of our hooks."""
+    file = _codex("config.toml")(machine)
+    return [Entry(file, TOML, ("hooks", "state", key), None, "trace") for _, key in _codex_keys(machine)]
+
+
+def _codex_keys(machine: Machine) -> list[tuple[str, str]]:
+    """Each event that has our hook, and as what Codex knows that hook: by its place in the file."""
+    path = _codex("hooks.json")(machine)
+    keys = []
+    for way in reversed(list(ours(parsed(read(path), JSON, path).get("hooks")))):
+        event, group, *_, handler = way
+        name = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in str(event))[1:]
+        keys.append((str(event), f"{path}:{name}:{group}:{handler}"))
+    return keys
+
+
+def claude_plugins(machine: Machine) -> list[str]:
+    """Our plugins that Claude Code has switched on, as NAME@MARKETPLACE: they bring both along."""
+    path = CLAUDE_SETTINGS(machine)
+    try:
+        enabled = parsed(read(path), JSON, path).get("enabledPlugins")
+    except ScrubjayError:
+        return []  # who reads the file itself says what is wrong with it
+    plugins = enabled.items() if isinstance(enabled, dict) else ()
+    return [name for name, on in plugins if on is True and name.startswith("scrubjay@")]
+
+
+def _claude_plugin_traces(machine: Machine) -> list[Change]:
+    """What Claude Code has written down about our plugins and the marketplaces that bring nothing else."""
+    settings, folder = CLAUDE_SETTINGS(machine), _claude("plugins")(machine)
+    traces: list[Change] = []
+    for plugin in claude_plugins(machine):
+        market = plugin.partition("@")[2]
+        traces += [
+            _trace(settings, "enabledPlugins", plugin),
+            _trace(machine.join(folder, "installed_plugins.json"), "plugins", plugin),
+        ]
+        if market == "scrubjay":
+            traces += [
+                _trace(settings, "extraKnownMarketplaces", market),
+                _trace(machine.join(folder, "known_marketplaces.json"), market),
+            ]
+    return traces
+
+
+def _trace(file: str, *keys: str) -> Entry:
+    return Entry(file, JSON, keys, None, "trace")
+
+
+_EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")
+_START = "session start"
+_BOTH = "session start, prompt"
+_NO_HOOKS = "It has no hooks: it recalls when it is asked, and records what it is told to."
+_NO_RECALL = "Its hooks bring nothing into a conversation: it recalls through the tools."
+CLAUDE_HOOKS = Hooks(CLAUDE_SETTINGS, JSON, _EVENTS, _claude_shape, host="claude-code")
+
+HOSTS: tuple[Host, ...] = (
+    Host(
+        "claude-code",
+        "Claude Code",
+        signs=(_claude(), _claude_json),
+        commands=("claude",),
+        tools=(Server((_claude_json,), JSON, "mcpServers", _typed),),
+        capture=(CLAUDE_HOOKS,),
+        recall=_BOTH,
+        proof="run",
+        traces=_claude_plugin_traces,
+        trial=(None, _claude_trial),
+    ),
+    Host(
+        "codex",
+        "Codex CLI",
+        signs=(_codex(),),
+        commands=("codex",),
+        tools=(Server((_codex("config.toml"),), TOML, "mcp_servers", _plain),),
+        capture=(Hooks(_codex("hooks.json"), JSON, _EVENTS, _codex_shape),),
+        recall=_BOTH,
+        click="Start codex once and choose to trust the hooks: until then it runs none, and does not say so.",
+        proof="run",
+        traces=_codex_approvals,
+        trial=(None, _codex_trial),
+    ),
+    Host(
+        "cursor",
+        "Cursor",
+        signs=(home(".cursor"), settings("Cursor")),
+        commands=("cursor", "cursor-agent"),
+        tools=(Server((home(".cursor", "mcp.json"),), JSONC, "mcpServers", _plain),),
+        capture=(
+            Hooks(
+                home(".cursor", "hooks.json"),
+                JSONC,
+                ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse", "stop", "sessionEnd"),
+                _cursor_shape,
+                frame=(("version", 1),),
+            ),
+        ),
+        recall=_BOTH,
+        lacks="Versions before 3.20 drop what is injected.",
+        trial=(None, _cursor_trial),
+    ),
+    Host(
+        "vscode",
+        "VS Code Copilot",
+        signs=(_code,),
+        commands=("code",),
+        tools=(Server((settings("Code", "User", "mcp.json"),), JSONC, "servers", _typed),),
+        capture=(CLAUDE_HOOKS,),
+        recall=_START,
+        click="VS Code asks whether to trust the server when it first starts it.",
+        lacks="Hooks are a preview there; it reads those of Claude Code.",
+        trial=(None, _vscode_trial),
+    ),
+    Host(
+        "copilot-cli",
+        "Copilot CLI",
+        signs=(_copilot(),),
+        commands=("copilot",),
+        tools=(Server((_copilot("mcp-config.json"),), JSON, "mcpServers", _copilot_server),),
+        capture=(Own(_copilot("hooks", "scrubjay.json"), _copilot_hooks),),
+        recall=_BOTH,
+        proof="parts",
+        trial=("userPromptSubmitted", _copilot_trial),
+    ),
+    Host(
+        "gemini-cli",
+        "Gemini CLI",
+        signs=(_gemini("settings.json"), _gemini("tmp")),
+        commands=("gemini",),
+        tools=(Own(_gemini("extensions", "scrubjay", "gemini-extension.json"), _gemini_manifest),),
+        capture=(Own(_gemini("extensions", "scrubjay", "hooks", "hooks.json"), _gemini_hooks),),
+        recall=_BOTH,
+        proof="parts",
+        trial=(None, _gemini_trial),
+    ),
+    Host(
+        "qwen-code",
+        "Qwen Code",
+        signs=(home(".qwen"),),
+        commands=("qwen",),
+        tools=(Server((home(".qwen", "settings.json"),), JSONC, "mcpServers", _plain),),
+        capture=(Hooks(home(".qwen", "settings.json"), JSONC, _EVENTS, _qwen_shape),),
+        recall=_BOTH,
+        proof="parts",
+        trial=(None, _qwen_trial),
+    ),
+    Host(
+        "opencode",
+        "OpenCode",
+        signs=(_opencode(),),
+        commands=("opencode",),
+        tools=(
+            Server((_opencode("opencode.jsonc"), _opencode("opencode.json")), JSONC, "mcp", _opencode_server),
+        ),
+        capture=(Own(_opencode("plugins", "scrubjay.js"), _plugin),),
+        recall=_BOTH,
+        lacks="Its first start with a plugin fetches a package of its own, which is slow without a network.",
+        proof="parts",
+    ),
+    Host(
+        "kilo",
+        "Kilo",
+        signs=(config("kilo"),),
+        commands=("kilo",),
+        tools=(
+            Server(
+                (config("kilo", "kilo.jsonc"), config("kilo", "kilo.json")), JSONC, "mcp", _opencode_server
+            ),
+        ),
+        capture=(Own(config("kilo", "plugins", "scrubjay.js"), _plugin),),
+        recall=_BOTH,
+        proof="parts",
+    ),
+    Host(
+        "kiro",
+        "Kiro",
+        signs=(home(".kiro"),),
+        commands=("kiro", "kiro-cli"),
+        tools=(Server((home(".kiro", "settings", "mcp.json"),), JSONC, "mcpServers", _plain),),
+        capture=(Own(home(".kiro", "hooks", "scrubjay.json"), _kiro_hooks),),
+        recall=_BOTH,
+        lacks="Its window shows a card each time a hook runs.",
+        trial=(None, _claude_trial),
+    ),
+    Host(
+        "antigravity",
+        "Antigravity",
+        signs=(_gemini("config"), _gemini("antigravity"), _gemini("antigravity-cli")),
+        commands=("agy",),
+        tools=(Server((_gemini("config", "mcp_config.json"),), JSON, "mcpServers", _plain),),
+        capture=(Member(_gemini("config", "hooks.json"), JSON, _antigravity_shape),),
+        recall="prompt",
+        trial=("PreInvocation", _antigravity_trial),
+    ),
+    Host(
+        "windsurf",
+        "Windsurf",
+        signs=(home(".codeium", "windsurf"),),
+        commands=("windsurf",),
+        tools=(Server((home(".codeium", "windsurf", "mcp_config.json"),), JSON, "mcpServers", _plain),),
+        capture=(
+            Hooks(
+                home(".codeium", "windsurf", "hooks.json"),
+                JSON,
+                ("pre_user_prompt", "post_cascade_response"),
+                _windsurf_shape,
+            ),
+        ),
+        lacks=_NO_RECALL,
+        trial=(None, _windsurf_trial),
+    ),
+    Host(
+        "goose",
+        "Goose",
+        signs=(_goose,),  # the command of this name may be another program
+        tools=(Server((_in(_goose, "config.yaml"),), YAML, "extensions", _goose_server),),
+        capture=(
+            Own(home(".agents", "plugins", "scrubjay", "plugin.json"), _goose_manifest),
+            Own(home(".agents", "plugins", "scrubjay", "hooks", "hooks.json"), _goose_hooks),
+        ),
+        lacks=_NO_RECALL,
+        trial=(None, _goose_trial),
+    ),
+    Host(
+        "amp",
+        "Amp",
+        signs=(config("amp"),),
+        tools=(Server((config("amp", "settings.json"),), JSONC, "amp.mcpServers", _plain),),
+        capture=(Own(config("amp", "plugins", "scrubjay.ts"), _plugin),),
+        recall="prompt",
+    ),
+    Host(
+        "claude-desktop",
+        "Claude Desktop",
+        signs=(settings("Claude"),),
+        tools=(Server((settings("Claude", "claude_desktop_config.json"),), JSON, "mcpServers", _plain),),
+        click="Restart it.",
+        lacks=_NO_HOOKS,
+    ),
+    Host(
+        "zed",
+        "Zed",
+        signs=(_zed,),
+        tools=(Server((_in(_zed, "settings.json"),), JSONC, "context_servers", _plain),),
+        lacks=_NO_HOOKS,
+    ),
+    Host(
+        "roo",
+        "Roo Code",
+        signs=(_roo_in_code,),
+        tools=(Server((_in(_roo_in_code, "settings", "mcp_settings.json"),), JSON, "mcpServers", _plain),),
+        lacks=_NO_HOOKS,
+    ),
+    Host(
+        "cline",
+        "Cline",
+        signs=(home(".cline"), _cline_in_code),
+        commands=("cline",),
+        tools=(
+            Server(
+                (home(".cline", "data", "settings", "cline_mcp_settings.json"),),
+                JSON,
+                "mcpServers",
+                _plain,
+                within=home(".cline"),
+            ),
+            Server(
+                (_in(_cline_in_code, "settings", "cline_mcp_settings.json"),),
+                JSON,
+                "mcpServers",
+                _plain,
+                within=_cline_in_code,
+            ),
+        ),
+        lacks="Its hooks tell no prompt and bring nothing into a conversation: it recalls through the tools.",
+    ),
+)
+BY_NAME: Mapping[str, Host] = {host.name: host for host in HOSTS}
+
+
+def markdown(past: Sequence[str]) -> str:
+    """The table for people: what works with which host. `past` names those whose past can be imported."""
+    rows: list[tuple[str, ...]] = [
+        ("Assistant", "Tools", "Capture", "Recall injected", "Past", "Remove"),
+        ("---",) * 6,
+    ]
+    for host in HOSTS:
+        mark = "" if host.proof != "documents" else " \\*"
+        yes = {True: "yes", False: "-"}
+        remembers = (bool(host.tools), bool(host.capture))
+        cells = (*(yes[each] for each in remembers), host.recall or "-", yes[host.name in past], "yes")
+        rows.append((host.title + mark, *cells))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
+
+
+if __name__ == "__main__":
+    from scrubjay.histories import HISTORIES
+
+    print(markdown([history.host for history in HISTORIES]), end="")

@@ -1,0 +1,295 @@
+"""What `scrubjay setup` does to the files of hosts: 200 of all formats and shapes come back to the byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from pathlib import Path
+
+import pytest
+from configs import config
+from ruamel.yaml import YAML
+
+from scrubjay.errors import HomeError, InputError
+from scrubjay.histories.machine import Machine
+from scrubjay.home.paths import Home
+from scrubjay.hooks.hosts import HOSTS as HEARD
+from scrubjay.hosts import json_text
+from scrubjay.hosts.changes import (
+    JSON,
+    JSONC,
+    TOML,
+    Change,
+    Entry,
+    OwnFile,
+    connecting,
+    disconnecting,
+    is_there,
+    parsed,
+    write,
+)
+from scrubjay.hosts.changes import YAML as YAML_FORMAT
+from scrubjay.hosts.table import HOSTS, markdown
+
+# 200 files; each costs four writes that wait for the disk
+SEEDS = pytest.mark.parametrize("seeds", [range(20), pytest.param(range(20, 200), marks=pytest.mark.long)])
+FORMATS = {"JSON": JSON, "JSONC": JSONC, "TOML": TOML, "YAML": YAML_FORMAT}
+SERVER = {"command": "/opt/jay/bin/scrubjay", "args": [], "env": {"SCRUBJAY_HOME": "/it's here"}}
+GROUP = {"hooks": [{"type": "command", "command": "/opt/jay/bin/scrubjay-hook --host codex", "timeout": 10}]}
+
+
+def entries(name: str, file: Path) -> list[Change]:
+    form, path = FORMATS[name], str(file)
+    if name == "TOML":
+        return [Entry(path, form, ("mcp_servers", "scrubjay"), SERVER)]
+    if name == "YAML":
+        return [Entry(path, form, ("extensions", "scrubjay"), {"cmd": "/opt/jay/bin/scrubjay", "args": []})]
+    hooks = [Entry(path, form, ("hooks", event), GROUP, "element") for event in ("SessionStart", "Stop")]
+    return [
+        Entry(path, form, ("version",), 1, "frame"),
+        *hooks,
+        Entry(path, form, ("mcpServers", "scrubjay"), SERVER),
+    ]
+
+
+def said(name: str, content: bytes) -> object:
+    text = content.decode("utf-8-sig")
+    if name == "TOML":
+        return tomllib.loads(text)
+    if name == "YAML":
+        return YAML(typ="safe", pure=True).load(text)
+    return json_text.parse_with_comments(text) if name == "JSONC" else json.loads(text)
+
+
+def connect(home: Home, changes: list[Change]) -> list[str]:
+    return write(home, connecting(home, changes))
+
+
+def disconnect(home: Home, changes: list[Change]) -> list[str]:
+    return write(home, disconnecting(home, changes))
+
+
+@SEEDS
+def test_files_of_all_formats_come_back_byte_for_byte(home, tmp_path, seeds):
+    for seed in seeds:
+        name, before = config(seed)
+        real, file = tmp_path / f"real-{seed}", tmp_path / f"file-{seed}"
+        (real if seed % 5 == 0 else file).write_bytes(before)
+        if seed % 5 == 0:
+            file.symlink_to(real)
+        ours = entries(name, file)
+        assert connect(home, ours) == [str(file.resolve())], seed
+        assert all(is_there(said(name, file.read_bytes()), each) for each in ours), seed
+        if seed % 7 == 0:
+            assert not connect(home, ours), seed  # again
+        disconnect(home, ours)
+        assert file.read_bytes() == before, seed
+        assert file.is_symlink() == (seed % 5 == 0)
+    assert json.loads(Path(home.hooks).read_bytes()) == {}
+
+
+@SEEDS
+def test_files_that_their_users_edit_meanwhile_lose_ours_alone(home, tmp_path, seeds):
+    for seed in seeds:
+        name, before = config(seed)
+        file = tmp_path / f"file-{seed}"
+        file.write_bytes(before)
+        ours = entries(name, file)
+        connect(home, ours)
+        file.write_bytes(file.read_bytes().replace(b"before", b"later", 1))
+        disconnect(home, ours)
+        left = file.read_bytes()
+        assert said(name, left) == said(name, before.replace(b"before", b"later", 1)), (seed, left)
+        assert all(line in left for line in before.splitlines() if line.lstrip().startswith((b"#", b"//")))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_read_only_file_is_refused_with_a_sentence(home, tmp_path, name):
+    seed = list(FORMATS).index(name)
+    file = tmp_path / "file"
+    file.write_bytes(config(seed)[1])
+    file.chmod(0o444)
+    with pytest.raises(HomeError, match=r"is read-only.*it was not touched"):
+        connecting(home, entries(name, file))
+    assert file.read_bytes() == config(seed)[1] and os.listdir(tmp_path) == ["file", "home"]
+
+
+def test_of_several_files_all_are_written_or_none(home, tmp_path):
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    first.write_text("{}")
+    second.write_text("{}")
+    drafts = connecting(home, [*entries("JSON", first), *entries("JSON", second)])
+    second.write_text('{"meanwhile": 1}')
+    with pytest.raises(HomeError, match="changed by somebody else"):
+        write(home, drafts)
+    assert (first.read_text(), second.read_text()) == ("{}", '{"meanwhile": 1}')
+    assert not disconnect(home, entries("JSON", first))
+
+
+def test_a_file_of_our_own_goes_with_the_folders_that_it_needed(home, tmp_path):
+    mine = OwnFile(str(tmp_path / "a" / "b" / "scrubjay.json"), b'{"scrubjay": 1}')
+    beside = OwnFile(str(tmp_path / "a" / "b" / "c" / "scrubjay.js"), b"// scrubjay")
+    connect(home, [mine, beside])
+    assert Path(mine.file).read_bytes() == mine.content and not connect(home, [mine, beside])
+    disconnect(home, [mine, beside])
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_file_of_somebody_else_in_the_place_of_ours_stays(home, tmp_path):
+    file = tmp_path / "plugin.js"
+    file.write_text("// a plugin")
+    with pytest.raises(InputError, match="is not ours"):
+        connecting(home, [OwnFile(str(file), b"// scrubjay")])
+    disconnect(home, [OwnFile(str(file), b"// scrubjay")])
+    assert file.read_text() == "// a plugin"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("TOML", "mcp_servers = { other = { command = 'x' } }\n", "cannot be edited without touching"),
+        ("TOML", "mcp_servers = 5\n", "has another shape"),
+        ("TOML", "a = [\n", "is not valid TOML"),
+        ("YAML", "extensions: [1]\n", "has another shape"),
+        ("YAML", "a: 1\n---\nb: 2\n", "is not valid YAML"),
+        ("YAML", "a: [\n", "is not valid YAML"),
+        ("JSON", '{"hooks": {"Stop": {}}}', "has another shape"),
+        ("JSON", '{"mcpServers": []}', "has another shape"),
+        ("JSON", '{"a": 1} // no', "is not valid JSON"),
+        ("JSONC", '{"a": 1, "a": 2}', "there twice"),
+        ("JSONC", "[" * 100_000, "is not valid JSON"),
+        ("JSONC", '{"a":' * 300 + "1" + "}" * 300, "nested too deeply"),
+    ],
+)
+def test_what_cannot_be_edited_is_refused_and_stays(home, tmp_path, name, text, why):
+    file = tmp_path / "file"
+    file.write_text(text)
+    with pytest.raises(InputError, match=why):
+        connecting(home, entries(name, file))
+    assert file.read_text() == text
+
+
+def test_an_empty_file_with_comments_or_nothing_gets_an_object(home, tmp_path):
+    for number, text in enumerate(["", "\n", "// only this", "/* and\nthis */\n"]):
+        file = tmp_path / f"{number}.json"
+        file.write_text(text)
+        connect(home, entries("JSONC", file))
+        assert text.strip() in file.read_text() and said("JSONC", file.read_bytes())["version"] == 1
+        disconnect(home, entries("JSONC", file))
+        assert file.read_text() == text
+
+
+def test_a_server_that_the_user_registered_and_that_starts_is_left_as_it_is(home, tmp_path):
+    jay = tmp_path / "bin" / "scrubjay"
+    jay.parent.mkdir()
+    jay.write_text("#!/bin/sh\n")
+    jay.chmod(0o755)
+    file = tmp_path / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": {"memory": {"command": str(jay), "args": ["--scope", "x"]}}}))
+    assert not connect(home, entries("JSON", file)[-1:])
+    disconnect(home, entries("JSON", file)[-1:])
+    assert json.loads(file.read_text()) == {}  # removal takes everything that is ours
+
+
+def test_what_the_user_keeps_beside_our_hook_and_what_codex_notes_of_it_are_told_apart(home, tmp_path):
+    file = tmp_path / "config.toml"
+    file.write_text(
+        'a = 1\n\n[hooks.state."/x:stop:0:0"]\ntrusted_hash = "1"\n\n[hooks.state."/y"]\nenabled = true\n'
+    )
+    disconnect(home, [Entry(str(file), TOML, ("hooks", "state", "/x:stop:0:0"), None, "trace")])
+    assert tomllib.loads(file.read_text()) == {"a": 1, "hooks": {"state": {"/y": {"enabled": True}}}}
+
+
+# Where each host keeps its files.
+
+MACHINES = {
+    "linux": Machine({}, "/home/kim", "linux"),
+    "darwin": Machine({}, "/Users/kim", "darwin"),
+    "win32": Machine({"APPDATA": r"C:\Users\kim\AppData\Roaming"}, r"C:\Users\kim", "win32"),
+}
+HOME = {"linux": "/home/kim", "darwin": "/Users/kim", "win32": r"C:\Users\kim"}
+SETTINGS = {
+    "linux": "/home/kim/.config",
+    "darwin": "/Users/kim/Library/Application Support",
+    "win32": r"C:\Users\kim\AppData\Roaming",
+}
+PLACES = {
+    "claude-code": ["~/.claude.json", "~/.claude/settings.json"],
+    "codex": ["~/.codex/config.toml", "~/.codex/hooks.json"],
+    "cursor": ["~/.cursor/mcp.json", "~/.cursor/hooks.json"],
+    "vscode": ["$/Code/User/mcp.json", "~/.claude/settings.json"],
+    "copilot-cli": ["~/.copilot/mcp-config.json", "~/.copilot/hooks/scrubjay.json"],
+    "gemini-cli": [
+        "~/.gemini/extensions/scrubjay/gemini-extension.json",
+        "~/.gemini/extensions/scrubjay/hooks/hooks.json",
+    ],
+    "qwen-code": ["~/.qwen/settings.json"],
+    "opencode": ["~/.config/opencode/opencode.json", "~/.config/opencode/plugins/scrubjay.js"],
+    "kilo": ["~/.config/kilo/kilo.json", "~/.config/kilo/plugins/scrubjay.js"],
+    "kiro": ["~/.kiro/settings/mcp.json", "~/.kiro/hooks/scrubjay.json"],
+    "antigravity": ["~/.gemini/config/mcp_config.json", "~/.gemini/config/hooks.json"],
+    "windsurf": ["~/.codeium/windsurf/mcp_config.json", "~/.codeium/windsurf/hooks.json"],
+    "goose": [
+        "~/.config/goose/config.yaml",
+        "~/.agents/plugins/scrubjay/plugin.json",
+        "~/.agents/plugins/scrubjay/hooks/hooks.json",
+    ],
+    "amp": ["~/.config/amp/settings.json", "~/.config/amp/plugins/scrubjay.ts"],
+    "claude-desktop": ["$/Claude/claude_desktop_config.json"],
+    "zed": ["~/.config/zed/settings.json"],
+    "roo": ["$/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"],
+    "cline": [],  # in the folders that are there
+}
+ON_WINDOWS = {
+    "goose": ["$/Block/goose/config/config.yaml", *PLACES["goose"][1:]],
+    "zed": ["$/Zed/settings.json"],
+}
+
+
+@pytest.mark.parametrize("platform", MACHINES)
+@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
+def test_each_host_has_its_files_where_it_has_them_on_this_platform(host, platform):
+    places = PLACES | (ON_WINDOWS if platform == "win32" else {})
+    wanted = [
+        place.replace("~", HOME[platform]).replace("$", SETTINGS[platform]) for place in places[host.name]
+    ]
+    files = dict.fromkeys(change.file for change in host.changes(MACHINES[platform]))
+    separator = "\\" if platform == "win32" else "/"
+    assert list(files) == [path.replace("/", separator) for path in wanted]
+
+
+def test_variables_move_the_files_of_hosts():
+    env = {"CODEX_HOME": "/c", "COPILOT_HOME": "/p", "CLAUDE_CONFIG_DIR": "/l", "XDG_CONFIG_HOME": "/x"}
+    machine = Machine(env, "/home/kim", "linux")
+    files = {host.name: [change.file for change in host.changes(machine)] for host in HOSTS}
+    assert files["codex"][0] == "/c/config.toml" and files["copilot-cli"][0] == "/p/mcp-config.json"
+    assert files["claude-code"][:2] == ["/l/.claude.json", "/l/settings.json"]
+    assert files["zed"] == ["/x/zed/settings.json"] and files["opencode"][0] == "/x/opencode/opencode.json"
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
+def test_what_a_host_gets_is_there_then_and_gone_again(host, home, tmp_path):
+    machine = Machine({}, str(tmp_path / "kim"), "linux")
+    changes = host.changes(machine, "/a home")
+    assert connect(home, changes) or host.name == "cline"
+    for change in changes:
+        if isinstance(change, Entry):
+            assert is_there(parsed(Path(change.file).read_bytes(), change.format, change.file), change)
+    assert not connect(home, changes)
+    disconnect(home, changes)
+    assert not (tmp_path / "kim").exists()
+
+
+def test_hooks_are_registered_for_events_that_the_hook_understands():
+    for host in HOSTS:
+        if host.capture:
+            assert set(host.events) <= set(HEARD[host.name].events)
+            assert bool(host.recall) == (HEARD[host.name].output is not None), host.name
+
+
+def test_the_table_for_people_says_of_every_host_what_it_has():
+    lines = markdown(["codex"]).splitlines()
+    assert len(lines) == 2 + len(HOSTS) and len({line.count("|") for line in lines}) == 1
+    assert "| Codex CLI | yes | yes | session start, prompt | yes | yes |" in lines
+    assert r"| Zed \* | yes | - | - | - | yes |" in lines
