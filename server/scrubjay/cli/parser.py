@@ -19,6 +19,7 @@ from scrubjay.cli import (
     hooks,
     lookup,
     scopes,
+    setup,
     status,
     tokens,
     write,
@@ -29,7 +30,7 @@ from scrubjay.home.paths import default_root
 from scrubjay.text.foreign import visible
 
 GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
-    ("Begin", (demo.demo, hooks.hooks, doctor.doctor)),
+    ("Begin", (demo.demo, setup.setup, hooks.hooks, doctor.doctor)),
     ("Look", (lookup.open_, status.status, lookup.search, lookup.list_, lookup.show, lookup.profile)),
     ("Write", (write.add, write.forget, write.restore, documents.index, documents.documents)),
     ("Keep in hand", (*config.COMMANDS, scopes.scopes, *archive.COMMANDS)),

@@ -1,0 +1,332 @@
+"""`scrubjay setup`: finds the assistants on this machine, connects them, tries that, and takes it away.
+
+Each host is done by itself: what keeps one from being connected is said and keeps no other.
+"""
+
+import argparse
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from scrubjay import VERSION
+from scrubjay.cli.clients import Clients, look
+from scrubjay.cli.command import Place, command, flag, nearest, value
+from scrubjay.cli.display import plural, print_answer
+from scrubjay.errors import EngineError, InputError, ScrubjayError
+from scrubjay.histories.machine import Machine, this_machine
+from scrubjay.hosts.changes import Change, Draft, connecting, disconnecting, write
+from scrubjay.hosts.installation import console_command, hear_hook, hook_lines
+from scrubjay.hosts.table import BY_NAME, CLAUDE_SETTINGS, HOSTS, Host, claude_plugins
+
+SERVER_SECONDS = 20.0  # for the server to list its tools; it answers these without its engine
+PROMPT = "Does the hook of Scrubjay hand in what is said here?"
+_LEFT = ("PATH", "LANG", "SYSTEMROOT", "TEMP", "TMP")  # of the environment, for a trial of a hook
+
+
+@dataclass
+class Step:
+    """What becomes of one host."""
+
+    host: Host
+    found_by: str | None
+    drafts: list[Draft] = field(default_factory=list)
+    trouble: str = ""  # why nothing was or can be done
+    plugins: list[str] = field(default_factory=list)  # that bring hooks and server along
+    tried: list[str] = field(default_factory=list)  # what a trial showed
+
+    @property
+    def files(self) -> list[str]:
+        """The files that it writes or removes."""
+        return [draft.path for draft in self.drafts if draft.changes]
+
+
+@command(
+    flag("--yes", "write without asking"),
+    flag("--dry-run", "say what would be written, and write nothing"),
+    flag("--remove", "take away all that is ours in the files of the assistants"),
+    value("--only", "NAMES", "these assistants, with commas between them: " + ", ".join(BY_NAME)),
+    flag("--json", "print what is planned and done as JSON"),
+)
+def setup(place: Place, options: argparse.Namespace) -> int:
+    """Connect every assistant on this machine: its tools, the capture of what is said, and recall."""
+    machine = this_machine(place.env)
+    clients = look(place.env, place.cwd)
+    hosts = _chosen(options.only, clients, remove=options.remove)
+    steps = [_step(place, machine, host, clients, hosts, remove=options.remove) for host in hosts]
+    due = [step for step in steps if step.files]
+    if not options.json:
+        _show(steps, remove=options.remove)
+    wanted = bool(due) and not options.dry_run and _agreed(options, due)
+    if wanted:
+        for step in due:
+            _carry_out(place, machine, step, clients, hosts, remove=options.remove)
+    done = [step for step in due if wanted and not step.trouble]
+    if not options.dry_run and not options.remove and (wanted or not due):
+        _try(place, [step for step in steps if not step.trouble])
+    facts = {
+        "removes": options.remove,
+        "wrote": [path for step in done for path in step.files],
+        "hosts": [_facts(step) for step in steps],
+    }
+    print_answer(facts, _end(steps, done, due, options), as_json=options.json)
+    return 1 if any(step.trouble for step in steps) or (due and not wanted and not options.dry_run) else 0
+
+
+def _chosen(only: str | None, clients: Clients, *, remove: bool) -> list[Host]:
+    """The hosts that are meant: those named, else those found, and to remove also those once connected.
+
+    Raises:
+        InputError: there is none of a name.
+    """
+    if only is None:
+        known = {host.name for host in clients.connected()} if remove else set()
+        return [host for host in HOSTS if host.name in clients.found or host.name in known]
+    names = [name.strip().lower() for name in only.split(",") if name.strip()]
+    for name in names:
+        if name not in BY_NAME:
+            near = nearest(name, BY_NAME) or f" Those are known: {', '.join(BY_NAME)}."
+            raise InputError(f"There is no assistant {name[:80]!r}.{near}")
+    return [host for host in HOSTS if host.name in names]
+
+
+def _step(
+    place: Place, machine: Machine, host: Host, clients: Clients, hosts: Sequence[Host], *, remove: bool
+) -> Step:
+    """What is to be done for a host; nothing is written."""
+    step = Step(host, clients.found.get(host.name))
+    try:
+        if host.name == "claude-code":
+            step.plugins = claude_plugins(machine)
+        if remove:
+            changes = _alone(place, machine, host, clients, hosts)
+            step.drafts = disconnecting(place.home, [*changes, *host.traces(machine)])
+        elif not step.plugins:
+            step.drafts = connecting(place.home, host.changes(machine, place.named_root))
+    except ScrubjayError as error:
+        step.trouble = str(error)
+    return step
+
+
+def _alone(
+    place: Place, machine: Machine, host: Host, clients: Clients, hosts: Sequence[Host]
+) -> list[Change]:
+    """What is ours in this host's files and serves no other host that stays connected."""
+    root = place.named_root
+    served = {server.host.name for server in clients.servers}
+    others = [other for other in HOSTS if other.name in served and other not in hosts]
+    shared = [change for other in others for change in other.changes(machine, root)]
+    return [change for change in host.changes(machine, root) if change not in shared]
+
+
+def _carry_out(
+    place: Place, machine: Machine, step: Step, clients: Clients, hosts: Sequence[Host], *, remove: bool
+) -> None:
+    """Write what a step plans, as the files are by now: a file may be one of two hosts'."""
+    now = _step(place, machine, step.host, clients, hosts, remove=remove)
+    step.trouble = now.trouble
+    try:
+        write(place.home, now.drafts)
+    except ScrubjayError as error:
+        step.trouble = str(error)
+    if remove and step.plugins and not step.trouble:
+        for plugin in step.plugins:
+            name, _, market = plugin.partition("@")
+            folder = os.path.join(os.path.dirname(CLAUDE_SETTINGS(machine)), "plugins", "cache", market, name)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _agreed(options: argparse.Namespace, due: Sequence[Step]) -> bool:
+    """Whether the user wants it: said so, or says so now."""
+    if options.yes:
+        return True
+    if not sys.stdin.isatty() or options.json:
+        return False
+    count = plural(len(due), "assistant")
+    question = f"Take Scrubjay out of {count}?" if options.remove else f"Connect {count}?"
+    try:
+        return input(f"{question} [Y/n] ").strip().lower() in ("", "y", "yes")
+    except EOFError:
+        return False
+
+
+def _show(steps: Sequence[Step], *, remove: bool) -> None:
+    """Print the plan."""
+    for step in steps:
+        host = step.host
+        print(f"{host.title} ({host.name}): {step.found_by or 'not found here'}")
+        for line in _about(step, remove=remove):
+            print(f"    {line}")
+
+
+def _about(step: Step, *, remove: bool) -> Iterator[str]:
+    host = step.host
+    if step.trouble:
+        yield f"cannot be done: {step.trouble}"
+        return
+    if not remove:
+        gets = ["tools", *(["capture"] if host.capture else [])]
+        yield ", ".join(gets) + (f", recall injected at {host.recall}" if host.recall else "")
+        if host.proof == "documents":
+            yield "built by its documents, not tried with the real program"
+        if host.lacks:
+            yield host.lacks
+        if step.plugins:
+            yield f"already, by its plugin {' and '.join(step.plugins)}"
+        elif not step.files:
+            yield "connected already"
+        elif host.click:
+            yield f"needs you: {host.click}"
+    elif not step.files:
+        yield "nothing of ours is there"
+    for draft in step.drafts:
+        if draft.changes:
+            what = "removes" if draft.then is None else "writes" if draft.now is None else "changes"
+            yield f"{what} {draft.path}"
+
+
+def _try(place: Place, steps: Sequence[Step]) -> None:
+    """Run what is registered now, as its hosts would; what that shows is kept in the steps."""
+    clients = look(place.env, place.cwd)
+    listed: dict[str, int] = {}
+    for step in steps:
+        servers = [server.command for server in clients.servers if server.host == step.host]
+        try:
+            for server in servers[:1]:
+                listed[server] = listed.get(server) or _count_tools(place, server)
+                step.tried.append(f"the server lists {plural(listed[server], 'tool')}")
+            if words := _prompt_hook(step.host, clients):
+                step.tried.append(_heard(place, step.host, words))
+        except EngineError as error:
+            step.trouble = str(error)
+
+
+def _count_tools(place: Place, server: str) -> int:
+    """How many tools the server lists to a client. EngineError: it lists none."""
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}}
+    about["clientInfo"] = {"name": "scrubjay-setup", "version": VERSION}
+    asked = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+    ]
+    direct = os.path.basename(server).removesuffix(".exe") == "scrubjay"  # else it is a runner, such as uvx
+    command = [os.path.expanduser(server)] if direct else console_command()
+    try:
+        done = subprocess.run(
+            command,
+            input="".join(json.dumps(each) + "\n" for each in asked),
+            env=dict(place.env),
+            cwd=place.cwd,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=SERVER_SECONDS,
+            check=False,
+        )
+        answers = [json.loads(line) for line in done.stdout.splitlines()]
+        tools = next(answer["result"]["tools"] for answer in answers if answer.get("id") == 2)
+    except (OSError, subprocess.TimeoutExpired, ValueError, StopIteration, KeyError) as error:
+        sentence = f"The server {server} did not list its tools ({type(error).__name__})."
+        raise EngineError(f"{sentence} `scrubjay doctor` may say why.") from error
+    return len(tools)
+
+
+def _heard(place: Place, host: Host, words: list[str]) -> str:
+    """What the registered hook did with a prompt, in a home of its own.
+
+    Raises:
+        EngineError: it cannot be run, or has written nothing down.
+    """
+    assert host.trial is not None, "it has a hook for prompts"
+    _, payload = host.trial
+    with tempfile.TemporaryDirectory(prefix="scrubjay-setup-") as folder:
+        session = f"setup-{secrets.token_hex(6)}"
+        root = os.path.join(folder, "home")
+        env = {name: place.env[name] for name in _LEFT if name in place.env}
+        env |= {"HOME": folder, "SCRUBJAY_HOME": root, "SCRUBJAY_SCOPE": "scrubjay-setup"}
+        told = payload(session, folder, PROMPT)
+        started = time.perf_counter()
+        hear_hook(told, env, folder, words)
+        took = f"{(time.perf_counter() - started) * 1000:.0f} ms"
+        kept = any(PROMPT.encode() in path.read_bytes() for path in Path(root, "spool").rglob("*.json"))
+    if PROMPT in json.dumps(told) and not kept:
+        raise EngineError(f"The hook {' '.join(words)} was told a prompt and wrote nothing down.")
+    return f"its hook {'took a prompt' if kept else 'runs'} ({took})"
+
+
+def _prompt_hook(host: Host, clients: Clients) -> list[str] | None:
+    """The words of the command that is registered for this host's prompts, without a home that they name."""
+    if host.trial is None:
+        return None
+    named, payload = host.trial
+    told = payload("", "", "")
+    names = ("hook_event_name", "hookEventName", "agent_action_name", "event")
+    event = named or next(told[name] for name in names if name in told)
+    for hooks in clients.hooks:
+        if hooks.host == host and (handlers := hooks.handlers.get(event)):
+            words = next(hook_lines(handlers[0]))
+            bare = words[1:] if words[0] == "env" else words
+            while words[0] == "env" and "=" in bare[0]:
+                bare = bare[1:]
+            return bare
+    return None
+
+
+def _facts(step: Step) -> dict[str, Any]:
+    host = step.host
+    return {
+        "host": host.name,
+        "title": host.title,
+        "found_by": step.found_by,
+        "tools": bool(host.tools),
+        "capture": bool(host.capture),
+        "recall": host.recall,
+        "tried_with_the_real_program": host.proof,
+        "click": host.click,
+        "lacks": host.lacks,
+        "plugins": step.plugins,
+        "files": [{"path": draft.path, "changes": draft.changes} for draft in step.drafts],
+        "trouble": step.trouble,
+        "tried": step.tried,
+    }
+
+
+def _end(
+    steps: Sequence[Step], done: Sequence[Step], due: Sequence[Step], options: argparse.Namespace
+) -> Iterator[str]:
+    """What there is to say when all is done."""
+    if not steps:
+        yield "No assistant that is known here was found."
+        return
+    yield ""
+    for step in steps:
+        if step.tried:
+            yield f"{step.host.title}: {', '.join(step.tried)}."
+    for step in steps:
+        if step.trouble:
+            yield f"{step.host.title}: PROBLEM: {step.trouble}"
+    if options.dry_run:
+        yield "Nothing was written (--dry-run)."
+    elif due and not done and not any(step.trouble for step in due):
+        yield "Nothing was written: say --yes, or answer the question on a terminal."
+    elif options.remove:
+        yield f"Scrubjay is out of {plural(len(done), 'assistant')}. What it remembers stays in its home."
+    else:
+        for step in done:
+            if step.host.click:
+                yield f"{step.host.title} needs you: {step.host.click}"
+        if f"{os.sep}archive-v" in sys.prefix:  # where uv keeps what `uvx` runs, until it is tidied up
+            yield "This installation is temporary: `uv tool install scrubjay`, then set up again."
+        if done:
+            yield "New sessions are captured from now on; `scrubjay setup --remove` undoes all of it."
+            yield "`scrubjay doctor` says what has arrived from each."
+            yield "`scrubjay import --from all` takes in what was said to them before."

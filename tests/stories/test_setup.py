@@ -1,0 +1,172 @@
+"""`scrubjay setup` as somebody meets it who uses six assistants side by side."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from user import User, make_user
+
+from scrubjay.cli.clients import look
+from scrubjay.cli.command import Place
+from scrubjay.cli.doctor import registrations
+from scrubjay.hosts.installation import console_command
+
+SIX = ["claude-code", "codex", "cursor", "copilot-cli", "gemini-cli", "qwen-code"]
+FILES = {
+    ".claude/settings.json": '{\n  "model": "opus",\n  "hooks": {"Stop": [{"hooks": []}]}\n}\n',
+    ".claude.json": '{"numStartups": 7, "mcpServers": {"other": {"command": "npx"}}}',
+    ".codex/config.toml": '# mine\nmodel = "o3"\n\n[mcp_servers.other]\ncommand = "npx" # why\n',
+    ".cursor/mcp.json": '{\r\n\t"mcpServers": {\r\n\t}\r\n}\r\n',
+    ".copilot/config.json": "{}",
+    ".gemini/settings.json": '{ /* none */ "security": {} }\n',
+    ".qwen/settings.json": '\ufeff{\n    // two\n    "hooks": {},\n}\n',
+}
+
+
+@pytest.fixture
+def six(tmp_path: Path) -> Iterator[User]:
+    """A user with six assistants, each of which has settings."""
+    somebody = make_user(tmp_path)
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, newline="")
+    yield somebody
+    somebody.types("stop")
+
+
+def files(user: User) -> dict[str, bytes]:
+    """Everything below the user's folder but Scrubjay's own home."""
+    return {
+        str(path.relative_to(user.folder)): path.read_bytes() if path.is_file() else b""
+        for path in sorted(user.folder.rglob("*"))
+        if not path.is_relative_to(user.home.root)
+    }
+
+
+def hosts(page: str) -> dict[str, dict]:
+    return {each["host"]: each for each in json.loads(page)["hosts"]}
+
+
+def doctor(user: User, patch: pytest.MonkeyPatch) -> str:
+    """What the doctor says of the assistants; no engine is needed for that."""
+    patch.setenv("HOME", str(user.folder))
+    place = Place(user.env, str(user.project), user.home.root, 0)
+    return "\n".join(map(str, registrations(place, look(place.env, place.cwd))))
+
+
+def test_six_assistants_are_connected_tried_and_taken_apart_again(six, monkeypatch):
+    before = files(six)
+    planned = hosts(six.gets("setup", "--dry-run", "--json"))
+    assert set(SIX) <= set(planned) and files(six) == before
+    refused = six.types("setup")
+    assert refused.returncode == 1 and "Nothing was written: say --yes" in refused.stdout
+    assert files(six) == before
+
+    done = six.types("setup", "--yes", "--json", "--only", ",".join(SIX))
+    assert done.returncode == 0, done.stdout
+    for name, facts in hosts(done.stdout).items():
+        assert facts["tried"][0] == "the server lists 6 tools", name
+        assert facts["tried"][1].startswith("its hook took a prompt"), (name, facts)
+
+    page = six.gets("setup", "--yes", "--only", ",".join(SIX))
+    assert page.count("connected already") == len(SIX) and "writes" not in page
+    says = doctor(six, monkeypatch)
+    assert says.count("has the server and the hooks") == len(SIX) and "waits to be trusted with" in says
+
+    listed = six.gets("setup", "--remove", "--dry-run", "--only", ",".join(SIX))
+    assert f"removes {six.folder / '.copilot/hooks/scrubjay.json'}" in listed
+    six.gets("setup", "--remove", "--yes", "--only", ",".join(SIX))
+    assert files(six) == before
+    assert "nothing of ours is there" in six.gets("setup", "--remove", "--only", "codex")
+
+
+def test_one_assistant_alone_is_connected_and_what_is_wrong_with_one_keeps_no_other(six):
+    (six.folder / ".cursor" / "mcp.json").write_text("{,}")
+    (six.folder / ".qwen" / "settings.json").chmod(0o444)
+    before = files(six)
+    done = six.types("setup", "--yes", "--only", "codex, cursor,qwen-code")
+    assert done.returncode == 1
+    assert "is not valid JSON" in done.stdout and "is read-only" in done.stdout
+    changed = {name for name, content in files(six).items() if before.get(name) != content}
+    assert changed == {".codex/config.toml", ".codex/hooks.json"}
+    assert "Did you mean cursor?" in six.refused("setup", "--only", "curser")
+
+
+def test_on_a_terminal_it_asks_once(six):
+    for answer, connected in ((b"n\n", False), (b"\n", True)):
+        keyboard, terminal = pty.openpty()
+        command = [*console_command(), "setup", "--only", "codex"]
+        started = subprocess.Popen(
+            command, stdin=terminal, stdout=subprocess.PIPE, env=six.env, cwd=six.project
+        )
+        os.write(keyboard, answer)
+        said = started.communicate()[0].decode()
+        os.close(keyboard)
+        os.close(terminal)
+        assert "Connect 1 assistant? [Y/n]" in said
+        assert ("scrubjay" in (six.folder / ".codex" / "config.toml").read_text()) is connected
+
+
+def test_a_plugin_of_claude_code_is_noticed_and_goes_with_the_rest(six, monkeypatch):
+    settings = six.folder / ".claude" / "settings.json"
+    market = {"source": {"source": "github", "repo": "somebody/scrubjay"}}
+    plain = {"model": "opus", "enabledPlugins": {"other@market": True}}
+    plugin = {**plain["enabledPlugins"], "scrubjay@scrubjay": True}
+    settings.write_text(
+        json.dumps({**plain, "enabledPlugins": plugin, "extraKnownMarketplaces": {"scrubjay": market}})
+    )
+    kept = six.folder / ".claude" / "plugins"
+    (kept / "cache" / "scrubjay" / "scrubjay" / "0.1.0").mkdir(parents=True)
+    (kept / "installed_plugins.json").write_text(
+        json.dumps({"version": 2, "plugins": {"scrubjay@scrubjay": [], "other@market": []}})
+    )
+    (kept / "known_marketplaces.json").write_text(json.dumps({"scrubjay": market, "market": {}}))
+    page = six.gets("setup", "--dry-run", "--only", "claude-code")
+    assert "already, by its plugin scrubjay@scrubjay" in page and "changes" not in page
+    six.gets("hooks", "add")
+    assert "and in the plugin scrubjay@scrubjay" in doctor(six, monkeypatch)
+    six.gets("setup", "--remove", "--yes", "--only", "claude-code")
+    assert json.loads(settings.read_text()) == plain
+    assert json.loads((kept / "installed_plugins.json").read_text())["plugins"] == {"other@market": []}
+    assert json.loads((kept / "known_marketplaces.json").read_text()) == {"market": {}}
+    assert not (kept / "cache" / "scrubjay" / "scrubjay").exists()
+
+
+def test_what_another_assistant_shares_stays_until_both_go(six):
+    (six.folder / ".config" / "Code" / "User").mkdir(parents=True)
+    six.gets("setup", "--yes", "--only", "claude-code,vscode")
+    hooked = (six.folder / ".claude" / "settings.json").read_bytes()
+    six.gets("setup", "--remove", "--yes", "--only", "vscode")
+    assert (six.folder / ".claude" / "settings.json").read_bytes() == hooked
+    assert not (six.folder / ".config" / "Code" / "User" / "mcp.json").exists()
+    six.gets("setup", "--remove", "--yes", "--only", "claude-code")
+    assert (six.folder / ".claude" / "settings.json").read_text() == FILES[".claude/settings.json"]
+
+
+def test_what_codex_notes_of_our_hooks_tells_the_doctor_and_goes_with_them(six, monkeypatch):
+    six.gets("setup", "--yes", "--only", "codex")
+    config = six.folder / ".codex" / "config.toml"
+    hooks = six.folder / ".codex" / "hooks.json"
+    mine = config.read_text()
+    for event in ("session_start", "user_prompt_submit", "stop", "session_end"):
+        mine += f'\n[hooks.state."{hooks}:{event}:0:0"]\ntrusted_hash = "sha256:1"\n'
+    config.write_text(mine)
+    assert "waits to be trusted" not in doctor(six, monkeypatch)
+    config.write_text(mine + "enabled = false\n")
+    assert "waits to be trusted with SessionEnd" in doctor(six, monkeypatch)
+    six.gets("setup", "--remove", "--yes", "--only", "codex")
+    assert config.read_text() == FILES[".codex/config.toml"]
+
+
+@pytest.mark.long
+def test_a_machine_with_six_assistants_takes_less_than_five_seconds(six):
+    began = time.perf_counter()
+    six.gets("setup", "--yes", "--only", ",".join(SIX))
+    assert time.perf_counter() - began < 5.0
