@@ -1,0 +1,282 @@
+"""Writes the manifests of every channel that Scrubjay is installed by, from pyproject.toml and the code.
+
+    python server/packaging/manifests.py                write the manifests that lie in the repository
+    python server/packaging/manifests.py --links        print the links that add it to Cursor and VS Code
+    python server/packaging/manifests.py --bundle FILE  write the MCPB bundle for Claude Desktop
+
+It stands beside what it writes, because those who publish need it and those who install do not. The hooks
+that a plugin registers are the console script `scrubjay-hook`, which an upgrade does not move: Codex asks
+again about a command that changed, and Windows has no `python3`.
+"""
+
+import argparse
+import base64
+import json
+import re
+import sys
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from scrubjay import VERSION
+from scrubjay.mcp_server.catalog import OFFERS
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGING = "server/packaging"
+PLUGIN = f"{PACKAGING}/plugin"
+MCPB, GEMINI = f"{PACKAGING}/mcpb", f"{PACKAGING}/gemini"
+
+REGISTRY_NAME = "io.github.scrubjay/scrubjay"  # the registry takes it from that account of GitHub alone
+SERVER_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
+SUMMARY = "Remembers what was said and done in your coding assistants, on your machine."  # at most 100
+NEEDS = "It runs the commands scrubjay and scrubjay-hook: install these first."
+SERVER = {"command": "scrubjay", "args": []}
+
+# The events of each host, and after how many seconds it may give up waiting. Our own deadlines are shorter.
+CLAUDE_EVENTS = dict.fromkeys(("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"), 10)
+CODEX_EVENTS = CLAUDE_EVENTS | {"SessionEnd": 3}  # it warns of more
+CURSOR_EVENTS = dict.fromkeys(
+    ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse", "stop", "sessionEnd"), 10
+)
+GEMINI_EVENTS = dict.fromkeys(("SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"), 10)
+
+BUNDLED = ("pyproject.toml", "README.md", "LICENSE", "server/scrubjay", "hooks")
+
+
+def project() -> dict[str, Any]:
+    """Return the `[project]` table of pyproject.toml."""
+    table: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return table
+
+
+def author() -> dict[str, str]:
+    """Return who holds the copyright, as manifests name an author."""
+    match = re.search(r"^Copyright \(c\) \d+ (.+)$", (ROOT / "LICENSE").read_text(encoding="utf-8"), re.M)
+    assert match is not None
+    return {"name": match[1]}
+
+
+def manifests() -> dict[str, dict[str, Any]]:
+    """Return the object of every manifest, by its path in the repository."""
+    return {
+        f"{PACKAGING}/server.json": _server_json(),
+        f"{MCPB}/manifest.json": _mcpb(),
+        f"{GEMINI}/gemini-extension.json": _gemini(),
+        f"{GEMINI}/hooks/hooks.json": {"hooks": _groups(_shell, "gemini-cli", GEMINI_EVENTS, 1000)},
+        **_plugin(),
+        **_marketplaces(),
+    }
+
+
+def _plugin() -> dict[str, dict[str, Any]]:
+    """The one folder that is a plugin of Claude Code, Codex and Cursor.
+
+    Claude Code finds `hooks/hooks.json` by itself, and refuses a plugin that names it again. Codex and Cursor
+    read the files that their manifests name instead of it.
+    """
+    about = {
+        "name": "scrubjay",
+        "version": VERSION,
+        "description": f"{SUMMARY} {NEEDS}",
+        "author": author(),
+        "license": project()["license"],
+        "keywords": project()["keywords"],
+    }
+    project_folder = {"CURSOR_PROJECT_DIR": "${workspaceFolder}"}
+    return {
+        f"{PLUGIN}/.claude-plugin/plugin.json": about,
+        f"{PLUGIN}/hooks/hooks.json": {"hooks": _groups(_exec, "claude-code", CLAUDE_EVENTS)},
+        f"{PLUGIN}/.mcp.json": {"mcpServers": {"scrubjay": SERVER}},
+        f"{PLUGIN}/.codex-plugin/plugin.json": {
+            **about,
+            "mcpServers": "./.mcp.json",
+            "hooks": "./hooks/codex.json",
+            "interface": {
+                "displayName": "Scrubjay",
+                "shortDescription": SUMMARY,
+                "longDescription": f"{project()['description']} {NEEDS}",
+                "developerName": author()["name"],
+                "category": "Productivity",
+                "capabilities": ["Read", "Write"],
+            },
+        },
+        f"{PLUGIN}/hooks/codex.json": {"hooks": _groups(_shell, "codex", CODEX_EVENTS)},
+        f"{PLUGIN}/.cursor-plugin/plugin.json": {
+            **about,
+            "displayName": "Scrubjay",
+            "mcpServers": "./mcp.json",
+            "hooks": "./hooks/cursor.json",
+        },
+        f"{PLUGIN}/mcp.json": {"mcpServers": {"scrubjay": {**SERVER, "env": project_folder}}},
+        f"{PLUGIN}/hooks/cursor.json": {
+            "version": 1,
+            "hooks": {
+                event: [{"command": "scrubjay-hook --host cursor", "timeout": seconds}]
+                for event, seconds in CURSOR_EVENTS.items()
+            },
+        },
+    }
+
+
+def _marketplaces() -> dict[str, dict[str, Any]]:
+    """The lists at the repository's root in which each host finds the plugin."""
+    source = f"./{PLUGIN}"
+    entry = {"name": "scrubjay", "source": source, "version": VERSION, "description": SUMMARY}
+    market = {"name": "scrubjay", "owner": author(), "metadata": {"description": SUMMARY}}
+    codex_entry = {
+        "name": "scrubjay",
+        "source": {"source": "local", "path": source},
+        "policy": {"installation": "AVAILABLE", "authentication": "ON_INSTALL"},
+        "category": "Productivity",
+    }
+    return {
+        ".claude-plugin/marketplace.json": {**market, "plugins": [entry]},
+        ".cursor-plugin/marketplace.json": {
+            **market,
+            "plugins": [{name: entry[name] for name in ("name", "source", "description")}],
+        },
+        ".agents/plugins/marketplace.json": {
+            "name": "scrubjay",
+            "interface": {"displayName": "Scrubjay"},
+            "plugins": [codex_entry],
+        },
+    }
+
+
+def _gemini() -> dict[str, Any]:
+    return {
+        "name": "scrubjay",
+        "version": VERSION,
+        "description": f"{SUMMARY} {NEEDS}",
+        "mcpServers": {"scrubjay": SERVER},
+    }
+
+
+def _server_json() -> dict[str, Any]:
+    """The entry of the MCP registry; its description may have 100 letters."""
+    home = {"name": "SCRUBJAY_HOME", "description": "Where it keeps its data.", "format": "filepath"}
+    return {
+        "$schema": SERVER_SCHEMA,
+        "name": REGISTRY_NAME,
+        "title": "Scrubjay",
+        "description": SUMMARY,
+        "version": VERSION,
+        "packages": [
+            {
+                "registryType": "pypi",
+                "identifier": "scrubjay",
+                "version": VERSION,
+                "runtimeHint": "uvx",
+                "transport": {"type": "stdio"},
+                "environmentVariables": [{**home, "isRequired": False, "isSecret": False}],
+            }
+        ],
+    }
+
+
+def _mcpb() -> dict[str, Any]:
+    """The manifest of the bundle, in which uv installs what lies beside it.
+
+    `--project` and not `--directory`: the latter would make the bundle the folder, and so the project, that
+    the client works in.
+    """
+    run = ["run", "--quiet", "--no-editable", "--project", "${__dirname}", "scrubjay"]
+    return {
+        "manifest_version": "0.4",
+        "name": "scrubjay",
+        "display_name": "Scrubjay",
+        "version": VERSION,
+        "description": SUMMARY,
+        "long_description": project()["description"],
+        "author": author(),
+        "license": project()["license"],
+        "keywords": project()["keywords"],
+        "server": {
+            "type": "uv",
+            "entry_point": "server/scrubjay/__main__.py",
+            "mcp_config": {"command": "uv", "args": run, "env": {}},
+        },
+        "tools": [{"name": offer.name, "description": offer.description} for offer in OFFERS],
+        "compatibility": {
+            "platforms": ["darwin", "linux", "win32"],
+            "runtimes": {"python": project()["requires-python"]},
+        },
+    }
+
+
+def _exec(host: str, seconds: int) -> dict[str, Any]:
+    """A handler that a host runs without a shell."""
+    return {"type": "command", "command": "scrubjay-hook", "args": ["--host", host], "timeout": seconds}
+
+
+def _shell(host: str, seconds: int) -> dict[str, Any]:
+    """A handler that a host runs by a shell."""
+    return {"type": "command", "command": f"scrubjay-hook --host {host}", "timeout": seconds}
+
+
+def _groups(handler: Any, host: str, events: dict[str, int], unit: int = 1) -> dict[str, Any]:
+    """The handlers of some events in Claude Code's shape; `unit` is what a second counts in its timeouts."""
+    return {event: [{"hooks": [handler(host, seconds * unit)]}] for event, seconds in events.items()}
+
+
+def cursor_link() -> str:
+    """Return the link that adds the server to Cursor; GitHub shows no links of other schemes than https."""
+    server = {**SERVER, "env": {"CURSOR_PROJECT_DIR": "${workspaceFolder}"}}
+    config = base64.b64encode(json.dumps(server, separators=(",", ":")).encode()).decode()
+    return f"https://cursor.com/install-mcp?name=scrubjay&config={quote(config, safe='')}"
+
+
+def vscode_link() -> str:
+    """Return the link that adds the server to VS Code."""
+    config = quote(json.dumps(SERVER, separators=(",", ":")), safe="")
+    return f"https://insiders.vscode.dev/redirect/mcp/install?name=scrubjay&config={config}"
+
+
+def text_of(manifest: dict[str, Any]) -> str:
+    """Return a manifest as its file has it."""
+    return json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+
+
+def write_manifests() -> None:
+    """Write every manifest to its place in the repository."""
+    for path, manifest in manifests().items():
+        (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
+        (ROOT / path).write_text(text_of(manifest), encoding="utf-8")
+
+
+def bundle_files() -> Iterator[Path]:
+    """Yield the files of the repository that go into the bundle beside its manifest."""
+    for name in BUNDLED:
+        path = ROOT / name
+        inside = sorted(path.rglob("*")) if path.is_dir() else [path]
+        yield from (file for file in inside if file.is_file() and "__pycache__" not in file.parts)
+
+
+def write_bundle(path: Path) -> None:
+    """Write the MCPB bundle; the same files make the same bytes."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bundle:
+        bundle.writestr(zipfile.ZipInfo("manifest.json"), text_of(_mcpb()))
+        for file in bundle_files():
+            entry = zipfile.ZipInfo(file.relative_to(ROOT).as_posix())
+            bundle.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
+
+
+def main() -> None:
+    """Do what the command line asks."""
+    parser = argparse.ArgumentParser(description="Write the manifests of every channel.")
+    parser.add_argument("--links", action="store_true", help="print the links for Cursor and VS Code instead")
+    parser.add_argument("--bundle", metavar="FILE", type=Path, help="write the MCPB bundle instead")
+    options = parser.parse_args()
+    if options.links:
+        sys.stdout.write(f"{cursor_link()}\n{vscode_link()}\n")
+    elif options.bundle:
+        write_bundle(options.bundle)
+    else:
+        write_manifests()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,192 @@
+"""The manifests of every channel: current, of one version, and of the shape that each host reads."""
+
+from __future__ import annotations
+
+import base64
+import importlib.util
+import json
+import re
+import shlex
+import tomllib
+import zipfile
+from pathlib import Path
+from types import ModuleType
+from urllib.parse import parse_qs, urlsplit
+
+import jsonschema
+import pytest
+
+from scrubjay import VERSION
+from scrubjay.hooks import hook
+from scrubjay.hooks.bootstrap import DEADLINE_S
+from scrubjay.hooks.hosts import HOSTS
+
+ROOT = Path(__file__).parent.parent
+
+
+def _generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("manifests", ROOT / "server/packaging/manifests.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+generator = _generator()
+MANIFESTS = generator.manifests()
+
+# What the registry's schema of 2025-12-11 asks of the fields that we use.
+SERVER_SCHEMA = {
+    "type": "object",
+    "required": ["$schema", "name", "description", "version", "packages"],
+    "additionalProperties": False,
+    "properties": {
+        "$schema": {"const": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"},
+        "name": {"type": "string", "pattern": r"^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$", "maxLength": 200},
+        "title": {"type": "string", "minLength": 1, "maxLength": 100},
+        "description": {"type": "string", "minLength": 1, "maxLength": 100},
+        "version": {"type": "string", "pattern": r"^\d+\.\d+\.\d+", "maxLength": 255},
+        "packages": {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "required": ["registryType", "identifier", "version", "transport"],
+                "additionalProperties": False,
+                "properties": {
+                    "registryType": {"const": "pypi"},
+                    "identifier": {"type": "string"},
+                    "version": {"type": "string", "not": {"const": "latest"}},
+                    "runtimeHint": {"enum": ["uvx"]},
+                    "transport": {"const": {"type": "stdio"}},
+                    "environmentVariables": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "required": ["name"],
+                            "additionalProperties": False,
+                            "properties": {
+                                "name": {"type": "string"},
+                                "description": {"type": "string"},
+                                "format": {"enum": ["string", "number", "boolean", "filepath"]},
+                                "isRequired": {"type": "boolean"},
+                                "isSecret": {"type": "boolean"},
+                            },
+                        },
+                    },
+                },
+            },
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("path", MANIFESTS)
+def test_a_manifest_is_what_the_generator_writes(path: str) -> None:
+    written = (ROOT / path).read_text(encoding="utf-8")
+    assert written == generator.text_of(MANIFESTS[path]), "run python server/packaging/manifests.py"
+
+
+def test_no_manifest_lies_there_that_the_generator_does_not_write() -> None:
+    folders = [".agents", ".claude-plugin", ".cursor-plugin", "server/packaging"]
+    there = {
+        file.relative_to(ROOT).as_posix() for folder in folders for file in (ROOT / folder).rglob("*.json")
+    }
+    assert there == set(MANIFESTS)
+
+
+def test_every_version_is_the_packages() -> None:
+    def versions(value: object) -> list[object]:
+        inside = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+        own = [value["version"]] if isinstance(value, dict) and "version" in value else []
+        return own + [version for each in inside for version in versions(each)]
+
+    shapes = {1}  # Cursor's hooks file says which form it has
+    assert {each for path in MANIFESTS for each in versions(MANIFESTS[path])} - shapes == {VERSION}
+
+
+def test_the_registrys_entry_fits_its_schema() -> None:
+    jsonschema.validate(MANIFESTS["server/packaging/server.json"], SERVER_SCHEMA)
+
+
+@pytest.mark.parametrize("market", [".claude-plugin", ".cursor-plugin", ".agents/plugins"])
+def test_a_marketplace_leads_to_the_plugin(market: str) -> None:
+    (entry,) = MANIFESTS[f"{market}/marketplace.json"]["plugins"]
+    source = entry["source"]["path"] if isinstance(entry["source"], dict) else entry["source"]
+    assert source.startswith("./")
+    manifest = {".agents/plugins": ".codex-plugin"}.get(market, market)
+    plugin = json.loads((ROOT / source / manifest / "plugin.json").read_text(encoding="utf-8"))
+    assert plugin["name"] == entry["name"]
+    named = [plugin[key] for key in ("hooks", "mcpServers") if key in plugin]
+    assert all((ROOT / source / file).is_file() for file in named)
+
+
+def test_claude_code_is_not_told_of_the_hooks_that_it_finds_by_itself() -> None:
+    plugin = MANIFESTS["server/packaging/plugin/.claude-plugin/plugin.json"]
+    assert "hooks" not in plugin and "mcpServers" not in plugin  # named twice, it loads none of the plugin
+    assert "server/packaging/plugin/hooks/hooks.json" in MANIFESTS
+
+
+@pytest.mark.parametrize(
+    ("file", "host"),
+    [
+        ("plugin/hooks/hooks.json", "claude-code"),
+        ("plugin/hooks/codex.json", "codex"),
+        ("plugin/hooks/cursor.json", "cursor"),
+        ("gemini/hooks/hooks.json", "gemini-cli"),
+    ],
+)
+def test_every_hook_runs_our_command_for_its_host_and_in_time(file: str, host: str) -> None:
+    unit = 1000 if host == "gemini-cli" else 1  # it counts milliseconds
+    events = MANIFESTS[f"server/packaging/{file}"]["hooks"]
+    assert {HOSTS[host].events[event] for event in events} == {"start", "prompt", "answer", "end"}
+    for event, groups in events.items():
+        handler = groups[0].get("hooks", groups)[0]
+        assert [*shlex.split(handler["command"]), *handler.get("args", ())] == [
+            "scrubjay-hook",
+            "--host",
+            host,
+        ]
+        assert handler["timeout"] >= 2 * unit * DEADLINE_S[HOSTS[host].events[event]]
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    assert scripts["scrubjay-hook"] == f"{hook.__name__}:main" and callable(hook.main)
+
+
+def test_the_links_say_what_is_run() -> None:
+    cursor = parse_qs(urlsplit(generator.cursor_link()).query)
+    assert json.loads(base64.b64decode(cursor["config"][0])) == {
+        "command": "scrubjay",
+        "args": [],
+        "env": {"CURSOR_PROJECT_DIR": "${workspaceFolder}"},
+    }
+    vscode = parse_qs(urlsplit(generator.vscode_link()).query)
+    assert json.loads(vscode["config"][0]) == {"command": "scrubjay", "args": []}
+    assert cursor["name"] == vscode["name"] == ["scrubjay"]
+
+
+def test_the_bundle_holds_all_that_is_installed_from_it(tmp_path: Path) -> None:
+    generator.write_bundle(tmp_path / "scrubjay.mcpb")
+    with zipfile.ZipFile(tmp_path / "scrubjay.mcpb") as bundle:
+        names = set(bundle.namelist())
+        manifest = json.loads(bundle.read("manifest.json"))
+    assert manifest["server"]["entry_point"] in names
+    shipped = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    folders = {"scrubjay": "server/scrubjay", "scrubjay.hooks": "hooks"}
+    for package in shipped["packages"]:
+        folder = folders.get(package) or package.replace("scrubjay", "server/scrubjay", 1).replace(".", "/")
+        folder = folder.replace("server/scrubjay/hooks", "hooks")
+        assert f"{folder}/__init__.py" in names
+    assert {"pyproject.toml", "README.md", "LICENSE", "server/scrubjay/encoders/minilm/model.bin"} <= names
+    assert not [name for name in names if name.endswith(".pyc")]
+
+
+def test_the_image_is_built_of_files_that_are_there_and_let_in() -> None:
+    folder = ROOT / "server/packaging"
+    let_in = {
+        line[1:]
+        for line in (folder / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
+        if line.startswith("!")
+    }
+    copied = re.findall(r"^COPY (?!--)(.+) \S+$", (folder / "Dockerfile").read_text(encoding="utf-8"), re.M)
+    sources = {source for line in copied for source in line.split()}
+    assert sources == let_in and all((ROOT / source).exists() for source in sources)
