@@ -190,3 +190,8 @@ def test_the_image_is_built_of_files_that_are_there_and_let_in() -> None:
     copied = re.findall(r"^COPY (?!--)(.+) \S+$", (folder / "Dockerfile").read_text(encoding="utf-8"), re.M)
     sources = {source for line in copied for source in line.split()}
     assert sources == let_in and all((ROOT / source).exists() for source in sources)
+
+
+def test_the_readme_has_the_links_that_add_the_server():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert generator.cursor_link() in readme and generator.vscode_link() in readme

@@ -13,8 +13,10 @@ import pytest
 
 from scrubjay.cli.parser import build_parser
 from scrubjay.engine.engine import Engine
+from scrubjay.histories import HISTORIES
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import describe
+from scrubjay.hosts.table import markdown
 from scrubjay.mcp_server.catalog import OFFERS
 from scrubjay.mcp_server.server import build_server
 
@@ -27,7 +29,11 @@ SETTINGS = (PAGES / "settings.md").read_text(encoding="utf-8")
 
 
 def test_the_readme_is_short():
-    assert len(README.split()) <= 1500
+    assert len([word for word in README.split() if any(map(str.isalnum, word))]) <= 1500
+
+
+def test_the_table_of_assistants_is_the_one_that_setup_works_by():
+    assert markdown([history.host for history in HISTORIES]) in README
 
 
 def test_every_setting_is_on_its_page_with_its_default():

@@ -212,7 +212,13 @@ def npm(package: str) -> Path:
         ]
         env = os.environ | {"HOME": str(folder)}
         done = subprocess.run(
-            command, cwd=folder, env=env, capture_output=True, text=True, timeout=2 * INSTALL_SECONDS, check=False
+            command,
+            cwd=folder,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=2 * INSTALL_SECONDS,
+            check=False,
         )
         assert done.returncode == 0, f"npm could not install {package}:\n{done.stderr[-2000:]}"
 

@@ -674,18 +674,19 @@ BY_NAME: Mapping[str, Host] = {host.name: host for host in HOSTS}
 
 
 def markdown(past: Sequence[str]) -> str:
-    """The table for people: what works with which host. `past` names those whose past can be imported."""
-    rows: list[tuple[str, ...]] = [
-        ("Assistant", "Tools", "Capture", "Recall injected", "Past", "Remove"),
-        ("---",) * 6,
-    ]
+    """The table for people: what works with which hosts, those alike in one row.
+
+    `past` names those whose past can be imported.
+    """
+    yes = {True: "yes", False: "-"}
+    rows: dict[tuple[str, ...], list[str]] = {}
     for host in HOSTS:
-        mark = "" if host.proof != "documents" else " \\*"
-        yes = {True: "yes", False: "-"}
-        remembers = (bool(host.tools), bool(host.capture))
-        cells = (*(yes[each] for each in remembers), host.recall or "-", yes[host.name in past], "yes")
-        rows.append((host.title + mark, *cells))
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
+        remembers = (yes[bool(host.tools)], yes[bool(host.capture)], host.recall or "-")
+        mark = "" if host.proof != "documents" else "\\*"
+        rows.setdefault((*remembers, yes[host.name in past], "yes"), []).append(f"{host.title}{mark}")
+    lines = [("Assistant", "Tools", "Capture", "Recall injected", "Past", "Remove"), ("---",) * 6]
+    lines += [(", ".join(hosts), *cells) for cells, hosts in rows.items()]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 if __name__ == "__main__":
