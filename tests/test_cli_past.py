@@ -131,6 +131,17 @@ def test_since_secrets_excluded_folders_and_no_project(past: User, tmp_path: Pat
     past.gets("resume")
 
 
+def test_one_session_that_the_engine_refuses_does_not_keep_the_others_away(past: User, tmp_path: Path):
+    messages = [{"sender": "human", "uuid": "m", "text": "Which queue does the ibis use?"}]
+    answered = [*messages, {"sender": "assistant", "text": "The ibis uses RabbitMQ."}]
+    odd = {"uuid": "odd", "chat_messages": [{**answered[0], "uuid": "\u0000"}, answered[1]]}
+    sessions = [{"uuid": f"ibis-{number}", "chat_messages": answered} for number in range(3)]
+    made.document(tmp_path / "conversations.json", [odd, *sessions])
+    page = past.gets("import", "--from", "claude-ai", str(tmp_path))
+    assert "4 turns of 4 sessions: 3 imported" in page
+    assert "1 file could not be read:\n  claude-ai odd: " in page
+
+
 def test_a_project_that_is_gone_keeps_its_scope(past: User, tmp_path: Path):
     gone = past.folder / "gone"
     (gone / ".git").mkdir(parents=True)
@@ -191,7 +202,7 @@ def test_an_import_that_is_killed_at_any_moment_is_completed_by_another(tmp_path
     command = [*console_command(), "import", "--from", "claude-code"]
     chance = random.Random(5)
     try:
-        for attempt in range(6):
+        for attempt in range(4):
             importing = subprocess.Popen(command, env=user.env, cwd=user.project, stdout=subprocess.DEVNULL)
             with suppress(subprocess.TimeoutExpired):
                 importing.wait(chance.uniform(0.4, 2.5))

@@ -21,7 +21,7 @@ from scrubjay.home import capture
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import NOWHERE, USER_SCOPE, display_name, is_scope, list_scopes, scope_of
 from scrubjay.home.settings import capture_view, load
-from scrubjay.models.fields import parse_when, resolve
+from scrubjay.models.fields import MAX_MEMORY, parse_when, resolve
 from scrubjay.pipe.client import EngineClient
 from scrubjay.text.redaction import redact
 from scrubjay.text.transcripts import fields_of, has_ended
@@ -54,13 +54,21 @@ class Tally:
     left_out: int = 0  # turns that the policy does not record, or of no project
     why: str | None = None  # they were left out, if all of them were
 
+    def add(self, came: Mapping[str, Any]) -> None:
+        """Count what came of a session or fact."""
+        self.scope = came.get("scope", self.scope)
+        for name in ("added", "completed", "known", "different", "redacted"):
+            setattr(self, name, getattr(self, name) + came.get(name, 0))
+
+
+_Pair = tuple[Tally, dict[str, Any]]  # what is handed to the engine, and where its answer is counted
+
 
 @dataclass
 class _Batch:
     """What is handed to the engine by one call."""
 
-    items: list[dict[str, Any]] = field(default_factory=list)
-    tallies: list[Tally] = field(default_factory=list)
+    pairs: list[_Pair] = field(default_factory=list)
     turns: int = 0
     size: int = 0
 
@@ -145,27 +153,41 @@ class _Importer:
 
     def _send(self, engine: EngineClient) -> None:
         sessions, self._sessions = self._sessions, _Batch()
-        if sessions.items:
-            answers = engine.call("record_sessions", {"sessions": sessions.items})
-            for tally, answer in zip(sessions.tallies, answers, strict=True):
-                tally.scope = answer["scope"]
-                for name in ("added", "completed", "known", "redacted"):
-                    setattr(tally, name, getattr(tally, name) + answer[name])
         facts, self._facts = self._facts, _Batch()
-        if facts.items:
-            answer = engine.call("import_facts", {"facts": facts.items})
-            for tally, outcome in zip(facts.tallies, answer["outcomes"], strict=True):
-                setattr(tally, outcome, getattr(tally, outcome) + 1)
-            facts.tallies[0].redacted += answer["redacted"]
+        self._hand_over(engine, "record_sessions", "sessions", sessions.pairs)
+        self._hand_over(engine, "import_facts", "facts", facts.pairs)
+
+    def _hand_over(self, engine: EngineClient, method: str, noun: str, pairs: list[_Pair]) -> None:
+        """Have the engine take some things in; one that it refuses does not keep the others away."""
+        if not pairs:
+            return
+        try:
+            answer = engine.call(method, {noun: [item for _, item in pairs]})
+        except InputError as error:
+            if len(pairs) > 1:
+                half = len(pairs) // 2
+                self._hand_over(engine, method, noun, pairs[:half])
+                self._hand_over(engine, method, noun, pairs[half:])
+                return
+            ((tally, item),) = pairs
+            name = str(item.get("session_id") or item.get("id"))[:80]
+            self.unreadable[f"{tally.host} {name}"] = str(error)
+            return
+        if noun == "facts":
+            pairs[0][0].redacted += answer["redacted"]
+            answer = [{outcome: 1} for outcome in answer["outcomes"]]
+        for (tally, _), came in zip(pairs, answer, strict=True):
+            tally.add(came)
 
     def _add_session(self, session: Session, stored: Stored) -> None:
-        if not session.id.strip() or len(session.id) > 200:
+        session_id = capture.storable(session.id).strip()
+        if not session_id or len(session_id) > 200:
             raise ValueError("it names no session")
         tally = self._tally(session.host, session.folder, nowhere=session.host)
         turns = session.turns
         if turns and not has_ended(turns[-1]) and stored.at > self._now - GOES_ON.total_seconds():
             turns = turns[:-1]
-        kept = list(self._turns(session.id, turns, stored.at, tally))
+        kept = list(self._turns(session_id, turns, stored.at, tally))
         asked = sum(self._since is None or turn["ts"] >= self._since for turn in kept)
         if not asked:
             return
@@ -178,7 +200,7 @@ class _Importer:
         for part in _parts(kept):
             mine = {turn["prompt_id"] for turn in part}
             item = {
-                "session_id": capture.storable(session.id),
+                "session_id": session_id,
                 "turns": part,
                 "others": [key for key in keys if key not in mine],
                 "host": session.host,
@@ -187,8 +209,7 @@ class _Importer:
                 "redacted": self._redacted,
             }
             self._redacted = 0
-            self._sessions.items.append(item)
-            self._sessions.tallies.append(tally)
+            self._sessions.pairs.append((tally, item))
             self._sessions.turns += len(part)
             self._sessions.size += sum(map(_size, part))
 
@@ -227,7 +248,7 @@ class _Importer:
             "source": fact.source,
             "id": capture.storable(fact.id),
             "scope": tally.scope,
-            "content": capture.storable(fact.content),
+            "content": capture.cut(capture.storable(fact.content), MAX_MEMORY),
             "created_at": instant(seconds(fact.created_at)),
             "updated_at": instant(seconds(fact.updated_at)),
             "earlier": [(capture.storable(text), instant(seconds(when))) for text, when in fact.earlier],
@@ -236,8 +257,7 @@ class _Importer:
             "importance": fact.importance,
             "metadata": dict(fact.metadata),
         }
-        self._facts.items.append(item)
-        self._facts.tallies.append(tally)
+        self._facts.pairs.append((tally, item))
         self._facts.turns += 1
         self._facts.size += len(fact.content)
 
