@@ -17,7 +17,7 @@ import jsonschema
 import pytest
 
 from scrubjay import VERSION
-from scrubjay.hooks import hook
+from scrubjay.hooks import bootstrap
 from scrubjay.hooks.bootstrap import DEADLINE_S
 from scrubjay.hooks.hosts import HOSTS
 
@@ -149,7 +149,7 @@ def test_every_hook_runs_our_command_for_its_host_and_in_time(file: str, host: s
         ]
         assert handler["timeout"] >= 2 * unit * DEADLINE_S[HOSTS[host].events[event]]
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
-    assert scripts["scrubjay-hook"] == f"{hook.__name__}:main" and callable(hook.main)
+    assert scripts["scrubjay-hook"] == f"{bootstrap.__name__}:main" and callable(bootstrap.main)
 
 
 def test_the_links_say_what_is_run() -> None:
