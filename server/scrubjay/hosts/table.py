@@ -684,7 +684,10 @@ def markdown(past: Sequence[str]) -> str:
         remembers = (yes[bool(host.tools)], yes[bool(host.capture)], host.recall or "-")
         mark = "" if host.proof != "documents" else "\\*"
         rows.setdefault((*remembers, yes[host.name in past], "yes"), []).append(f"{host.title}{mark}")
-    lines = [("Assistant", "Tools", "Capture", "Recall injected", "Past", "Remove"), ("---",) * 6]
+    lines: list[tuple[str, ...]] = [
+        ("Assistant", "Tools", "Capture", "Recall injected", "Past", "Remove"),
+        ("---",) * 6,
+    ]
     lines += [(", ".join(hosts), *cells) for cells, hosts in rows.items()]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
