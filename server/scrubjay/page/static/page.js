@@ -111,7 +111,8 @@ async function open() {
     await view.show(place, where, leave.signal);
     if (mine !== turn) return;
     fill(main, place);
-    if (!main.contains(document.activeElement)) (place.querySelector("[data-first]") ?? main).focus({ preventScroll: true });
+    const first = place.querySelector("[data-first]");
+    if (first || !main.contains(document.activeElement)) (first ?? main).focus({ preventScroll: true });
     place.dispatchEvent(new CustomEvent("shown"));
     if (!place.querySelector("[data-here]")) scrollTo(0, 0);
   } catch (error) {

@@ -35,16 +35,20 @@ export async function show(place, where, signal) {
     }
     running = new AbortController();
     const mine = running;
+    results.setAttribute("aria-busy", "true");
     signal.addEventListener("abort", () => mine.abort(), { once: true });
     const answer = await attempt(() => call("search", {
       query: state.q, kinds: state.kinds ? state.kinds.split(",") : undefined, scope: chosen(), host: state.host,
       since: state.since, until: state.until && new Date(`${state.until}T23:59:59`).toISOString(), tags: state.tag ? [state.tag.replace(/^#/, "")] : undefined, more: Boolean(state.more),
     }, mine.signal));
-    if (!answer || mine.signal.aborted) return;
+    if (mine.signal.aborted) return;
+    results.setAttribute("aria-busy", "false");
+    if (!answer) return;
+    const held = results.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
     told.textContent = summary(answer);
     fill(results, state.model ? asModel(answer) : listed(answer, state, search));
     if (!state.model) markMore(answer, mine.signal);
-    results.dataset.query = state.q;
+    if (held) results.querySelector(`a[href="${CSS.escape(held)}"]`)?.focus({ preventScroll: true });
   };
   // What matches by meaning takes a look by the model, so it comes when nobody types.
   const markMore = calmly(async (answer, stopped) => {
@@ -110,8 +114,11 @@ function listed(answer, state, search) {
     return [empty("Nothing likely", "A model would be told that nothing is remembered about this.", "Other words may find it: a name, a file, the day."), h("div.row", more)];
   }
   const most = Math.max(...answer.results.map((hit) => parts(hit).reduce((sum, [, value]) => sum + value, 0)), 1e-9);
-  return [answer.results.map((hit) => found(hit, most)), answer.related.length ? [h("h2", "Beside them"), answer.related.map((hit) => found(hit, most))] : null, h("div.row", more)];
+  return [key(), answer.results.map((hit) => found(hit, most)), answer.related.length ? [h("h2", "Beside them"), answer.related.map((hit) => found(hit, most))] : null, h("div.row", more)];
 }
+
+/** What the parts of the bars mean. */
+const key = () => h("div.why.key", h("span", "Why it came:"), Object.entries(WHY).map(([name, [says]]) => h("span", h(`i.${name}`), says)));
 
 function target(hit) {
   if (hit.src === "turn") return address("session", [hit.scope, hit.session_id, String(hit.turn)]);

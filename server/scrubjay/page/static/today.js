@@ -138,7 +138,7 @@ async function cards(place, found, host, choose, signal) {
     ? h("ul.plain", found.hosts.slice(0, 8).map((each) => h("li", h("button.plain", { type: "button", "aria-pressed": String(host === each.host), onclick: () => choose({ host: host === each.host ? "" : each.host }) }, each.host),
       h("span.count", plural(each.turns, "turn")), h("span.faint", ago(each.last_seen)))))
     : h("p.faint", "No host has sent a turn yet."));
-  const state = place.querySelector(".state") ?? h("section.card.state", { "aria-busy": "true" }, h("h2", "Waiting"));
+  const state = place.querySelector(".state") ?? h("section.card.state", { "aria-busy": "true" }, h("h2", "Waiting"), h("p.faint", "Looking …"));
   fill(place, state, hosts);
   const status = await attempt(() => call("status", {}, signal));
   if (status) state.replaceWith(waiting(status));
