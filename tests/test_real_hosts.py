@@ -273,7 +273,8 @@ def test_a_turn_in_a_real_assistant_is_captured_and_recalled_in_its_next_session
     status = user.gets("status", "--start")
     try:
         assert "captured 1 of 1 turn" in status
-        (turn,) = json.loads(user.gets("list", "--turns", "--json"))["records"]
+        lines = [json.loads(line) for line in user.gets("export", "-").splitlines()]
+        (turn,) = [line for line in lines if line.get("kind") == "turn"]
         assert (turn["host"], turn["user"], turn["assistant"]) == (assistant.name, ASKED, ANSWER)
         shown = ask(assistant, user, folder, AGAIN)
         assert "<scrubjay-memory>" in shown and ASKED in shown
