@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from pathlib import Path
 
@@ -204,6 +205,12 @@ def test_places_are_those_of_the_system():
     assert where("darwin", "zed") == ["/home/kim/Library/Application Support/Zed/threads/threads.db"]
     assert where("win32", "goose")[0].endswith(r"Roaming\Block\goose\data\sessions")
     assert r"C:\Users\kim\AppData\Roaming\Code\User\workspaceStorage" in where("win32", "vscode")
+
+
+def test_the_page_of_the_past_names_every_program():
+    page = Path(__file__).parent.parent.joinpath("server/docs/past.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| ([a-z0-9, -]+) \|", page, re.MULTILINE)
+    assert set(BY_NAME) == {name for each in named for name in each.split(", ")}
 
 
 def test_a_damaged_database_is_no_store(tmp_path: Path):
