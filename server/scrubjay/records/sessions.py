@@ -29,11 +29,20 @@ async def plan_session(store: Store, envelope: Envelope, now: datetime) -> Plan[
     key = (envelope.scope, request.session_id)
     places = (await store.sessions.of([key]))[key].places
     rows = await store.get(Turn, [place.id for place in places])
-    known = _known(request, [rows[place.id] for place in places if place.id in rows])
+    recorded = [rows[place.id] for place in places if place.id in rows]
     number = max((place.turn for place in places), default=-1) + 1
+    # In a thread, because a long session takes a while, in which others want their answers.
+    return await asyncio.to_thread(_compared, envelope, request, recorded, number, now)
+
+
+def _compared(
+    envelope: Envelope, request: RecordSession, recorded: list[Turn], number: int, now: datetime
+) -> Plan[SessionRecorded]:
+    """Plan what is new in a session of these recorded turns; the next new turn gets this number."""
+    known = {turn.id for turn in recorded}
     turns: dict[str, Turn] = {}
     asked = added = completed = 0
-    for told, here in zip(request.turns, known, strict=True):
+    for told, here in zip(request.turns, _known(request, recorded), strict=True):
         if request.since is not None and told.ts is not None and told.ts < request.since:
             continue
         asked += 1
@@ -47,11 +56,8 @@ async def plan_session(store: Store, envelope: Envelope, now: datetime) -> Plan[
             fuller = _completed(latest, told, now)
             if fuller is not latest:
                 turns[same.id] = fuller
-                completed += same.id in rows and latest is same
-    # In a thread, because long sessions take a while to cut, in which others want their answers.
-    changes = await asyncio.to_thread(
-        lambda: [Change(turn, passages_of(turn), rewritten=turn.id in rows) for turn in turns.values()]
-    )
+                completed += same.id in known and latest is same
+    changes = [Change(turn, passages_of(turn), rewritten=turn.id in known) for turn in turns.values()]
     answer = SessionRecorded(
         scope=envelope.scope,
         session_id=request.session_id,
