@@ -262,7 +262,7 @@ def ask(assistant: Assistant, user: User, folder: Path, question: str) -> str:
 
 
 @pytest.mark.parametrize("assistant", ASSISTANTS, ids=lambda each: each.name)
-def test_a_turn_in_a_real_assistant_is_captured_and_recalled_in_its_next_session(
+def test_a_turn_in_a_real_assistant_is_captured_recalled_in_its_next_session_and_imported_once(
     assistant: Assistant, tmp_path: Path
 ) -> None:
     user, folder = make_user(tmp_path), tmp_path / "u"
@@ -279,5 +279,18 @@ def test_a_turn_in_a_real_assistant_is_captured_and_recalled_in_its_next_session
         shown = ask(assistant, user, folder, AGAIN)
         assert "<scrubjay-memory>" in shown and ASKED in shown
         assert "captured 2 of 2 turns" in user.gets("status", "--start")
+        past = user.gets("import", "--from", assistant.name, str(folder))
+        assert past.endswith("2 turns of 2 sessions: 0 imported, 2 known already\n")
     finally:
         user.types("stop")
+    newcomer = make_user(tmp_path / "new")  # who begins with what the assistant kept itself
+    try:
+        past = newcomer.gets("import", "--from", assistant.name, str(folder))
+        assert past.endswith("2 turns of 2 sessions: 2 imported\n")
+        lines = [json.loads(line) for line in newcomer.gets("export", "-").splitlines()]
+        said = [
+            (line["host"], line["user"], line["assistant"]) for line in lines if line.get("kind") == "turn"
+        ]
+        assert sorted(said) == [(assistant.name, AGAIN, ANSWER), (assistant.name, ASKED, ANSWER)]
+    finally:
+        newcomer.types("stop")
