@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 import histories_made as made
@@ -17,6 +18,7 @@ from scrubjay.histories.disk import Disk, files_below
 from scrubjay.histories.machine import Machine
 from scrubjay.histories.stored import Fact, History, Session, instant, keyed
 
+UNREADABLE = (OSError, ValueError, LookupError, sqlite3.Error)
 BY_NAME = {history.host: history for history in HISTORIES}
 
 
@@ -30,10 +32,9 @@ def sessions(history: History, disk: Disk, places: list[str]) -> list[Session | 
 
 
 def read(stored) -> list[Session | Fact]:
-    try:
+    with suppress(*UNREADABLE):
         return list(stored.read())
-    except (OSError, ValueError, sqlite3.Error):
-        return []
+    return []
 
 
 @pytest.mark.parametrize("version", made.MADE)
@@ -188,6 +189,33 @@ def test_whatever_json_stands_in_a_file_it_is_read_or_passed_over(shape, tmp_pat
             sessions(BY_NAME[host], disk, [str(path)])
         log = made.lines(folder / "chatSessions/b.jsonl", {"kind": 0, "v": {"requests": []}}, shape)
         sessions(BY_NAME["vscode"], disk, [str(log)])
+
+
+STORES = {"cursor": made.cursor, "opencode": made.opencode, "goose": made.goose, "zed": made.zed}
+VALUES = (
+    st.none() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.text(max_size=5) | st.binary(max_size=5)
+)
+
+
+@given(host=st.sampled_from(sorted(STORES)), which=st.integers(0, 99), value=VALUES | st.just('{"a":[1,{}]}'))
+def test_whatever_stands_in_a_column_the_store_is_read_or_passed_over(host, which, value, tmp_path_factory):
+    path = STORES[host](tmp_path_factory.mktemp("columns"))
+    with sqlite3.connect(path) as store:
+        tables = [row[0] for row in store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        columns = [
+            (table, row[1])
+            for table in tables
+            if not table.startswith("sqlite_")
+            for row in store.execute(f"PRAGMA table_info({table})")
+        ]
+        table, column = columns[which % len(columns)]
+        with suppress(sqlite3.IntegrityError):
+            store.execute(f"UPDATE {table} SET {column} = ?", (value,))
+    store.close()
+    with Disk(str(path.parent)) as disk, suppress(*UNREADABLE):
+        for session in sessions(BY_NAME[host], disk, [str(path)]):
+            assert isinstance(session.id, str)
+            assert all(isinstance(key, str) for key, _ in keyed(session.id, session.turns))
 
 
 def test_places_are_those_of_the_system():

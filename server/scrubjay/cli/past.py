@@ -32,7 +32,8 @@ PART_TURNS, PART_SIZE = 2_000, 8_000_000  # of one session in one call: what is 
 GOES_ON = timedelta(hours=1)  # a session written to since then may go on: its last turn is its hook's
 SHOWN = 5  # files that could not be read, which are named
 
-_Unreadable = (OSError, ValueError, sqlite3.Error)
+# a damaged store, or one of another version: a column that is not there is a lookup error
+_Unreadable = (OSError, ValueError, LookupError, sqlite3.Error)
 
 
 @dataclass

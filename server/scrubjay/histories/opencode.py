@@ -61,7 +61,7 @@ def _session(
 ) -> list[Session]:
     book = Book()
     read(book, database, row["id"])
-    return [Session(host, row["id"], string(row.get("directory")) or None, book.close())]
+    return [Session(host, str(row["id"]), string(row.get("directory")) or None, book.close())]
 
 
 def _from_rows(book: Book, database: sqlite3.Connection, session_id: str) -> None:

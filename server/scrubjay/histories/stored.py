@@ -54,7 +54,7 @@ class Fact:
 class Stored(NamedTuple):
     """Something in a store that is not read yet; `at` is when it was written last, in seconds since 1970.
 
-    `read` raises OSError, ValueError or sqlite3.Error where it cannot be read.
+    `read` raises OSError, ValueError, LookupError or sqlite3.Error where it cannot be read.
     """
 
     host: str

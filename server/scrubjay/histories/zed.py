@@ -49,14 +49,14 @@ def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
     shown = sorted(columns(database, "threads") & _COLUMNS)
     if not {"id", "updated_at"} <= set(shown):
         return
-    for row in map(dict, database.execute(f"SELECT {', '.join(shown)} FROM threads").fetchall()):
+    for row in map(dict, database.execute(f"SELECT rowid, {', '.join(shown)} FROM threads").fetchall()):
         if not row.get("parent_id"):
             yield Stored(HOST, path, seconds(row["updated_at"]) or at, partial(_thread, disk, database, row))
 
 
 def _thread(disk: Disk, database: sqlite3.Connection, row: Fields) -> list[Session]:
-    query = "SELECT data_type, data FROM threads WHERE id = ?"
-    kind, data = database.execute(query, (row["id"],)).fetchone()
+    query = "SELECT data_type, data FROM threads WHERE rowid = ?"
+    kind, data = database.execute(query, (row["rowid"],)).fetchone()
     raw = data if isinstance(data, bytes) else str(data).encode()
     document = mapping(parsed(disk.inflate(raw) if kind == "zstd" else raw))
     messages = document.get("messages")
