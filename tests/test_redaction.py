@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from secrets_corpus import LOOK_ALIKES, SECRETS, Sample, kept
+from unseen_secrets import FIRST, HARMLESS, SECOND, THIRD, samples
 
 from scrubjay.text.redaction import redact
 
@@ -255,6 +256,22 @@ def test_of_a_corpus_of_look_alikes_at_most_one_in_400_changes() -> None:
     changed = [redact(made.text)[0] for made in LOOK_ALIKES if redact(made.text)[0] != made.text]
     assert len(LOOK_ALIKES) >= 400
     assert len(changed) <= len(LOOK_ALIKES) / 400, "\n".join(changed)
+
+
+@pytest.mark.parametrize("corpus", [FIRST, SECOND, THIRD], ids=["first", "second", "third"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_of_shapes_that_no_rule_was_written_from_few_stay(corpus: dict[str, list[str]], seed: int) -> None:
+    made = samples([shape for shapes in corpus.values() for shape in shapes], seed)
+    stay = [sample.text for sample in made if sample.kept(redact(sample.text)[0])]
+    assert len(stay) <= 0.02 * len(made), "\n".join(stay)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_what_only_looks_like_them_stays_as_it_is(seed: int) -> None:
+    made = samples(HARMLESS, seed)
+    changed = [clean for sample in made if (clean := redact(sample.text)[0]) != sample.text]
+    assert len(made) >= 400
+    assert len(changed) <= len(made) / 400, "\n".join(changed)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ _compiled: dict[str, re.Pattern[str]] = {}  # by source
 _WORD = r"(?<![A-Za-z0-9_])"  # not inside a word
 _RUN = r"(?<![A-Za-z0-9_-])"  # not inside a run of base64url
 _REFERENCE = (  # a value that names where the secret is kept
-    r"\$[A-Za-z_{(]|%\w+%|[A-Za-z]:[\\/]|(?:~|\.{1,2})?/[\w.-]|@@?[A-Za-z]|#[A-Za-z{]|!\w+\b|__\w+__\Z|"
+    r"\.\*|\[\^|\$[A-Za-z_{(]|%\w+%|[A-Za-z]:[\\/]|(?:~|\.{1,2})?/[\w.-]|@@?[A-Za-z]|#[A-Za-z][\w-]*\Z|#\{|!\w+\Z|__\w+__\Z|"
     r"(?:vault|ssm|env|file|op):"
     r"|(?:os|env|process|self|this|cls|config|settings|secrets|request|req|ctx|args|opts|options|params"
     r"|data|user|form|props|state|app"
@@ -46,6 +46,7 @@ _STAND_IN = (  # a word that stands where a secret would
     r"|redacted|removed|hidden|missing"
     r"|invalid|expired|unknown|password[_-]here|replace[_-]?\w*|todo|tbd|dummy|fake|sample)[0-9]*\Z"
 )
+_SIGNS = r"(?=.*[a-z])(?=.*[A-Z])\w[^\s()<>]{0,60}[!#$%^*+~&][^\s()<>]{0,60}\w"  # what a manager makes up
 _TERM = (  # a word with digits that stands in prose or code, and is no secret
     r"(?i)(?:sha|md|aes|rsa|base|utf|iso|oauth|http|argon|pbkdf|bcrypt|ed|rs|hs|es|tls|ipv?|v|x|p)-?\d+"
     r"(?:[-_a-z]|[-.]\d+)*\Z"
@@ -61,7 +62,7 @@ def _random(match: re.Match[str]) -> bool:
 
 def _mixed(value: str) -> bool:
     digits = sum(character.isdigit() for character in value)
-    return 2 <= digits < len(value) and not _pattern(_NAME).match(value)
+    return (2 <= digits < len(value) and not _pattern(_NAME).match(value)) or _jumbled(value)
 
 
 def _opaque(value: str) -> bool:
@@ -81,10 +82,21 @@ def _dense(value: str) -> bool:
     return _mixed(value) or (len(value) >= 20 and several)
 
 
+def _issued(match: re.Match[str]) -> bool:
+    """Whether what follows the prefix of a token is random."""
+    return _random(match) and _jumbled(match.group("secret").rpartition("_")[2])
+
+
+def _jumbled(value: str) -> bool:
+    """Whether capitals, small letters and digits take turns: 0.5 times a character if random, names 0.2."""
+    runs = len(_pattern(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+").findall(value))
+    return len(value) >= 12 and runs > 0.32 * len(value) and value.lower() != value != value.upper()
+
+
 def _url_password(match: re.Match[str]) -> bool:
     """Whether `user:<this>@host` in a URL is a password rather than a place for one."""
     value = match.group("secret")
-    return not (_stands_in(value) or value.startswith(("$", "%", "*", ":")))
+    return not (_stands_in(value) or value.startswith(("$", "%", ":")))
 
 
 def _chosen(match: re.Match[str]) -> bool:
@@ -96,7 +108,7 @@ def _is_password(value: str) -> bool:
     return (
         len(value) >= 6
         and any(map(str.isalpha, value))
-        and any(map(str.isdigit, value))
+        and (any(map(str.isdigit, value)) or bool(_pattern(_SIGNS).match(value)))
         and not _stands_in(value)
         and not any(_pattern(source).match(value) for source in (_REFERENCE, _NAME, _TERM))
     )
@@ -127,27 +139,38 @@ def _assigned(key: str, before: str, match: re.Match[str]) -> bool:
     ):
         return False
     if _vague(key, before):
-        return not _pattern(_PUBLIC).search(before) and _opaque(value)
-    if key.isupper() and sign == "=":
+        return _opaque(value) and not (key.lower() == "key" and _pattern(_PUBLIC).search(before))
+    if key.isupper() and sign == "=" and not key.startswith("CREDENTIAL"):
         return len(value) >= 6
     signs = value.strip(_NAME_CHARACTERS)  # what no plain name begins or ends with
     if _kind(key) in ("password", "secret"):
-        return bool(signs) if bare else len(value) >= 6 and (bool(signs) or "." not in value)
+        return (
+            bool(signs) or _jumbled(value) if bare else len(value) >= 6 and (bool(signs) or "." not in value)
+        )
     return (
         len(value) >= 8
         and not value.isdigit()
-        and any(map(str.isdigit, value))
-        and not _pattern(_NAME).match(value)
+        and ((any(map(str.isdigit, value)) and not _pattern(_NAME).match(value)) or _jumbled(value))
     )
 
 
 def _beside(key: str, before: str, match: re.Match[str]) -> bool:
     """Whether what stands beside such a name without an equals sign is a secret: stricter, as for prose."""
     value = _value(match)
-    if _vague(key, before) or ("bare" in match.re.groupindex and match["bare"] and _called(match)):
+    if "bare" in match.re.groupindex and match["bare"] and _called(match):
         return False
+    if _vague(key, before):  # a sum or the name of a file would stand there as well
+        cased = (
+            any(map(str.isupper, value))
+            and any(map(str.islower, value))
+            and not _pattern(r".*[./]").match(value)
+        )
+        return cased and _opaque(value) and not _pattern(_PUBLIC).search(before)
     if _kind(key) == "password":
-        return _is_password(value)
+        words = key.lower() == "passphrase" and _pattern(r"(?:[A-Za-z]{3,12}[-.]){2,9}\w{1,12}\Z").match(
+            value
+        )
+        return _is_password(value) or bool(words)
     plain = _pattern(r"[A-Za-z]{3,}[-_.]").match(value)
     return len(value) >= 16 and not plain and _dense(value) and _is_password(value)
 
@@ -170,6 +193,7 @@ def _stands_in(value: str) -> bool:
         or any(mark in folded for mark in ("[redacted:", "{", "://", " ", "your"))
         or (value[0] == "<" and value[-1] == ">")
         or len(set(folded)) <= 2  # ******, xxxxxx
+        or folded.endswith("xxxxxxxx")
     )
 
 
@@ -314,7 +338,7 @@ _TOKENS = (
     _token("launchdarkly-key", "api- sdk- mob-", _UUID),
     _token("hubspot-token", "pat-", r"(?:na|eu|ap)\d-" + _UUID),
     _token("contentful-token", "CFPAT-", _URL + "{40,}"),
-    _token("netlify-token", "nfp_ nfc_ nfo_ nfu_", r"[A-Za-z0-9]{36,}"),
+    _token("netlify-token", "nfp_ nfb_ nfc_ nfo_ nfu_", r"[A-Za-z0-9]{36,}"),
     _token("readme-key", "rdme_", r"[a-z0-9]{60,}"),
     _token("tailscale-key", "tskey-", r"[a-z]{3,12}-[A-Za-z0-9]{8,}(?:-[A-Za-z0-9]{8,})?"),
     _token("1password-token", "ops_", r"eyJ[A-Za-z0-9+/_=-]{100,}"),
@@ -360,7 +384,35 @@ _TOKENS = (
     _token("confluent-secret", "cflt", r"[A-Za-z0-9+/]{60}"),
     _token("asana-token", "1/ 2/", r"[0-9]{16}(?:/[0-9]{16})?:[0-9a-f]{32}"),
     _token("intercom-token", "dG9rO", r"[A-Za-z0-9+/=]{50,}"),
+    _token("render-key", "rnd_", r"[A-Za-z0-9]{28,}", _random),
+    _token("statsig-key", "secret-", r"[A-Za-z0-9]{40,}", _random),
+    _token("trigger-key", "tr_dev_ tr_prod_ tr_stg_", r"[A-Za-z0-9]{20,}", _random),
     _token("okta-token", "00", _URL + "{40}", _random),
+    _token("adobe-secret", "p8e-", r"[A-Za-z0-9]{32}"),
+    _token("cloudflare-key", "v1.0-", r"[0-9a-f]{24}-[0-9a-f]{100,}"),
+    _token("harness-token", "pat. sat.", r"[A-Za-z0-9_-]{22}\.[0-9a-f]{24}\.[A-Za-z0-9]{20}"),
+    _token("octopus-key", "API-", r"[A-Z0-9]{26}", _random),
+    _token("openshift-token", "sha256~", _URL + "{43}"),
+    _token("plaid-token", "access-sandbox- access-development- access-production-", _UUID),
+    _token("sonar-token", "squ_ sqp_ sqa_", r"[0-9a-f]{40}"),
+    _token("scalingo-token", "tk-us-", _URL + "{48}"),
+    _token("gitlab-token", "gloas- glffct- GR1348941", _URL + "{20,}"),
+    _token("tencent-key", "AKID", r"[A-Za-z0-9]{32}", _random),
+    _token("trello-token", "ATTA", r"[0-9a-f]{72}"),
+    _token("twitter-token", "AAAAAAAAAAAAAAAAAAAAA", r"[A-Za-z0-9%]{40,}", _random),
+    _token("runpod-key", "rpa_", r"[A-Z0-9]{40,}"),
+    _token("neon-key", "napi_", r"[a-z0-9]{60,}"),
+    _token("inngest-key", "signkey-prod- signkey-test- signkey-branch-", r"[0-9a-f]{32,}"),
+    _token("akamai-token", "akab-", r"[a-z0-9]{16}-[a-z0-9]{16}"),
+    _token("porkbun-key", "sk1_", r"[0-9a-f]{64}"),
+    _token("telnyx-key", "KEY0", r"[0-9A-F]{30}_[A-Za-z0-9]{22}"),
+    _token("aiven-password", "AVNS_", _URL + "{16,}", _random),
+    _rule(  # of an issuer that no rule names: few ids have so long a random part, and no name has
+        "token",
+        "_",
+        r"(?<![A-Za-z0-9_-])(?P<secret>[A-Za-z][A-Za-z0-9]{1,11}_(?:[a-z]{2,6}_)?[A-Za-z0-9]{32,200})(?![\w-])",
+        _issued,
+    ),
 )
 
 
@@ -379,7 +431,7 @@ _LINES = (
     _rule(
         "basic-auth",
         "basic",
-        r"(?i)authorization[\"'\\]{0,3}[ \t]{0,3}[:=][ \t]{0,3}[\"'\\]{0,3}basic[ \t]{1,4}"
+        r"(?i)authorization[\"'\\]{0,3}[ \t]{0,3}[:= ][ \t]{0,3}[\"'\\]{0,3}basic[ \t]{1,4}"
         r"(?P<secret>[A-Za-z0-9+/=_-]{8,})",
     ),
     _rule(
@@ -399,14 +451,38 @@ _LINES = (
         _url_password,
     ),
     _rule("url-password", "://", r"://(?P<secret>[A-Za-z0-9_.~-]{20,})(?::x-oauth-basic)?@", _random),
-    _rule("url-password", "thin:", r"thin:[^\s/@:]{1,64}/(?P<secret>[^\s/@]{4,})@", _chosen),
+    _rule(
+        "url-password",
+        "thin:|sqlplus",
+        r"(?:thin:|sqlplus[ \t]{1,4}(?:-\w{1,8}[ \t]{1,4}){0,3})[^\s/@:]{1,64}/(?P<secret>[^\s/@]{4,})@",
+        _chosen,
+    ),
+    _rule(
+        "url-password",
+        "@",
+        r"(?<![\w/.:@-])[\w.-]{1,64}[:/](?P<secret>[^\s/@:\"']{6,64})@[\w-]{1,63}\.[A-Za-z0-9]",
+        lambda match: _made_up(match.group("secret")),
+    ),
+    _rule(
+        "seed-phrase",
+        "phrase|mnemonic|paperkey|paper key",
+        r"(?i)(?:(?:seed|recovery) phrase|mnemonic|paper ?key)[^\n]{0,20}?[:=][ \t]{0,2}[\"']?"
+        r"(?P<secret>[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){8,23})",
+    ),
+    _rule("oauth-code", "code=", r"(?<=[?&])code=(?P<secret>[A-Za-z0-9._~%/-]{20,})", _random),
+    _rule(
+        "api-key",
+        "/key/|/token/|/apikey/|/api_key/|/secret/",
+        r"/(?:key|token|api_?key|secret)/(?P<secret>[A-Za-z0-9_-]{20,})(?![\w/.-])",
+        _random,
+    ),
     _rule(
         "password",
         "curl |wget ",
         _command("curl|wget", r"(?:-u|--user|--proxy-user)[ \t=]?[\"']?[^\s:\"'$]{1,64}:"),
         _chosen,
     ),
-    _rule("password", "mysql|mariadb|7z", _command("mysql|mariadb|7z", "-p"), _chosen),
+    _rule("password", "mysql|mariadb|7z|unrar", _command("mysql|mariadb|7z|unrar", "-p"), _chosen),
     _rule(
         "password",
         "sshpass|mongo| login ",
@@ -415,7 +491,25 @@ _LINES = (
         ),
         _chosen,
     ),
-    _rule("password", "zip ", _command("zip|unzip", r"-P[ \t]?"), _chosen),
+    _rule(
+        "password",
+        "zip |mosquitto|ssh-keygen",
+        _command("zip|unzip|mosquitto_pub|mosquitto_sub|ssh-keygen", r"-[PN][ \t]?"),
+        _chosen,
+    ),
+    _rule(
+        "password",
+        "net user|rabbitmqctl|htpasswd",
+        r"(?:net user|rabbitmqctl (?:add_user|change_password)|htpasswd -\w{0,6}b\w{0,6}(?:[ \t]\S{1,200})?)"
+        r"[ \t]\S{1,200}[ \t][\"']?(?P<secret>[^\s\"'/]{4,})",
+        _chosen,
+    ),
+    _rule(
+        "token",
+        "<<<",
+        r"(?i)(?:secret|token|login|passw|key)[^\n|;<]{0,80}<<<[ \t]{0,4}[\"']?(?P<secret>[^\s\"'$]{8,})",
+        _chosen,
+    ),
     _rule(
         "password",
         "redis-cli|ldap|openssl|smbclient",
@@ -430,7 +524,8 @@ _LINES = (
         "password",
         "echo |printf ",
         r"\b(?:echo|printf)[ \t](?:-n[ \t])?[\"']?(?P<secret>[^\s\"']{4,64})[\"']?[ \t]*\|[ \t]*"
-        r"(?:[\w./-]+[ \t][^\n|]{0,120}?--?password-stdin|sudo[ \t]+-S|su\b|passwd\b|chpasswd)",
+        r"(?:[\w./-]+[ \t][^\n|]{0,120}?(?:--?password-stdin|--with-token|secrets? (?:put|set))"
+        r"|sudo[ \t]+-S|su\b|passwd\b|chpasswd)",
         _chosen,
     ),
     _rule(
@@ -470,11 +565,82 @@ _LINES = (
     ),
     _rule(
         "password",
-        "credentials",
-        r"[Cc]redentials?[ \t]{0,2}[:=][ \t]{0,2}[\w.@+-]{1,64}[ \t]{0,2}[/:][ \t]{0,2}"
-        r"(?P<secret>[^\s\"',;]{4,})",
+        "credentials|creds|login|log in|logged in|sign in",
+        r"(?i)(?:(?:credentials?|creds)[ \t]{0,2}(?:[:=]|are|is)?[ \t]{0,2}[\w.@+-]{1,64}"
+        r"[ \t]{0,2}[/:][ \t]{0,2}"
+        r"|(?:log ?in|logged in|sign in)\b[^\n:/]{0,40}?[ \t][\w.@+-]{1,64}(?:[ \t]/[ \t]|:))"
+        r"(?P<secret>[^\s\"',;/]{6,})",
         _chosen,
     ),
+    _rule(
+        "password",
+        "as the pass|as my pass|as our pass|as pass|as the pw|as pw|as the secret|as the token|as the api"
+        "|is my pass|is the pass|is our pass",
+        r"(?i)(?<![^\s\"'`(])(?P<secret>[^\s\"'`]{6,100})[\"'`]? (?:as|is) (?:(?:the|my|our) )?"
+        r"(?:pass(?:word|phrase|code)?|pw|secret|token|api[ -]?key)\b",
+        _chosen,
+    ),
+    _rule(
+        "password",
+        "passw",
+        r"(?i)passw[^\n]{0,60}?(?:send\w{0,12}|fill|type|set_?value)[ ({]{1,3}[\"']"
+        r"(?P<secret>[^\s\"'\\]{6,})(?:\\[rn])*[\"']",
+        _chosen,
+    ),
+    _rule(
+        "password",
+        "securestring",
+        r"(?i)securestring[ \t(]{1,3}(?:-string )?[\"'](?P<secret>[^\s\"']{4,})[\"']",
+        _chosen,
+    ),
+    _rule(  # beside an address of mail, whatever the word
+        "password",
+        "login(",
+        r"login\([\"'][^\s\"'@]{1,64}@[^\s\"'@]{1,64}[\"'],[ \t]{0,2}[\"'](?P<secret>[^\s\"']{6,})[\"']",
+        _url_password,
+    ),
+    _rule(
+        "token",
+        " pat|_pat",
+        r"(?i)(?<![a-z])pat[ \t]{0,2}[:= ][ \t]{0,2}[\"']?(?P<secret>[A-Za-z0-9_-]{24,})",
+        _random,
+    ),
+    _rule(  # as Google gives them to mail programs
+        "password",
+        "pass",
+        r"(?i)pass\w{0,12}[\"'\]]{0,2}[ \t]{0,3}[:=][ \t]{0,3}[\"'](?P<secret>[a-z]{4}(?: [a-z]{4}){3})[\"']",
+    ),
+    _rule(
+        "password",
+        "pin is|pin was|pin:|pin for|backup code|recovery code|security code|time code|2fa code|otp code"
+        "|mfa code|sms code",
+        r"(?i)\b(?:pin|(?:backup|recovery|security|one[- ]time|2fa|otp|mfa|sms) codes?)\b(?: (?:for|of|to|on)"
+        r"(?: [\w'-]{1,20}){1,4}?)?(?: (?:is|are|was|were))?[ :=]{1,3}"
+        r"(?P<secret>\d{4,8}(?:,? (?:and )?\d{4,8})*)\b",
+    ),
+    _rule(  # a user and a password as arguments, one beside the other
+        "password",
+        "connect(|connection(|credential(|credentials(|login(|signin(|auth(|auth=(|auth = (|pdo(|begin(",
+        r"(?i)(?:connect|connection|credentials?|login|signin|auth(?: ?= ?)?|pdo|begin)\("
+        r"(?:[^\n()\"',]{0,60}(?:\"[^\"\n]{0,100}\"|'[^'\n]{0,100}')?,[ \t]?){1,3}"
+        r"[\"'](?P<secret>[^\s\"']{6,})[\"'][ \t]{0,2}[,)]",
+        _chosen,
+    ),
+    _rule(  # the key of an account, as an argument
+        "api-key",
+        "client(|algoliasearch(",
+        r"(?i)(?:client|algoliasearch)\((?:[\"'][\w.:/-]{1,80}[\"'],[ \t]?)?[\"']"
+        r"(?P<secret>[\w-]{24,100})[\"']",
+        lambda match: _opaque(match.group("secret")),
+    ),
+    _rule(  # the key of a cipher or of a signature, as an argument
+        "api-key",
+        "hmac|fernet|aes|cipher|keyspec|securitykey",
+        r"(?i)(?:hmac(?:sha\d+)?(?:\.new)?|fernet|aes(?:\.new)?|cipher(?:iv)?|keyspec|securitykey)\("
+        r"(?:[\"'][\w-]{1,20}[\"'],[ \t]?|[\w.]{1,40}\()?b?[\"'](?P<secret>[^\s\"']{16,})[\"']",
+        _random,
+    ),
+    _rule("private-key", "encrypted secret key", r"encrypted secret key\r?\n(?P<secret>[A-Za-z0-9+/=]{60,})"),
     _rule(
         "cookie",
         "cookie",
@@ -525,12 +691,17 @@ _PUBLIC = (  # what a key is that is none
     r"|group|range|hash|storage|event"
     r"|from|idempotency|host|known|rsa|ssh|gpg|pgp)[_ .-]?\Z"
 )
+_ABROAD = (  # what a password is called in other languages
+    *("contraseña", "contrasenya", "kennwort", "senha", "wachtwoord", "lösenord", "adgangskode", "hasło"),
+    *("heslo", "jelszó", "lozinka", "şifre", "пароль", "密码", "密碼", "口令", "パスワード", "비밀번호"),
+)
 _WORDS = (  # in each name of a secret one of these stands, in folded text
     "pass",
     "pwd",
     "pw",
     "psk",
-    "contraseña",
+    "credential",
+    *("kennwort", "senha", "wachtwoord", "contrasenya", "adgangskode", "heslo", "lozinka"),
     "secret",
     "token",
     "auth",
@@ -540,7 +711,7 @@ _WORDS = (  # in each name of a secret one of these stands, in folded text
 )
 _KEYS = (  # the name from that word on
     r"password|passwd|passphrase|passwort|passcode|(?:(?<![a-z])|(?<=db)|(?<=smtp))pass(?![a-z])|"
-    r"(?<=mot de )passe|pwd|contraseña"
+    rf"(?<=mot de )passe|pwd|{'|'.join(_ABROAD)}|credentials?"
     r"|(?<![a-z])(?:pw|psk)(?![a-z])|totp seed|secret[_-]?key(?:[_-]base)?|secret|token|authorization"
     r"|auth[_-]?(?:token|key)"
     r"|(?<![a-z])auth(?![a-z])|(?<=client[_-])key[_-]data|key(?![a-z_])|(?<=_)salt(?![a-z])"
@@ -550,7 +721,7 @@ _OF_SECRETS = (  # what stands before `key` if it is a secret
     r"|admin|client|jwt|app|session|hmac|service|deploy)[_ -]?\Z"
 )
 _VALUE = (
-    r"(?:\\\"(?P<escaped>[^\"\\\n]{4,2000})\\\"|[bru@]{0,2}(?:\"(?P<double>[^\"\n]{4,2000})\"|'"
+    r"(?:\\\"(?P<escaped>[^\"\\\n]{4,2000})\\\"|[bruN@]{0,2}(?:\"(?P<double>[^\"\n]{4,2000})\"|'"
     r"(?P<single>[^'\n]{4,2000})'"
     r"|`(?P<tick>[^`\n]{4,2000})`)"
 )
@@ -563,37 +734,41 @@ _FOLLOWS = (  # what may stand between a name and its value, the value, and whet
         r"(?:[ \t]{0,3}:[ \t]{0,2}(?:&|[A-Za-z_])[\w.\[\]|&' ]{0,40}=[ \t]{0,3}"
         r"(?=[\"'`])"  # a type between name and value
         r"|[\\\"'`\]*]{0,4}(?: is)?"  # the end of a quoted key
-        r"(?:[ \t]{0,8}(?P<sign>=>|:=|<-|(?<=[ \t])->|\?\?=|\?=|\|\||={1,3}|:)[*]{0,2}[ \t]{0,8}"
-        r"|[ \t](?:string|String)[ \t]=[ \t])"
+        r"(?:[ \t]{0,40}(?P<sign>=>|:=|<-|(?<=[ \t])->|\?\?=|\?=|\|\||={1,3}|[:\uff1a])[*]{0,2}[ \t]{0,8}"
+        r"(?:[&!]\w{1,20}[ \t]{1,4}|\([ \t]{0,4}\n[ \t]{0,20})?"
+        r"|[ \t](?:string|String)[ \t]=[ \t]|[ \t]\{[ \t]get;[^{}\n]{0,40}\}[ \t]=[ \t])"
         r"|(?<=--password)[ \t]|(?<=--token)[ \t]|(?<=--secret)[ \t]|(?<=--api-key)[ \t])"
         r"(?:0x)?" + _VALUE + _BARE,
         _assigned,
     ),
     (  # a value that is handed to a constructor, or read from a block of text
         r"[\"'\]]{0,2}[ \t]{0,3}[:=][^\n\"'(]{0,40}(?<![\w])(?:String::from|(?:\w{0,20}\.)?SecretStr|str"
-        r"|Secret)\([\"'](?P<secret>[^\"'\n]{6,})[\"']"
-        r"|:[ \t]{0,3}[|>][-+]?[ \t]*\n[ \t]+(?P<block>\S{6,200})[ \t]*(?:\n|\Z)"
+        r"|Secret|\[\]byte|bytes)\([\"'](?P<secret>[^\"'\n]{6,})[\"']"
+        r"|(?:str)?\([\"'](?P<argument>[^\"'\n]{6,})[\"']\)"
+        r"|(?::[ \t]{0,3}(?:!\w{1,20}[ \t])?[|>][-+]?[ \t]*\n[ \t]|"
+        r"[ \t]{0,3}=[ \t]{0,3}<<[-~]?[\"']?\w{1,20}[\"']?[ \t]*\n)[ \t]*(?P<block>\S{6,200})[ \t]*(?:\n|\Z)"
         r"|[ \t]{0,2}:[ \t]*\n\s{0,4}(?P<line>[^\s:]{8,200})[ \t]*(?:\n|\Z)",
         _beside,
     ),
     (  # the next argument, the next cell, the value of the same element or entry
         r"(?:[\"']?[ \t]{0,2},?[ \t]{0,2}(?:\r?\n[ \t]{0,20})?[\"']?value[\"']?[ \t]{0,2}:[ \t]{0,4}"
-        r"|[\"'][ \t]{0,2},[ \t]{0,2}(?=[bru]?[\"'`])"
-        r"|[\"'][ \t]{1,4}value=|[*`]{0,4}[ \t]{1,6}\|[ \t]{1,4}"
+        r"|[\"'][ \t]{0,2},[ \t]{0,16}(?=[bru]?[\"'`])|,[ \t](?=\")|[\"']\r?\n\r?\n"
+        r"|[\"'](?:[ \t][^<>\n]{0,80}?)?[ \t]value=|[*`]{0,4}[ \t]{1,6}\|[ \t]{1,4}"
         r"|[\"'][ \t]{0,2}\{[^{}]{0,300}?\bdefault[ \t]{0,8}=[ \t]{0,4}"
-        r"|[\w.-]{0,20}>|[\"'][^<>\n]{0,80}>\s{0,20}(?:<(?:\w{1,20}[:-])?(?:value|string)>)?"
+        r"|[\w.-]{0,20}(?:[ \t][^<>\n]{0,80})?>"
+        r"|[\"'][^<>\n]{0,80}>\s{0,20}(?:<(?:\w{1,20}[:-])?(?:value|string)>)?"
         r"|</[\w:-]{1,40}>\s{0,20}<(?:\w{1,20}[:-])?(?:value|string)>)"
         + _VALUE
         + r"|(?P<bare>[^\s\"'`,<>{}]{6,100}))",
         _beside,
     ),
     (  # the next word, or the word after `is`, as people and commands say it
-        r"(?:(?: is)? (?:for|of|to|on|at|in|from|generated|combination|you|we|they|i|he|she|it|that"
+        r"(?:(?:(?: is)? (?:for|of|to|on|at|in|from|generated|combination|you|we|they|i|he|she|it|that"
         r"|which)(?: [\w@.'/-]{1,30}){0,6}?"
         r"(?: (?:is|was|are)|[ \t]{0,2}[:=])"
         r"|(?: (?:is|was|are|to|(?:used to|will|should|must) be|ist|war|lautet|est|es|became)(?: now"
         r"| still| set to)?:?|[ \t]{0,2}[:=])?)"
-        r"[ \t({]{1,4}(?:[0-9] )?" + _VALUE + _BARE,
+        r"[ \t({]{1,4}(?:[0-9] )?|[是は为][ \t]{0,2})" + _VALUE + _BARE,
         _beside,
     ),
 )
@@ -632,7 +807,8 @@ def _once(text: str) -> tuple[str, int]:
             text, more = _replace(rule, text)
             count += more
     text, more = _without_values(text)
-    return text, count + more
+    text, left = _without_strong(text)
+    return text, count + more + left
 
 
 def _replace(rule: _Rule, text: str) -> tuple[str, int]:
@@ -657,15 +833,9 @@ def _replace(rule: _Rule, text: str) -> tuple[str, int]:
 def _without_values(text: str) -> tuple[str, int]:
     """Replace what stands beside a name such as `password` or `api_key`."""
     folded = text.replace("İ", "I").lower()  # the one letter whose small form has another length
-    places: list[int] = []
-    for word in _WORDS:
-        place = folded.find(word)
-        while place >= 0:
-            places.append(place)
-            place = folded.find(word, place + len(word))
     parts: list[str] = []
     count = end = 0
-    for place in sorted(places):
+    for place in _places(_WORDS if folded.isascii() else (*_WORDS, *_ABROAD), folded):
         name = _pattern(_KEYS).match(folded, place) if place >= end else None
         before = text[max(0, place - 24) : place]
         if name is None or _pattern(r"\[redacted:[a-z0-9-]*\Z").search(before):
@@ -689,6 +859,88 @@ def _without_values(text: str) -> tuple[str, int]:
     return "".join(parts) + text[end:], count
 
 
+def _places(words: tuple[str, ...], folded: str) -> list[int]:
+    """Where these words stand in a text, in order."""
+    places = []
+    for word in words:
+        place = folded.find(word)
+        while place >= 0:
+            places.append(place)
+            place = folded.find(word, place + len(word))
+    return sorted(places)
+
+
+_CUES = (
+    "pass",
+    "pw",
+    "psk",
+    "creds",
+    "auth",
+    "secret",
+    "token",
+    "credential",
+    "api",
+    "wifi",
+    "eap ",
+    " -p",
+    " /p:",
+    " -u ",
+)
+_CUE = (  # a word that speaks of secrets, or a flag that takes one
+    r"passw|passphrase|(?:(?<![a-z])(?:pass|pwd?|psk|creds|auth)|api[ _-]?key)(?![a-z])|secret|token"
+    r"|credential|wifi|(?<= )eap | -p[ \tw]| /p:| -u "
+)
+_CANDIDATE = r"(?<![^\s\"'`()<>\[\]{},;:=|/])[^\s\"'`()<>\[\]{},;:=|/\\]{8,100}"
+
+
+def _without_strong(text: str) -> tuple[str, int]:
+    """Replace words that can hardly be anything but a secret, near a word that speaks of one."""
+    folded = text.replace("İ", "I").lower()
+    parts: list[str] = []
+    count = end = seen = 0
+    for cue in filter(None, (_pattern(_CUE).match(folded, place) for place in _places(_CUES, folded))):
+        start = max(folded.rfind("\n", 0, cue.start()) + 1, cue.start() - 60, seen)
+        seen = max(seen, cue.end() + 120)
+        for word in _pattern(_CANDIDATE).finditer(text, start, min(seen, len(text))):
+            value = word.group().rstrip(".")
+            whole = word.end() < seen or word.end() == len(text)
+            if whole and "[redacted:" not in value and (_made_up(value) or _unguessable(value)):
+                parts.append(
+                    f"{text[end : word.start()]}[redacted:{'password' if _made_up(value) else 'token'}]"
+                )
+                count, end = count + 1, word.start() + len(value)
+    return "".join(parts) + text[end:], count
+
+
+def _made_up(value: str) -> bool:
+    """Whether a word has letters, digits and signs as a password has, and as no address and no term has."""
+    ending = value[-1] in "!?" and not any(sign in value[:-1] for sign in "!#$%^*?&@")
+    return (
+        bool(_pattern(r"(?=.*[A-Za-z]{2})(?=.*\d)\w[\w.+~-]*[!#$%^*?&@][\w.+~!#$%^*?&@-]*\Z").match(value))
+        and not _pattern(
+            r".*(?:@[\w-]+\.|@v?\d|%(?:20|2[A-F]|3[A-F]|5[BD]|40)|\$\d\Z|&(?:#|amp|[lg]t))"
+        ).match(value)
+        and (
+            _jumbled(value) or not _pattern(r"(?:\d|.*[.+*-].*\*|.*\*.*[.+-])[^!#$%^?&@]*\Z").match(value)
+        )  # sums and products
+        and not _pattern(r"(?:[A-Z]*|[A-Z]?[a-z.-]+)#\d+\Z|.*(?:#L\d|#[a-z]{4}|\?[.a-z])").match(
+            value
+        )  # an issue, a line, a query
+        and (not ending or sum(map(str.isdigit, value)) >= 3)
+        and not _stands_in(value)
+    )
+
+
+def _unguessable(value: str) -> bool:
+    """Whether a word is random: 24 characters or more, of which few have the class of their neighbour."""
+    return (
+        bool(_pattern(r"[A-Za-z0-9_-]{24,}=*\Z").match(value))
+        and _mixed(value)
+        and _jumbled(value)
+        and not _pattern(r"[A-Za-z]{2,10}[_-]").match(value)
+    )
+
+
 def _group(match: re.Match[str]) -> str:
     return next(name for name, value in match.groupdict().items() if name != "sign" and value is not None)
 
@@ -699,7 +951,7 @@ def _value(match: re.Match[str]) -> str:
 
 def _kind(key: str) -> str:
     key = key.lower()
-    if key.startswith(("pass", "pwd", "pw", "psk", "contra", "mot")):
+    if key.startswith(("pass", "pwd", "pw", "psk", *_ABROAD)):
         return "password"
     if key in ("secret", "totp seed"):
         return "secret"
