@@ -76,9 +76,8 @@ async function it_maps_refusals_to_its_own_exceptions() {
   await refused(Supermemory.BadRequestError, 400, () => client.search({ q: "x", aggregate: true, rerank: true }));
   await refused(Supermemory.BadRequestError, 400, () => client.search({ q: "" }));
   await refused(Supermemory.BadRequestError, 400, () => client.add({ content: "x", containerTag: "user" }));
-  const quick = client.withOptions({ maxRetries: 0 });
-  await refused(Supermemory.InternalServerError, 501, () => quick.settings.get());
-  await refused(Supermemory.InternalServerError, 501, () => quick.connections.list({}));
+  await refused(Supermemory.NotFoundError, 404, () => client.settings.get());
+  await refused(Supermemory.NotFoundError, 404, () => client.connections.list({}));
 }
 
 async function it_finds_the_server_of_this_machine_by_itself() {

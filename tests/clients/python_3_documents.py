@@ -75,7 +75,6 @@ def it_asks_undocumented_endpoints(client: Supermemory) -> None:
 
 
 def it_maps_refusals_to_its_own_exceptions(client: Supermemory) -> None:
-    quick = client.with_options(max_retries=0)
     assert "nothing-like-it" in refused(
         supermemory.NotFoundError, 404, lambda: client.documents.get("nothing-like-it")
     )
@@ -93,8 +92,8 @@ def it_maps_refusals_to_its_own_exceptions(client: Supermemory) -> None:
     refused(supermemory.BadRequestError, 400, lambda: client.search.documents(q="x", limit=101))
     refused(supermemory.BadRequestError, 400, lambda: client.add(content="x", container_tag="user"))
     refused(supermemory.BadRequestError, 400, lambda: client.add(content="x", container_tag="two words"))
-    refused(supermemory.InternalServerError, 501, lambda: quick.settings.get())
-    refused(supermemory.InternalServerError, 501, lambda: quick.connections.list())
+    refused(supermemory.NotFoundError, 404, lambda: client.settings.get())
+    refused(supermemory.NotFoundError, 404, lambda: client.connections.list())
 
 
 # -- documents -----------------------------------------------------------------------------------------------

@@ -98,7 +98,6 @@ def it_uploads_a_file_as_its_readme_does(client: Supermemory) -> None:
 
 
 def it_maps_refusals_to_its_own_exceptions(client: Supermemory) -> None:
-    quick = client.with_options(max_retries=0)
     refused(supermemory.NotFoundError, 404, lambda: client.documents.get("user_alex", "missing-id"))
     refused(supermemory.NotFoundError, 404, lambda: client.memories.get("user_alex", "missing-id"))
     refused(supermemory.BadRequestError, 400, lambda: client.search("user_alex", query=""))
@@ -106,7 +105,7 @@ def it_maps_refusals_to_its_own_exceptions(client: Supermemory) -> None:
     refused(supermemory.BadRequestError, 400, lambda: client.search("user_alex", query="x", threshold=1.5))
     refused(supermemory.BadRequestError, 400, lambda: client.add("user", content="x"))
     refused(supermemory.BadRequestError, 400, lambda: client.add("*", content="x"))
-    refused(supermemory.InternalServerError, 501, lambda: quick.connectors.list_all())
+    refused(supermemory.NotFoundError, 404, lambda: client.connectors.list_all())
 
 
 def it_takes_options_for_one_request(client: Supermemory) -> None:

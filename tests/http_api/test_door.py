@@ -23,7 +23,8 @@ from starlette.types import Receive, Scope, Send
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home
 from scrubjay.http_api import answering, tokens
-from scrubjay.http_api.door import LONGEST_BODY, Door, Rate
+from scrubjay.http_api import door as door_module
+from scrubjay.http_api.door import AT_ONCE, LONGEST_BODY, WAITING, Door, Rate
 from scrubjay.http_api.options import Options, parse_address, parse_name, parse_origin
 from scrubjay.http_api.refusals import refusal
 
@@ -373,3 +374,88 @@ async def test_a_connection_that_owes_a_request_is_closed(monkeypatch: pytest.Mo
         await asyncio.wait_for(reader.read(), 10)
         writer.close()
     server.close()
+
+
+class Slow:
+    """An application that works on each request until it is let go, and says which began."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.go = asyncio.Semaphore(0)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.begun.append(scope["path"])
+        await self.go.acquire()
+        await JSONResponse({})(scope, receive, send)
+
+
+async def asked(door: Door, path: str, key: str, port: int = 1) -> httpx2.Response:
+    transport = httpx2.ASGITransport(app=door, client=("127.0.0.1", port))
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:6767") as client:
+        return await client.get(path, headers=bearer(key))
+
+
+async def settled() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def test_one_caller_with_600_requests_keeps_nobody_else_waiting() -> None:
+    slow = Slow()
+    door = Door(slow, Options(HERE, per_second=0))
+    flood = [asyncio.create_task(asked(door, f"/{n}", "many")) for n in range(600)]
+    await settled()
+    other = asyncio.create_task(asked(door, "/other", "one"))
+    await settled()
+    assert slow.begun == [*(f"/{n}" for n in range(AT_ONCE)), "/other"]
+    for _ in range(AT_ONCE + WAITING + 1):
+        slow.go.release()
+    assert (await other).status_code == 200
+    answers = await asyncio.gather(*flood)
+    assert [answer.status_code for answer in answers] == [200] * (AT_ONCE + WAITING) + [429] * (592 - WAITING)
+    assert int(answers[-1].headers["Retry-After"]) >= 1 and "at once" in answers[-1].json()["error"]
+    assert not door._turns._lines  # nothing is remembered of who left
+
+
+async def test_connections_of_one_key_take_turns() -> None:
+    slow = Slow()
+    door = Door(slow, Options(HERE, per_second=0))
+    flood = [asyncio.create_task(asked(door, f"/{n}", "any", port=1)) for n in range(40)]
+    await settled()
+    other = asyncio.create_task(asked(door, "/other", "any", port=2))
+    await settled()
+    for _ in range(2):
+        slow.go.release()
+    await settled()
+    assert slow.begun[AT_ONCE:] == [f"/{AT_ONCE}", "/other"]
+    for _ in range(40):
+        slow.go.release()
+    await asyncio.gather(other, *flood)
+
+
+async def test_a_caller_that_leaves_while_it_waits_takes_no_turn() -> None:
+    slow = Slow()
+    door = Door(slow, Options(HERE, per_second=0))
+    flood = [asyncio.create_task(asked(door, f"/{n}", "any")) for n in range(AT_ONCE + 3)]
+    await settled()
+    flood[AT_ONCE].cancel()
+    slow.go.release()
+    flood[AT_ONCE + 1].cancel()  # as its turn comes
+    await settled()
+    for _ in range(AT_ONCE + 2):
+        slow.go.release()
+    answers = await asyncio.gather(*flood, return_exceptions=True)
+    assert sum(isinstance(answer, httpx2.Response) for answer in answers) == AT_ONCE + 1
+    assert not door._turns._lines
+
+
+async def test_too_many_callers_that_wait_are_told_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door_module, "_MOST_WAITING", 3)
+    slow = Slow()
+    door = Door(slow, Options(HERE, per_second=0))
+    tasks = [asyncio.create_task(asked(door, "/", key)) for key in "ab" for _ in range(AT_ONCE + 2)]
+    await settled()
+    for _ in range(40):
+        slow.go.release()
+    statuses = [answer.status_code for answer in await asyncio.gather(*tasks)]
+    assert statuses.count(503) == 1 and statuses.count(200) == len(statuses) - 1

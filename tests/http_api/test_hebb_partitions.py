@@ -195,7 +195,7 @@ async def test_nothing_is_forgotten_by_age_so_there_is_no_preview_of_it(
         ("POST", "forgetting/mem_episodic/preview"),
     ):
         answer = await http.request(method, f"/api/v1/admin/{path}")
-        assert answer.status_code == 501, path
+        assert answer.status_code == 404, path
         assert answer.json()["detail"].startswith("Nothing is forgotten by age: "), path
     assert (await http.get("/api/v1/memories")).json()["total"] == 1
 
@@ -213,5 +213,5 @@ async def test_what_cannot_be_done_here_says_why(http: httpx2.AsyncClient):
         ("GET", "claude-memory/files"),
     ):
         answer = await http.request(method, f"/api/v1/{path}")
-        assert answer.status_code == 501 and answer.json()["detail"].endswith("."), path
+        assert answer.status_code == 404 and answer.json()["detail"].endswith("."), path
     assert (await http.get("/api/v1/admin/config")).json()["weight_relevance"] == 1.0

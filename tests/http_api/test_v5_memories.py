@@ -81,10 +81,10 @@ async def test_a_query_needs_to_say_whether_it_is_meant(
 
 async def test_what_version_5_does_not_have_names_the_route_of_version_4(http: httpx2.AsyncClient) -> None:
     id = await keep(http, "Alex lives in Graz.")
-    added = await post(http, "memories", 501, memories=[{"content": "Alex is on leave."}])
+    added = await post(http, "memories", 404, memories=[{"content": "Alex is on leave."}])
     assert "POST /v4/memories" in added["error"]
     changed = await call(
-        http, "PATCH", f"/ns/{NS}/memories/{id}", 501, json={"content": "Alex lives in Linz."}
+        http, "PATCH", f"/ns/{NS}/memories/{id}", 404, json={"content": "Alex lives in Linz."}
     )
     assert "PATCH /v4/memories" in changed["error"]
     assert said(await search(http, "Alex")) == ["Alex lives in Graz."]

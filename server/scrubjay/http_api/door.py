@@ -3,11 +3,14 @@
 It looks at the headers and the size of a request, and gives the application the permissions of its caller.
 """
 
+import asyncio
+import collections
 import ipaddress
 import math
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
@@ -23,6 +26,9 @@ from scrubjay.http_api.tokens import Token, match
 
 LONGEST_BODY = 55_000_000  # bytes: a file of 50 MB and what a multipart form wraps it in
 BURST_SECONDS = 2.0  # of unused allowance that a caller may spend at once
+AT_ONCE = 8  # requests of one caller that work, as many as calls of one pipe
+WAITING = 256  # requests of one caller that wait for their turn
+_MOST_WAITING = 4 * WAITING  # of all callers: each may hold 64 kB of its body
 _MOST_CALLERS = 10_000  # remembered; one whose allowance is full again is like one who never came
 _LOCAL = Options(Address("127.0.0.1", 0))
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -59,6 +65,7 @@ class Door:
         self._origins = frozenset(options.origins)
         self._open = options.address.is_loopback
         self._rate = Rate(options.per_second, time)
+        self._turns = Turns(time)
         self._inner: ASGIApp = self._let_in
         if options.origins:
             self._inner = CORSMiddleware(
@@ -89,11 +96,16 @@ class Door:
             self._check_origin(request)
             permissions = self._permissions(request)
             _check_size(request)
+            caller = f"{_key(request)} {request.client.host if request.client else ''}"
+            await self._turns.begin(caller, str(request.client))
         except HTTPException as error:
             await refusal(request, error.status_code, error.detail, error.headers)(scope, receive, send)
             return
         scope.setdefault("state", {})["permissions"] = permissions
-        await self._app(scope, _counted(receive), send)
+        try:
+            await self._app(scope, _counted(receive), send)
+        finally:
+            self._turns.end(caller)
 
     def _check_origin(self, request: Request) -> None:
         origin, host = request.headers.get("origin"), request.headers.get("host", "")
@@ -177,6 +189,88 @@ class Rate:
     def _allowance(self, entry: tuple[float, float], now: float) -> float:
         left, then = entry
         return min(self._burst, left + (now - then) * self._per_second)
+
+
+@dataclass
+class _Line:
+    """The requests of one caller: how many work, since when, and who waits, by connection."""
+
+    working: int = 0
+    waiting: int = 0
+    seconds: float = 0.0  # that a request works, on average
+    began: collections.deque[float] = field(default_factory=collections.deque)
+    connections: dict[str, collections.deque[asyncio.Future[None]]] = field(default_factory=dict)
+
+
+class Turns:
+    """Lets `AT_ONCE` requests of each caller work; up to `WAITING` more wait, its connections in turn.
+
+    So 600 requests of one caller are not all ahead of another's, nor those of one program ahead of another's
+    that sends the same key. `time` is a monotonic clock in seconds.
+    """
+
+    def __init__(self, time: Callable[[], float]) -> None:
+        self._time = time
+        self._lines: dict[str, _Line] = {}
+
+    async def begin(self, caller: str, connection: str) -> None:
+        """Wait until a request of this caller may work; `end` must follow.
+
+        Raises:
+            HTTPException: 429 if too many of this caller wait already, 503 if too many of all do.
+        """
+        line = self._lines.setdefault(caller, _Line())
+        if line.working >= AT_ONCE:
+            self._check(line)
+            await self._wait(caller, connection)
+        else:
+            line.working += 1
+        line.began.append(self._time())
+
+    def end(self, caller: str) -> None:
+        """Let the next request of this caller work."""
+        line = self._lines[caller]
+        line.seconds += (self._time() - line.began.popleft() - line.seconds) / AT_ONCE
+        self._pass_on(caller)
+
+    def _check(self, line: _Line) -> None:
+        all_waiting = sum(each.waiting for each in self._lines.values())
+        if line.waiting < WAITING and all_waiting < _MOST_WAITING:
+            return
+        wait = min(60, max(1, math.ceil(line.seconds * line.waiting / AT_ONCE)))
+        if line.waiting < WAITING:
+            raise HTTPException(503, "Too many requests wait here.", {"Retry-After": str(wait)})
+        sentence = f"{WAITING} requests of yours wait already. Send fewer at once."
+        raise HTTPException(429, sentence, {"Retry-After": str(wait)})
+
+    async def _wait(self, caller: str, connection: str) -> None:
+        line = self._lines[caller]
+        turn = asyncio.get_running_loop().create_future()
+        line.connections.setdefault(connection, collections.deque()).append(turn)
+        line.waiting += 1
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():  # the turn came as the client went
+                self._pass_on(caller)
+            raise
+        finally:
+            line.waiting -= 1
+
+    def _pass_on(self, caller: str) -> None:
+        line = self._lines[caller]
+        while line.connections:
+            connection = next(iter(line.connections))
+            turns = line.connections.pop(connection)
+            turn = turns.popleft()
+            if turns:
+                line.connections[connection] = turns  # behind the others
+            if not turn.done():
+                turn.set_result(None)
+                return
+        line.working -= 1
+        if not line.working:
+            del self._lines[caller]
 
 
 def _is_own(origin: str, host: str) -> bool:

@@ -20,7 +20,7 @@ reserved and refused with 400; an id of a scope that the caller does not reach i
 write goes to `sm_project_default`, and a read sees every scope but `user`. On the server's own machine any \
 key opens as long as no token was made (`scrubjay token add`); a token may be bound to one tag, or to \
 reading. What only a hosted service can do (connections, settings, billing, scoped keys, feedback) answers \
-501.
+404 with a sentence.
 """
 SUPERMEMORY = "supermemory 3 and 4"
 NAMESPACES = "supermemory 5"

@@ -2,7 +2,8 @@
 
 supermemory: {"error": sentence}, or for a misfit {"success": false, "error": [{"message", "path"}]}.
 Hebb Mind: {"detail": ...}.
-409 and 5xx make clients try again three times, so nothing permanent is answered with them.
+409 and 5xx make clients try again three times, so nothing permanent is answered with them: what this
+server does not have is 404 with a sentence, and not 501.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -95,11 +96,10 @@ def _problem(error: Any) -> dict[str, Any]:
 
 
 def absent(reasons: Mapping[str, str]) -> APIRouter:
-    """Make a router that answers 501 with a sentence, by verbs and paths with blanks between them.
+    """Make a router that answers 404 with a sentence, by verbs and paths with blanks between them.
 
     Without a verb every one is meant. A path that ends in `*` stands for itself and all below it, one that
-    ends in `/*` for all below it. It stays out of the OpenAPI document: a server that answers 501 on purpose
-    would fail every test made from its own document.
+    ends in `/*` for all below it. It stays out of the OpenAPI document, which has what there is.
     """
     router = APIRouter(include_in_schema=False)
     for routes, sentence in reasons.items():
@@ -116,4 +116,4 @@ def absent(reasons: Mapping[str, str]) -> APIRouter:
 def _answer(router: APIRouter, verbs: list[str], path: str, sentence: str) -> None:
     @router.api_route(path, methods=verbs)
     async def nothing_here(request: Request) -> JSONResponse:
-        return refusal(request, 501, sentence)
+        return refusal(request, 404, sentence)
