@@ -6,6 +6,7 @@ Hooks read so too: standard library only and Python 3.9 syntax.
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from errno import EINVAL, EPERM
@@ -13,7 +14,7 @@ from errno import EINVAL, EPERM
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import BinaryIO
+    from typing import Any, BinaryIO
 
 LONGEST_LINE = 8 * 1024 * 1024  # bytes; a longer one is passed over
 
@@ -39,6 +40,18 @@ def read_regular(path: str, limit: int, *, own: bool = True) -> bytes:
     """Read at most `limit` bytes of the beginning of a file. Raises as `open_regular` does."""
     with open_regular(path, own=own) as file:
         return file.read(limit)
+
+
+def parsed(data: bytes) -> Any:
+    """Parse JSON that somebody else may have written.
+
+    Raises:
+        ValueError: it is no JSON, or nested too deep to be read.
+    """
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
 
 
 def last_lines(path: str, limit: int, longest: int = LONGEST_LINE) -> Iterator[bytes]:

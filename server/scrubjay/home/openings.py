@@ -11,7 +11,7 @@ import json
 import os
 
 from scrubjay.home import spool
-from scrubjay.home.files import open_regular
+from scrubjay.home.files import open_regular, parsed
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def read(home: Home, scope: str, now: float) -> str | None:
     """
     try:
         with open_regular(_path(home, scope)) as file:
-            opening = json.loads(file.read())
+            opening = parsed(file.read())
         text, until = str(opening["text"]), opening["until"]
         sound = opening["scope"] == scope and (until is None or now < float(until))
     except (OSError, ValueError, LookupError, TypeError):

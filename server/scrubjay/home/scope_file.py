@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home.files import open_regular
+from scrubjay.home.files import open_regular, parsed
 from scrubjay.home.paths import Home
 from scrubjay.home.spool import durable_write
 
@@ -54,7 +54,7 @@ def _read(path: str, decode: Callable[[Any], T]) -> dict[str, T]:
     """Read a file. Keep a damaged one as `.broken`, so that it stops nothing."""
     try:
         with open_regular(path, own=False) as file:
-            return {scope: decode(entry) for scope, entry in json.loads(file.read())["scopes"].items()}
+            return {scope: decode(entry) for scope, entry in parsed(file.read())["scopes"].items()}
     except FileNotFoundError:
         return {}
     except OSError as error:

@@ -18,7 +18,7 @@ import sys
 import time
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home.files import open_regular
+from scrubjay.home.files import open_regular, parsed
 from scrubjay.home.paths import Home
 from scrubjay.home.repositories import birth_of, repository
 from scrubjay.home.spool import durable_write
@@ -150,7 +150,7 @@ def _empty() -> dict[str, Any]:
 def _read(home: Home) -> dict[str, Any] | None:
     try:
         with open_regular(home.scopes, own=False) as file:
-            book: dict[str, Any] = json.loads(file.read())
+            book: dict[str, Any] = parsed(file.read())
         entries = book["scopes"].values()
         sound = all(isinstance(one["paths"], dict) and isinstance(one["origins"], list) for one in entries)
         return book if sound and isinstance(book["merged"], dict) else None

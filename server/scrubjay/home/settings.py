@@ -12,10 +12,11 @@ import secrets
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from scrubjay.errors import HomeError, InputError
+from scrubjay.home import files
 from scrubjay.home.capture import CAPTURES, INJECTIONS, Policy, injection
 from scrubjay.home.files import read_regular
 from scrubjay.home.paths import Home
@@ -270,15 +271,21 @@ def write_capture(home: Home, settings: Settings, now: datetime) -> None:
 
 
 def captured_since(home: Home) -> datetime | None:
-    """Return since when the present capture policy holds; None if it always did."""
+    """Return since when the present capture policy holds; None if always, the last day if nobody knows."""
     since = _read_capture(home).get("since")
-    return datetime.fromisoformat(since) if isinstance(since, str) else None
+    if since is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(since)
+    except (TypeError, ValueError):  # somebody else wrote it
+        return datetime.max.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _read_capture(home: Home) -> dict[str, Any]:
     """Read capture.json; a file that cannot be read counts as another policy."""
     try:
-        value = json.loads(read_regular(home.capture, _LONGEST))
+        value = files.parsed(read_regular(home.capture, _LONGEST))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError):
@@ -321,7 +328,7 @@ def _read(path: str) -> str:
 def _table(text: str, path: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         remedy = "Put that line right, or delete the file to get the defaults."
         raise InputError(f"{path} is not valid TOML: {error}. {remedy}") from None
 

@@ -16,8 +16,10 @@ import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from scrubjay.errors import EngineError, HomeError, InputError, NotFound
+from scrubjay.home.files import open_regular, parsed
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import is_scope
 from scrubjay.home.spool import durable_write
@@ -121,13 +123,21 @@ def load(home: Home) -> tuple[Token, ...]:
         HomeError: the file cannot be read, so that nobody can be let in.
     """
     try:
-        with open(home.tokens, encoding="utf-8") as file:
-            return tuple(Token(**entry) for entry in json.load(file)["tokens"])
+        with open_regular(home.tokens, own=False) as file:
+            return tuple(map(_token, parsed(file.read())["tokens"]))
     except FileNotFoundError:
         return ()
     except (OSError, ValueError, KeyError, TypeError) as error:
         advice = "Put it right, or remove it and make new tokens."
         raise HomeError(f"{home.tokens} cannot be read, so no key can be checked. {advice}") from error
+
+
+def _token(entry: dict[str, Any]) -> Token:
+    token = Token(**entry)
+    texts = (token.name, token.digest, token.tag or "", token.created_at)
+    if not all(isinstance(text, str) for text in texts) or not token.digest.isascii():
+        raise TypeError("a token is made of texts")
+    return token
 
 
 class Tokens:

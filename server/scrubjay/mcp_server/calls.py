@@ -37,7 +37,7 @@ from scrubjay.models.requests import (
 )
 from scrubjay.models.results import DocumentAdded, DocumentHit, DocumentHits, Hit, MemoryHits, Result
 from scrubjay.reading import read_file
-from scrubjay.text.foreign import one_line
+from scrubjay.text.foreign import defused, one_line
 
 REPORT_SECONDS = 0.25  # between two progress notifications
 
@@ -126,14 +126,14 @@ def seldom(send: Callable[[float, float, str | None], Awaitable[None]]) -> Repor
         nonlocal last
         if loop.time() - last >= REPORT_SECONDS or done == total:
             last = loop.time()
-            await send(done, total, os.path.basename(what) or None)
+            await send(done, total, one_line(os.path.basename(what)) or None)
 
     return report
 
 
 def failure(sentence: str) -> dict[str, Any]:
     """Answer with a sentence about what went wrong."""
-    return {"content": [{"type": "text", "text": sentence}], "isError": True}
+    return {"content": [{"type": "text", "text": defused(sentence)}], "isError": True}
 
 
 async def _search_memories(engine: Engine, request: SearchMemories, by: Caller, _: Form) -> Answer:

@@ -16,7 +16,7 @@ import socket
 import time
 from typing import TYPE_CHECKING
 
-from scrubjay.home.files import read_regular
+from scrubjay.home.files import parsed, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,7 @@ _TRIES, _PAUSE = 50, 0.01  # to replace a file that a client reads, and the seco
 def engine_facts(home: Home) -> dict[str, Any]:
     """Read `engine.json`; if that fails, assume that the engine would listen in the home."""
     try:
-        facts = json.loads(read_regular(home.engine_json, _LONGEST))
+        facts = parsed(read_regular(home.engine_json, _LONGEST))
     except (OSError, ValueError):
         facts = None
     if isinstance(facts, dict) and ("socket" in facts or "address" in facts):

@@ -1,0 +1,133 @@
+"""Whatever a host or a stranger hands to a hook: it ends with 0 and an answer, soon, and its log says nothing of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from campaign.hostile_payloads import CANARY, Ending, Forks, Payload, hostile_places, payloads
+from user import User, newcomer
+
+from scrubjay.cli.installation import hook_command, hooks_folder
+
+__all__ = ["newcomer"]  # a fixture
+
+pytestmark = [pytest.mark.long, pytest.mark.skipif(os.name == "nt", reason="forks, and files that block")]
+FORKED, REAL = 600, 120
+MOST_S = 1.5  # of a hook, on a machine that does nothing else
+SLACK_S = 4.5  # of a machine that does other things, before a hook counts as one that hangs
+KEYS = {"hookSpecificOutput", "additionalContext", "additional_context", "injectSteps", "continue"}
+
+
+def commands() -> list[tuple[str, list[str]]]:
+    """(host, command) of every event of every host that this installation serves."""
+    entry = os.path.join(hooks_folder(), "hook.py")
+    if not os.path.exists(entry):
+        events = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")
+        return [("claude-code", hook_command(event)[3:]) for event in events]
+    from scrubjay.hooks.hosts import HOSTS
+
+    return [
+        (host, [entry, "--host", host, "--event", event])
+        for host in HOSTS
+        for event in (*HOSTS[host].events, "nothing-like-it")
+    ]
+
+
+@pytest.fixture
+def forks(tmp_path: Path) -> Iterator[Forks]:
+    running = Forks(tmp_path / "forks")
+    yield running
+    running.close()
+
+
+def alone(command: list[str], data: bytes, env: dict[str, str], cwd: str) -> Ending:
+    """Run a hook as its host does, in a process of its own."""
+    began = time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=env,
+        cwd=cwd,
+    )
+    out, err = process.communicate(data, timeout=30)
+    return Ending(process.returncode, out, err, time.monotonic() - began, 0.0)
+
+
+def wrong(ending: Ending, host: str) -> str:
+    """What is wrong with how a hook ended; nothing if all is well."""
+    if ending.code or ending.err:
+        return f"code {ending.code}, {ending.err[-300:]!r}"
+    if ending.processor > MOST_S or ending.seconds > MOST_S + SLACK_S:
+        return f"{ending.seconds:.1f} s, {ending.processor:.1f} s of a processor"
+    if host == "kiro":  # its model is shown whatever is printed
+        return repr(ending.out[:300]) if CANARY.encode() in ending.out else ""
+    try:
+        answer = json.loads(ending.out)
+    except ValueError:
+        return f"no JSON: {ending.out[:300]!r}"
+    return "" if isinstance(answer, dict) and answer.keys() <= KEYS else f"an answer {ending.out[:300]!r}"
+
+
+def tried(payload: Payload, ending: Ending, command: tuple[str, list[str]]) -> list[str]:
+    reason = wrong(ending, command[0])
+    return [f"{command[0]} {' '.join(command[1][-1:])}: {payload.name[:200]}: {reason}"] if reason else []
+
+
+def test_every_hook_ends_well_whatever_it_is_given(newcomer: User, forks: Forks, tmp_path: Path) -> None:
+    all_commands = commands()
+    failures: list[str] = []
+    longest = most = 0.0
+    given = list(payloads(14, FORKED + REAL, hostile_places(tmp_path / "places")))
+    for number, payload in enumerate(given):
+        command = all_commands[number * 7 % len(all_commands)]
+        run = alone if number % (len(given) // REAL) == 0 else forks.run
+        ending = run(command[1], payload.data, newcomer.env, str(newcomer.project))
+        failures += tried(payload, ending, command)
+        longest, most = max(longest, ending.seconds), max(most, ending.processor)
+    logs = [path for path in Path(newcomer.home.log).rglob("*") if path.is_file()]
+    leaks = [path.name for path in logs if CANARY in path.read_text(errors="replace")]
+    print(
+        f"{len(given)} payloads into {len(all_commands)} hooks: {len(failures)} ended badly, the longest took "
+        f"{longest:.2f} s ({most:.2f} s of a processor), {len(leaks)} logs quote one"
+    )
+    assert not failures, "\n".join(failures[:40])
+    assert logs and not leaks
+    assert len(given) >= 500
+
+
+def test_homes_that_hold_traps_stop_no_hook(newcomer: User, forks: Forks) -> None:
+    sound = json.dumps({"session_id": "s1", "prompt_id": "p1", "prompt": CANARY, "cwd": "/"}).encode()
+    home = Path(newcomer.home.root)
+    forks.run(commands()[0][1], sound, newcomer.env, str(newcomer.project))
+    failures, traps = [], 0
+    for name in ("capture.json", "engine.json", "scopes.json", "engine.sock", "log/hooks.log"):
+        for trap in ("a pipe", "a folder", "a circle", "a device", "bytes", "deep"):
+            path = home / name
+            if path.is_symlink() or path.exists():
+                path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+            if trap == "a pipe":
+                os.mkfifo(path)
+            elif trap == "a folder":
+                path.mkdir()
+            elif trap == "a circle":
+                path.symlink_to(path)
+            elif trap == "a device":
+                path.symlink_to("/dev/zero")
+            else:
+                path.write_bytes(b"\xff\x00" * 1_000_000 if trap == "bytes" else b"[" * 1_000_000)
+            for command in commands()[:4]:
+                traps += 1
+                ending = forks.run(command[1], sound, newcomer.env, str(newcomer.project))
+                failures += tried(Payload(f"{name} is {trap}", "", sound), ending, command)
+            path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+    print(f"{traps} hooks in homes with traps: {len(failures)} ended badly")
+    assert not failures, "\n".join(failures[:40])

@@ -1,0 +1,301 @@
+"""Projects never cross: six of them in one engine, and each asked for what is the others' over every face.
+
+The faces: tools and resources of a project and of a token's tag, `/mcp`, every route of HTTP, what hooks recall
+beside a prompt, and what a session begins with. A project may name another's scope, which is its right; nothing
+else here does.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+from hashing_encoder import HashingEncoder
+from http_api.tenants import FIRST, OWN, SECRET, TRIES, settle_in
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from said import document, fact, forget, turn
+
+from scrubjay.engine.caller import Caller, set_caller
+from scrubjay.engine.core import Core
+from scrubjay.engine.engine import Engine
+from scrubjay.errors import ScrubjayError
+from scrubjay.home import openings
+from scrubjay.home.paths import open_home
+from scrubjay.http_api import tokens
+from scrubjay.http_api.app import build_app
+from scrubjay.http_api.door import Door
+from scrubjay.http_api.options import Options, parse_address
+from scrubjay.mcp_server import resources
+from scrubjay.mcp_server.calls import call
+from scrubjay.mcp_server.server import build_server
+from scrubjay.models.records import Document, Memory, Turn
+from scrubjay.store import conditions
+from scrubjay.text.short_ids import short_id
+
+pytestmark = pytest.mark.long
+PROJECTS = [f"repo_{name}__0123456789abcdef" for name in ("wren", "teal", "rook", "dove", "swan", "kite")]
+ASKED: Counter[str] = Counter()  # calls, by face
+
+
+class Owned(NamedTuple):
+    """What a project keeps: `secret` stands in all of it and in nothing else, `ids` are its records' by kind."""
+
+    scope: str
+    secret: str
+    session: str
+    ids: dict[str, list[str]]
+
+
+class House(NamedTuple):
+    """The engine with all projects, and what was stored before anybody asked."""
+
+    engine: Engine
+    core: Core
+    app: FastAPI
+    owned: dict[str, Owned]
+    words: dict[str, str]  # of the tenant over HTTP
+    before: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def house(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) -> AsyncIterator[House]:
+    home = open_home(str(tmp_path_factory.mktemp("i") / "home"))
+    engine = Engine(home, open_model=lambda *_, **__: HashingEncoder())
+    await engine.load()
+    core = await engine.core()
+    owned = {scope: await _settle(core, scope) for scope in PROJECTS}
+    await fact(core, f"The {OWN} is the user's own.", scope="user")
+    app = build_app(engine, build_server(engine))
+    async with app.router.lifespan_context(app), _visitor(Door(app, _OPEN)) as anybody:
+        words = await settle_in(anybody)
+        await core.consolidation.work_off()
+        yield House(engine, core, app, owned, words, await _stored(core))
+    await engine.close()
+
+
+_OPEN = Options(parse_address("127.0.0.1:80"), per_second=0)
+
+
+def _visitor(door: Door, key: str = "sm_any_key_opens") -> httpx2.AsyncClient:
+    transport = httpx2.ASGITransport(app=door, raise_app_exceptions=False)
+    headers = {"Authorization": f"Bearer {key}"}
+    return httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers)
+
+
+async def _settle(core: Core, scope: str) -> Owned:
+    """Let a project keep something of every kind, with words that all projects share beside its own."""
+    secret, session = f"vex{scope.split('_')[1]}um", "shared-session"
+    said = f"The zebra of {secret}"
+    turns = [
+        await turn(
+            core, session, scope=scope, user=f"Which zebra, {secret}?", assistant=f"{said} number {n}."
+        )
+        for n in range(3)
+    ]
+    old = await fact(core, f"{said} was striped.", scope=scope, tags=["zebra", secret])
+    new = await fact(core, f"{said} is plain.", scope=scope, updates=[old.id], metadata={"who": secret})
+    gone = await fact(core, f"{said} is lost.", scope=scope)
+    await forget(core, gone.id)
+    kept = await document(core, f"# Zebra {secret}\n\n{said} lives here.", scope=scope, title=f"Of {secret}")
+    ids = {
+        "turn": [each.id for each in turns] + [short_id("turn", turns[0].id, session, 0)],
+        "memory": [old.id, new.id, gone.id, short_id("memory", new.id)],
+        "document": [kept.id, short_id("chunk", kept.id)],
+    }
+    return Owned(scope, secret, session, ids)
+
+
+async def _stored(core: Core) -> dict[str, Any]:
+    await core.writer.settle()
+    found: dict[str, Any] = {}
+    for scope in (*PROJECTS, FIRST, "user"):
+        for kind in (Turn, Memory, Document):
+            rows = await core.store.select(kind, conditions.equal("scope", scope))
+            found |= {row.id: row.model_dump(exclude={"access_count", "last_accessed_at"}) for row in rows}
+    return found
+
+
+def _leaks(house: House, viewer: str, shown: str, asked: str) -> list[str]:
+    """What of the others stands in an answer that did not stand in the question."""
+    others = [each for each in house.owned.values() if each.scope != viewer]
+    words = [SECRET, *(each.secret for each in others), *(() if viewer in PROJECTS else (OWN,))]
+    ids = [id for each in others for kind in each.ids.values() for id in kind]
+    return [word for word in (*words, *ids) if word in shown and word not in asked]
+
+
+def _calls(other: Owned) -> list[tuple[str, dict[str, Any]]]:
+    """How one project would reach for what is another's with the tools; what writes does so in its own scope."""
+    turns, facts, documents = (other.ids[kind] for kind in ("turn", "memory", "document"))
+    said = f"The zebra of {other.secret}"
+    wide = {"top_k": 100, "search_mode": "hybrid", "prev_turns": 5, "next_turns": 5}
+    return [
+        *(("forget", {"id": id}) for id in (*turns, *facts, *documents)),
+        ("forget", {"content": f"{said} is plain."}),
+        ("forget", {"query": said, "dry_run": True}),
+        *(
+            ("search_memories", {"query": query, **wide})
+            for query in (said, other.secret, "zebra", "Which zebra?")
+        ),
+        ("search_memories", {"query": "zebra", "session_id": other.session, **wide}),
+        ("search_memories", {"query": "zebra", "tags": ["zebra"], **wide}),
+        ("search_memories", {"query": "what did we do today?", **wide}),
+        ("search_memories", {"query": said, "include": {"forgotten": True, "documents": True}, **wide}),
+        ("search_memories", {"query": "zebra", "filters": {"key": "who", "value": other.secret}, **wide}),
+        *(("search_documents", {"query": query, "limit": 100}) for query in (said, "zebra lives")),
+        *(("search_documents", {"query": "zebra", "doc_id": id}) for id in documents),
+        *(
+            ("add_memory", {"content": f"Of {id}.", link: [id]})
+            for id in facts
+            for link in ("updates", "extends")
+        ),
+        ("add_memory", {"content": f"{said} is plain."}),
+        ("record_turn", {"session_id": other.session, "user": "Which?", "turn": 1}),
+    ]
+
+
+@pytest.mark.parametrize("confined", [False, True], ids=["a project", "a token of a tag"])
+async def test_no_tool_and_no_resource_gives_what_is_anothers(house: House, *, confined: bool) -> None:
+    for viewer in PROJECTS:
+        set_caller(Caller(scope=viewer, confined=confined))
+        for other in (each for each in house.owned.values() if each.scope != viewer):
+            asked = _calls(other)
+            if confined:  # a token may not even name another scope
+                reading = [each for each in asked if each[0].startswith("search")]
+                asked += [
+                    (name, {**more, "scope": scope}) for name, more in reading for scope in ("*", other.scope)
+                ]
+            for name, arguments in asked:
+                ASKED["tools"] += 1
+                answer = json.dumps(await call(house.engine, name, arguments), ensure_ascii=False)
+                assert not (leaks := _leaks(house, viewer, answer, json.dumps(arguments))), (arguments, leaks)
+            for kind, ids in other.ids.items():
+                ends = ("", "?scope=*", f"?scope={other.scope}") if confined else ("",)
+                for uri in [f"scrubjay://{kind}/{id}{end}" for id in ids for end in ends]:
+                    ASKED["resources"] += 1
+                    try:
+                        text = (
+                            await resources.read(house.engine, uri, Caller(scope=viewer, confined=confined))
+                        ).text
+                    except ScrubjayError as error:
+                        text = str(error)
+                    assert not (leaks := _leaks(house, viewer, text, uri)), (uri, leaks)
+    await _unchanged(house)
+
+
+async def test_nothing_of_another_is_recalled_by_hooks_or_opens_a_session(house: House) -> None:
+    (house.core.settings) = house.core.settings.model_copy(update={"inject": "prompt"})
+    for viewer in PROJECTS:
+        for other in (each for each in house.owned.values() if each.scope != viewer):
+            for prompt in (
+                f"What of the zebra of {other.secret}?",
+                other.secret,
+                *(f"Look at {id}." for ids in other.ids.values() for id in ids),
+                "what did we do in the last session?",
+            ):
+                ASKED["hooks"] += 1
+                event = {"session_id": other.session, "prompt": prompt, "max_bytes": 9_000}
+                text = await house.core.search.injection(event, viewer)
+                assert not (leaks := _leaks(house, viewer, text, prompt)), (prompt, leaks)
+            for source in ("startup", "resume", "clear", "compact"):
+                ASKED["openings"] += 1
+                event = {"session_id": other.session, "source": source, "max_bytes": 9_000}
+                assert not _leaks(house, viewer, (await house.core.search.opening(event, viewer)).text, "")
+        lies_ready = openings.read(house.engine.home, viewer, datetime.now(UTC).timestamp()) or ""
+        assert not _leaks(house, viewer, lies_ready, "")
+    await _unchanged(house)
+
+
+async def test_no_token_of_a_tag_reaches_another_by_any_route(house: House, tmp_path_factory: Any) -> None:
+    held = tokens.Tokens(open_home(str(tmp_path_factory.mktemp("k") / "keys")))
+    tags = ["tenant-b", "tenant-c", "tenant-d"]
+    keys = [tokens.add(held._home, datetime(2026, 3, 5, tzinfo=UTC), tag=tag)[1] for tag in tags]
+    door = Door(house.app, _OPEN, held.now)
+    others = [each.secret for each in house.owned.values()]
+    for tag, key in zip(tags, keys, strict=True):
+        async with _visitor(door, key) as bound:
+            for named in (tag, FIRST, *PROJECTS[:1]):
+                for operation, tries in TRIES.items():
+                    for each in tries:
+                        if named != tag and not each.names_a_tag:
+                            continue
+                        arguments = each.filled({**house.words, "tag": named})
+                        if "files" in arguments:
+                            arguments["files"] = {
+                                name: tuple(file) for name, file in arguments["files"].items()
+                            }
+                        ASKED["routes"] += 1
+                        answer = await bound.request(operation.partition(" ")[0], **arguments)
+                        assert answer.status_code < 500, (operation, answer.text)
+                        assert named == tag or answer.status_code == 403, (operation, answer.text)
+                        assert not [word for word in (SECRET, OWN, *others) if word in answer.text], operation
+    await _unchanged(house)
+
+
+async def test_mcp_over_http_keeps_a_token_in_its_tag(house: House, tmp_path_factory: Any) -> None:
+    held = tokens.Tokens(open_home(str(tmp_path_factory.mktemp("m") / "keys")))
+    for viewer in PROJECTS[:2]:
+        _, key = tokens.add(held._home, datetime(2026, 3, 5, tzinfo=UTC), tag=viewer)
+        door = Door(house.app, _OPEN, held.now)
+        async with (
+            _visitor(door, key) as http,
+            Client(streamable_http_client("http://127.0.0.1/mcp", http_client=http)) as client,
+        ):
+            for other in (each for each in house.owned.values() if each.scope != viewer):
+                for name, arguments in _calls(other):
+                    ASKED["/mcp"] += 1
+                    answer = str(await client.call_tool(name, arguments))
+                    assert not (leaks := _leaks(house, viewer, answer, json.dumps(arguments))), leaks
+                for uri in [
+                    f"scrubjay://{kind}/{id}?scope=*" for kind, ids in other.ids.items() for id in ids
+                ]:
+                    ASKED["/mcp"] += 1
+                    with pytest.raises(MCPError) as refused:
+                        await client.read_resource(uri)
+                    assert not _leaks(house, viewer, str(refused.value), uri)
+        async with _visitor(door, key) as http:
+            for scope in (PROJECTS[3], "user", "*"):
+                ASKED["/mcp"] += 1
+                headers = {"X-Scrubjay-Scope": scope, "Accept": "application/json, text/event-stream"}
+                body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+                assert (await http.post("/mcp", json=body, headers=headers)).status_code in (400, 403)
+    await _unchanged(house)
+
+
+async def test_ids_that_are_nearly_anothers_open_nothing(house: House) -> None:
+    rng = random.Random(14)
+    for viewer in PROJECTS:
+        caller = Caller(scope=viewer)
+        set_caller(caller)
+        for other in (each for each in house.owned.values() if each.scope != viewer):
+            for id in rng.sample([id for ids in other.ids.values() for id in ids], 5):
+                for near in (id.upper(), id[:-2], f"{id}%20", f" {id}", id.replace("_", "__"), f"{id}/0"):
+                    ASKED["near ids"] += 1
+                    answer = json.dumps(await call(house.engine, "forget", {"id": near}))
+                    assert '"isError": true' in answer and not _leaks(house, viewer, answer, near + id), (
+                        answer
+                    )
+    await _unchanged(house)
+
+
+async def _unchanged(house: House) -> None:
+    now = await _stored(house.core)
+    changed = [id for id, row in house.before.items() if now.get(id) != row]
+    assert not changed, changed[:5]
+
+
+def test_that_was_enough() -> None:
+    print(f"{sum(ASKED.values())} calls, 0 leaks: {dict(ASKED)}")
+    assert sum(ASKED.values()) >= 2_500

@@ -1,0 +1,77 @@
+"""Bytes that were sound once, for what reads the bytes of others."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import strategies as st
+from said import SCOPE
+
+STUFFING = st.sampled_from(
+    [
+        *(
+            b"",
+            b"\x00",
+            b"\xff\xfe",
+            b"\xef\xbb\xbf",
+            b"\r\n",
+            b'"',
+            b"\\",
+            b"{",
+            b"}",
+            b"[",
+            b"]",
+            b",",
+            b":",
+        ),
+        *(
+            b"null",
+            b"-1",
+            b"1e999",
+            b"NaN",
+            b'"\\ud83d"',
+            b"9" * 5_000,
+            b"[]",
+            b"{}",
+            b"true",
+            b"'",
+            b"=",
+            b"--",
+        ),
+        *(b"[" * 50_000, b'{"a":' * 50_000),
+    ]
+)
+
+
+def damaged(sound: bytes) -> st.SearchStrategy[bytes]:
+    """The same bytes after one to four changes: each replaces a stretch by something else."""
+    change = st.tuples(st.integers(0, len(sound)), st.integers(0, 12), STUFFING | st.binary(max_size=6))
+
+    def changed(changes: list[tuple[int, int, bytes]]) -> bytes:
+        data = sound
+        for at, length, new in changes:
+            data = data[:at] + new + data[at + length :]
+        return data
+
+    return st.lists(change, min_size=1, max_size=4).map(changed)
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from([SCOPE, "/a", "all"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def like(sound: dict[str, Any]) -> st.SearchStrategy[bytes]:
+    """JSON with the names of this object and values of any kind, or the object as bytes that were damaged."""
+    values = {name: st.just(value) | JSON for name, value in sound.items()}
+    return st.fixed_dictionaries({}, optional=values).map(lambda made: json.dumps(made).encode()) | damaged(
+        json.dumps(sound).encode()
+    )

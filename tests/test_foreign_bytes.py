@@ -1,0 +1,204 @@
+"""Whatever stands in a file of a home, in a line of a client or in a request's body: it is read, or refused.
+
+Each parser gets sound bytes that were cut, flipped, doubled and stuffed, and JSON of any shape. What it may raise
+is what it says it raises. `--hypothesis-profile=explore` looks for examples that were not seen yet.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from damaged import JSON, damaged, like
+from hypothesis import given
+from hypothesis import strategies as st
+from said import SCOPE, turn
+
+from scrubjay.engine.engine import Engine
+from scrubjay.errors import EngineError, HomeError, InputError
+from scrubjay.home import capture, openings, scopes, settings, spool
+from scrubjay.home.partitions import PartitionBook
+from scrubjay.home.paths import Home, open_home
+from scrubjay.home.scope_settings import ScopeBook
+from scrubjay.http_api import tokens
+from scrubjay.models.filters import parse_filter
+from scrubjay.text import transcripts
+from scrubjay.wire import address, hello, lines
+
+NOW = datetime(2026, 3, 5, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return open_home(str(tmp_path / "home"))
+
+
+def only(*expected: type[BaseException]) -> Callable[[Callable[[], object]], None]:
+    """Call something that may raise nothing but this, with a sentence."""
+
+    def call(parse: Callable[[], object]) -> None:
+        try:
+            parse()
+        except expected as error:
+            assert str(error)
+
+    return call
+
+
+HELLO = hello.hello_from("pipe", {"SCRUBJAY_SCOPE": "a"}, "/a", 7, scope=SCOPE)
+SOUND: dict[str, dict[str, Any]] = {
+    "capture": {
+        "v": 1,
+        "capture": "all",
+        "paused": False,
+        "excluded": ["/a"],
+        "inject": "off",
+        "min_length": 3,
+    }
+    | {"since": "2026-03-05T12:00:00+00:00", "summary_every": 20},
+    "opening": {"scope": SCOPE, "text": "Owls.", "until": None},
+    "book": {"v": 1, "scopes": {SCOPE: {"paths": {"/a": None}, "origins": ["x"]}}, "merged": {"old": SCOPE}},
+    "engine": {"socket": "/a/engine.sock", "pid": 7, "version": "1.0", "http": None},
+    "tokens": {"v": 1, "tokens": [{"name": "a", "digest": "0" * 64, "tag": None, "read_only": False}]},
+    "partitions": {"v": 1, "scopes": {SCOPE: {"mem_food": {"name": "Food", "description": "What they eat"}}}},
+    "settings": {"v": 1, "scopes": {SCOPE: {"name": "A", "context": "B", "buckets": {"food": "C"}}}},
+}
+TOML = b'inject = "prompt"  # a comment\nroots = ["/a", "/b"]\nidle_minutes = 3\nchat_capture = "all"\n'
+ENVELOPE = {
+    "v": 1,
+    "id": "abcdefgh01",
+    "kind": "turn",
+    "at": "2026-03-05T12:00:00Z",
+    "scope": SCOPE,
+    "source": "hook:stop",
+    "host": "claude-code",
+    "capture": "all",
+    "redacted": 0,
+    "args": {"session_id": "s", "prompt_id": "p", "user": "Which owls?", "assistant": "Barn owls."},
+}
+LINES = [
+    {"type": "user", "uuid": "a", "message": {"content": "Which owls?"}, "timestamp": "2026-03-05T12:00:00Z"},
+    {
+        "type": "assistant",
+        "message": {"content": [{"type": "text", "text": "Barn owls."}], "stop_reason": "end_turn"},
+    },
+    {
+        "type": "assistant",
+        "message": {"content": [{"type": "tool_use", "name": "Bash", "input": {"command": "ls"}}]},
+    },
+    {"type": "attachment", "attachment": {"type": "queued_command", "prompt": "And kites?"}},
+    {"type": "user", "message": {"content": [{"type": "text", "text": "[Request interrupted by user]"}]}},
+]
+CALL = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"forget","arguments":{"id":"x"}}}'
+
+
+@given(damaged(hello.encode(HELLO)) | like(json.loads(hello.encode(HELLO))))
+def test_any_line_is_a_hello_or_a_sentence(line: bytes) -> None:
+    only(EngineError)(lambda: hello.decode(line))
+
+
+@given(damaged(CALL) | st.binary(max_size=60))
+def test_any_line_of_a_client_has_a_glance(line: bytes) -> None:
+    seen = lines.glance(lines.well_formed(line))
+    assert seen.key is None or seen.key[1] is not None
+
+
+@given(like(SOUND["capture"]))
+def test_any_capture_policy_is_one_or_is_refused(home: Home, data: bytes) -> None:
+    Path(home.capture).write_bytes(data)
+    settings.captured_since(home)
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(value, dict):
+        only(InputError)(lambda: capture.policy(value))
+
+
+@given(damaged(TOML))
+def test_any_config_is_read_or_refused(home: Home, data: bytes) -> None:
+    Path(home.config).write_bytes(data)
+    only(InputError, HomeError)(lambda: settings.load(home.config))
+
+
+@given(like(SOUND["opening"]))
+def test_any_opening_is_a_text_or_none(home: Home, data: bytes) -> None:
+    os.makedirs(home.openings, exist_ok=True)
+    openings.write(home, SCOPE, "Owls.", None)
+    Path(openings._path(home, SCOPE)).write_bytes(data)
+    assert isinstance(openings.read(home, SCOPE, 0.0), str | None)
+
+
+@given(like(SOUND["book"]))
+def test_whatever_stands_in_the_book_of_scopes_a_folder_has_one(home: Home, data: bytes) -> None:
+    Path(home.scopes).write_bytes(data)
+    assert scopes.is_scope(scopes.scope_of(home, home.root) or "")
+    scopes.list_scopes(home)
+
+
+@given(like(SOUND["engine"]))
+def test_whatever_stands_in_engine_json_there_is_an_address(home: Home, data: bytes) -> None:
+    Path(home.engine_json).write_bytes(data)
+    assert address.engine_facts(home).keys() & {"socket", "address"}
+
+
+@given(like(SOUND["tokens"]))
+def test_any_file_of_tokens_opens_to_those_it_names_or_to_nobody(home: Home, data: bytes) -> None:
+    Path(home.tokens).write_bytes(data)
+    only(HomeError)(lambda: tokens.match("sm_guess", tokens.load(home)))
+
+
+@given(like(SOUND["partitions"]), like(SOUND["settings"]))
+def test_files_of_scopes_that_are_damaged_stop_nothing(home: Home, partitions: bytes, texts: bytes) -> None:
+    Path(home.partitions).write_bytes(partitions)
+    Path(home.scope_settings).write_bytes(texts)
+    PartitionBook(home).of([SCOPE])
+    ScopeBook(home).of(SCOPE)
+
+
+@given(
+    JSON
+    | damaged(b'{"AND": [{"key": "status", "value": "open", "negate": false}]}').map(
+        lambda data: data.decode("latin-1")
+    )
+)
+def test_any_filter_is_read_or_refused(given_filter: Any) -> None:
+    only(ValueError)(lambda: parse_filter(given_filter))
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=4), st.data())
+def test_any_transcript_gives_turns(said: list[dict[str, Any]], data: st.DataObject) -> None:
+    sound = b"\n".join(json.dumps(line).encode() for line in said)
+    found = transcripts.turns(data.draw(damaged(sound)).split(b"\n"))
+    transcripts.missing(found, [("p", "Which owls?"), (None, "x\n\ny")])
+    transcripts.completion(found, None, "Which owls?", "Barn owls.")
+    transcripts.ended_before(found, ["Which owls?"], str)
+    for turn_ in found:
+        json.dumps(transcripts.fields_of(turn_, str))
+
+
+@given(
+    st.lists(
+        like(ENVELOPE)
+        | st.fixed_dictionaries({**dict.fromkeys(ENVELOPE, JSON)}).map(
+            lambda made: json.dumps(made).encode()
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+async def test_any_envelope_is_taken_or_set_aside_and_holds_up_no_other(
+    engine: Engine, files: list[bytes]
+) -> None:
+    core = await engine.core()
+    for number, data in enumerate(files):
+        Path(engine.home.spool_new, f"{number:020}-broken00.json").write_bytes(data)
+    told = await turn(core, "later", user="Which kites?", assistant="Red ones.")
+    await core.writer.settle()
+    assert told.stored or told.updated or told.id
+    assert not spool.pending(engine.home)
