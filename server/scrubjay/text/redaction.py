@@ -542,6 +542,12 @@ _LINES = (
         r"(?P<secret>[^\s\"'`]{12,})[\"'`]",
         _random,
     ),
+    _rule(
+        "aws-secret-key",
+        "[redacted:aws-access-key]",
+        r"\[redacted:aws-access-key\][\"'`,;:/ \t]{1,6}(?:\w{3,20}[ :=]{1,3})?"
+        r"(?P<secret>[A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])",
+    ),
     _rule("twilio-key", "AC", r"AC[0-9a-f]{32}[\"', :]{1,6}(?P<secret>[0-9a-f]{32})(?![0-9a-f])"),
     _rule(
         "password",
@@ -608,7 +614,20 @@ _LINES = (
     _rule(  # as Google gives them to mail programs
         "password",
         "pass",
-        r"(?i)pass\w{0,12}[\"'\]]{0,2}[ \t]{0,3}[:=][ \t]{0,3}[\"'](?P<secret>[a-z]{4}(?: [a-z]{4}){3})[\"']",
+        r"(?i)pass(?:word[^\n\"']{0,20}|\w{0,12}[\"'\]]{0,2}[ \t]{0,3}[:=][ \t]{0,3})[\"']"
+        r"(?P<secret>[a-z]{4}(?: [a-z]{4}){3})[\"']",
+    ),
+    _rule(
+        "password",
+        "passphrase=",
+        r"(?im)passphrase=[\"']?(?P<secret>[a-z]{3,12}(?:[ -][a-z]{3,12}){2,11})[\"']?[ \t]*$",
+    ),
+    _rule("password", "password..", r"(?i)password\.{2,200}(?P<secret>[^\s.]{6,100})", _chosen),
+    _rule(
+        "url-password",
+        "@tcp(|@unix(",
+        r"(?<![\w.-])[\w.-]{1,64}:(?P<secret>[^\s@:\"']{4,64})@(?:tcp|unix)\(",
+        _url_password,
     ),
     _rule(
         "password",
@@ -685,7 +704,7 @@ _LINES = (
     ),
 )
 
-_VAGUE = r"(?i)(?:auth|key|salt)\Z"  # names of secrets and of much else
+_VAGUE = r"(?i)(?:auth|key|salt|_session)\Z"  # names of secrets and of much else
 _PUBLIC = (  # what a key is that is none
     r"(?i)(?:public|publishable|pub|primary|foreign|partition|cache|sort|kms|row|hot|unique|index|object"
     r"|group|range|hash|storage|event"
@@ -707,6 +726,7 @@ _WORDS = (  # in each name of a secret one of these stands, in folded text
     "auth",
     "key",
     "salt",
+    "_session",
     "totp seed",
 )
 _KEYS = (  # the name from that word on
@@ -714,7 +734,7 @@ _KEYS = (  # the name from that word on
     rf"(?<=mot de )passe|pwd|{'|'.join(_ABROAD)}|credentials?"
     r"|(?<![a-z])(?:pw|psk)(?![a-z])|totp seed|secret[_-]?key(?:[_-]base)?|secret|token|authorization"
     r"|auth[_-]?(?:token|key)"
-    r"|(?<![a-z])auth(?![a-z])|(?<=client[_-])key[_-]data|key(?![a-z_])|(?<=_)salt(?![a-z])"
+    r"|(?<![a-z])auth(?![a-z])|(?<=client[_-])key[_-]data|key(?![a-z_])|(?<=_)salt(?![a-z])|_session(?![a-z_])"
 )
 _OF_SECRETS = (  # what stands before `key` if it is a secret
     r"(?i)(?:api|access|private|account|encryption|signing|auth|master|license|pre[_-]?shared|shared"
@@ -871,24 +891,12 @@ def _places(words: tuple[str, ...], folded: str) -> list[int]:
 
 
 _CUES = (
-    "pass",
-    "pw",
-    "psk",
-    "creds",
-    "auth",
-    "secret",
-    "token",
-    "credential",
-    "api",
-    "wifi",
-    "eap ",
-    " -p",
-    " /p:",
-    " -u ",
+    *("pass", "pw", "psk", "creds", "auth", "secret", "token", "credential", "api", "wifi", "eap ", "login"),
+    *("superuser", "zugang", "identifiants", "schlüssel", "clave", "clé", " -p", " /p:", " -u "),
 )
 _CUE = (  # a word that speaks of secrets, or a flag that takes one
-    r"passw|passphrase|(?:(?<![a-z])(?:pass|pwd?|psk|creds|auth)|api[ _-]?key)(?![a-z])|secret|token"
-    r"|credential|wifi|(?<= )eap | -p[ \tw]| /p:| -u "
+    r"passw|passphrase|(?:(?<![a-z])(?:passe?|pwd?|psk|creds|auth|login)|api[ _-]?key)(?![a-z])|secret|token"
+    r"|credential|wifi|(?<= )eap |superuser|zugang|identifiants|schlüssel|clave|clé api| -p[ \tw]| /p:| -u "
 )
 _CANDIDATE = r"(?<![^\s\"'`()<>\[\]{},;:=|/])[^\s\"'`()<>\[\]{},;:=|/\\]{8,100}"
 
@@ -912,20 +920,22 @@ def _without_strong(text: str) -> tuple[str, int]:
     return "".join(parts) + text[end:], count
 
 
+_NO_PASSWORD = (  # an address, a version, an escaped letter, an issue, a line, a query
+    r".*(?:@[\w-]+\.|@v?\d|%(?:20|2[A-F]|3[A-F]|5[BD]|40)|\$\d\Z|&(?:#|amp|[lg]t)|#L\d|#[a-z]{4}|\?[.a-z])"
+    r"|(?:[A-Z]*|[A-Z]?[a-z.-]+)#\d+\Z"
+)
+_SUM = (
+    r"(?:\d|.*[.+*-].*\*|.*\*.*[.+-])[^!#$%^?&@]*\Z|[^!#$%^*?&@]*\Z"  # or a product; `~` alone is of a path
+)
+
+
 def _made_up(value: str) -> bool:
     """Whether a word has letters, digits and signs as a password has, and as no address and no term has."""
     ending = value[-1] in "!?" and not any(sign in value[:-1] for sign in "!#$%^*?&@")
     return (
-        bool(_pattern(r"(?=.*[A-Za-z]{2})(?=.*\d)\w[\w.+~-]*[!#$%^*?&@][\w.+~!#$%^*?&@-]*\Z").match(value))
-        and not _pattern(
-            r".*(?:@[\w-]+\.|@v?\d|%(?:20|2[A-F]|3[A-F]|5[BD]|40)|\$\d\Z|&(?:#|amp|[lg]t))"
-        ).match(value)
-        and (
-            _jumbled(value) or not _pattern(r"(?:\d|.*[.+*-].*\*|.*\*.*[.+-])[^!#$%^?&@]*\Z").match(value)
-        )  # sums and products
-        and not _pattern(r"(?:[A-Z]*|[A-Z]?[a-z.-]+)#\d+\Z|.*(?:#L\d|#[a-z]{4}|\?[.a-z])").match(
-            value
-        )  # an issue, a line, a query
+        bool(_pattern(r"(?=.*[A-Za-z]{2})(?=.*\d)\w[\w.+~-]*[!#$%^*?&@~][\w.+~!#$%^*?&@-]*\Z").match(value))
+        and not _pattern(_NO_PASSWORD).match(value)
+        and (_jumbled(value) or not _pattern(_SUM).match(value))
         and (not ending or sum(map(str.isdigit, value)) >= 3)
         and not _stands_in(value)
     )
