@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import httpx2
+import pytest
 from damaged import damaged
 from hypothesis import given
 
@@ -12,6 +13,8 @@ FORM = (
 )
 
 
+# a form that ends in the middle of a file leaves that for the garbage collector to close
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @given(damaged(FORM))
 async def test_any_form_is_answered(http: httpx2.AsyncClient, body: bytes) -> None:
     headers = {"Content-Type": "multipart/form-data; boundary=b"}
@@ -25,6 +28,6 @@ async def test_any_form_is_answered(http: httpx2.AsyncClient, body: bytes) -> No
     )
 )
 async def test_any_body_is_answered(http: httpx2.AsyncClient, body: bytes) -> None:
-    for path in ("/v4/search", "/v3/search", "/ns/owls/search", "/api/v1/search", "/mcp"):
+    for path in ("/v4/search", "/v3/search", "/ns/owls/search", "/api/v1/search"):
         answer = await http.post(path, content=body, headers={"Content-Type": "application/json"})
         assert answer.status_code < 500, (path, answer.text)
