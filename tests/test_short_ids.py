@@ -198,6 +198,14 @@ async def test_an_id_alone_opens_no_other_project(client: Client) -> None:
     for each in (turn["id"], fact["id"], fact["id"][:12], f"{V4}/0"):
         for more in ({}, {"dry_run": True}, {"purge": True}, {"scope": "repo_third__0"}):
             assert "Nothing here has the id" in await refusal(client, "forget", id=each, **more)
+    for relation in ("updates", "extends", "derives"):
+        for each in (fact["id"], fact["id"][:12]):
+            said = await refusal(
+                client, "add_memory", content="The atlas listens nowhere.", **{relation: [each]}
+            )
+            assert "Nothing here has the id" in said and fact["id"] not in said.replace(each, "")
+    link = {"content": "It has a name.", "extends": [fact["id"][:12]], "scope": SCOPE}
+    assert (await call(client, "add_memory", **link))[0]["action"] == "stored"
     assert (await call(client, "forget", id=fact["id"], scope=SCOPE))[0]["ids"] == [fact["id"]]
     assert (await call(client, "forget", id=own["id"]))[0]["ids"] == [own["id"]]
     set_caller(Caller(scope=SCOPE, confined=True))

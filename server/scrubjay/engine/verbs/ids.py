@@ -42,20 +42,19 @@ class Ids(Verb):
 
         Raises:
             InputError: one fits several records.
-            NotFound: what is to be forgotten lies in none of the scopes in `reach` (None: all).
+            NotFound: what is to be forgotten, or to get a new version, lies in none of the scopes in `reach`
+                (None: all).
         """
         whole: dict[str, Any] = {}
         if isinstance(request, Forget) and request.id is not None and reach is not None:
-            record = await self.reached(request.id, reach)
-            if record is None:
-                nothing = f"Nothing here has the id {request.id[:80]!r}. Take the id of a search result."
-                raise NotFound(f"{nothing} The scope of another project has to be named with it.")
-            whole["id"] = record.id
+            whole["id"] = await self._within(request.id, reach)
         elif isinstance(request, Forget | Restore) and request.id is not None:
             whole["id"] = await self.full(request.id, scope)
         elif isinstance(request, AddMemory) and request.link is not None:
             relation, ids = request.link
-            whole[relation] = [await self.full(each, scope) for each in ids]
+            whole[relation] = [
+                await (self.full(each, scope) if reach is None else self._within(each, reach)) for each in ids
+            ]
         elif isinstance(request, SearchMemories) and request.session_id is not None:
             await self._writer.drain()
             searched = search_scopes(request.scope, scope)
@@ -65,3 +64,10 @@ class Ids(Verb):
             searched = search_scopes(request.scope, scope)
             whole["doc_id"] = await full_document_id(self._store, request.doc_id, searched)
         return request.model_copy(update=whole) if whole else request
+
+    async def _within(self, said: str, reach: tuple[str, ...]) -> str:
+        record = await self.reached(said, reach)
+        if record is None:
+            nothing = f"Nothing here has the id {said[:80]!r}. Take the id of a search result."
+            raise NotFound(f"{nothing} The scope of another project has to be named with it.")
+        return record.id
