@@ -21,7 +21,9 @@ def note(home, name, session_id, reason):
     try:
         if os.path.exists(path) and os.path.getsize(path) > MAX_BYTES:
             os.replace(path, path + ".1")
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        # a FIFO in its place would wait for a reader, and the deadline is noted here as well
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0)
+        descriptor = os.open(path, flags, 0o600)
         try:
             os.write(descriptor, line.encode("utf-8", "replace"))
         finally:

@@ -218,6 +218,14 @@ def test_a_file_that_is_a_fifo_is_not_waited_for(host: Host, name: str) -> None:
     assert len(host.turns()) == (0 if name == "capture.json" else 1)
 
 
+def test_a_log_that_is_a_fifo_is_not_waited_for(host: Host) -> None:
+    open_home(host.home.root)
+    os.mkfifo(os.path.join(host.home.log, "hooks.log"))
+    started = time.monotonic()
+    assert host.raw("Stop", b"no JSON") == {}  # the deadline would be noted there as well, and never be kept
+    assert time.monotonic() - started < 3
+
+
 def test_a_prompt_queued_behind_the_answered_one_waits_for_its_own_answer(host: Host) -> None:
     host.prompt("First question", prompt_id="p1")
     host.prompt("Second question", prompt_id="p2")

@@ -70,6 +70,16 @@ def test_a_broken_envelope_is_told_and_set_aside_with_its_reason(home: Home, con
     assert stat.S_IMODE(os.stat(aside + ".reason").st_mode) == 0o600
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs here")
+def test_an_envelope_that_is_a_fifo_is_not_waited_for(home: Home) -> None:
+    path = os.path.join(home.spool_new, "00000000000000000001-fifo0000.json")
+    os.mkfifo(path)
+    with pytest.raises(SpoolError, match="is no file"):
+        spool.read(path)
+    spool.set_aside(home, path, "it is no file")
+    assert spool.pending(home) == []
+
+
 def test_an_envelope_that_the_disk_does_not_give_is_no_broken_one(home: Home) -> None:
     with pytest.raises(HomeError, match="cannot be read"):
         spool.read(os.path.join(home.spool_new, "gone.json"))

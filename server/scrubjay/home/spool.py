@@ -12,9 +12,10 @@ from __future__ import annotations
 import json
 import os
 import time
+from errno import EINVAL
 
 from scrubjay.errors import HomeError, SpoolError
-from scrubjay.home.files import open_regular, sync_folder
+from scrubjay.home.files import open_regular, parsed, sync_folder
 from scrubjay.home.paths import Home
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
@@ -68,17 +69,19 @@ def read(path: str) -> dict[str, Any]:
     """Read the envelope or request in a file.
 
     Raises:
-        SpoolError: it is not a JSON object. Set it aside and go on.
+        SpoolError: it is no file or not a JSON object. Set it aside and go on.
         HomeError: the disk refuses.
     """
     name = os.path.basename(path)
     try:
-        with open(path, "rb") as file:
-            envelope = json.loads(file.read())
+        with open_regular(path, own=False) as file:
+            envelope = parsed(file.read())
     except OSError as error:
+        if error.errno == EINVAL:  # a FIFO would be waited for, by every write that comes after it
+            raise SpoolError(f"{name} in the spool is no file; it is set aside in spool/broken.") from None
         sentence = f"The spool file {path} cannot be read: {error.strerror or error}."
         raise HomeError(f"{sentence} Look at the rights and health of the disk.") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         problem = f"is not JSON ({type(error).__name__})"
     else:
         if isinstance(envelope, dict):
