@@ -15,7 +15,8 @@ import pytest
 from campaign.hostile_payloads import CANARY, Ending, Forks, Payload, hostile_places, payloads
 from user import User, newcomer
 
-from scrubjay.cli.installation import hook_command, hooks_folder
+from scrubjay.hooks.hosts import HOSTS
+from scrubjay.hosts.installation import hooks_folder
 
 __all__ = ["newcomer"]  # a fixture
 
@@ -29,11 +30,6 @@ KEYS = {"hookSpecificOutput", "additionalContext", "additional_context", "inject
 def commands() -> list[tuple[str, list[str]]]:
     """(host, command) of every event of every host that this installation serves."""
     entry = os.path.join(hooks_folder(), "hook.py")
-    if not os.path.exists(entry):
-        events = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")
-        return [("claude-code", hook_command(event)[3:]) for event in events]
-    from scrubjay.hooks.hosts import HOSTS
-
     return [
         (host, [entry, "--host", host, "--event", event])
         for host in HOSTS
