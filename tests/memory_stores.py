@@ -33,7 +33,8 @@ def claude_mem(folder: Path) -> Path:
         {
             "sdk_sessions": "id, content_session_id, memory_session_id, project, platform_source, started_at",
             "observations": "id INTEGER PRIMARY KEY, memory_session_id, project, text, type, title, subtitle, facts, "
-            "narrative, concepts, files_read, files_modified, prompt_number, created_at, created_at_epoch",
+            "narrative, concepts, files_read, files_modified, prompt_number, created_at, created_at_epoch, "
+            "merged_into_project",
             "session_summaries": "id INTEGER PRIMARY KEY, memory_session_id, project, request, investigated, learned, "
             "completed, next_steps, files_read, files_edited, notes, created_at, created_at_epoch",
             "user_prompts": "id, content_session_id, prompt_number, prompt_text, created_at, created_at_epoch",
@@ -49,7 +50,7 @@ def claude_mem(folder: Path) -> Path:
                         '["pool.go"]',
                         '["pool.go", "x.go"]',
                     ),
-                    *(3, "2026-06-01T07:46:40.000Z", JUNE_MS),
+                    *(3, "2026-06-01T07:46:40.000Z", JUNE_MS, None),
                 ),
                 (
                     2,
@@ -67,6 +68,7 @@ def claude_mem(folder: Path) -> Path:
                     4,
                     None,
                     None,
+                    "heron",
                 ),
             ],
             "session_summaries": [

@@ -64,7 +64,8 @@ def test_claude_mems_observations_and_summaries_are_facts_of_their_session(facts
         "Request: Why is the pool exhausted?\nLearned: Rows keep connections.\nCompleted: Closed the rows."
     ]
     assert summary.tags == ("session-summary",) and summary.created_at == "2026-06-01T08:46:40+00:00"
-    assert found["An old text"].created_at is None
+    merged = found["An old text"]  # a worktree's, which became the project's
+    assert merged.created_at is None and merged.project == "heron"
     assert len(found) == 3
 
 
@@ -255,7 +256,7 @@ def test_a_user_takes_in_every_memory_once_and_finds_what_holds_now(collector: U
     found = collector.gets("search", "what does Kim prefer to drink")
     assert "Kim prefers coffee" in found and "Kim prefers tea" not in found
     scopes = {each["folder"]: each["scope"] for each in _projects(collector, "claude-mem,mem0")}
-    assert scopes == {"api": "api", None: "user"}
+    assert scopes == {"api": "api", "heron": "heron", None: "user"}
 
 
 def test_a_secret_in_another_memory_is_replaced_and_a_correction_there_is_a_new_version(

@@ -20,6 +20,7 @@ from scrubjay import VERSION
 from scrubjay.hooks import bootstrap
 from scrubjay.hooks.bootstrap import DEADLINE_S
 from scrubjay.hooks.hosts import HOSTS
+from scrubjay.hosts.table import HOSTS as TABLE
 
 ROOT = Path(__file__).parent.parent
 
@@ -140,6 +141,8 @@ def test_every_hook_runs_our_command_for_its_host_and_in_time(file: str, host: s
     unit = 1000 if host == "gemini-cli" else 1  # it counts milliseconds
     events = MANIFESTS[f"server/packaging/{file}"]["hooks"]
     assert {HOSTS[host].events[event] for event in events} == {"start", "prompt", "answer", "end"}
+    (row,) = (each for each in TABLE if each.name == host)
+    assert host == "gemini-cli" or tuple(events) == row.capture[0].events  # as `scrubjay setup` registers
     for event, groups in events.items():
         handler = groups[0].get("hooks", groups)[0]
         assert [*shlex.split(handler["command"]), *handler.get("args", ())] == [

@@ -58,7 +58,7 @@ class Tally:
     def add(self, came: Mapping[str, Any]) -> None:
         """Count what came of a session or fact."""
         self.scope = came.get("scope", self.scope)
-        for name in ("added", "completed", "known", "different", "redacted"):
+        for name in ("added", "completed", "updated", "known", "different", "redacted"):
             setattr(self, name, getattr(self, name) + came.get(name, 0))
 
 

@@ -87,7 +87,7 @@ def _claude_mem_fact(row: Fields, kind: str, sessions: Mapping[str, str]) -> Fac
         f"{kind}/{session}/{row['id']}",
         "",
         created_at=instant(row.get("created_at_epoch")) or instant(row.get("created_at")),
-        project=string(row.get("project")) or None,
+        project=string(row.get("merged_into_project")) or string(row.get("project")) or None,
         session_id=sessions.get(session) or None,
     )
 
