@@ -252,6 +252,28 @@ def kiro(home: Path) -> Path:
     return lines(folder / "messages.jsonl", *entries)
 
 
+def kiro_cli(home: Path) -> Path:
+    folder = home / ".kiro/sessions/cli"
+    document(folder / f"{SESSION}.json", {"session_id": SESSION, "cwd": FOLDER})
+    entries = [
+        {
+            "kind": kind,
+            "data": {
+                "message_id": f"{kind}{number}",
+                "content": [{"kind": "text", "data": text}],
+                "meta": {"timestamp": MS[number] / 1000},
+            },
+        }
+        for number in (0, 1)
+        for kind, text in (
+            ("Prompt", ASKED[number]),
+            ("AssistantMessage", ANSWERED[number][:9]),
+            ("AssistantMessage", ANSWERED[number][9:]),
+        )
+    ]
+    return lines(folder / f"{SESSION}.jsonl", *entries)
+
+
 def cursor(home: Path) -> Path:
     path = home / ".config/Cursor/User/globalStorage/state.vscdb"
     headers = [{"bubbleId": f"b{n}{side}", "type": side} for n in (0, 1) for side in (1, 2)]
@@ -620,6 +642,7 @@ MADE: dict[str, tuple[str, Maker]] = {
     "Qwen Code 0.24": ("qwen-code", qwen_code),
     "Antigravity": ("antigravity", antigravity),
     "Kiro": ("kiro", kiro),
+    "Kiro's command line": ("kiro", kiro_cli),
     "Cursor 3": ("cursor", cursor),
     "Cursor, chats of a workspace": ("cursor", cursor_old),
     "Cursor's command line": ("cursor", cursor_cli),

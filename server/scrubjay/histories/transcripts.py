@@ -106,14 +106,19 @@ def _antigravity(head: Sequence[Fields], path: str, disk: Disk) -> _About | None
 
 
 def _kiro(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
-    """A session of Kiro's editor, with a file about it beside."""
+    """A session of Kiro's editor or command line, with a file about it beside."""
+    folder, name = os.path.split(path)
+    of_editor = name == "messages.jsonl"
+    beside = os.path.join(folder, "session.json") if of_editor else f"{path.removesuffix('.jsonl')}.json"
     try:
-        about = mapping(disk.json(os.path.join(os.path.dirname(path), "session.json")))
+        about = mapping(disk.json(beside))
     except (OSError, ValueError):
         about = {}
     paths = about.get("workspacePaths")
-    folder = string(paths[0]) if isinstance(paths, list) and paths else ""
-    return _About(string(about.get("id")) or os.path.basename(os.path.dirname(path)), folder or None)
+    place = string(paths[0]) if isinstance(paths, list) and paths else string(about.get("cwd"))
+    session_id = string(about.get("id")) or string(about.get("session_id"))
+    default = os.path.basename(folder) if of_editor else name.removesuffix(".jsonl")
+    return _About(session_id or default, place or None)
 
 
 def _history(
@@ -229,7 +234,7 @@ HISTORIES = (
     _history(
         "kiro",
         lambda machine: [machine.home(".kiro", "sessions")],
-        lambda path: os.path.basename(path) == "messages.jsonl",
+        lambda path: os.path.basename(path) == "messages.jsonl" or _below("cli", ".jsonl")(path),
         _kiro,
     ),
 )

@@ -243,18 +243,28 @@ def _antigravity(book: Book, entries: Iterator[Fields]) -> None:
 
 
 def _kiro(book: Book, entries: Iterator[Fields]) -> None:
-    """Not verified on real ones: the IDE's line is an event or holds it as payload, the CLI has others."""
+    """Not verified on real ones: the IDE's line is an event or holds it as payload, the CLI has others.
+
+    The CLI writes an answer in pieces, which are one text.
+    """
+    answer_id = None
+    pieces: list[str] = []
     for entry in entries:
         body, data = _dict(entry, "payload") or entry, _dict(entry, "data")
         kind = body.get("type")
         if "kind" in entry:
             said = "\n\n".join(each["data"] for each in _dicts(data.get("content")) if _is_text(each))
-            if entry["kind"] == "Prompt":
+            if entry["kind"] == "AssistantMessage":
+                if answer_id != data.get("message_id"):
+                    book.answered("".join(pieces))
+                    answer_id, pieces = data.get("message_id"), []
+                pieces.append(said)
+            elif entry["kind"] == "Prompt":
+                book.answered("".join(pieces))
+                pieces = []
                 seconds = _dict(data, "meta").get("timestamp")
                 at = seconds * 1000 if isinstance(seconds, float) else None
                 book.said(said, None, data.get("message_id"), at)
-            elif entry["kind"] == "AssistantMessage":
-                book.answered(said)
             continue
         if kind == "user" and not _dict(_dict(body, "_meta"), "kiro").get("syntheticUserMessageReason"):
             book.said(_joined(body.get("content")), None, entry.get("id"), entry.get("timestamp"))
@@ -262,6 +272,7 @@ def _kiro(book: Book, entries: Iterator[Fields]) -> None:
             book.answered(_joined(body.get("content")))
         elif kind == "tool_call":
             book.used(body.get("toolName"), body.get("args"))
+    book.answered("".join(pieces))
 
 
 def _is_text(block: Fields) -> bool:
