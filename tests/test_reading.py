@@ -186,7 +186,11 @@ def test_a_name_or_else_the_first_bytes_tell_the_kind(
 def test_a_file_is_read_from_its_path(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text("print(1)\n")
     assert read_file(str(tmp_path / "app.py")) == FileText(
-        "print(1)\n", "code", language="python", encoding="utf-8"
+        "print(1)\n",
+        "code",
+        language="python",
+        encoding="utf-8",
+        digest="cc42155088fca5730758db72b2a5bca33112a941dfaa2d43098ec422ce4ea213",
     )
 
 

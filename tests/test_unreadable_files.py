@@ -115,6 +115,12 @@ def test_a_path_that_cannot_be_opened_has_its_reason(tmp_path: Path) -> None:
         read_file("a\x00b")
 
 
+def test_a_file_on_a_disk_that_does_not_answer_in_time_is_given_up(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("owl " * 2_000_000)
+    with pytest.raises(InputError, match=r"takes longer than 0\.001 s to read"):
+        read_file(str(tmp_path / "a.txt"), seconds=0.001)
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -5,7 +5,17 @@ an engine.
 """
 
 from scrubjay.reading.kinds import Kind, kind_of
-from scrubjay.reading.reader import CALL_SECONDS, MAX_FILE, MAX_TEXT, read, read_file
+from scrubjay.reading.reader import CALL_SECONDS, MAX_FILE, MAX_TEXT, SECONDS, read, read_file
 from scrubjay.reading.result import FileText
 
-__all__ = ["CALL_SECONDS", "MAX_FILE", "MAX_TEXT", "FileText", "Kind", "kind_of", "read", "read_file"]
+__all__ = [
+    "CALL_SECONDS",
+    "MAX_FILE",
+    "MAX_TEXT",
+    "SECONDS",
+    "FileText",
+    "Kind",
+    "kind_of",
+    "read",
+    "read_file",
+]

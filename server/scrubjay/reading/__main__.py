@@ -1,7 +1,7 @@
 """`python -m scrubjay.reading` is the process that reads files; it is started by `process`."""
 
 from scrubjay.reading.process import serve
-from scrubjay.reading.reader import read_here
+from scrubjay.reading.reader import read_at, read_here
 
 if __name__ == "__main__":
-    serve(read_here)
+    serve(read_here, read_at)

@@ -1,7 +1,7 @@
-"""The process that reads what is not plain text: both ends of its pipe, and the limits that it lives under.
+"""The process that reads files: both ends of its pipe, and the limits that it lives under.
 
 Converters are other people's code, in part native, and a small file can make them take all memory, run for
-hours, or abort. In a process of its own that costs this one file.
+hours, or abort. A disk may answer late or never. In a process of its own that costs this one file.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ _LENGTHS = struct.Struct("!II")  # bytes of the JSON and of the data after it
 
 Head = dict[str, Any]  # what goes before the bytes, as JSON
 Read = Callable[[bytes, str, int], FileText]  # bytes, name, most characters of text
+ReadAt = Callable[[str, int, int], FileText]  # path, most bytes, most characters of text
 
 
 class ReadingProcesses:
@@ -46,24 +47,31 @@ class ReadingProcesses:
         self._busy = 0
 
     def read(self, data: bytes, name: str, max_text: int, seconds: float) -> FileText:
-        """Let a process read a file within `seconds`, among them those of waiting for a process.
+        """Let a process read these bytes within `seconds`, among them those of waiting for a process.
 
         Raises:
             Unreadable: the process says why, or it met a limit.
         """
-        end = time.monotonic() + seconds
+        return self._ask({"name": name, "max_text": max_text, "seconds": seconds}, data)
+
+    def read_at(self, path: str, max_file: int, max_text: int, seconds: float) -> FileText:
+        """Let a process open and read the file at `path`; for the rest see `read`."""
+        return self._ask({"path": path, "max_file": max_file, "max_text": max_text, "seconds": seconds}, b"")
+
+    def _ask(self, about: Head, data: bytes) -> FileText:
+        end = time.monotonic() + about["seconds"]
         process = self._take(end)
         try:
-            answer = process.ask({"name": name, "max_text": max_text, "seconds": seconds}, data, end, seconds)
+            answer = process.ask(about, data, end, about["seconds"])
         except BaseException:
             process.end()
             raise
         finally:
             self._give_back(process)
-        about, text = answer
-        if "unreadable" in about:
-            raise Unreadable(about["unreadable"])
-        return FileText(text=text.decode(), **about)
+        fields, text = answer
+        if "unreadable" in fields:
+            raise Unreadable(fields["unreadable"])
+        return FileText(text=text.decode(), **fields)
 
     def end(self) -> None:
         """End those that wait for a file."""
@@ -150,14 +158,15 @@ class _Process:
 
     def end(self) -> None:
         self._process.kill()
-        self._process.wait()
+        with suppress(subprocess.TimeoutExpired):  # a disk that does not answer holds even the dead
+            self._process.wait(_PATIENCE)
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
             with suppress(OSError):  # what it never took
                 pipe.close()
 
 
-def serve(read: Read) -> None:
+def serve(read: Read, read_at: ReadAt) -> None:
     """Read one file after another from standard input until it ends: the process itself."""
     asked, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no answer
@@ -169,7 +178,10 @@ def serve(read: Read) -> None:
             return
         _limit_time(float(about["seconds"]))
         try:
-            text = read(data, about["name"], about["max_text"])
+            if "path" in about:
+                text = read_at(about["path"], about["max_file"], about["max_text"])
+            else:
+                text = read(data, about["name"], about["max_text"])
         except Unreadable as reason:
             _send(answers, {"unreadable": str(reason)}, b"")
         except MemoryError:

@@ -1,10 +1,13 @@
 """Reads a file of any kind: finds out what it is, checks its limits, and calls the converter of its kind.
 
-Plain text is read here, in time and memory that its length bounds; everything else in a process of its own.
+Of bytes that are there plain text is read here, in time and memory that its length bounds; everything else,
+and whatever lies on a disk, in a process of its own.
 """
 
+import hashlib
 import io
 import logging
+from dataclasses import replace
 from importlib import import_module
 
 from scrubjay.errors import InputError
@@ -42,19 +45,18 @@ _WITH_BUDGET = ("pdf", "pptx", "xlsx")
 log = logging.getLogger("scrubjay.reading")
 
 
-def read_file(path: str, *, max_file: int = MAX_FILE, max_text: int = MAX_TEXT) -> FileText:
-    """Read the file at `path` for a call, within `CALL_SECONDS`.
+def read_file(
+    path: str, *, max_file: int = MAX_FILE, max_text: int = MAX_TEXT, seconds: float = CALL_SECONDS
+) -> FileText:
+    """Read the file at `path` with its digest, opening it included, within `seconds`.
 
     Raises:
         InputError: it cannot be opened, is no regular file, or its bytes cannot be read (see `read`).
     """
     try:
-        data = read_regular(path, max_file + 1, own=False)
-    except OSError as error:
-        raise InputError(f"{path!r} cannot be read: {error.strerror}.") from None
-    except ValueError:  # a NUL in the path
-        raise InputError(f"{path!r} is no path.") from None
-    return read(data, path, max_file=max_file, max_text=max_text, seconds=CALL_SECONDS)
+        return PROCESSES.read_at(path, max_file, max_text, seconds)
+    except Unreadable as reason:
+        raise InputError(f"{path!r} {reason}.") from None
 
 
 def read(
@@ -67,15 +69,35 @@ def read(
             damaged, of a kind that is not read, or met a limit of time or memory.
     """
     try:
-        if len(data) > max_file:
-            raise Unreadable(f"is larger than {max_file / 1024 / 1024:,.4g} MB; split it")
-        if not data.strip():
-            raise Unreadable("is empty")
+        _check_size(data, max_file)
         if _is_plain(data, name):
             return read_here(data, name, max_text)
         return PROCESSES.read(data, name, max_text, seconds)
     except Unreadable as reason:
         raise InputError(f"{name!r} {reason}.") from None
+
+
+def read_at(path: str, max_file: int, max_text: int) -> FileText:
+    """Read the file at `path` in this process, without a limit of time or memory.
+
+    Raises:
+        Unreadable: as `read_file` says, without the path.
+    """
+    try:
+        data = read_regular(path, max_file + 1, own=False)
+    except OSError as error:
+        raise Unreadable(f"cannot be read: {error.strerror}") from None
+    except ValueError:  # a NUL in the path
+        raise Unreadable("is no path") from None
+    _check_size(data, max_file)
+    return replace(read_here(data, path, max_text), digest=hashlib.sha256(data).hexdigest())
+
+
+def _check_size(data: bytes, max_file: int) -> None:
+    if len(data) > max_file:
+        raise Unreadable(f"is larger than {max_file / 1024 / 1024:,.4g} MB; split it")
+    if not data.strip():
+        raise Unreadable("is empty")
 
 
 def _is_plain(data: bytes, name: str) -> bool:

@@ -21,6 +21,7 @@ class FileText:
     encoding: str | None = None  # of a text file
     # author, date, subject, ... as the file states them
     metadata: dict[str, str] = field(default_factory=dict)
+    digest: str | None = None  # SHA-256 of the file's bytes, if it was read at its path
 
 
 @dataclass(frozen=True)
