@@ -39,7 +39,7 @@ async def found(core: Core, query: str, **args: object) -> list[str]:
 
 
 def names(folder: Path) -> list[str]:
-    return [os.path.relpath(seen.path, folder) for seen in files_at(str(folder))]
+    return [os.path.relpath(seen.path, folder) for seen in files_at(str(folder)).files]
 
 
 @pytest.fixture
@@ -58,6 +58,36 @@ def test_a_folder_gives_its_files_without_hidden_ones_tools_and_what_is_no_text(
     assert names(tree) == ["docs/ports.md", "server.py"]
 
 
+def test_hidden_folders_are_named_and_taken_if_they_are_wanted(tree: Path) -> None:
+    for name in (".github/flow.md", ".env", ".git/config", ".venv/lib.py", "docs/.notes/old.md"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text("x")
+    passed_over = files_at(str(tree)).passed_over
+    assert [os.path.relpath(each, tree) for each in passed_over] == [".github", "docs/.notes"]
+    wanted = files_at(str(tree), hidden=True)
+    assert [os.path.relpath(seen.path, tree) for seen in wanted.files] == [
+        ".env",
+        ".github/flow.md",
+        "docs/.notes/old.md",
+        "docs/ports.md",
+        "server.py",
+    ]
+    assert wanted.passed_over == []
+
+
+async def test_a_hidden_folder_that_was_named_stays_when_the_one_around_it_is_indexed(
+    core: Core, tree: Path
+) -> None:
+    (tree / ".github").mkdir()
+    (tree / ".github" / "flow.md").write_text("The pipeline runs at night.")
+    await ingest(core, tree / ".github")
+    done = await ingest(core, tree)
+    assert (done.added, done.removed, done.passed_over) == (2, 0, [str(tree / ".github")])
+    assert str(tree / ".github" / "flow.md") in await stored(core)
+    (tree / ".github" / "flow.md").unlink()
+    assert (await ingest(core, tree)).removed == 1
+
+
 def test_gitignore_is_followed_with_its_exceptions_in_every_folder_and_from_above(tree: Path) -> None:
     (tree / ".git").mkdir()
     (tree / ".gitignore").write_text("*.log\nbuild/\n/docs/secret.md\n[\n")
@@ -71,7 +101,7 @@ def test_gitignore_is_followed_with_its_exceptions_in_every_folder_and_from_abov
 
 def test_a_file_is_taken_by_its_name_whatever_a_gitignore_says(tree: Path) -> None:
     (tree / ".env").write_text("PORT=8421")
-    assert [seen.named for seen in files_at(str(tree / ".env"))] == [True]
+    assert [seen.named for seen in files_at(str(tree / ".env")).files] == [True]
 
 
 async def test_a_folder_becomes_searchable_and_doing_it_again_does_nothing(core: Core, tree: Path) -> None:

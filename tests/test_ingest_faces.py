@@ -86,7 +86,11 @@ def test_a_folder_is_indexed_listed_found_and_followed(user) -> None:
     (user.project / "broken.pdf").write_bytes(b"%PDF-1.7")
     done = user.types("index", "docs", "broken.pdf")
     assert done.returncode == 1 and "3 added" in done.stdout and "broken.pdf" in done.stderr
-    assert user.gets("index", "docs") == "Nothing new; 3 documents unchanged.\n"
+    (user.project / "docs" / ".github").mkdir()
+    assert user.gets("index", "docs") == (
+        "Nothing new; 3 documents unchanged.\n"
+        "Hidden and passed over: .github. --hidden takes them, or name one.\n"
+    )
     listed = user.gets("documents")
     assert listed.count("note") == 3 and "1 chunk " in listed and "1 chunks" not in listed
     (failed,) = json.loads(user.gets("documents", "--failed", "--json"))

@@ -22,6 +22,7 @@ from scrubjay.text.foreign import visible
 from scrubjay.text.short_ids import short_id
 
 PATHS = "a file, a folder, a pattern such as 'docs/**/*.md', or - for standard input"
+MOST_PASSED_OVER = 5  # hidden folders that are named
 MOST_FAILED = 10  # files that could not be read and are named
 LISTENS_MS = 500  # after which the first word comes, and how long Ctrl-C waits at most
 QUIET_MS = 400  # after a burst's last change: editors write a file in steps, git hundreds at once
@@ -31,6 +32,7 @@ QUIET_MS = 400  # after a burst's last change: editors write a file in steps, gi
     value("paths", "PATH", PATHS, nargs="+"),
     flag("--watch", "go on, and follow every change until Ctrl-C"),
     flag("--again", "read every file anew, also those that did not change"),
+    flag("--hidden", "take hidden files and folders too, such as .github"),
     value("--title", "TITLE", "the title of what comes from standard input; the same title replaces it"),
     value("--scope", "NAME", "add to this scope instead of this folder's project"),
 )
@@ -41,20 +43,32 @@ def index(place: Place, options: argparse.Namespace) -> int:
         return 0
     paths = _absolute(place, options.paths)
     with call_engine(place, scope=options.scope) as engine:
-        done = _index(engine, paths, options.again)
+        done = _index(engine, paths, options.again, options.hidden)
         _print_counts(done)
+        _print_passed_over(done.get("passed_over", []), paths)
         if options.watch:
             for number, _ in enumerate(changes(paths)):
-                _print_counts(_index(engine, paths, False), quiet=True)
+                _print_counts(_index(engine, paths, False, options.hidden), quiet=True)
                 if number == 0:  # what changed before it listened is done now
                     print("Watching; Ctrl-C ends it.", flush=True)
     return 1 if any(failed["path"] in paths for failed in done.get("failed", ())) else 0
 
 
-def _index(engine: EngineClient, paths: Sequence[str], again: bool) -> dict[str, Any]:
+def _index(engine: EngineClient, paths: Sequence[str], again: bool, hidden: bool) -> dict[str, Any]:
+    wanted = {"paths": list(paths), "again": again, "hidden": hidden}
     with Progress("indexing") as progress:
-        counts: dict[str, Any] = engine.call("index", {"paths": list(paths), "again": again}, progress.step)
+        counts: dict[str, Any] = engine.call("index", wanted, progress.step)
     return counts
+
+
+def _print_passed_over(folders: Sequence[str], paths: Sequence[str]) -> None:
+    """Say which hidden folders were not looked into; of a single root without its path."""
+    if not folders:
+        return
+    root = os.path.join(paths[0], "") if len(paths) == 1 else ""
+    shown = ", ".join(visible(folder.removeprefix(root)) for folder in folders[:MOST_PASSED_OVER])
+    more = " and others" if len(folders) > MOST_PASSED_OVER else ""
+    print(f"Hidden and passed over: {shown}{more}. --hidden takes them, or name one.")
 
 
 def _print_counts(done: dict[str, Any], *, quiet: bool = False) -> None:
@@ -164,7 +178,7 @@ def documents(place: Place, options: argparse.Namespace) -> None:
         _find(place, options)
         return
     with call_engine(place) as engine:
-        scope = chosen_scope(options) or engine.call("status", {})["scope"]
+        scope = chosen_scope(options) or engine.call("status", {"brief": True})["scope"]
         last = 100_000 if options.failed else options.last
         rows = engine.call("documents", {"last": last, "scope": scope})
     if options.failed:
@@ -187,7 +201,7 @@ def _find(place: Place, options: argparse.Namespace) -> None:
     asked = given(query=" ".join(options.query), scope=scope, limit=options.top, max_tokens=options.tokens)
     with call_engine(place) as engine:
         answer = engine.call("search_documents", asked)
-        own = None if answer["results"] else engine.call("status", {})["scope"] or USER_SCOPE
+        own = None if answer["results"] else engine.call("status", {"brief": True})["scope"] or USER_SCOPE
     lines = passages_of(answer, place.path("."))
     if own is not None:
         lines = iter([no_document(search_scopes(scope, own), None, "--all for every project")])

@@ -260,6 +260,7 @@ class Ingested(Result):
     removed: int
     unchanged: int
     failed: list[NotRead] = []
+    passed_over: list[str] = []  # hidden folders
 
 
 class DocumentAdded(Result):

@@ -27,7 +27,14 @@ class Ingest(Verb):
         return self._turn.locked()
 
     async def run(
-        self, paths: Sequence[str], *, scope: str, source: str, report: job.Report, again: bool = False
+        self,
+        paths: Sequence[str],
+        *,
+        scope: str,
+        source: str,
+        report: job.Report,
+        again: bool = False,
+        hidden: bool = False,
     ) -> Ingested:
         """Bring the documents of files and folders up to date.
 
@@ -36,7 +43,7 @@ class Ingest(Verb):
         async with self._turn:
             self._running = job.Ingest(self._store, self._writer.write, self._clock, scope, source)
             try:
-                return await self._running.run(paths, report, again=again)
+                return await self._running.run(paths, report, again=again, hidden=hidden)
             finally:
                 self._running = None
 

@@ -7,25 +7,24 @@ place, the next ingest goes on where this one ended, because what is written is 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from scrubjay.errors import InputError
-from scrubjay.home.files import read_regular
 from scrubjay.models.envelopes import Envelope, envelope
 from scrubjay.models.records import Document
 from scrubjay.models.requests import DocumentText, FileState, ForgetRecords
 from scrubjay.models.results import Ingested, NotRead, Result
-from scrubjay.reading import MAX_FILE, read
+from scrubjay.reading import SECONDS, read_file
 from scrubjay.records.documents import id_of_path
 from scrubjay.records.ingest.tree import FileEntry, files_at
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
 
+MOST_PASSED_OVER = 20  # hidden folders that are named
 GONE = "Its file is gone."
 _COLUMNS = ["id", "path", "status", "folder", "file_size", "file_mtime", "file_digest"]  # all but the text
 Write = Callable[[Envelope], Awaitable[Result]]
@@ -50,13 +49,15 @@ class Ingest:
     _unchanged: int = 0
     _failed: list[NotRead] = field(default_factory=list)
 
-    async def run(self, paths: Sequence[str], report: Report, *, again: bool = False) -> Ingested:
+    async def run(
+        self, paths: Sequence[str], report: Report, *, again: bool = False, hidden: bool = False
+    ) -> Ingested:
         """Bring the documents of these files and folders up to date; `paths` are absolute.
 
         Raises:
             InputError: there is nothing at one of the paths; nothing was done.
         """
-        work = await self._differences(paths, again)
+        work = await self._differences(paths, again, hidden)
         self._unchanged = work.unchanged
         self._movable = {row.file_digest: row for row in work.gone if row.file_digest}
         self.states.update((file.path, "queued") for file, _ in work.to_read)
@@ -77,14 +78,18 @@ class Ingest:
             removed=len(gone),
             unchanged=self._unchanged,
             failed=self._failed,
+            passed_over=work.passed_over[:MOST_PASSED_OVER],
         )
 
-    async def _differences(self, paths: Sequence[str], again: bool) -> Differences:
+    async def _differences(self, paths: Sequence[str], again: bool, hidden: bool) -> Differences:
         files: list[FileEntry] = []
+        passed_over: list[str] = []
         missing: list[str] = []
         for path in paths:
             try:
-                files += await asyncio.to_thread(files_at, path)
+                tree = await asyncio.to_thread(files_at, path, hidden=hidden)
+                files += tree.files
+                passed_over += tree.passed_over
             except InputError:
                 missing.append(path)
         await self.store.flush()
@@ -98,7 +103,7 @@ class Ingest:
             if not any(each == path or each.startswith(f"{path}/") for each in gone):
                 problem = f"There is nothing at {path[:300]!r} to index."
                 raise InputError(f"{problem} Give the path of a file or a folder.")
-        return work
+        return replace(work, passed_over=passed_over)
 
     async def _read(self, file: FileEntry, document: Document | None, folder: str | None) -> None:
         """Read a file and write it as its document, the document of a file that moved, or a new one."""
@@ -132,14 +137,11 @@ def _read(file: FileEntry, folder: str | None) -> tuple[DocumentText, str]:
     """Return the text of a file with its metadata, or why it has none, and the digest of its bytes."""
     digest = ""
     try:
-        data = read_regular(file.path, MAX_FILE + 1, own=False)
-        digest = hashlib.sha256(data).hexdigest()
-        content = read(data, file.path)
+        content = read_file(file.path, seconds=SECONDS)
     except InputError as error:
         fields: dict[str, Any] = {"error": str(error)[:2_000]}
-    except OSError as error:
-        fields = {"error": f"{file.path!r} cannot be read: {error.strerror}."[:2_000]}
     else:
+        digest = content.digest or ""
         language = {"language": content.language} if content.language and content.kind == "code" else {}
         fields = {
             "content": content.text,
@@ -165,6 +167,7 @@ class Differences:
     to_read: tuple[tuple[FileEntry, Document | None], ...]  # new or touched files, each with its document
     gone: tuple[Document, ...]  # whose file is not there
     unchanged: int
+    passed_over: list[str] = field(default_factory=list)  # hidden folders
 
 
 def differences(
@@ -172,8 +175,8 @@ def differences(
 ) -> Differences:
     """Compare the files below `roots` with the `known` documents of a scope that are files.
 
-    A document is gone when its file is not on the disk; one that came with a folder also when the folder no
-    longer gives it, because a .gitignore names it now. `again` reads all files anew.
+    A document is gone when its file is not on the disk; one that came with one of the folders also when the
+    folder no longer gives it, because a .gitignore names it now. `again` reads all files anew.
     """
     files = {file.path: file for file in entries}
     documents = {document.path: document for document in known if document.path is not None}
@@ -188,7 +191,7 @@ def differences(
         for path, document in documents.items()
         if path not in files
         and _within(path, roots)
-        and (document.folder is not None or not os.path.lexists(path))
+        and (_came_with(document, path, roots) or not os.path.lexists(path))
     ]
     unchanged = sum(_is_as_read(file, documents.get(path)) for path, file in files.items())
     return Differences(tuple(to_read), tuple(gone), 0 if again else unchanged)
@@ -196,6 +199,12 @@ def differences(
 
 def _is_as_read(file: FileEntry, document: Document | None) -> bool:
     return document is not None and (document.file_size, document.file_mtime) == (file.size, file.mtime)
+
+
+def _came_with(document: Document, path: str, roots: Sequence[str]) -> bool:
+    """Whether a document came with a root that its file is in, or with a folder around that."""
+    folder = document.folder
+    return folder is not None and any(_within(root, [folder]) for root in roots if _within(path, [root]))
 
 
 def _within(path: str, roots: Sequence[str]) -> bool:

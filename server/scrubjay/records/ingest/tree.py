@@ -5,16 +5,22 @@ No file but .gitignore is opened.
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pathspec import GitIgnoreSpec
 
 from scrubjay.errors import InputError
+from scrubjay.home.files import read_regular
 from scrubjay.reading.kinds import refusal
 
 # Folders that tools make, whether or not .gitignore names them.
-_NEVER = frozenset({"node_modules", "__pycache__", "site-packages", "bower_components", "venv", "env"})
-_LINES = 10_000  # of a .gitignore
+_NEVER = frozenset(
+    """
+    node_modules __pycache__ site-packages bower_components venv env .git .hg .svn .venv .tox .nox .cache
+    .mypy_cache .pytest_cache .ruff_cache
+    """.split()
+)
+_LINES, _MOST_RULES = 10_000, 4 << 20  # lines and bytes that are read of a .gitignore
 _Rule = Callable[[str, bool], bool | None]  # (path, whether it is a folder) -> kept out, let in, or not named
 
 
@@ -28,12 +34,20 @@ class FileEntry:
     named: bool = False
 
 
-def files_at(path: str) -> list[FileEntry]:
-    """Return the file at an absolute path, or the files below the folder at it, sorted by path.
+@dataclass(frozen=True)
+class Tree:
+    """The files that a path stands for, sorted by path, and hidden folders in it that were passed over."""
 
-    Hidden files and folders, symbolic links, what a .gitignore names (of the folder, those below it, and
-    those above it up to the repository's), and what is no text by its suffix are passed over; a file named by
-    the caller is not.
+    files: list[FileEntry]
+    passed_over: list[str] = field(default_factory=list)
+
+
+def files_at(path: str, *, hidden: bool = False) -> Tree:
+    """Return the file at an absolute path, or the files below the folder at it.
+
+    Symbolic links, what a .gitignore names (of the folder, those below it, and those above it up to the
+    repository's), what is no text by its suffix and, unless they are wanted, `hidden` files and folders are
+    passed over; a file or folder named by the caller is not.
 
     Raises:
         InputError: there is nothing at the path, or it cannot be looked at.
@@ -41,15 +55,17 @@ def files_at(path: str) -> list[FileEntry]:
     try:
         state = os.stat(path)
         if not os.path.isdir(path):
-            return [FileEntry(path, state.st_size, state.st_mtime_ns, named=True)]
-        return sorted(_below(path, _above(path)), key=lambda seen: seen.path)
+            return Tree([FileEntry(path, state.st_size, state.st_mtime_ns, named=True)])
+        passed_over: list[str] = []
+        files = sorted(_below(path, _above(path), hidden, passed_over), key=lambda seen: seen.path)
+        return Tree(files, sorted(passed_over))
     except (OSError, ValueError) as error:
         raise InputError(
             f"{path[:300]!r} cannot be looked at: {getattr(error, 'strerror', None) or error}."
         ) from None
 
 
-def _below(folder: str, ignored: list[_Rule]) -> Iterator[FileEntry]:
+def _below(folder: str, ignored: list[_Rule], hidden: bool, passed_over: list[str]) -> Iterator[FileEntry]:
     try:
         with os.scandir(folder) as scan:
             entries = list(scan)
@@ -59,10 +75,13 @@ def _below(folder: str, ignored: list[_Rule]) -> Iterator[FileEntry]:
     for entry in entries:
         try:
             is_folder = entry.is_dir(follow_symlinks=False)
-            if _passed_over(entry, is_folder) or _is_ignored(entry.path, is_folder, here):
+            if _is_tools(entry, is_folder) or _is_ignored(entry.path, is_folder, here):
                 continue
-            if is_folder:
-                yield from _below(entry.path, here)
+            if entry.name.startswith(".") and not hidden:
+                if is_folder:
+                    passed_over.append(entry.path)
+            elif is_folder:
+                yield from _below(entry.path, here, hidden, passed_over)
             elif entry.is_file(follow_symlinks=False) and refusal(entry.name) is None:
                 state = entry.stat(follow_symlinks=False)
                 yield FileEntry(entry.path, state.st_size, state.st_mtime_ns)
@@ -75,9 +94,7 @@ def _is_ignored(path: str, is_folder: bool, rules: list[_Rule]) -> bool:
     return next((verdict for verdict in verdicts if verdict is not None), False)
 
 
-def _passed_over(entry: os.DirEntry[str], is_folder: bool) -> bool:
-    if entry.name.startswith("."):
-        return True
+def _is_tools(entry: os.DirEntry[str], is_folder: bool) -> bool:
     return is_folder and (entry.name in _NEVER or os.path.exists(os.path.join(entry.path, "pyvenv.cfg")))
 
 
@@ -100,8 +117,8 @@ def _rules(folder: str) -> _Rule | None:
     lines: list[str] = []
     for name in (os.path.join(".git", "info", "exclude"), ".gitignore"):
         try:
-            with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
-                lines += file.read().splitlines()[:_LINES]
+            rules = read_regular(os.path.join(folder, name), _MOST_RULES, own=False)
+            lines += rules.decode("utf-8", "replace").splitlines()[:_LINES]
         except OSError:
             continue
     lines = [line for line in lines if line.strip() and not line.startswith("#")]
