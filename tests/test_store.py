@@ -15,15 +15,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scrubjay.engine.background.upkeep import Bounds, Upkeep
 from scrubjay.errors import StoreError
 from scrubjay.home.paths import Home
 from scrubjay.models.records import Memory, Passage, Turn, is_current
 from scrubjay.store import conditions, file_of
 from scrubjay.store.changes import Change
+from scrubjay.store.inventory import Inventory
 from scrubjay.store.notes import FileNotes, dump_note, parse_note
 from scrubjay.store.opening import open_store
 from scrubjay.store.schema import arrow_schema
-from scrubjay.store.store import Store, SyncedFiles
+from scrubjay.store.store import Store
 from scrubjay.store.tables import connect, open_tables
 
 
@@ -91,6 +93,21 @@ async def test_a_passage_is_found_by_words_at_once_and_by_meaning_when_it_has_a_
     assert len((await store.by_vector(vector, "true", 5)).row_ids) == 0
     await store.set_vectors({"p_1": vector}, "space")
     assert (await store.by_vector(vector, "true", 5)).values == pytest.approx([1], abs=1e-6)
+
+
+async def test_of_many_passages_outside_the_word_index_none_is_read_until_they_are_in_it(
+    store: Store, now, monkeypatch
+):
+    monkeypatch.setattr("scrubjay.store.store.MOST_READ", 2)
+    for n in range(2):
+        store.stage(Change(a_turn(now, f"turn_{n}"), (a_passage(now, f"p_{n}", f"turn_{n}"),)))
+    await store.flush()
+    assert (await store.unsearched(), len((await store.by_words("hello", "true", 5)).row_ids)) == (0, 2)
+    store.stage(Change(a_turn(now, "turn_2"), (a_passage(now, "p_2", "turn_2"),)))
+    await store.flush()
+    assert (await store.unsearched(), len((await store.by_words("hello", "true", 5)).row_ids)) == (3, 0)
+    await Upkeep(store).tidy(Bounds(fragments=0, unindexed=0))
+    assert (await store.unsearched(), len((await store.by_words("hello", "true", 5)).row_ids)) == (0, 3)
 
 
 async def test_vectors_that_come_before_the_commit_go_to_disk_with_it(store: Store, now):
@@ -162,7 +179,9 @@ async def test_a_failed_commit_leaves_everything_staged(store: Store, now, home:
     store.stage(Change(a_turn(now)))
     data = Path(home.data) / "turns.lance"
     data.rename(data.with_suffix(".away"))
-    with pytest.raises(StoreError, match="cannot be written"):
+    with pytest.raises(
+        StoreError, match=r"a file of the store is missing or damaged \(turns.lance/_versions\)"
+    ):
         await store.flush()
     data.with_suffix(".away").rename(data)
     assert len(store.staged(Turn)) == 1
@@ -333,12 +352,12 @@ async def test_what_is_current_means_the_same_of_rows_and_of_records(store: Stor
 def test_each_file_is_synced_once(tmp_path: Path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "one").write_text("1")
-    files = SyncedFiles(str(tmp_path))
-    assert files.sync_new() == 1
-    assert files.sync_new() == 0
+    files = Inventory(str(tmp_path))
+    assert files.sync_new({}) == 1
+    assert files.sync_new({}) == 0
     (tmp_path / "two").write_text("2")
     os.remove(tmp_path / "sub" / "one")
-    assert files.sync_new() == 1
+    assert files.sync_new({}) == 1
 
 
 async def test_moving_a_scope_moves_records_and_passages(store: Store, now):

@@ -13,16 +13,17 @@ from pathlib import Path
 
 import pytest
 from hashing_encoder import HashingEncoder
-from said import SCOPE, fact, search, texts, turn
+from said import SCOPE, document, fact, search, texts, turn
 
 from scrubjay.engine.core import Core, open_core
-from scrubjay.engine.writing import Writer
+from scrubjay.engine.writing import _PLANNERS, Writer
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import spool
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import Settings
 from scrubjay.models.envelopes import Envelope
-from scrubjay.models.records import Memory, Turn
+from scrubjay.models.records import Document, Memory, Turn
+from scrubjay.records.documents import plan_add
 from scrubjay.store.opening import open_store
 from scrubjay.store.store import Store
 
@@ -178,3 +179,36 @@ async def test_the_spool_is_watched_on_after_a_disk_that_failed_for_a_moment(cor
             await asyncio.sleep(0.01)
     assert not watch.done()
     watch.cancel()
+
+
+async def test_a_search_waits_for_a_busy_store_only_so_long_and_says_so(core: Core, monkeypatch):
+    await fact(core, "The owl nests in the tower.")
+    assert texts(await search(core, "owl tower"))
+    await fact(core, "The owl left the tower.")
+    monkeypatch.setattr("scrubjay.engine.writing.CATCH_UP_SECONDS", 0.05)
+    async with core.store.lock:
+        hits = await search(core, "owl tower")
+        assert texts(hits) == ["The owl nests in the tower."]
+        assert hits.degraded and "the store is busy" in hits.degraded
+        assert (await core.status.report())["records"]["memories"] == 1
+    monkeypatch.undo()
+    assert len((await search(core, "owl tower", top_k=5)).results) == 2
+
+
+async def test_a_long_document_keeps_no_other_write_waiting(core: Core, monkeypatch):
+    """Ten million characters are planned for six seconds."""
+    monkeypatch.setattr("scrubjay.engine.writing.LONG_DOCUMENT", 10)
+    planned, free = asyncio.Event(), asyncio.Event()
+
+    async def slowly(store, made, now):
+        planned.set()
+        await free.wait()
+        return await plan_add(store, made, now)
+
+    monkeypatch.setitem(_PLANNERS, "document", slowly)
+    adding = asyncio.create_task(document(core, "# Ships\n\nThe Albatross lies in harbour 84."))
+    await planned.wait()
+    await fact(core, "The tern flies.")
+    free.set()
+    assert (await adding).chunks == 1
+    assert await core.store.get(Document, [(await adding).id or ""])

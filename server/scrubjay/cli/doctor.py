@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from scrubjay import VERSION
 from scrubjay.cli.clients import Clients, Hooks, Server, look
-from scrubjay.cli.command import Place, call_engine, command
+from scrubjay.cli.command import Place, call_engine, command, flag
 from scrubjay.cli.display import contents, plural, size, span
 from scrubjay.cli.status import arrivals, came_from, inbox
 from scrubjay.errors import EngineError, ScrubjayError
@@ -27,6 +27,7 @@ from scrubjay.histories.machine import this_machine
 from scrubjay.home import capture
 from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.home.settings import capture_view, load
+from scrubjay.home.spool import strangers
 from scrubjay.hosts.installation import console_command, hook_command, hook_lines, run_hook
 from scrubjay.hosts.table import BY_NAME, Host, codex_waiting
 
@@ -53,12 +54,12 @@ ok, note, problem = partial(Finding, OK), partial(Finding, NOTE), partial(Findin
 Findings = Iterator[Finding]
 
 
-@command()
+@command(flag("--mend", "go on without the records that are damaged, if no backup is to bring them back"))
 def doctor(place: Place, options: argparse.Namespace) -> int:
     """Check everything, from the installation to a turn's whole way, and say what to do."""
     clients = look(place.env, place.cwd)
     findings = []
-    for finding in examine(place, clients):
+    for finding in examine(place, clients, mend=options.mend):
         print(f"{finding.verdict:<8} {finding.what:<11} {finding.says}", flush=True)
         if finding.advice:
             print(f"{'':<20} {finding.advice}", flush=True)
@@ -69,7 +70,7 @@ def doctor(place: Place, options: argparse.Namespace) -> int:
     return 1 if problems else 0
 
 
-def examine(place: Place, clients: Clients) -> Findings:
+def examine(place: Place, clients: Clients, *, mend: bool = False) -> Findings:
     """All findings in the order in which one depends on the other."""
     yield from installation()
     at_home = list(guarded("home", home, place))
@@ -77,8 +78,9 @@ def examine(place: Place, clients: Clients) -> Findings:
     if all(finding.verdict != PROBLEM for finding in at_home):
         yield from guarded("settings", settings, place)
         yield from guarded("model", model, place)
-        yield from guarded("engine", lambda place: _with_engine(place, clients), place)
+        yield from guarded("engine", lambda place: _with_engine(place, clients, mend), place)
         yield from guarded("spool", spool, place)
+        yield from kept(place)
     yield from registrations(place, clients)
 
 
@@ -90,14 +92,20 @@ def guarded(what: str, check: Callable[[Place], Findings], place: Place) -> Find
         yield problem(what, str(error))
 
 
-def _with_engine(place: Place, clients: Clients) -> Findings:
+def _with_engine(place: Place, clients: Clients, mend: bool) -> Findings:
     with call_engine(place) as client:
         facts = client.call("status", {"wait": True})
         if facts["failure"]:
             raise EngineError(f"The engine runs, but cannot work: {facts['failure']}")
         yield ok("engine", f"Version {facts['version']} answers (pid {facts['pid']}).")
         yield from guarded("http", http, place)
-        yield from store(facts)
+        if mend:
+            deleted = client.call("mend", {})["deleted"]
+            says = (
+                f"{plural(deleted, 'record')} that could not be read deleted; what is there is taken for all"
+            )
+            yield note("mended", f"{says} there is, and the index is built anew.")
+        yield from store(facts | client.call("examine", {}))
         yield from own_scope(client.call("scopes", {}))
     yield from guarded("round trip", lambda place: round_trip(place, clients), place)
 
@@ -133,6 +141,16 @@ def home(place: Place) -> Findings:
     yield Finding(verdict, "space", f"{size(free)} are free there.", advice)
 
 
+def kept(place: Place) -> Findings:
+    """What was found damaged in the home, and was moved aside."""
+    names = sorted(name for name in os.listdir(place.root) if name.endswith(".broken") or ".aside" in name)
+    if names:
+        says = (
+            f"{', '.join(names)} in {place.root}: damaged, and moved aside; what was said there began anew."
+        )
+        yield note("damaged", says, "Take out of it what you need, and delete it.")
+
+
 def settings(place: Place) -> Findings:
     """config.toml, and whether it lets anything be captured."""
     now = load(place.home.config)
@@ -160,6 +178,13 @@ def model(place: Place) -> Findings:
 
 def store(facts: dict[str, Any]) -> Findings:
     """The store and its index, from what the engine says of them."""
+    for damage in facts["damage"]:
+        advice = "`scrubjay restore-backup FOLDER --replace` brings a backup back; `scrubjay doctor --mend`"
+        yield problem("records", damage, f"{advice} goes on without what is damaged.")
+    for repair in facts.get("repairs", ()):
+        yield note("repair", repair)
+    if "records" not in facts:  # which cannot be counted
+        return
     records, upkeep, disk = facts["records"], facts["upkeep"], facts["disk"]
     if facts["trouble"]:
         yield problem("meaning", facts["trouble"])
@@ -177,8 +202,6 @@ def store(facts: dict[str, Any]) -> Findings:
         says += " Nothing is deleted for that."
         advice = "Raise it with `scrubjay config disk_limit_gb N`, or delete with `scrubjay forget --purge`."
         yield problem("disk", says, advice)
-    for repair in facts["repairs"]:
-        yield note("repair", repair)
     behind = f"{records['waiting_for_vector']:,} without a vector yet, "
     behind += f"{facts['unindexed']:,} not folded into the word index yet"
     passages = f"{plural(records['passages'], 'passage')} ({behind})"
@@ -222,6 +245,9 @@ def http(place: Place) -> Findings:
 def spool(place: Place) -> Findings:
     """The spool: whether it moves, and what was set aside."""
     left = inbox(place.home)
+    if odd := strangers(place.home):
+        says = f"{odd[0]} is no file, so the write that stood there is lost."
+        yield problem("spool", says, "Look at it and move it away.")
     if left.set_aside:
         again = f"move a file to {place.home.spool_new} to have it tried again, or delete it"
         says = f"{plural(left.set_aside, 'write')} set aside, the last: {left.reasons[-1]}"

@@ -36,7 +36,7 @@ MODES = ("memories", "hybrid", "documents")
 def list_(place: Place, options: argparse.Namespace) -> None:
     """Show what was recorded last, newest first."""
     with call_engine(place) as engine:
-        scope = chosen_scope(options) or engine.call("status", {})["scope"] or USER_SCOPE
+        scope = chosen_scope(options) or engine.call("status", {"brief": True})["scope"] or USER_SCOPE
         hits = engine.call("list", {"last": options.last, "scope": scope})
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
     nothing = f"Nothing is recorded in {scope} yet. `scrubjay list --all` looks in every project."
@@ -97,7 +97,7 @@ def search(place: Place, options: argparse.Namespace) -> None:
     )
     with call_engine(place) as engine:
         answer = engine.call("search", asked)
-        own = None if answer["results"] else engine.call("status", {})["scope"] or USER_SCOPE
+        own = None if answer["results"] else engine.call("status", {"brief": True})["scope"] or USER_SCOPE
     width = min(shutil.get_terminal_size().columns, 110) if sys.stdout.isatty() else None
     if own is None:
         lines = lines_of(answer, width)

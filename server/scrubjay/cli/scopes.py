@@ -35,7 +35,7 @@ def scopes(place: Place, options: argparse.Namespace) -> None:
 def _list(place: Place) -> None:
     with call_engine(place) as engine:
         counts = engine.call("scopes", {})
-        here = engine.call("status", {})["scope"]
+        here = engine.call("status", {"brief": True})["scope"]
     seen = {entry["scope"]: entry for entry in book.list_scopes(place.home)}
     for name in sorted({*seen, *counts, here or book.USER_SCOPE, book.USER_SCOPE}):
         entry = seen.get(name, {"paths": [], "origins": [], "merged_into": None})

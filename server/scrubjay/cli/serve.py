@@ -23,6 +23,7 @@ from logging.handlers import RotatingFileHandler
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from scrubjay.home.files import clear_way
 from scrubjay.home.paths import Home, open_home
 from scrubjay.wire.lock import FileLock, take
 
@@ -121,6 +122,8 @@ def stay_small() -> None:
 
 def _use_own_scratch(home: Home) -> None:
     """Keep temporary files in the home: each commit of LanceDB makes some, and a client's folder may go."""
+    if not os.path.isdir(home.scratch) and os.path.lexists(home.scratch):
+        os.unlink(home.scratch)
     os.makedirs(home.scratch, 0o700, exist_ok=True)  # it stays: a full disk may refuse a new one
     for entry in os.scandir(home.scratch):
         if entry.is_dir(follow_symlinks=False):
@@ -234,6 +237,7 @@ def _log_to_file(home: Home, *, also_here: bool) -> None:
     Whoever sits in front of us sees the warnings as well.
     """
     path = os.path.join(home.log, "engine.log")
+    clear_way(path)
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
     handler = RotatingFileHandler(path, maxBytes=5_000_000, backupCount=2, encoding="utf-8")
     handlers: list[logging.Handler] = [handler]

@@ -19,6 +19,7 @@ from scrubjay.cli.command import Place, call_engine, command, flag, visit_engine
 from scrubjay.cli.display import contents, local, plural, print_answer, size, span
 from scrubjay.errors import EngineError, InputError, ScrubjayError
 from scrubjay.home import spool
+from scrubjay.home.files import open_regular
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import NOWHERE, project_dir, scope_of
 from scrubjay.home.settings import Settings, load
@@ -136,8 +137,10 @@ def _engine(engine: dict[str, Any] | None, trouble: str | None) -> list[Line]:
 
 
 def _records(engine: dict[str, Any] | None) -> list[Line]:
+    damage = engine.get("damage", ()) if engine else ()  # an older engine knows of none
+    damaged = [("DAMAGED", f"{each} `scrubjay doctor` says what to do.") for each in damage]
     if engine is None or "records" not in engine:
-        return []
+        return damaged
     records, disk = engine["records"], engine["disk"]
     count = records["waiting_for_vector"]
     waiting = f", {count:,} of them not embedded yet" if count else ""
@@ -152,6 +155,7 @@ def _records(engine: dict[str, Any] | None) -> list[Line]:
         lines.append(("", f"TOO MUCH: `scrubjay config disk_limit_gb N` raises the limit, {purge}"))
     if engine["peak_rss"]:
         lines.append(("memory", f"{size(engine['peak_rss'])} at most so far"))
+    lines += damaged
     lines += [("repaired", repair) for repair in engine["repairs"]]
     lines += [("error", error) for error in engine["errors"]]
     return [*lines, ("scope", f"{engine['scope'] or 'none'} (this folder)")]
@@ -258,7 +262,7 @@ def _unanswered(folder: str) -> int:
     """How many prompts of a session wait; the file of an answered one has three parts in its name."""
     count = 0
     for path in glob.glob(os.path.join(glob.escape(folder), "*.json")):
-        with suppress(OSError, ValueError, AttributeError), open(path, "rb") as file:
+        with suppress(OSError, ValueError, AttributeError), open_regular(path) as file:
             if os.path.basename(path).count(".") == 2:
                 count += json.loads(file.read()).get("text") is not None  # None: no person wrote it
     return count

@@ -1,6 +1,8 @@
 """`scrubjay add`, `forget` and `restore`: keep one fact, hide or delete records, bring one back."""
 
 import argparse
+import glob
+import os
 import sys
 from typing import Any
 
@@ -85,6 +87,8 @@ def forget(place: Place, options: argparse.Namespace) -> None:
                     print("Nothing was forgotten.")
                     continue
             _print_forgotten(engine.call("forget", asked), next(iter(target.values())))
+    if options.purge and (aside := glob.glob(f"{glob.escape(os.path.realpath(place.root))}.before-*")):
+        print(f"What a backup took the place of may still hold it: {', '.join(sorted(aside))}.")
 
 
 def _agreed(hits: list[Any], *, purge: bool) -> bool:
@@ -97,7 +101,8 @@ def _agreed(hits: list[Any], *, purge: bool) -> bool:
 
 def _print_forgotten(done: dict[str, Any], name: str) -> None:
     if done.get("purged"):
-        print(f"{plural(done['purged'], 'record')} deleted from the disk for good.")
+        gone = f"{plural(done['purged'], 'record')} deleted from the disk for good."
+        print(f"{gone} Backups and exports made before still hold what they held.")
     elif done["forgotten"]:
         ids = ", ".join(done["ids"])
         print(f"{ids}: forgotten, no search finds it any more. `scrubjay restore` brings it back.")

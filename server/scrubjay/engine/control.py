@@ -153,10 +153,12 @@ class Call(NamedTuple):
 
 
 async def _status(engine: Engine, call: Call) -> dict[str, Any]:
-    """What can be said at once; with `wait`, what can be said when loading is over."""
+    """What can be said at once; with `wait`, when loading is over; with `brief`, without counts."""
     if call.params.get("wait") is True:
         await engine.loaded()
     facts = {**engine.facts(), "scope": call.own, "busy": engine.busy}
+    if call.params.get("brief") is True:
+        return facts
     if not engine.ready or engine.failure is not None:
         return facts
     return {**facts, **await (await engine.core()).status.report()}
@@ -200,7 +202,7 @@ async def _add_document(core: Core, call: Call) -> Result:
 
 
 async def _index(core: Core, call: Call) -> Ingested:
-    """Bring the documents of files and folders up to date: {paths, scope?, again?}, paths absolute."""
+    """Bring documents of files and folders up to date: {paths, scope?, again?, hidden?}, paths absolute."""
     paths = call.params.get("paths")
     sound = isinstance(paths, list) and all(isinstance(path, str) and os.path.isabs(path) for path in paths)
     if not sound or not paths:
@@ -209,9 +211,9 @@ async def _index(core: Core, call: Call) -> Ingested:
     async def report(done: int, total: int, path: str) -> None:
         call.progress(done, total, os.path.basename(path))
 
-    again = call.params.get("again") is True
+    again, hidden = (call.params.get(name) is True for name in ("again", "hidden"))
     scope = write_scope(call.params.get("scope"), call.own)
-    return await core.ingest.run(paths, scope=scope, source=SOURCE, report=report, again=again)
+    return await core.ingest.run(paths, scope=scope, source=SOURCE, report=report, again=again, hidden=hidden)
 
 
 async def _export(core: Core, call: Call) -> Result:
@@ -266,6 +268,8 @@ METHODS: dict[str, Callable[[Core, Call], Awaitable[Any]]] = {
     "record_sessions": _record_sessions,
     "import_facts": lambda core, call: core.past.add(call.request(KeptFacts).facts),
     "reindex": _reindex,
+    "examine": lambda core, call: core.mending.report(),
+    "mend": lambda core, call: core.mending.mend(),
     "merge_scopes": _merge_scopes,
 }
 

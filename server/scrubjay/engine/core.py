@@ -15,6 +15,7 @@ from scrubjay.engine.background.access import Access
 from scrubjay.engine.background.completion import Completion
 from scrubjay.engine.background.consolidation import QUIET_SECONDS, Consolidation
 from scrubjay.engine.background.indexing import Indexer
+from scrubjay.engine.background.mending import Mending
 from scrubjay.engine.background.openings import Openings
 from scrubjay.engine.background.sharing import Sharing
 from scrubjay.engine.background.tasks import Background
@@ -73,10 +74,11 @@ class Core:
         self.home, self.store, self.clock, self.settings, self._worker = home, store, clock, settings, worker
         self.scope_settings = ScopeBook(home)
         self.partitions = PartitionBook(home)
-        self.upkeep = Upkeep(store, lambda: self.indexer.idle)
+        self.mending = Mending(store, self._fill)
+        self.upkeep = Upkeep(store, lambda: self.indexer.idle, failed=self.mending.wake)
         self.indexer = Indexer(store, worker, self._embedded, lambda: self.settings.late_interaction)
         self.openings = Openings(home, self._opening)
-        self.writer = Writer(home, store, clock, self._recorded, self._staged)
+        self.writer = Writer(home, store, clock, self._recorded, self._staged, self.mending.wake)
         self.consolidation = Consolidation(
             store, self.writer, clock, self.indexer, self._resting, lambda: self.settings.summary_every
         )
@@ -90,7 +92,7 @@ class Core:
     def _add_verbs(self) -> None:
         engine = (self.home, self.store, self.writer, self.indexer, self.access, self.clock)
         parts = (*engine, lambda: self.settings, self.scope_settings)
-        self.search = Search(*parts)
+        self.search = Search(*parts, self.mending.look)
         self.lists = Lists(*parts)
         self.ids = Ids(*parts)
         self.sessions = Sessions(*parts)
@@ -118,6 +120,7 @@ class Core:
             self.consolidation.run(),
             self.openings.run(),
             self.access.run(),
+            self.mending.run(),
             self.writer.watch(),
             self.sharing.hold(),
             self.sharing.run(),
@@ -126,8 +129,12 @@ class Core:
 
     def _begin(self) -> None:
         self._committed()
+        self._fill()
+
+    def _fill(self) -> None:
+        """Go on with an index that is not complete."""
         half_done = not self.store.note.complete or self.store.building is not None
-        if half_done and self.store.writes:
+        if half_done and self.store.writes and not self.reindex.working:
             self._background.begin(self.reindex.run())
 
     async def write(self, envelope: Envelope, *, similar: bool = True) -> Result:

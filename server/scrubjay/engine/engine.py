@@ -20,7 +20,7 @@ from scrubjay.home import scopes
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import is_scope
 from scrubjay.home.settings import Settings, capture_view, in_store, load, write_capture
-from scrubjay.store.failures import reason
+from scrubjay.store.failures import not_read, reason
 from scrubjay.wire.hello import Hello
 
 if TYPE_CHECKING:
@@ -157,6 +157,9 @@ class Engine:
     def unforeseen(self, what: str, error: Exception) -> str:
         """Return the sentence for a failure of ours or LanceDB's; the log gets its place and no content."""
         log.error("%s failed", what, exc_info=error)
+        if self._core is not None and isinstance(error, RuntimeError | OSError):  # LanceDB's, most likely
+            self._core.mending.wake()
+            return f"{what} failed. {not_read(self._core.store.path, error, self._core.store.damage)}"
         where = os.path.join(self.home.log, "engine.log")
         sentence = f"{what} failed inside Scrubjay: {reason(error)}."
         return f"{sentence} Trying again is safe; if it fails again, {where} says where."

@@ -11,8 +11,10 @@ import json
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -31,7 +33,7 @@ from scrubjay.records.sessions import plan_session
 from scrubjay.records.turns import plan_record
 from scrubjay.store.bucket.inbox import ENVELOPE, Entry
 from scrubjay.store.changes import Change, Plan
-from scrubjay.store.failures import not_written
+from scrubjay.store.failures import not_read, not_written, reason
 from scrubjay.store.purging import purge
 from scrubjay.store.store import Store
 
@@ -40,6 +42,11 @@ log = logging.getLogger("scrubjay.engine.writing")
 # How long a commit waits for company. Nobody waits for it: reads by id see what is staged, searches commit.
 GROUP_SECONDS = 1.0
 SHARED_GROUP_SECONDS = 0.15  # in a shared store, where a search of another engine does wait for it
+# How long a read waits for what was written before it. A compaction of 100,000 passages holds commits up for
+# seconds, and every call is to be answered within ten.
+CATCH_UP_SECONDS = 4.0
+BUSY = "What was written last is not found yet, because the store is busy with many changes."
+LONG_DOCUMENT = 100_000  # characters; a million are planned in 0.6 s
 DRAIN_SECONDS = 2.0  # how often the spool is looked at without being asked; hooks ask
 Clock = Callable[[], datetime]
 Planner = Callable[[Store, Envelope, datetime], Awaitable[Plan[Result]]]
@@ -59,7 +66,7 @@ class Writer:
     """Owns the order of writes to one store.
 
     `recorded` is called with every envelope that a hook left, after it was taken; `staged` with every change
-    that an envelope made.
+    that an envelope made; `failed` when a commit failed.
     """
 
     def __init__(
@@ -69,11 +76,13 @@ class Writer:
         clock: Clock,
         recorded: Callable[[Envelope], None],
         staged: Callable[[Change], None] = lambda change: None,
+        failed: Callable[[], None] = lambda: None,
     ) -> None:
         self._home, self._store, self._clock = home, store, clock
-        self._recorded, self._staged = recorded, staged
+        self._recorded, self._staged, self._failed = recorded, staged, failed
         self._taken = 0  # envelopes, ever
         self._latest = 0  # time of the newest envelope, in nanoseconds since 1970
+        self._touched: list[set[str]] = []  # ids that were changed since a plan was begun, for each such plan
         self._order = asyncio.Lock()
         self._draining = asyncio.Lock()
         # Paths of envelopes on disk whose records are not, with the ids of those records; and which of these
@@ -86,6 +95,7 @@ class Writer:
         self._wake = asyncio.Event()
         self._doomed: set[str] = set()  # records whose bytes are to leave the disk
         self.set_aside = 0
+        self._unfinished: set[asyncio.Task[str | None]] = set()  # what reads did not wait for any longer
 
     async def write(self, envelope: Envelope, planner: Planner | None = None) -> Result:
         """Take one write; it is durable when this returns. `planner` replaces the one of its kind.
@@ -97,8 +107,9 @@ class Writer:
         await self.drain()  # what hooks left before has its place before
         if self._handover is not None:
             await self._handover.follower.look()
-        async with self._order:
-            plan = await self._plan(planner or _PLANNERS[envelope.kind], envelope)
+        planner = planner or _PLANNERS[envelope.kind]
+        async with self._planned_early(planner, envelope) as early, self._order:
+            plan = early() or await self._plan(planner, envelope)
             if plan.changes or plan.purged:
                 # A clock that was set back must not put a write before those that it follows.
                 self._latest = max(time.time_ns(), self._latest + 1)
@@ -106,6 +117,31 @@ class Writer:
                 path = await asyncio.to_thread(spool.write, self._home, content, self._latest)
                 self._stage(path, plan, fresh=True)
             return plan.answer
+
+    @asynccontextmanager
+    async def _planned_early(
+        self, planner: Planner, envelope: Envelope
+    ) -> AsyncIterator[Callable[[], Plan[Result] | None]]:
+        """Plan a long document, which takes seconds, while others write.
+
+        What is yielded gives the plan, None if there is none that still stands.
+        """
+        if envelope.kind != "document" or len(envelope.args.get("content") or "") < LONG_DOCUMENT:
+            yield lambda: None
+            return
+        touched: set[str] = set()
+        role, self._touched = self._role, [*self._touched, touched]
+
+        def standing() -> Plan[Result] | None:
+            if plan.change is None or plan.also or plan.change.record.id in touched or role != self._role:
+                return None
+            return plan
+
+        try:
+            plan = await self._plan(planner, envelope)
+            yield standing
+        finally:
+            self._touched = [each for each in self._touched if each is not touched]
 
     async def _plan(self, planner: Planner, envelope: Envelope) -> Plan[Result]:
         try:
@@ -133,15 +169,34 @@ class Writer:
     async def caught_up(self) -> str | None:
         """Empty the spool and commit what is staged, so that a read sees every acknowledged write.
 
-        Where the disk does not take that, return a sentence that says so: what is committed can still be
-        read.
+        Where the disk does not take that, or not within `CATCH_UP_SECONDS`, return a sentence that says so:
+        what is committed can still be read.
         """
+        return await self._patiently(self._catch_up(self._store.flush))
+
+    async def settled(self) -> str | None:
+        """Empty the spool and settle what it held, as far as the disk takes it; answer as `caught_up`."""
+        return await self._patiently(self._catch_up(self.settle))
+
+    async def _patiently(self, work: Coroutine[Any, Any, str | None]) -> str | None:
+        """Wait for work at most so long; it goes on."""
+        task = asyncio.create_task(work)
+        self._unfinished.add(task)
+        task.add_done_callback(self._unfinished.discard)
+        done, _ = await asyncio.wait({task}, timeout=CATCH_UP_SECONDS)
+        return task.result() if done else BUSY
+
+    async def _catch_up(self, commit: Callable[[], Awaitable[object]]) -> str | None:
         try:
             await self.drain()
-            await self._store.flush()
+            await commit()
         except (StoreError, HomeError, OSError) as error:
             log.warning("a read goes without what was written last: %s", error)
             return f"What was written last is not found yet. {error}"
+        except RuntimeError as error:
+            self._failed()
+            why = not_read(self._store.path, error, self._store.damage)
+            return f"What was written last is not found yet. {why}"
         return None
 
     async def take(self, entries: Iterable[Entry]) -> None:
@@ -188,6 +243,8 @@ class Writer:
             self._staged(change)
         self._taken += 1
         self._latest = max(self._latest, spool.time_ns_of(path))
+        for touched in self._touched:
+            touched.update(plan.purged, (change.record.id for change in plan.changes))
         self._doomed.update(plan.purged)
         self._open[path] = tuple(change.record.id for change in plan.changes)
         self._wake.set()
@@ -308,7 +365,8 @@ class Writer:
             self._wake.clear()
             try:
                 await self.settle()
-            except (StoreError, OSError) as error:  # a full disk, which may pass
+            except (StoreError, OSError, RuntimeError) as error:  # a full disk, which may pass
+                self._failed()
                 pause = min(max(1.0, pause * 2), 60.0)
                 failed = "commit failed; %d writes stay in the spool, next try in %.0f s. %s"
                 log.error(failed, self.pending, pause, error)
@@ -330,4 +388,7 @@ class Writer:
             except (OSError, HomeError) as error:
                 # A full or vanished disk: the next look may succeed, and status shows the backlog.
                 log.error("the spool cannot be read: %s", error)
+            except RuntimeError as error:
+                log.error("the spool cannot be taken: %s", reason(error))
+                self._failed()
             await asyncio.sleep(DRAIN_SECONDS)

@@ -85,6 +85,24 @@ def sync_folder(folder: str) -> None:
             os.close(descriptor)
 
 
+def clear_way(path: str) -> bool:
+    """Rename what stands where a file of ours belongs and is none; tell whether there was such a thing.
+
+    Raises:
+        OSError: as the disk says.
+    """
+    try:
+        if stat.S_ISREG(os.stat(path).st_mode):
+            return False
+    except OSError:  # nothing there, or a link to nothing
+        return False
+    number = 1
+    while os.path.lexists(aside := f"{path}.aside{number}"):
+        number += 1
+    os.rename(path, aside)
+    return True
+
+
 def _check(about: os.stat_result, own: bool) -> None:
     if not stat.S_ISREG(about.st_mode):
         raise OSError(EINVAL, "it is no regular file")

@@ -11,7 +11,7 @@ import json
 import os
 
 from scrubjay.home import spool
-from scrubjay.home.files import open_regular, parsed
+from scrubjay.home.files import clear_way, open_regular, parsed
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
 if TYPE_CHECKING:
@@ -47,8 +47,10 @@ def write(home: Home, scope: str, text: str, until: float | None) -> None:
 
 def remove(home: Home, scope: str) -> bool:
     """Remove the opening of a scope; tell whether there was one."""
+    path = _path(home, scope)
+    clear_way(path)
     try:
-        os.unlink(_path(home, scope))
+        os.unlink(path)
     except (FileNotFoundError, NotADirectoryError):
         return False
     return True

@@ -82,7 +82,8 @@ def open_home(root: str) -> Home:
         for name in _FOLDERS:
             os.makedirs(getattr(home, name), mode=0o700, exist_ok=True)
     except OSError as error:
-        why = f"The home folder {home.root} cannot be used: {error.strerror or error}."
+        which = home.root if error.filename in (None, home.root) else f"{home.root} ({error.filename})"
+        why = f"The home folder {which} cannot be used: {error.strerror or error}."
         raise HomeError(f"{why} Set SCRUBJAY_HOME to a folder that you own on a local disk.") from error
     if not os.access(home.spool_tmp, os.W_OK):
         sentence = f"The home folder {home.root} cannot be written."

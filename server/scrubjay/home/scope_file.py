@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home.files import open_regular, parsed
+from scrubjay.home.files import clear_way, open_regular, parsed
 from scrubjay.home.paths import Home
 from scrubjay.home.spool import durable_write
 
@@ -52,6 +52,8 @@ class ScopeFile(Generic[T]):
 
 def _read(path: str, decode: Callable[[Any], T]) -> dict[str, T]:
     """Read a file. Keep a damaged one as `.broken`, so that it stops nothing."""
+    if clear_way(path):
+        log.error("%s was no file and was moved aside; what it said begins anew", path)
     try:
         with open_regular(path, own=False) as file:
             return {scope: decode(entry) for scope, entry in parsed(file.read())["scopes"].items()}

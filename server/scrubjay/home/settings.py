@@ -18,7 +18,7 @@ from typing import Any
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import files
 from scrubjay.home.capture import CAPTURES, INJECTIONS, Policy, injection
-from scrubjay.home.files import read_regular
+from scrubjay.home.files import clear_way, read_regular
 from scrubjay.home.paths import Home
 
 _LONGEST = 4 * 1024 * 1024  # bytes that are read of config.toml and capture.json
@@ -267,6 +267,7 @@ def write_capture(home: Home, settings: Settings, now: datetime) -> None:
     if before and any(before.get(key) != value for key, value in view.items() if key != "inject"):
         since = now.isoformat()
     if before != {**view, "since": since}:  # a full disk then stops no engine whose settings are the same
+        clear_way(home.capture)
         _replace(home.capture, json.dumps({**view, "since": since}, ensure_ascii=False, indent=1) + "\n")
 
 

@@ -15,7 +15,7 @@ import time
 from errno import EINVAL
 
 from scrubjay.errors import HomeError, SpoolError
-from scrubjay.home.files import open_regular, parsed, sync_folder
+from scrubjay.home.files import open_regular, parsed, read_regular, sync_folder
 from scrubjay.home.paths import Home
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
@@ -58,6 +58,15 @@ def pending(home: Home) -> list[str]:
 def requests(home: Home) -> list[str]:
     """List the paths of the requests to reconcile that wait, in the order of writing."""
     return _json_files(home.reconcile)
+
+
+def strangers(home: Home) -> list[str]:
+    """List what is no file where envelopes wait, and so is never taken."""
+    try:
+        with os.scandir(home.spool_new) as entries:
+            return sorted(entry.path for entry in entries if not entry.is_file())
+    except FileNotFoundError:
+        return []
 
 
 def set_aside_paths(home: Home) -> list[str]:
@@ -108,9 +117,8 @@ def reasons(paths: Sequence[str]) -> list[str]:
     lines = []
     for path in paths:
         try:
-            with open(f"{path}.reason", encoding="utf-8", errors="replace") as file:
-                reason = file.read(300).strip()
-        except FileNotFoundError:
+            reason = read_regular(f"{path}.reason", 300, own=False).decode("utf-8", "replace").strip()
+        except OSError:
             reason = "no reason was noted"
         lines.append(f"{os.path.basename(path)}: {reason}")
     return lines

@@ -13,6 +13,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrubjay.errors import EngineError
+from scrubjay.home.files import clear_way
 from scrubjay.home.spool import runs
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def spawn(home: Home, command: list[str], env: Mapping[str, str]) -> Spawned:
 
 
 def _spawn(home: Home, command: list[str], env: Mapping[str, str], log: str) -> Spawned:
+    clear_way(log)
     waits_for_nobody = getattr(os, "O_NONBLOCK", 0)  # not even if the log is a FIFO
     fd = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | waits_for_nobody, 0o600)
     try:

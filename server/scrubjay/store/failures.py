@@ -1,12 +1,17 @@
 """LanceDB's failures in words: what the disk or the bucket refused, and what to do about it."""
 
 import re
+from collections.abc import Sequence
 
 from scrubjay.errors import StoreError
 from scrubjay.home.paths import is_shared
 
+# What brings back what is damaged and cannot be made anew.
+RESTORE = "Bring a backup back with `scrubjay restore-backup FOLDER --replace`"
+SEE_DOCTOR = "`scrubjay doctor` says what and what to do."
 _S3_REFUSAL = re.compile(r"<Code>(\w+)</Code>\s*<Message>([^<]+)</Message>")
 _NO_CONNECTION = re.compile(r'message: "([^"]+)"')
+_FILE_GONE = re.compile(r"(\w+\.lance/(?:data|_indices|_versions|_deletions)[\w./-]*)")
 _SYSTEM_REFUSAL = re.compile(r"([A-Z][\w ,'-]*) \(os error \d+\)")
 
 
@@ -19,6 +24,8 @@ def reason(error: Exception) -> str:
     text = str(error)
     if refusal := _S3_REFUSAL.search(text):
         return f"{refusal[2].rstrip('.')} ({refusal[1]})"
+    if (file := _FILE_GONE.search(text)) and not _SYSTEM_REFUSAL.search(text):
+        return f"a file of the store is missing or damaged ({file[1]})"
     refusal = _SYSTEM_REFUSAL.search(text) or _NO_CONNECTION.search(text)
     return refusal[1] if refusal else getattr(error, "strerror", None) or type(error).__name__
 
@@ -39,7 +46,21 @@ def not_written(path: str, error: Exception) -> StoreError:
     if is_shared(path):
         problem = f"The store in {path} does not take a write: {reason(error)}."
         return StoreError(f"{problem} What was acknowledged waits and is not lost.")
+    waits = "what was acknowledged waits in the spool and is not lost"
+    if isinstance(error, RuntimeError) and not _SYSTEM_REFUSAL.search(str(error)):
+        problem = f"The store in {path} does not take a write: {reason(error)}."
+        return StoreError(f"{problem} `scrubjay doctor` looks for the damage and mends it; {waits}.")
     return StoreError(
         f"The store in {path} cannot be written: {reason(error)}. Make room or give yourself the right to "
-        "write there; what was acknowledged waits in the spool and is not lost."
+        f"write there; {waits}."
     )
+
+
+def not_read(path: str, error: Exception, damage: Sequence[str]) -> StoreError:
+    """Return what to raise when a read of the store at `path` failed; `damage` is known already."""
+    if damage:
+        return StoreError(
+            " ".join([*damage, f"{RESTORE}, or run `scrubjay doctor --mend` to go on without."])
+        )
+    problem = f"The store in {path} cannot be read: {reason(error)}."
+    return StoreError(f"{problem} Try again; `scrubjay doctor` looks for damage and mends it.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 
@@ -16,13 +17,15 @@ from lancedb import AsyncConnection, AsyncTable
 from lancedb.index import BTree
 
 from scrubjay.errors import StoreError
-from scrubjay.home.files import open_regular, sync_folder
+from scrubjay.home.files import clear_way, open_regular, sync_folder
 from scrubjay.home.paths import SCHEMA_VERSION
 from scrubjay.store import conditions
 from scrubjay.store.tables import open_or_create
 
 INDEX = "index"  # the name of the note on the index
+MOST_DIMENSIONS = 65_536  # of a vector
 BUILDING = "building"  # of that on the generation that will take its place; there is none most of the time
+_GENERATION = re.compile(r"passages_(\d+)\.lance")
 _SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("text", pa.string())])
 
 
@@ -49,11 +52,21 @@ class FileNotes:
         with suppress(FileNotFoundError):
             await asyncio.to_thread(os.unlink, self.path(name))
 
+    async def set_aside(self, name: str) -> None:
+        """Move the text of that name away, which says nothing."""
+        await asyncio.to_thread(os.replace, self.path(name), f"{self.path(name)}.aside")
+
+    def generations(self) -> list[int]:
+        """Return the numbers of the generations of passages that lie in the folder."""
+        names = (_GENERATION.fullmatch(name) for name in os.listdir(self._folder))
+        return [int(name[1]) for name in names if name]
+
     @staticmethod
     def _read(path: str) -> str | None:
+        clear_way(path)
         try:
             with open_regular(path, own=False) as file:
-                return file.read().decode()
+                return file.read().decode("utf-8", "replace")
         except FileNotFoundError:
             return None
 
@@ -141,11 +154,16 @@ class IndexNote:
         return replace(self, generation=generation, dim=dim, space_id=None, canaries=(), complete=False)
 
 
+class UnreadableNote(StoreError):
+    """A note that is damaged."""
+
+
 def parse_note(text: str, where: str) -> IndexNote:
     """Return the note in a text; `where` is its store.
 
     Raises:
-        StoreError: it cannot be read, or a newer Scrubjay wrote it; nothing is touched then.
+        StoreError: a newer Scrubjay wrote it; nothing is touched then.
+        UnreadableNote: it cannot be read.
     """
     try:
         values = json.loads(text)
@@ -155,12 +173,13 @@ def parse_note(text: str, where: str) -> IndexNote:
                 f"The store in {where} was written by a newer Scrubjay (schema {version}, this one knows "
                 f"{SCHEMA_VERSION}). Upgrade Scrubjay; nothing was changed."
             )
-        return IndexNote(**{**values, "canaries": tuple(tuple(row) for row in values.get("canaries", ()))})
-    except (ValueError, TypeError, LookupError) as error:
-        raise StoreError(
-            f"The note `index` in {where} cannot be read ({error}). Move it away and run `scrubjay reindex`; "
-            "the records are not touched."
-        ) from error
+        note = IndexNote(**{**values, "canaries": tuple(tuple(row) for row in values.get("canaries", ()))})
+        if not (note.generation > 0 and 0 < note.dim <= MOST_DIMENSIONS):
+            raise ValueError(f"generation {note.generation}, dimension {note.dim}")
+        return note
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
+        problem = f"The note `index` in {where} cannot be read ({error})."
+        raise UnreadableNote(f"{problem} The records are not touched; run `scrubjay doctor`.") from error
 
 
 def dump_note(note: IndexNote) -> str:
@@ -168,11 +187,29 @@ def dump_note(note: IndexNote) -> str:
     return json.dumps(asdict(note))
 
 
-async def load_or_create_note(notes: Notes, path: str, dim: int | None) -> IndexNote:
-    """Return the note on the index, for the engine that writes; without vectors yet, one of width `dim`."""
+async def load_or_create_note(
+    notes: Notes, path: str, dim: int | None, repairs: list[str] | None = None
+) -> IndexNote:
+    """Return the note on the index, for the engine that writes; without vectors yet, one of width `dim`.
+
+    If there are passages and no note that can be read says what they are, it is one of a new generation,
+    which is to be filled from the records; `repairs` gets a sentence.
+    """
     text = await notes.read(INDEX)
-    note = None if text is None else parse_note(text, path)
-    if note is None or (note.space_id is None and dim is not None and note.dim != dim):
+    try:
+        note = None if text is None else parse_note(text, path)
+    except UnreadableNote:
+        if not isinstance(notes, FileNotes):
+            raise
+        await notes.set_aside(INDEX)
+        note = None
+    generations = notes.generations() if isinstance(notes, FileNotes) else []
+    if generations and (note is None or note.generation not in generations):
+        note = IndexNote(generation=max(generations) + 1, dim=dim or IndexNote.dim, complete=False)
+        await notes.write(INDEX, dump_note(note))
+        if repairs is not None:
+            repairs.append("What is known of the index was lost, so it is built anew from the records.")
+    elif note is None or (note.space_id is None and dim is not None and note.dim != dim):
         # Nothing is embedded yet, so that the width is free to change.
         note = note.next_generation(dim=dim) if note and dim else IndexNote(dim=dim or IndexNote.dim)
         await notes.write(INDEX, dump_note(note))

@@ -4,17 +4,20 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from scrubjay.errors import StoreError
 from scrubjay.home.paths import is_shared
 from scrubjay.store.bucket.sharing import LEASE_SECONDS, Lease, join
 from scrubjay.store.failures import not_opened
+from scrubjay.store.inventory import Inventory
+from scrubjay.store.mending import examine
 from scrubjay.store.notes import (
     INDEX,
     FileNotes,
     IndexNote,
     Notes,
+    UnreadableNote,
     load_or_create_note,
     mark_outdated,
     parse_note,
@@ -49,10 +52,17 @@ async def open_store(path: str, *, dim: int | None) -> Store:
     """
     os.makedirs(path, mode=0o700, exist_ok=True)
     notes = FileNotes(path)
-    note = await load_or_create_note(notes, path, dim)
-    store = Store(path, *await open_to_write(path, notes, note))
+    with suppress(UnreadableNote):
+        if (text := await notes.read(INDEX)) is not None:
+            parse_note(text, path)  # of a newer Scrubjay's store nothing is changed
+    inventory = await asyncio.to_thread(Inventory.load, path)
+    repairs = await asyncio.to_thread(inventory.clear_ways)
+    note = await load_or_create_note(notes, path, dim, repairs)
+    store = Store(path, *await open_to_write(path, notes, note), inventory=inventory)
+    store.repairs += repairs
     await store.resume_generation()
     await store.drop_other_generations()
+    await examine(store, deep=False)
     return store
 
 

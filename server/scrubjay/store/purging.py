@@ -7,12 +7,12 @@ fragment, and then everything is merged and every older version removed. Index p
 replaced go with the next one, hence two.
 """
 
+import asyncio
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from lancedb import AsyncTable
-from lancedb.index import Bitmap
 
 from scrubjay.models.records import Turn
 from scrubjay.store import conditions
@@ -20,7 +20,7 @@ from scrubjay.store.bucket.sharing import VERSION_LIFETIME
 from scrubjay.store.failures import not_written
 from scrubjay.store.schema import VECTOR, arrow_schema, to_table
 from scrubjay.store.store import Store
-from scrubjay.store.tables import index_vectors
+from scrubjay.store.tables import rebuild_index
 from scrubjay.store.upserts import upsert
 
 # Safe only because nobody else writes, and we hold the store's lock; 0 would warn of others.
@@ -43,6 +43,8 @@ async def purge(store: Store, ids: Collection[str], now: datetime) -> None:
             await store.drop_other_generations()  # what a reindex replaced stays for a while, with its texts
         async with store.lock:
             await _purge(store, ids, now)
+            if store.inventory is not None:
+                await asyncio.to_thread(store.inventory.remove_remains)
     except (RuntimeError, OSError) as error:
         raise not_written(store.path, error) from error
     await store.checkpoint()
@@ -92,11 +94,9 @@ async def _rewrite(table: AsyncTable, *, at_once: bool) -> None:
     if len(first):
         await upsert(table, first)
     for index in await table.list_indices():
-        (column,) = index.columns
-        if column == VECTOR:
-            await index_vectors(table, segments=0)  # fragments of different segments are never merged
-        elif index.index_type == "Bitmap":  # which keeps values that no row has any more
-            await table.create_index(column, config=Bitmap(), replace=True)
+        # A Bitmap keeps values that no row has any more.
+        if index.columns == [VECTOR] or index.index_type == "Bitmap":
+            await rebuild_index(table, index)
     await table.optimize(
         cleanup_older_than=_AT_ONCE if at_once else VERSION_LIFETIME, delete_unverified=at_once
     )

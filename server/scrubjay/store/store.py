@@ -8,9 +8,7 @@ mutations hold one lock.
 """
 
 import asyncio
-import os
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -28,7 +26,17 @@ from scrubjay.store.cache import PassageRow, with_value
 from scrubjay.store.changes import TABLE_OF, Change, Embedding, Staged
 from scrubjay.store.conditions import Where
 from scrubjay.store.failures import not_written
-from scrubjay.store.notes import BUILDING, INDEX, FileNotes, IndexNote, Notes, dump_note, parse_note
+from scrubjay.store.inventory import Inventory, Rows
+from scrubjay.store.notes import (
+    BUILDING,
+    INDEX,
+    FileNotes,
+    IndexNote,
+    Notes,
+    UnreadableNote,
+    dump_note,
+    parse_note,
+)
 from scrubjay.store.schema import VECTOR, arrow_schema, from_table, micros, to_table
 from scrubjay.store.sessions import COLUMNS, Key, Place, Sessions, places_of
 from scrubjay.store.tables import Tables, drop_other_passages, open_tables
@@ -46,6 +54,10 @@ from scrubjay.store.upserts import (
 # million, where 20 miss a third of the nearest 200.
 PROBES = 64
 
+# Passages outside the word index that a search reads: 30 to 50 us each, twice. Upkeep lets it come to a tenth
+# of this; of 100,000 that were just added a search would read for many seconds.
+MOST_READ = 5_000
+
 _MARKS = 127 << 56  # the bits of a row id that say its generation; LanceDB's numbers are smaller
 
 T = TypeVar("T", Turn, Memory, Document)
@@ -62,24 +74,34 @@ class Leg(NamedTuple):
 class Store:
     """Records and passages of one home or bucket. Open one with `store.opening`.
 
-    `shared` is this engine's part in a store that other engines use too. `wait_for_writer` is awaited in
-    place of a commit where another engine writes the tables.
+    `shared` is this engine's part in a store that other engines use too; of others `inventory` says what
+    should be in their folder, `damage` what is not, and `repairs` what was put right. `wait_for_writer` is
+    awaited in place of a commit where another engine writes the tables.
     """
 
-    def __init__(self, path: str, note: IndexNote, tables: Tables, shared: Shared | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        note: IndexNote,
+        tables: Tables,
+        shared: Shared | None = None,
+        inventory: Inventory | None = None,
+    ) -> None:
         self.path, self.note, self.tables, self.shared = path, note, tables, shared
         self.building: IndexNote | None = None  # passages that will take the place of those that are searched
         self.notes: Notes = shared.notes if shared else FileNotes(path)
         self.wait_for_writer: Callable[[], Awaitable[None]] = _no_other_writer
-        self.repairs = tables.repairs
+        self.inventory = inventory
+        self.repairs = [*tables.repairs]
+        self.damage: tuple[str, ...] = ()
         self.lock = asyncio.Lock()
         self.readers = 0  # of versions that are not the newest; while there are any, none is removed
         self.sessions = Sessions(self._places)
         self.names = Names(self)
+        self._unindexed: int | None = None  # passages that the word index lacks
         self.bare = 0  # counts what may have left passages without a vector
         self._note_lock = asyncio.Lock()
         self._staged, self._committing = Staged(), Staged()
-        self._files = SyncedFiles(path)
 
     @property
     def writes(self) -> bool:
@@ -109,6 +131,7 @@ class Store:
         """Read anew what is cached of the tables, because somebody else wrote them."""
         self.sessions = Sessions(self._places)
         self.names.clear()
+        self.forget_unindexed()
         self.bare += 1
 
     async def flush(self) -> int:
@@ -165,7 +188,7 @@ class Store:
         return False
 
     async def _write_passages(self, staged: Staged, put: Put) -> None:
-        for table, note in zip(self.tables.indexes, self._notes, strict=True):
+        for table, note in zip(self.tables.indexes, self.index_notes, strict=True):
             await self._write_index(table, note, staged, put)
 
     async def _write_index(self, table: AsyncTable, note: IndexNote, staged: Staged, put: Put) -> None:
@@ -186,6 +209,7 @@ class Store:
         for since, ids in staged.hidden().items():
             values = {"hidden": True, "hidden_at": None if since is None else micros(since)}
             await table.update(values, where=conditions.one_of("record_id", ids))
+        self.forget_unindexed()
 
     async def count_access(self, counts: Mapping[str, AccessCount]) -> None:
         """Add to the access counts of committed records, by id; a staged write of a record wins over it."""
@@ -195,8 +219,14 @@ class Store:
 
     async def checkpoint(self) -> None:
         """Put everything committed so far on disk; only then may its envelopes leave the write-ahead log."""
-        if self.shared is None:  # what a bucket has taken, it keeps
-            await asyncio.to_thread(self._files.sync_new)
+        if self.inventory is not None:  # what a bucket has taken, it keeps
+            try:
+                rows = await self.rows(
+                    known=self.inventory.rows
+                )  # before the sync, for only then they are on disk
+            except RuntimeError:  # a damaged table, of which nothing new can be noted
+                rows = {}
+            await asyncio.to_thread(self.inventory.sync_new, rows)
 
     # -- records
 
@@ -295,6 +325,24 @@ class Store:
         """Count the committed records that match."""
         return await self.tables.of(TABLE_OF[kind]).count_rows(where)
 
+    async def rows(self, known: Mapping[str, Rows]) -> dict[str, Rows]:
+        """Count the rows of each table, by its name on disk, with its version.
+
+        Of a version that is `known` they are not counted again; a table that is written meanwhile is left
+        out.
+        """
+        found = {}
+        for name, table in self.tables.by_name(self.note.passages).items():
+            version = await table.version()
+            before = known.get(name)
+            if before is not None and before.version == version:
+                found[name] = before
+                continue
+            rows = Rows(await table.count_rows(), version)
+            if await table.version() == version:
+                found[name] = rows
+        return found
+
     async def rescope(self, old: str, new: str) -> int:
         """Move every record and passage of one scope into another; return how many records moved."""
         async with self.lock:
@@ -341,7 +389,23 @@ class Store:
     async def _search_words(self, text: str, column: str, where: Where, limit: int) -> Leg:
         match: Any = MatchQuery  # whose types make every argument a required one
         query = _scan(self.tables.passages).nearest_to_text(match(text, column)).where(where)
+        if await self.unsearched():
+            query = query.fast_search()
         return await self._leg(query, "_score", limit)
+
+    async def unsearched(self) -> int:
+        """Count the passages whose words are not searched, because the word index lacks too many: 0 or a lot.
+
+        A few are searched by reading them, as LanceDB does it.
+        """
+        if self._unindexed is None:
+            index = await self.tables.passages.index_stats("search_text_idx")
+            self._unindexed = index.num_unindexed_rows if index else 0
+        return self._unindexed if self._unindexed > MOST_READ else 0
+
+    def forget_unindexed(self) -> None:
+        """Count anew what the word index lacks, because passages were written, or taken into it."""
+        self._unindexed = None
 
     async def _leg(self, query: Any, value: str, limit: int) -> Leg:
         """Run a search for row ids alone: reading one column of what it finds costs as much as the search."""
@@ -456,6 +520,7 @@ class Store:
             async with self.lock:
                 if late := self._staged.embed(late):  # a commit that failed stages its passages again
                     await put_vectors(self.tables.passages, late)
+                    self.forget_unindexed()
         return bool(late)
 
     async def set_built_vectors(self, made: Mapping[str, Embedding]) -> int:
@@ -477,9 +542,10 @@ class Store:
         async with self.lock:
             rows = await self.select(kind, conditions.one_of("id", ids)) if ids else []
             if passages := [passage for row in rows for passage in cut(row)]:
-                table, note = self.tables.indexes[-1], self._notes[-1]
+                table, note = self.tables.indexes[-1], self.index_notes[-1]
                 embeddings = await stored_embeddings(table, (passage.id for passage in passages))
                 await upsert(table, passage_rows(passages, note.dim, embeddings))
+                self.forget_unindexed()
                 self.bare += 1
 
     # -- generations and connections
@@ -491,7 +557,7 @@ class Store:
             await self.notes.write(INDEX, dump_note(self.note))
 
     @property
-    def _notes(self) -> list[IndexNote]:
+    def index_notes(self) -> list[IndexNote]:
         """The notes on `Tables.indexes`."""
         return [self.note] if self.building is None else [self.note, self.building]
 
@@ -509,7 +575,13 @@ class Store:
         """Go on building what a killed engine began, if it did; who opens a store to write it calls this."""
         self.building = None
         if (text := await self.notes.read(BUILDING)) is not None:
-            note = parse_note(text, self.path)
+            try:
+                note = parse_note(text, self.path)
+            except UnreadableNote:
+                note = self.note
+                self.repairs.append(
+                    "A new index was being built, and its note is lost; run `scrubjay reindex` again."
+                )
             if note.generation > self.note.generation:
                 self.building = note
                 await self.reopen()
@@ -526,9 +598,20 @@ class Store:
             assert note is not None
             tables = await open_tables(self.path, note.passages, note.dim)
             self.tables, self.building = tables, None
+            self.forget_unindexed()
             await self.write_note(note)
             await self.notes.remove(BUILDING)
             self.bare += 1
+
+    async def begin_anew(self) -> None:
+        """Search an empty index from now on, to be filled from the records; the caller holds the lock."""
+        self.building = None
+        await self.notes.remove(BUILDING)
+        await self._drop_others()  # what was built has the number of the next one
+        await self.write_note(self.note.next_generation(dim=self.note.dim))
+        await self.reopen()
+        await self._drop_others()
+        self.bare += 1
 
     async def drop_other_generations(self) -> None:
         """Drop passages that are neither searched nor built."""
@@ -536,7 +619,9 @@ class Store:
             await self._drop_others()
 
     async def _drop_others(self) -> None:
-        await drop_other_passages(self.path, [note.passages for note in self._notes])
+        dropped = await drop_other_passages(self.path, [note.passages for note in self.index_notes])
+        if dropped and self.inventory is not None:
+            await asyncio.to_thread(self.inventory.forget, *dropped)
 
     async def reopen(self) -> None:
         """Take a new connection and session: the old one keeps every superseded index file open."""
@@ -544,6 +629,7 @@ class Store:
         self.tables = await open_tables(
             self.path, self.note.passages, self.note.dim, change=self.writes, building=building
         )
+        self.forget_unindexed()
 
 
 class Names:
@@ -589,38 +675,6 @@ class Names:
         by_scope = self._speakers
         names = by_scope.values() if scopes is None else (by_scope.get(scope, ()) for scope in scopes)
         return frozenset(name for each in names for name in each)
-
-
-class SyncedFiles:
-    """The files below a folder that are known to be on disk, so that each is synced once."""
-
-    def __init__(self, root: str) -> None:
-        self._root = root
-        self._synced: set[str] = set()
-
-    def sync_new(self) -> int:
-        """Sync every new file, then the folders of these; return the number of files. It blocks."""
-        files = set(_files_below(self._root))
-        new = files - self._synced
-        for path in (*new, *{os.path.dirname(path) for path in new}):
-            with suppress(FileNotFoundError):  # compaction and clean-up remove what newer versions replaced
-                descriptor = os.open(path, os.O_RDONLY)
-                try:
-                    os.fsync(descriptor)
-                finally:
-                    os.close(descriptor)
-        self._synced = files
-        return len(new)
-
-
-def _files_below(folder: str) -> Iterator[str]:
-    """Yield the paths of all files; a third quicker than `os.walk`."""
-    with suppress(FileNotFoundError), os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                yield from _files_below(entry.path)
-            else:
-                yield entry.path
 
 
 def _scan(table: AsyncTable) -> AsyncQuery:

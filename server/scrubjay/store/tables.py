@@ -16,13 +16,15 @@ from typing import Any
 import lancedb
 import pyarrow as pa
 from lancedb import AsyncConnection, AsyncTable, Session
-from lancedb.index import FTS, Bitmap, BTree, IvfSq
+from lancedb.index import FTS, Bitmap, BTree, IndexConfig, IvfSq
 
 from scrubjay.errors import StoreError
 from scrubjay.home.paths import is_shared
 from scrubjay.models.records import Memory, Passage, Turn
 from scrubjay.store.cache import PassageCache, PassageRow, RecordCache, TableCache
 from scrubjay.store.changes import TABLE_OF
+from scrubjay.store.failures import RESTORE
+from scrubjay.store.manifest import newest_manifest
 from scrubjay.store.schema import VECTOR, arrow_schema
 from scrubjay.text.terms import STOP
 
@@ -186,12 +188,17 @@ async def _open_unchanged(database: AsyncConnection, path: str, name: str) -> As
     return table
 
 
-async def drop_other_passages(path: str, wanted: Collection[str]) -> None:
-    """Drop every table of passages but those `wanted`: earlier generations, and what a kill left of one."""
+async def drop_other_passages(path: str, wanted: Collection[str]) -> list[str]:
+    """Drop every table of passages but those `wanted`; return the names.
+
+    Others are earlier generations, and what a kill left of one.
+    """
     database = await connect(path)
-    for name in (await database.list_tables()).tables:
-        if name.startswith("passages_") and name not in wanted:
-            await database.drop_table(name, ignore_missing=True)
+    names = (await database.list_tables()).tables
+    others = [name for name in names if name.startswith("passages_") and name not in wanted]
+    for name in others:
+        await database.drop_table(name, ignore_missing=True)
+    return others
 
 
 async def _open_or_create(
@@ -207,7 +214,7 @@ async def _open_or_create(
     except RuntimeError as error:
         if is_shared(path) or not any(sign in str(error) for sign in _TORN):
             problem = f"Table {name} cannot be opened: {error}."
-            raise StoreError(f"{problem} Restore a backup of the home, or move {path} away.") from error
+            raise StoreError(f"{problem} {RESTORE}, or move {path} away.") from error
         repairs.append(_set_newest_version_aside(path, name))
         table = await database.open_table(name)
     if table is None:
@@ -230,6 +237,21 @@ async def index_vectors(table: AsyncTable, *, segments: int) -> None:
     if count == 0 or count >= segments:
         config: Any = IvfSq(distance_type="l2")  # which the types of `create_index` lack
         await table.create_index(VECTOR, config=config, replace=True)
+
+
+async def rebuild_index(table: AsyncTable, index: IndexConfig) -> None:
+    """Build an index of a table anew, from its rows.
+
+    Raises:
+        RuntimeError: they cannot be read.
+    """
+    (column,) = index.columns
+    if column == VECTOR:
+        await index_vectors(table, segments=0)  # fragments of different segments are never merged
+        return
+    words = {"search_text": _PROSE, "tied": _WORDS}.get(column)
+    config = words or (Bitmap() if index.index_type == "Bitmap" else BTree())
+    await table.create_index(column, config=config, replace=True)
 
 
 async def vector_segments(table: AsyncTable) -> int:
@@ -266,23 +288,21 @@ async def _complete(table: AsyncTable, indexes: Mapping[str, Index]) -> None:
 
 def _set_newest_version_aside(path: str, name: str) -> str:
     """Rename the newest manifest, so that the one before opens; a power loss can leave the newest empty."""
-    folder = os.path.join(path, f"{name}.lance", "_versions")
-    manifests = [entry for entry in os.listdir(folder) if entry.endswith(".manifest")]
-    if len(manifests) < 2:
+    folder = os.path.join(path, f"{name}.lance")
+    newest = newest_manifest(folder)
+    if newest is not None:
+        os.replace(newest, f"{newest}.aside")
+    if newest is None or newest_manifest(folder) is None:
         problem = f"Table {name} has no version that can be read."
-        raise StoreError(f"{problem} Restore a backup of the home, or move {path} away.")
-    # V2 names count down from 2^64, so that the smallest name is the newest version.
-    is_v2 = all(len(entry) > 20 for entry in manifests)
-    newest = min(manifests) if is_v2 else max(manifests, key=lambda entry: int(entry.split(".")[0]))
-    os.replace(os.path.join(folder, newest), os.path.join(folder, f"{newest}.bad"))
-    hint = os.path.join(folder, "latest_version_hint.json")
+        raise StoreError(f"{problem} {RESTORE}, or move {path} away.")
+    hint = os.path.join(folder, "_versions", "latest_version_hint.json")
     if os.path.exists(hint):
         os.remove(hint)
     sentence = (
         f"Table {name}: its newest version was unreadable and was set aside; "
         "what was not yet confirmed to be on disk is replayed."
     )
-    log.warning("%s (%s)", sentence, newest)
+    log.warning("%s (%s)", sentence, os.path.basename(newest))
     return sentence
 
 

@@ -10,6 +10,7 @@ import sys
 import time
 
 from scrubjay.errors import EngineError, HomeError
+from scrubjay.home.files import clear_way
 
 if sys.platform == "win32":  # pragma: no cover
     import msvcrt
@@ -40,6 +41,8 @@ class FileLock:
             HomeError: the file cannot be opened, or its filesystem has no locks.
         """
         end = time.monotonic() + wait_seconds
+        if self._fd is None:
+            clear_way(self.path)  # nobody holds a lock on what is no file
         while not self._try():
             if time.monotonic() >= end:
                 return False
@@ -98,7 +101,6 @@ class FileLock:
         if self._fd is not None:
             return True
         try:
-            # A FIFO in its place is an error of `read` then, and nobody waits for its other end.
             fd = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600)
         except OSError as error:
             sentence = f"The lock file {self.path} cannot be opened: {error.strerror}."

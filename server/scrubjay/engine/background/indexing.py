@@ -116,6 +116,9 @@ class Indexer:
     @property
     def notice(self) -> str | None:
         """What a search should say of its answer: the trouble, or that vectors are being made anew."""
+        if not self._store.note.complete:
+            filled = "The index is being built anew from the records; what is not in it yet is not found."
+            return filled if self.trouble is None else f"{filled} {self.trouble}"
         if self.trouble or not self.former_vectors:
             return self.trouble
         return (

@@ -68,6 +68,7 @@ class Upkeep:
     """Maintains the tables of one store. `failures` counts compactions that failed in a row.
 
     `resting` says that no passage waits for its vector: between two batches of a long ingest is no pause.
+    `failed` is called when a compaction failed.
     """
 
     def __init__(
@@ -75,8 +76,9 @@ class Upkeep:
         store: Store,
         resting: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.monotonic,
+        failed: Callable[[], None] = lambda: None,
     ) -> None:
-        self._store, self._resting, self._clock = store, resting, clock
+        self._store, self._resting, self._clock, self._failed = store, resting, clock, failed
         self._wake = asyncio.Event()
         self._since_reopened = 0
         self._commits = 0  # since the last look
@@ -136,6 +138,7 @@ class Upkeep:
             yield
         except (RuntimeError, OSError) as error:  # LanceDB's own failures; the data stays as it was
             self.failures += 1
+            self._failed()
             log.log(
                 logging.WARNING if self.failures >= 3 else logging.INFO,
                 "compaction failed %d times: %s",
@@ -181,6 +184,7 @@ class Upkeep:
             await self._store.tables.of(name).optimize(
                 cleanup_older_than=self._kept(KEEP_VERSIONS), delete_unverified=self._orphans_due()
             )
+            self._store.forget_unindexed()
             self.compactions += 1
             self._since_reopened += 1
             self.failures = 0

@@ -25,6 +25,7 @@ from scrubjay.search.recall import facts_about, search_memories
 from scrubjay.store import conditions
 from scrubjay.store.allocator import PeriodicRelease
 from scrubjay.store.conditions import Where
+from scrubjay.store.failures import SEE_DOCTOR, not_read
 from scrubjay.text.dates import LocalZone
 
 SEARCHES = 8  # after which memory is given back; 50 MB and more lie idle after 32
@@ -36,6 +37,7 @@ Hits = TypeVar("Hits", MemoryHits, DocumentHits)
 class Search(Verb):
     """Searches one store."""
 
+    _mend: Callable[[], Awaitable[None]]
     _release: PeriodicRelease = field(default_factory=lambda: PeriodicRelease(SEARCHES))
     _ended: float = -math.inf  # when the last search ended
 
@@ -139,14 +141,25 @@ class Search(Verb):
             behind = await self._writer.caught_up()
             now = self._clock().astimezone(LocalZone())  # a question's "yesterday" is the user's
             options |= {"scope": scope, "now": now, "embed": self._indexer.embed_query}
-            hits = await search(self._store, request, **options)
+            try:
+                hits = await search(self._store, request, **options)
+            except RuntimeError:  # an index is damaged, and built anew by that, or records are
+                await self._mend()
+                try:
+                    hits = await search(self._store, request, **options)
+                except RuntimeError as error:
+                    raise not_read(self._store.path, error, self._store.damage) from error
             lack = await self._indexer.lack(_searched(request, scope))
+            if unsearched := await self._store.unsearched():
+                new = f"{unsearched:,} passages that were just added are not searched by their words yet."
+                lack = f"{new} {lack}" if lack else new
         milliseconds = round((time.perf_counter() - started) * 1000, 1)
         self._release.tick()
         self._ended = time.monotonic()
         if behind and isinstance(hits, MemoryHits):
             hits = await self._without_forgotten(hits)
-        degraded = " ".join(each for each in (behind, lack) if each) or None
+        damaged = f"Some of what was stored is damaged. {SEE_DOCTOR}" if self._store.damage else None
+        degraded = " ".join(each for each in (behind, lack, damaged) if each) or None
         return hits.model_copy(update={"timing": milliseconds, "degraded": degraded})
 
 

@@ -8,11 +8,12 @@ from typing import Any
 
 from scrubjay.engine.background.upkeep import Upkeep
 from scrubjay.engine.verbs.verb import Verb
-from scrubjay.errors import ScrubjayError
 from scrubjay.home import spool
+from scrubjay.home.files import open_regular
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.store import conditions
 from scrubjay.store.counts import count_by_host
+from scrubjay.store.failures import not_read
 from scrubjay.store.store import Store
 from scrubjay.store.tables import TABLES
 
@@ -34,12 +35,18 @@ class Status(Verb):
         }
 
     async def report(self) -> dict[str, Any]:
-        """Return the state as of everything acknowledged; see the keys. Sizes are bytes."""
+        """Return the state as of everything acknowledged; see the keys. Sizes are bytes.
+
+        Of a store that cannot be read, return why (`damage`) and nothing else.
+        """
+        try:
+            return await self._report()
+        except RuntimeError as error:
+            return {"damage": self._store.damage or [str(not_read(self._store.path, error, ()))]}
+
+    async def _report(self) -> dict[str, Any]:
         home, store = self._home, self._store
-        # Status answers also when the disk does not; the backlog in the spool tells of it.
-        with suppress(ScrubjayError, OSError, RuntimeError):
-            await self._writer.drain()
-            await self._writer.settle()
+        await self._writer.settled()  # if the disk takes it; else the backlog in the spool tells of it
         visible = conditions.NOT_FORGOTTEN
         from_hooks = conditions.both(visible, conditions.starts_with("source", "hook:"))
         # a host that says no answer at its event has it in its transcript, which may be late or gone
@@ -73,6 +80,7 @@ class Status(Verb):
             },
             "unindexed": await _unindexed(store),
             "repairs": list(store.repairs),
+            "damage": list(store.damage),
             "peak_rss": _peak_rss(),
             "errors": await asyncio.to_thread(_last_errors, home.log),
             "set_aside": await asyncio.to_thread(spool.reasons, set_aside[-ERRORS_SHOWN:]),
@@ -120,8 +128,9 @@ def _last_errors(folder: str) -> list[str]:
     errors = []
     for name in ("engine.log", "hooks.log"):
         path = os.path.join(folder, name)
-        with suppress(FileNotFoundError), open(path, encoding="utf-8", errors="replace") as file:
+        with suppress(OSError), open_regular(path, own=False) as file:
             file.seek(max(0, os.path.getsize(path) - 64_000))
-            lines = [line.strip() for line in file if " ERROR " in line or name == "hooks.log"]
+            text = file.read().decode("utf-8", "replace").split("\n")
+            lines = [line.strip() for line in text if " ERROR " in line or (name == "hooks.log" and line)]
             errors += [f"{name}: {line}"[:300] for line in lines]
     return errors[-ERRORS_SHOWN:]

@@ -1,0 +1,70 @@
+"""Looks for damage when something fails, and has built anew what can be."""
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+from scrubjay.errors import StoreError
+from scrubjay.store.failures import reason
+from scrubjay.store.mending import examine, mend
+from scrubjay.store.store import Store
+
+log = logging.getLogger("scrubjay.engine.background.mending")
+
+PAUSE = 30.0  # seconds between two looks that nobody asked for: each reads every file
+
+
+class Mending:
+    """Examines one store. `emptied` is called when its index is empty, and to be filled."""
+
+    def __init__(
+        self, store: Store, emptied: Callable[[], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._store, self._emptied, self._clock = store, emptied, clock
+        self._turn = asyncio.Lock()
+        self._looked_at = -math.inf
+        self._wake = asyncio.Event()
+
+    def wake(self) -> None:
+        """Something failed that damage may be the reason of."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Look for ever when something failed."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            await self.look()
+            await asyncio.sleep(PAUSE)
+
+    async def look(self) -> None:
+        """Examine the store, unless that was done a moment ago; wait for one who is at it."""
+        if self._clock() - self._looked_at < PAUSE:
+            async with self._turn:
+                return
+        self._looked_at = self._clock()
+        try:
+            await self.report()
+        except (OSError, RuntimeError, StoreError) as error:
+            log.error("damage was looked for in vain: %s", reason(error))
+
+    async def report(self) -> dict[str, Any]:
+        """Examine the store now; return what is damaged and what was mended so far, in sentences."""
+        async with self._turn:
+            await examine(self._store, deep=True)
+        if not self._store.note.complete:
+            self._emptied()
+        return {"damage": list(self._store.damage), "repairs": list(self._store.repairs)}
+
+    async def mend(self) -> dict[str, int]:
+        """Go on without the records that cannot be read, and build the index anew from the others."""
+        async with self._turn:
+            deleted = await mend(self._store)
+            async with self._store.lock:
+                await self._store.begin_anew()
+        self._store.forget_cache()
+        self._emptied()
+        return {"deleted": deleted}

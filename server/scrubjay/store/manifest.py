@@ -1,0 +1,123 @@
+"""Reads the newest manifest of a table: which files it uses, of which fragment or index each is.
+
+LanceDB has no call that says so. A manifest ends with the place of its message, a protobuf message of Lance's
+file format (`table.proto`, format 2): field 2 is a fragment, field 6 the place of the section on indexes.
+What else stands there, such as the transaction that made it, names files that it does not use any more.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from uuid import UUID
+
+from scrubjay.home.files import open_regular
+
+_FRAGMENT, _INDEX_SECTION, _NUMBER = 2, 6, 1  # fields
+_MAGIC = b"LANC"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """One version of a table: its fragments and its indexes as they stand in the manifest, empty if torn."""
+
+    path: str
+    fragments: dict[int, bytes]  # by their number
+    indexes: bytes
+
+    def fragment_of(self, file: str) -> int | None:
+        """Return the number of the fragment that uses a file below the table's folder, None if none does."""
+        part, _, name = file.partition("/")
+        if part == "data":
+            sign = name.encode()
+        elif part == "_deletions":  # number of the fragment, version that was read, random number
+            sign = _varint(int(name.partition(".")[0].rpartition("-")[2]))
+        else:
+            return None
+        return next((number for number, message in self.fragments.items() if sign in message), None)
+
+    def index_of(self, file: str) -> str | None:
+        """Return the id of the index that uses a file below the table's folder, None if none does."""
+        part, _, rest = file.partition("/")
+        index = rest.partition("/")[0]
+        return index if part == "_indices" and UUID(index).bytes in self.indexes else None
+
+
+def newest_manifest(folder: str) -> str | None:
+    """Return the path of the newest manifest in a table's folder, None if there is none."""
+    try:
+        names = os.listdir(os.path.join(folder, "_versions"))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    manifests = [name for name in names if name.endswith(".manifest")]
+    if not manifests:
+        return None
+    # V2 names count down from 2^64, so that the smallest name is the newest version.
+    is_v2 = all(len(name) > 20 for name in manifests)
+    newest = min(manifests) if is_v2 else max(manifests, key=lambda name: int(name.split(".")[0]))
+    return os.path.join(folder, "_versions", newest)
+
+
+def read_manifest(path: str) -> Manifest:
+    """Read a manifest; what is torn or of another format gives one that uses nothing."""
+    with open_regular(path, own=False) as file:
+        data = file.read()
+    fragments: dict[int, bytes] = {}
+    indexes = b""
+    if data.endswith(_MAGIC):
+        try:
+            (place,) = struct.unpack("<q", data[-16:-8])
+            for number, value in _fields(_message(data, place)):
+                if number == _FRAGMENT and isinstance(value, bytes):
+                    fragments[_number(value)] = value
+                elif number == _INDEX_SECTION and isinstance(value, int):
+                    indexes = _message(data, value)
+        except (struct.error, IndexError, ValueError):
+            return Manifest(path, {}, b"")
+    return Manifest(path, fragments, indexes)
+
+
+def _number(fragment: bytes) -> int:
+    """Return a fragment's number, which protobuf leaves out where it is 0."""
+    numbers = (value for field, value in _fields(fragment) if field == _NUMBER)
+    return next((value for value in numbers if isinstance(value, int)), 0)
+
+
+def _message(data: bytes, place: int) -> bytes:
+    (size,) = struct.unpack("<I", data[place : place + 4])
+    return data[place + 4 : place + 4 + size]
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Yield (number, value) of the fields of a protobuf message."""
+    at = 0
+    while at < len(message):
+        tag, at = _read_varint(message, at)
+        kind = tag & 7
+        if kind == 0:
+            value, at = _read_varint(message, at)
+            yield tag >> 3, value
+            continue
+        size, at = {1: (8, at), 5: (4, at)}.get(kind) or _read_varint(message, at)
+        if kind not in (1, 2, 5):
+            raise ValueError(f"a field of kind {kind}")
+        yield tag >> 3, message[at : at + size]
+        at += size
+
+
+def _read_varint(message: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = message[at]
+        value, shift, at = value | (byte & 127) << shift, shift + 7, at + 1
+        if not byte & 128:
+            return value, at
+
+
+def _varint(value: int) -> bytes:
+    encoded = b""
+    while value > 127:
+        encoded, value = encoded + bytes([value & 127 | 128]), value >> 7
+    return encoded + bytes([value])

@@ -1,0 +1,289 @@
+"""Damage to each kind of file in a home, in six ways: what an engine answers then, and what doctor says.
+
+Silent is a damage after which something that was acknowledged is not found, or is another text, and no answer
+says that anything is wrong.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hashing_encoder import HashingEncoder
+from user import User, newcomer
+
+from scrubjay.cli.doctor import store as findings_of
+from scrubjay.engine.engine import Engine
+from scrubjay.errors import ScrubjayError
+from scrubjay.home.partitions import Partition
+from scrubjay.home.paths import Home, open_home
+from scrubjay.home.scopes import scope_of
+from scrubjay.models.envelopes import envelope
+from scrubjay.models.requests import AddMemory, DocumentText, Forget, RecordTurn, SearchMemories, parse
+from scrubjay.store.manifest import newest_manifest, read_manifest
+from scrubjay.store.tables import index_vectors
+
+__all__ = ["newcomer"]  # a fixture
+
+SCOPE, NOW = "dir_owls__1", datetime(2026, 3, 5, 12, 0, tzinfo=UTC)
+FACTS = [f"The kestrel number {n} nests in tower {n * 7}." for n in range(6)]
+BOUND = 10.0  # seconds for each answer
+
+
+# -- six ways to damage a file
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 4
+    path.write_bytes(data)
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def folder(path: Path) -> None:
+    remove(path)
+    path.mkdir()
+
+
+def fifo(path: Path) -> None:
+    remove(path)
+    os.mkfifo(path)
+
+
+WAYS: dict[str, Callable[[Path], None]] = {
+    each.__name__: each for each in (flip, truncate, empty, remove, folder, fifo)
+}
+
+
+# -- the kinds of files
+
+
+def used(home: Home, table: str, part: str) -> list[Path]:
+    """The files of a part of a table that its newest version reads."""
+    root = Path(home.data, f"{table}.lance")
+    newest = newest_manifest(str(root))
+    assert newest is not None
+    manifest = read_manifest(newest)
+    files = [each for each in sorted(root.glob(f"{part}/**/*")) if each.is_file()]
+    names = {each: each.relative_to(root).as_posix() for each in files}
+    found = [
+        each
+        for each, name in names.items()
+        if manifest.fragment_of(name) is not None or manifest.index_of(name) is not None
+    ]
+    return found or [Path(newest)]
+
+
+def kinds(home: Home) -> dict[str, Path]:
+    """Each kind of file with one of it; of indexes each of their files, by the column and the name."""
+    found: dict[str, Path] = {}
+    for table in ("turns", "memories", "documents", "passages_1"):
+        for part in ("data", "_deletions"):
+            if files := used(home, table, part):
+                found[f"{table} {part}"] = files[0]
+        for file in used(home, table, "_indices"):
+            found.setdefault(f"{table} index {file.name}", file)
+        found[f"{table} manifest"] = used(home, table, "nothing")[0]
+        found[f"{table} hint"] = Path(home.data, f"{table}.lance", "_versions", "latest_version_hint.json")
+    for name in (home.config, home.capture, home.scopes, home.scope_settings, home.partitions):
+        found[os.path.basename(name)] = Path(name)
+    found["index.json"] = Path(home.data, "index.json")
+    for name in os.listdir(f"{home.data}.inventory"):
+        found[f"inventory {name}"] = Path(f"{home.data}.inventory", name)
+    found["envelope"] = next(Path(home.spool_new).iterdir())
+    return found
+
+
+@dataclass
+class Tally:
+    tried: int = 0
+    silent: list[str] = field(default_factory=list)
+    unclear: list[str] = field(default_factory=list)
+    unanswered: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    said: dict[str, str] = field(default_factory=dict)
+
+
+# -- a home, and an engine in it
+
+
+def engine_of(home: Home) -> Engine:
+    return Engine(home, clock=lambda: NOW, open_model=lambda *_, **__: HashingEncoder())
+
+
+async def tell(engine: Engine, kind: Any, request: Any) -> Any:
+    core = await engine.core()
+    return await core.write(envelope(kind, request, scope=SCOPE, source="cli", at=NOW), similar=False)
+
+
+async def make_home(root: Path) -> Home:
+    """A home with records of each kind, deletions, a vector index, settings, and a write that waits."""
+    home = open_home(str(root))
+    Path(home.config).write_text("min_length = 10\n")
+    engine = engine_of(home)
+    await engine.load()
+    core = await engine.core()
+    gone = await tell(engine, "memory", parse(AddMemory, {"content": "The heron left the marsh."}))
+    for n, fact in enumerate(FACTS):
+        await tell(engine, "memory", parse(AddMemory, {"content": fact}))
+        said = {"session_id": "s1", "prompt_id": f"p{n}", "user": f"Where is wren {n}?"}
+        await tell(engine, "turn", parse(RecordTurn, {**said, "assistant": f"Wren {n} sits in hedge {n}."}))
+    text = "# Harbour\n\nThe ship Albatross lies in harbour 12.\n"
+    await tell(engine, "document", parse(DocumentText, {"content": text, "custom_id": "ships"}))
+    await core.removal.forget(parse(Forget, {"id": gone.id, "purge": True}), SCOPE, "cli")
+    await core.indexer.found_by_meaning([], 5.0)
+    await tell(
+        engine, "document", parse(DocumentText, {"content": f"{text}\nSo it does.\n", "custom_id": "ships"})
+    )
+    await core.writer.settle()
+    await index_vectors(core.store.tables.passages, segments=0)
+    for table in (core.store.tables.turns, core.store.tables.memories, core.store.tables.documents):
+        await table.delete("id = 'nobody'")
+    await core.scope_settings.keep_context(SCOPE, "Birds of this coast.", NOW)
+    await core.partitions.make(SCOPE, Partition("mem_birds", "Birds"))
+    await core.store.checkpoint()
+    await engine.close()
+    scope_of(home, str(root))
+    waiting = envelope(
+        "memory", parse(AddMemory, {"content": "The osprey waits."}), scope=SCOPE, source="cli", at=NOW
+    )
+    Path(home.spool_new, f"{1:020d}-{waiting.id}.json").write_text(
+        json.dumps(waiting.model_dump(mode="json"))
+    )
+    return home
+
+
+async def within(work: Any) -> Any:
+    async with asyncio.timeout(BOUND):
+        return await work
+
+
+async def observe(home: Home, tally: Tally, name: str) -> None:
+    """Start an engine, ask and write, and note what is wrong with its answers."""
+    engine = engine_of(home)
+    said: list[str] = []
+    wrong: list[str] = []
+    try:
+        await within(engine.load())
+        if engine.failure is not None:
+            tally.said[name] = f"no start: {engine.failure}"
+            return
+        core = await engine.core()
+        try:
+            await within(tell(engine, "memory", parse(AddMemory, {"content": f"The rook saw {name}."})))
+            await within(core.writer.settle())
+        except ScrubjayError as error:
+            said.append(f"write: {error}")
+        for query, wanted in (
+            ("Where does the kestrel number 4 nest?", "tower 28"),
+            ("wren 3 hedge", "hedge 3"),
+        ):
+            try:
+                hits = await within(
+                    core.search.memories(parse(SearchMemories, {"query": query, "top_k": 50}), SCOPE)
+                )
+                text = " ".join(hit.memory or hit.chunk or "" for hit in hits.results)
+                said += [f"search: {hits.degraded}"] if hits.degraded else []
+                wrong += [] if wanted in text else [f"{wanted!r} is not found"]
+            except ScrubjayError as error:
+                said.append(f"search: {error}")
+        report = await within(core.mending.report())
+        status = await within(core.status.report())
+        verdicts = [
+            f"{each.verdict}: {each.says}" for each in findings_of(status | report) if each.verdict != "ok"
+        ]
+        said += [f"doctor: {each}" for each in verdicts]
+        records = status["records"]
+        if records["memories"] < len(FACTS) or records["turns"] < len(FACTS) or not records["documents"]:
+            wrong.append(f"records {records}")
+    except TimeoutError:
+        tally.unanswered.append(name)
+    except Exception as error:
+        tally.unclear.append(f"{name}: {type(error).__name__} {error}"[:300])
+    finally:
+        try:
+            await within(engine.close())
+        except TimeoutError:
+            tally.unanswered.append(f"{name}: close")
+        except Exception as error:
+            tally.unclear.append(f"{name}: close: {type(error).__name__} {error}"[:300])
+    if wrong:
+        tally.lost.append(f"{name}: {'; '.join(wrong)}")
+        if not said:
+            tally.silent.append(f"{name}: {'; '.join(wrong)}")
+    tally.said[name] = " | ".join(said)
+
+
+@pytest.mark.long
+async def test_no_damage_to_any_kind_of_file_goes_unsaid_or_unanswered(tmp_path: Path) -> None:
+    home = await make_home(tmp_path / "home")
+    tally = Tally()
+    for kind, path in kinds(home).items():
+        for way, damage in WAYS.items():
+            tally.tried += 1
+            copy = tmp_path / "copy"
+            shutil.copytree(home.root, copy)
+            target = copy / path.relative_to(home.root)
+            if target.exists():
+                damage(target)
+                await observe(open_home(str(copy)), tally, f"{way} {kind}")
+            shutil.rmtree(copy)
+    print(f"\n{tally.tried} tried, {len(tally.silent)} silent, {len(tally.lost)} with something lost,")
+    print(f"{len(tally.unclear)} unclear, {len(tally.unanswered)} unanswered")
+    Path("/tmp/dmg/tally.json").write_text(json.dumps(tally.__dict__, indent=1))
+    assert not tally.silent and not tally.unanswered and not tally.unclear
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("way", ["empty", "folder", "fifo"])
+def test_nothing_in_place_of_the_files_around_an_engine_stops_a_client(way: str, newcomer: User) -> None:
+    newcomer.gets("add", "The first owl.")
+    newcomer.gets("stop")
+    home = newcomer.home
+    places = (home.engine_json, home.starting_lock, home.engine_lock, home.capture, f"{home.log}/engine.log")
+    for place in map(Path, (*places, home.socket)):
+        place.touch()
+        WAYS[way](place)
+    assert "Kept as" in newcomer.gets("add", "The second owl.")
+    assert "owl" in newcomer.gets("search", "second owl")
+    assert newcomer.types("doctor").returncode == 0
+    newcomer.gets("stop")
+
+
+@pytest.mark.long
+def test_doctor_names_lost_records_until_it_is_told_to_go_on_without(newcomer: User) -> None:
+    newcomer.gets("add", "The first owl.")
+    newcomer.gets("stop")
+    shutil.rmtree(Path(newcomer.home.data, "memories.lance"))
+    newcomer.gets("add", "The second owl.")
+    page = newcomer.types("doctor")
+    assert page.returncode == 1 and "Everything works" not in page.stdout
+    assert re.search(r"PROBLEM +records +Table memories had 1 records and has 1, or an older", page.stdout)
+    assert "restore-backup" in page.stdout and "doctor --mend" in page.stdout
+    assert "DAMAGED" in newcomer.gets("status")
+    assert "Everything works." in newcomer.gets("doctor", "--mend")
+    assert "Everything works." in newcomer.gets("doctor")
+    newcomer.gets("stop")
