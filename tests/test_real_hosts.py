@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -17,7 +16,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from claude_code_host import HOOKS
 from installs import INSTALL_SECONDS, installation
 from stub_model import ANSWER, MODEL
 from user import User, make_user
@@ -29,7 +27,6 @@ PORT = 8099
 URL = f"http://127.0.0.1:{PORT}"
 RUN_SECONDS = 150  # OpenCode without a network waits for its package manager
 ASKED, AGAIN = "Which port does staging listen on?", "And which port did you say?"
-ENTRY = [sys.executable, "-I", "-S", str(HOOKS / "hook.py")]
 # In a network of its own: the stub, then the assistant as a user who has nothing to type.
 INSIDE = """
 ip link set lo up || exit 77
@@ -49,6 +46,7 @@ class Assistant:
     command: list[str]  # what is asked comes last, or on stdin where `on_stdin`
     write: Callable[[Path], None]
     env: dict[str, str] = field(default_factory=dict)
+    tool: str = "search_memories"  # how it names one of ours to its model
     on_stdin: bool = False
 
 
@@ -57,55 +55,31 @@ def put(path: Path, content: object) -> None:
     path.write_text(content if isinstance(content, str) else json.dumps(content, indent=1))
 
 
-def hooks(name: str, timeout: int, *events: str) -> dict[str, object]:
-    handler = {"type": "command", "command": shlex.join([*ENTRY, "--host", name]), "timeout": timeout}
-    return {event: [{"hooks": [handler]}] for event in events}
-
-
-SHAPED = ("SessionStart", "UserPromptSubmit", "Stop")
-
-
 def claude_code(home: Path) -> None:
-    put(home / ".claude" / "settings.json", {"hooks": hooks("claude-code", 10, *SHAPED, "SessionEnd")})
+    """It needs no settings."""
 
 
 def codex(home: Path) -> None:
     provider = f'name = "Stub"\nbase_url = "{URL}/v1"\nenv_key = "STUB_KEY"\nwire_api = "responses"\n'
-    head = f'model = "{MODEL}"\nmodel_provider = "stub"\n'
+    head = f'# a stub\nmodel = "{MODEL}"\nmodel_provider = "stub"\n'
     put(home / ".codex" / "config.toml", f"{head}\n[model_providers.stub]\n{provider}")
-    put(
-        home / ".codex" / "hooks.json",
-        {"hooks": hooks("codex", 10, *SHAPED) | hooks("codex", 3, "SessionEnd")},
-    )
 
 
 def gemini(home: Path) -> None:
     settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "telemetry": {"enabled": False}}
-    events = ("SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd")
-    put(home / ".gemini" / "settings.json", settings | {"hooks": hooks("gemini-cli", 10_000, *events)})
+    put(home / ".gemini" / "settings.json", settings)
 
 
 def qwen(home: Path) -> None:
     settings = {"security": {"auth": {"selectedType": "openai"}}, "model": {"name": MODEL}}
-    put(
-        home / ".qwen" / "settings.json",
-        settings | {"hooks": hooks("qwen-code", 10_000, *SHAPED, "SessionEnd")},
-    )
+    put(home / ".qwen" / "settings.json", settings)
 
 
 def copilot(home: Path) -> None:
-    def handler(event: str) -> list[dict[str, object]]:
-        command = shlex.join([*ENTRY, "--host", "copilot-cli", "--event", event])
-        return [{"type": "command", "bash": command, "timeoutSec": 10}]
-
-    events = ("sessionStart", "userPromptSubmitted", "agentStop", "sessionEnd")
-    put(
-        home / ".copilot" / "hooks" / "scrubjay.json",
-        {"version": 1, "hooks": {each: handler(each) for each in events}},
-    )
+    put(home / ".copilot" / "config.json", {})
 
 
-def plugin_of(name: str, folder: str, file: str) -> Callable[[Path], None]:
+def provider_in(folder: str, file: str) -> Callable[[Path], None]:
     def write(home: Path) -> None:
         options = {"baseURL": f"{URL}/v1", "apiKey": "sk-stub"}
         models = {MODEL: {"name": "Stub", "limit": {"context": 100_000, "output": 4_000}}}
@@ -113,10 +87,6 @@ def plugin_of(name: str, folder: str, file: str) -> Callable[[Path], None]:
         model = f"stub/{MODEL}"
         settings = {"model": model, "small_model": model, "provider": {"stub": provider}, "autoupdate": False}
         put(home / ".config" / folder / file, settings)
-        text = (HOOKS / "plugins" / "opencode.js").read_text()
-        text = text.replace('const HOST = "opencode";', f'const HOST = "{name}";')
-        text = text.replace('const COMMAND = ["scrubjay-hook"];', f"const COMMAND = {json.dumps(ENTRY)};")
-        put(home / ".config" / folder / "plugins" / "scrubjay.js", text)
 
     return write
 
@@ -178,7 +148,7 @@ ASSISTANTS = [
         "opencode",
         "opencode-ai@1.18.33",
         ["opencode", "run"],
-        plugin_of("opencode", "opencode", "opencode.json"),
+        provider_in("opencode", "opencode.json"),
         OFFLINE,
         on_stdin=True,
     ),
@@ -186,7 +156,7 @@ ASSISTANTS = [
         "kilo",
         "@kilocode/cli@7.7.7",
         ["kilo", "run"],
-        plugin_of("kilo", "kilo", "kilo.json"),
+        provider_in("kilo", "kilo.json"),
         OFFLINE | {"KILO_DISABLE_MODELS_FETCH": "1", "KILO_DISABLE_AUTOUPDATE": "1", "KILO_TELEMETRY_LEVEL": "off"},
         on_stdin=True,
     ),
@@ -262,35 +232,53 @@ def ask(assistant: Assistant, user: User, folder: Path, question: str) -> str:
 
 
 @pytest.mark.parametrize("assistant", ASSISTANTS, ids=lambda each: each.name)
-def test_a_turn_in_a_real_assistant_is_captured_recalled_in_its_next_session_and_imported_once(
+def test_setup_connects_a_real_assistant_whose_turns_are_captured_recalled_and_imported_and_leaves_nothing(
     assistant: Assistant, tmp_path: Path
 ) -> None:
-    user, folder = make_user(tmp_path), tmp_path / "u"
+    folder = tmp_path / "u"
     folder.mkdir()
+    user = make_user(tmp_path)._replace(folder=folder)
     subprocess.run(["git", "init", "-q"], cwd=user.project, check=True)
     assistant.write(folder)
-    assert "<scrubjay-memory>" not in ask(assistant, user, folder, ASKED)
-    status = user.gets("status", "--start")
+    before = files(folder)
+    user.gets("setup", "--yes", "--only", assistant.name)
+    connected = files(folder)
     try:
-        assert "captured 1 of 1 turn" in status
-        lines = [json.loads(line) for line in user.gets("export", "-").splitlines()]
-        (turn,) = [line for line in lines if line.get("kind") == "turn"]
-        assert (turn["host"], turn["user"], turn["assistant"]) == (assistant.name, ASKED, ANSWER)
+        first = ask(assistant, user, folder, ASKED)
+        assert "<scrubjay-memory>" not in first
+        status = user.gets("status", "--start")
+        assert "captured 1 of 1 turn" in status and f"{assistant.name}: 1 turn came" in status
+        assert turns(user) == [(assistant.name, ASKED, ANSWER)]
         shown = ask(assistant, user, folder, AGAIN)
-        assert "<scrubjay-memory>" in shown and ASKED in shown
+        assert ASKED in shown and assistant.tool in first + shown
         assert "captured 2 of 2 turns" in user.gets("status", "--start")
         past = user.gets("import", "--from", assistant.name, str(folder))
         assert past.endswith("2 turns of 2 sessions: 0 imported, 2 known already\n")
+        left = files(folder)
+        user.gets("setup", "--remove", "--yes", "--only", assistant.name)
     finally:
         user.types("stop")
+    gone = files(folder)
+    for path in connected.keys() & gone.keys():
+        assert b"scrubjay" not in gone[path], path
+        assert left[path] != connected[path] or gone[path] == before[path], path
     newcomer = make_user(tmp_path / "new")  # who begins with what the assistant kept itself
     try:
         past = newcomer.gets("import", "--from", assistant.name, str(folder))
         assert past.endswith("2 turns of 2 sessions: 2 imported\n")
-        lines = [json.loads(line) for line in newcomer.gets("export", "-").splitlines()]
-        said = [
-            (line["host"], line["user"], line["assistant"]) for line in lines if line.get("kind") == "turn"
-        ]
-        assert sorted(said) == [(assistant.name, AGAIN, ANSWER), (assistant.name, ASKED, ANSWER)]
+        assert turns(newcomer) == [(assistant.name, AGAIN, ANSWER), (assistant.name, ASKED, ANSWER)]
     finally:
         newcomer.types("stop")
+
+
+def turns(user: User) -> list[tuple[str, str, str]]:
+    """The host and both sides of every turn."""
+    lines = [json.loads(line) for line in user.gets("export", "-").splitlines()]
+    said = [line for line in lines if line.get("kind") == "turn"]
+    return sorted((line["host"], line["user"], line["assistant"]) for line in said)
+
+
+def files(folder: Path) -> dict[Path, bytes]:
+    """The files of assistants below a folder."""
+    paths = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return {path: path.read_bytes() for path in paths}
