@@ -52,7 +52,10 @@ class Browser(NamedTuple):
 @pytest.fixture
 async def stranger(engine: Engine) -> AsyncIterator[Browser]:
     """A browser that has a link and has not come in yet."""
-    async with serving(engine) as (page, origin), httpx2.AsyncClient(base_url=origin) as client:
+    async with (
+        serving(engine, lambda: [{"host": "codex", "tools": True}]) as (page, origin),
+        httpx2.AsyncClient(base_url=origin) as client,
+    ):
         yield Browser(client, origin, page.invite())
 
 
@@ -319,7 +322,9 @@ async def test_a_file_becomes_a_document_and_replaces_itself(browser: Browser):
 
 
 async def test_a_setting_is_changed_for_hooks_and_engine_at_once(engine: Engine, browser: Browser):
-    shown = {each["key"]: each for each in (await browser.call("settings"))["settings"]}
+    answer = await browser.call("settings")
+    assert answer["hosts"] == [{"host": "codex", "tools": True}]
+    shown = {each["key"]: each for each in answer["settings"]}
     assert shown["inject"]["choices"] == ["off", "session", "prompt"] and shown["excluded"]["folders"] == []
     assert await browser.call("set", key="paused", value="true") == {"value": "true", "restart": False}
     assert engine.settings.paused and json.loads(Path(engine.home.capture).read_text())["paused"]

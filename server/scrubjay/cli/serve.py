@@ -218,8 +218,15 @@ class _LatePage(AsyncExitStack):
         async with self._opening:
             if self._page is None:
                 module = await asyncio.to_thread(importlib.import_module, "scrubjay.page.serving")
-                self._page, self._origin = await self.enter_async_context(module.serving(self._engine))
+                serving = module.serving(self._engine, partial(_hosts, self._engine.home))
+                self._page, self._origin = await self.enter_async_context(serving)
         return self._origin + self._page.invite()
+
+
+def _hosts(home: Home) -> list[dict[str, Any]]:
+    from scrubjay.cli.clients import described  # it reads the files of every host, which only the page shows
+
+    return described(os.environ, home.root)
 
 
 class _Discreet(logging.Formatter):

@@ -42,6 +42,7 @@ _CHOICES = {"capture": CAPTURES, "chat_capture": CAPTURES, "inject": INJECTIONS}
 LONGEST_STRETCH = 200_000  # characters of a document that are sent at once
 
 Report = Callable[[int, int, str], None]
+Hosts = Callable[[], list[dict[str, Any]]]  # what each host of this machine has of ours
 Ids = Annotated[list[str], Field(min_length=1, max_length=MOST_AT_ONCE)]
 Size = Annotated[int, Field(ge=1, le=200)]
 Start = Annotated[int, Field(ge=0)]
@@ -49,12 +50,13 @@ R = TypeVar("R", bound=Request)
 
 
 class Call(NamedTuple):
-    """One call: the engine, what is open of it, its arguments, and who hears how far it is."""
+    """One call: the engine, what is open of it, its arguments, and whom it tells and asks."""
 
     engine: Engine
     core: Core
     params: Mapping[str, Any]
     report: Report
+    hosts: Hosts
 
     def request(self, kind: type[R]) -> R:
         """The arguments as a request.
@@ -350,7 +352,7 @@ async def _settings(call: Call) -> Any:
         extra = {"choices": _CHOICES[key]} if key in _CHOICES else {}
         extra |= {"folders": value} if isinstance(value, tuple) else {}
         shown.append({"key": key, "value": typed(value), "default": default, "says": says, **extra})
-    return {"settings": shown}
+    return {"settings": shown, "hosts": await asyncio.to_thread(call.hosts)}
 
 
 async def _set(call: Call) -> Any:

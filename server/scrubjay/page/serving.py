@@ -33,7 +33,7 @@ from scrubjay.http_api.door import Door
 from scrubjay.http_api.options import Address, Options
 from scrubjay.http_api.refusals import status_of
 from scrubjay.models.records import AnyRecord, Turn
-from scrubjay.page.calls import CALLS, Call, add_file
+from scrubjay.page.calls import CALLS, Call, Hosts, add_file
 
 log = logging.getLogger("scrubjay.page")
 
@@ -92,10 +92,10 @@ class Browsers:
 
 
 class Page:
-    """The page of one engine; an ASGI application."""
+    """The page of one engine; an ASGI application. `hosts` looks at what the hosts of this machine have."""
 
-    def __init__(self, engine: Engine, browsers: Browsers | None = None) -> None:
-        self._engine, self._browsers = engine, browsers or Browsers()
+    def __init__(self, engine: Engine, hosts: Hosts) -> None:
+        self._engine, self._hosts, self._browsers = engine, hosts, Browsers()
         # Cookies do not tell ports apart: a path that no other program of this machine knows does.
         self.path = f"/{secrets.token_urlsafe(12)}/"
         self._watching: set[asyncio.Queue[str | None]] = set()
@@ -161,8 +161,9 @@ class Page:
             return refused
         if (call := CALLS.get(name := request.path_params["name"])) is None:
             return _refusal(404, f"This engine knows no call {name[:80]!r}. It may be older than the page.")
-        engine, params, tell = self._engine, await _object(request), self._tell_progress
-        return await self._answered(name, lambda core: call(Call(engine, core, params, tell)))
+        params = await _object(request)
+        more = params, self._tell_progress, self._hosts
+        return await self._answered(name, lambda core: call(Call(self._engine, core, *more)))
 
     async def _add_file(self, request: Request) -> Response:
         if refused := self._refuse(request):
@@ -253,9 +254,9 @@ class _Once(FileResponse):
 
 
 @contextlib.asynccontextmanager
-async def serving(engine: Engine) -> AsyncIterator[tuple[Page, str]]:
+async def serving(engine: Engine, hosts: Hosts = list) -> AsyncIterator[tuple[Page, str]]:
     """Serve the page of an engine on a free port until the block ends; also give its origin."""
-    page = Page(engine)
+    page = Page(engine, hosts)
     options, listening = Options(Address("127.0.0.1", 0)).bind()
     try:
         async with answering(Door(page, options), listening):

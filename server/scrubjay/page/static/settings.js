@@ -13,18 +13,28 @@ const GROUPS = [
 const LISTS = new Set(["excluded", "roots"]);
 
 export async function show(place, where, signal) {
-  const [{ settings }, status, found] = await Promise.all([call("settings", {}, signal), call("status", {}, signal), call("sessions", { size: 1 }, signal)]);
+  const [{ settings, hosts }, status, found] = await Promise.all([call("settings", {}, signal), call("status", {}, signal), call("sessions", { size: 1 }, signal)]);
   const by = new Map(settings.map((each) => [each.key, each]));
   const named = new Set(GROUPS.flatMap(([, keys]) => keys));
   const groups = [...GROUPS, ["The engine", settings.map((each) => each.key).filter((key) => !named.has(key))]];
   fill(place, h("div.top", h("h1", "Settings")),
     groups.map(([name, keys]) => h("section.card", h("h2", name), keys.filter((key) => by.has(key)).map((key) => setting(by.get(key))))),
-    h("section.card", h("h2", "Hosts"), found.hosts.length ? h("table", h("thead", h("tr", ["Host", "Turns", "Last seen"].map((each) => h("th", { scope: "col" }, each)))),
-      h("tbody", found.hosts.map((each) => h("tr", h("td", each.host), h("td", number(each.turns)), h("td", ago(each.last_seen)))))) : h("p.faint", "No host has sent a turn yet."),
-      h("p.faint", "`scrubjay hooks add` registers capture with a host; `scrubjay doctor` says what each one has.")),
+    h("section.card", h("h2", "Hosts"), hostTable(hosts, found.hosts),
+      h("p.faint", "`scrubjay setup` connects them and takes that back; `scrubjay doctor` tries what each one has.")),
     h("section.card", h("h2", "Take it with you"), h("p", "Everything recorded, as lines of JSON, which `scrubjay import` reads on another machine."),
       h("div.row", h("a.button", { href: "export", download: "" }, "Export everything"), chosen() ? h("a.button", { href: `export?scope=${encodeURIComponent(chosen())}`, download: "" }, `Export ${project(chosen())}`) : null)),
     about(status));
+}
+
+/** What each host has: tools to recall with, capture, and what came from it. */
+function hostTable(hosts, seen) {
+  const from = new Map(seen.map((each) => [each.host, each]));
+  const others = seen.filter((each) => !hosts.some((host) => host.host === each.host)).map((each) => ({ host: each.host, title: each.host }));
+  if (!hosts.length && !others.length) return h("p.faint", "No assistant was found on this machine, and none has sent a turn.");
+  const says = (has, may = true) => (has === undefined ? "" : has ? "yes" : may ? h("span.warn", "not connected") : "it cannot");
+  const cells = (each) => [h("b", each.title), says(each.tools), says(each.capture, each.may_capture), each.recall ?? "", from.has(each.host) ? number(from.get(each.host).turns) : "", from.has(each.host) ? ago(from.get(each.host).last_seen) : ""];
+  return h("div.wide", { tabindex: "0", role: "region", "aria-label": "Hosts" }, h("table", h("thead", h("tr", ["Host", "Tools", "Capture", "Recalls by itself", "Turns", "Last seen"].map((each) => h("th", { scope: "col" }, each)))),
+    h("tbody", [...hosts, ...others].map((each) => h("tr", { title: each.lacks }, cells(each).map((cell) => h("td", cell)))))));
 }
 
 function setting(each) {

@@ -59,7 +59,8 @@ function nothing(found, narrowed) {
   if (chosen()) return empty("No session of this project yet", "What is said in its folder appears here as soon as it is captured.");
   return empty(
     "Nothing is remembered yet",
-    h("span", "First register the hooks of your host: ", h("code", "scrubjay hooks add"), ". Then work as always; each turn appears here by itself."),
+    h("span", "First connect your assistants: ", h("code", "scrubjay setup"), ". Then work as always; each turn appears here by itself."),
+    h("span", "What was said before can be taken in: ", h("code", "scrubjay import --from all"), "."),
     h("span", "To see what it looks like with a made-up session, run ", h("code", "scrubjay demo"), "."),
   );
 }
