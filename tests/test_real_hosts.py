@@ -25,7 +25,7 @@ pytestmark = pytest.mark.real_hosts
 NODE = "26.10.0"  # some of them need a newer one than machines have
 PORT = 8099
 URL = f"http://127.0.0.1:{PORT}"
-RUN_SECONDS = 150  # OpenCode without a network waits for its package manager
+RUN_SECONDS = 400  # OpenCode and Kilo without a network wait 97 s for their package manager
 ASKED, AGAIN = "Which port does staging listen on?", "And which port did you say?"
 # In a network of its own: the stub, then the assistant as a user who has nothing to type.
 INSIDE = """
@@ -217,7 +217,19 @@ def ask(assistant: Assistant, user: User, folder: Path, question: str) -> str:
     (folder / "tmp").mkdir(exist_ok=True)
     command = [*assistant.command, *([] if assistant.on_stdin else [question])]
     done = subprocess.run(
-        ["unshare", "-n", "bash", "-c", INSIDE, "inside", *command],
+        [
+            "unshare",
+            "-n",
+            "-p",
+            "-f",
+            "--mount-proc",
+            "--kill-child",
+            "bash",
+            "-c",
+            INSIDE,
+            "inside",
+            *command,
+        ],
         env=env,
         cwd=user.project,
         capture_output=True,
@@ -245,12 +257,13 @@ def test_setup_connects_a_real_assistant_whose_turns_are_captured_recalled_and_i
     connected = files(folder)
     try:
         first = ask(assistant, user, folder, ASKED)
-        assert "<scrubjay-memory>" not in first
+        assert "scrubjay-memory" not in first
         status = user.gets("status", "--start")
         assert "captured 1 of 1 turn" in status and f"{assistant.name}: 1 turn came" in status
         assert turns(user) == [(assistant.name, ASKED, ANSWER)]
         shown = ask(assistant, user, folder, AGAIN)
-        assert ASKED in shown and assistant.tool in first + shown
+        assert "scrubjay-memory" in shown and ASKED in shown  # some write its brackets as entities
+        assert assistant.tool in first + shown
         assert "captured 2 of 2 turns" in user.gets("status", "--start")
         past = user.gets("import", "--from", assistant.name, str(folder))
         assert past.endswith("2 turns of 2 sessions: 0 imported, 2 known already\n")
