@@ -17,7 +17,7 @@ from claude_code_host import HELLO, HOOKS, Engine, Host
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.cli.status import inbox
+from scrubjay.cli.status import headline, inbox
 from scrubjay.home import openings, spool
 from scrubjay.home.paths import open_home
 from scrubjay.hooks import hosts
@@ -315,6 +315,15 @@ def test_an_answer_that_only_the_transcript_has_is_fetched_from_it(host: Host, c
     assert host.turns()[0][1:] == (ASKED, ANSWER)
     assert (envelope.args["tools"], envelope.args["metadata"]) == (["bash"], {"commands": ["ss -l"]})
     assert (inbox(host.home).unanswered, host.log()) == (0, "")
+
+
+def test_status_counts_no_turn_as_captured_whose_answer_is_missing(host: Host) -> None:
+    left = inbox(open_home(host.home.root))
+    assert headline({"captured": 3, "without_answer": 1}, None, left) == [
+        "captured 2 of 3 turns",
+        "  1 turn stored without the answer: the host's transcript has none (yet)",
+    ]
+    assert headline({"captured": 3}, None, left) == ["captured 3 of 3 turns"]
 
 
 @pytest.mark.parametrize(

@@ -80,12 +80,18 @@ def status(place: Place, options: argparse.Namespace) -> None:
 
 
 def _captured(engine: dict[str, Any] | None) -> int | None:
-    return engine.get("captured") if engine else None
+    """How many turns are stored whole: one whose answer a transcript still owes is not."""
+    stored = engine.get("captured") if engine else None
+    return None if stored is None else stored - _without_answer(engine)
+
+
+def _without_answer(engine: dict[str, Any] | None) -> int:
+    return int((engine or {}).get("without_answer", 0))  # an older engine does not say
 
 
 def received(engine: dict[str, Any] | None, left: Inbox) -> int | None:
     """How many turns hooks have handed in: those stored, those that wait, and those that were set aside."""
-    stored = _captured(engine)
+    stored = engine.get("captured") if engine else None
     return None if stored is None else stored + left.turns_waiting + left.turns_set_aside
 
 
@@ -100,9 +106,8 @@ def headline(engine: dict[str, Any] | None, trouble: str | None, left: Inbox) ->
         if not (left.waiting or left.set_aside):
             lines.append("Nothing waits in the spool: every turn that was captured is stored.")
     else:
-        lacking = (engine or {}).get("without_answer", 0)  # an older engine does not say
-        lines = [f"captured {_captured(engine) - lacking:,} of {plural(total, 'turn')}"]
-        if lacking:
+        lines = [f"captured {_captured(engine):,} of {plural(total, 'turn')}"]
+        if lacking := _without_answer(engine):
             why = "the host's transcript has none (yet)"
             lines.append(f"  {plural(lacking, 'turn')} stored without the answer: {why}")
     if left.turns_waiting:
