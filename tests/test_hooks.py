@@ -11,6 +11,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -377,6 +378,21 @@ def test_scripts_of_older_registrations_go_on_working(host: Host) -> None:
         )
         assert (done.stdout, done.stderr) == (b"{}\n", b"")
     assert host.turns() == [("p1", "Rename tick() please", "Renamed to advance().")]
+
+
+def test_the_console_script_for_every_host_runs_the_hook(host: Host) -> None:
+    scripts = tomllib.loads((HOOKS.parent / "pyproject.toml").read_text())["project"]["scripts"]
+    module, _, function = scripts["scrubjay-hook"].partition(":")
+    code = f"import sys; from {module} import {function}; sys.exit({function}())"
+    for event, fields in (("UserPromptSubmit", {"prompt": "Rename tick() please"}), ("Stop", {})):
+        subprocess.run(
+            [sys.executable, "-c", code, "--host=kiro", "--event", event],
+            input=host.payload("stop", hook_event_name=..., last_assistant_message="Renamed.", **fields),
+            env=host.env | {"PYTHONPATH": os.pathsep.join(sys.path)},
+            cwd=host.project,
+            check=True,
+        )
+    assert [(each.host, each.args["assistant"]) for each in host.envelopes()] == [("kiro", "Renamed.")]
 
 
 def test_installed_scripts_run_from_inside_the_package(host: Host, tmp_path: Path) -> None:

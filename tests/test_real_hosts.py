@@ -1,7 +1,7 @@
 """Real assistants run our hook: each is installed from npm at a pinned version, told that its model is
 `stub_model.py`, and run where there is no network but loopback, with a home of its own.
 
-`pytest -m real_hosts -n 0`; it installs up to 400 MB a host into the cache of the tests.
+`pytest -m real_hosts -n 0 -o faulthandler_timeout=1200`; it installs up to 400 MB a host into the cache of the tests.
 """
 
 from __future__ import annotations
