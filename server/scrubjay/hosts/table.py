@@ -514,7 +514,7 @@ HOSTS: tuple[Host, ...] = (
         tools=(Server((_copilot("mcp-config.json"),), JSON, "mcpServers", _copilot_server),),
         capture=(Own(_copilot("hooks", "scrubjay.json"), _copilot_hooks),),
         recall=_BOTH,
-        proof="parts",
+        proof="run",
         trial=("userPromptSubmitted", _copilot_trial),
     ),
     Host(
@@ -525,7 +525,7 @@ HOSTS: tuple[Host, ...] = (
         tools=(Own(_gemini("extensions", "scrubjay", "gemini-extension.json"), _gemini_manifest),),
         capture=(Own(_gemini("extensions", "scrubjay", "hooks", "hooks.json"), _gemini_hooks),),
         recall=_BOTH,
-        proof="parts",
+        proof="run",
         trial=(None, _gemini_trial),
     ),
     Host(
@@ -536,7 +536,7 @@ HOSTS: tuple[Host, ...] = (
         tools=(Server((home(".qwen", "settings.json"),), JSONC, "mcpServers", _plain),),
         capture=(Hooks(home(".qwen", "settings.json"), JSONC, _EVENTS, _qwen_shape),),
         recall=_BOTH,
-        proof="parts",
+        proof="run",
         trial=(None, _qwen_trial),
     ),
     Host(
