@@ -195,7 +195,7 @@ def test_a_terminal_is_commanded_by_nothing_that_was_kept(newcomer: User) -> Non
             if letter not in "\n\t" and unicodedata.category(letter) in ("Cc", "Cf", "Zl", "Zp")
         }
         if words == ("export",):  # data that goes into a file
-            assert all(json.loads(line) for line in text.splitlines())
+            assert all(json.loads(line) for line in done.stdout.split("\n") if line)
         else:
             assert not hidden, (words, hidden)
     newcomer.types("stop")
