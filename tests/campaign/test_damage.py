@@ -97,23 +97,28 @@ def used(home: Home, table: str, part: str) -> list[Path]:
     return found or [Path(newest)]
 
 
-def kinds(home: Home) -> dict[str, Path]:
-    """Each kind of file with one of it; of indexes each of their files, by the column and the name."""
-    found: dict[str, Path] = {}
-    for table in ("turns", "memories", "documents", "passages_1"):
+def kinds(home: Home) -> dict[str, tuple[Path, tuple[str, ...]]]:
+    """One of each kind of file, with the ways to damage it; tables of records are alike, so one stands for all."""
+    found: dict[str, tuple[Path, tuple[str, ...]]] = {}
+    every, few = tuple(WAYS), ("flip", "remove")
+    for table in ("memories", "passages_1", "turns", "documents"):
+        whole = table in ("memories", "passages_1")
         for part in ("data", "_deletions"):
-            if files := used(home, table, part):
-                found[f"{table} {part}"] = files[0]
-        for file in used(home, table, "_indices"):
-            found.setdefault(f"{table} index {file.name}", file)
-        found[f"{table} manifest"] = used(home, table, "nothing")[0]
-        found[f"{table} hint"] = Path(home.data, f"{table}.lance", "_versions", "latest_version_hint.json")
+            found[f"{table} {part}"] = used(home, table, part)[0], every if whole else few
+        for file in used(home, table, "_indices") if whole else ():
+            found.setdefault(f"{table} index {file.name}", (file, every))
+        found[f"{table} manifest"] = used(home, table, "nothing")[0], every if whole else few
+    hint = Path(home.data, "memories.lance", "_versions", "latest_version_hint.json")
+    found["hint"] = hint, every
     for name in (home.config, home.capture, home.scopes, home.scope_settings, home.partitions):
-        found[os.path.basename(name)] = Path(name)
-    found["index.json"] = Path(home.data, "index.json")
-    for name in os.listdir(f"{home.data}.inventory"):
-        found[f"inventory {name}"] = Path(f"{home.data}.inventory", name)
-    found["envelope"] = next(Path(home.spool_new).iterdir())
+        found[os.path.basename(name)] = Path(name), every
+    found["index.json"] = Path(home.data, "index.json"), every
+    for name in ("files", "memories.manifest"):
+        found[f"inventory {name}"] = Path(f"{home.data}.inventory", name), every
+    for name in ("memories.lance", "passages_1.lance", "turns.lance"):
+        found[name] = Path(home.data, name), ("remove",)
+    found["data"] = Path(home.data), ("remove",)
+    found["envelope"] = next(Path(home.spool_new).iterdir()), every
     return found
 
 
@@ -216,8 +221,11 @@ async def observe(home: Home, tally: Tally, name: str) -> None:
             f"{each.verdict}: {each.says}" for each in findings_of(status | report) if each.verdict != "ok"
         ]
         said += [f"doctor: {each}" for each in verdicts]
-        records = status["records"]
-        if records["memories"] < len(FACTS) or records["turns"] < len(FACTS) or not records["documents"]:
+        if (records := status.get("records")) is None:  # they cannot be counted, and that is said
+            wrong.append("no counts")
+        elif (
+            min(records["memories"] - len(FACTS), records["turns"] - len(FACTS), records["documents"] - 1) < 0
+        ):
             wrong.append(f"records {records}")
     except TimeoutError:
         tally.unanswered.append(name)
@@ -241,19 +249,16 @@ async def observe(home: Home, tally: Tally, name: str) -> None:
 async def test_no_damage_to_any_kind_of_file_goes_unsaid_or_unanswered(tmp_path: Path) -> None:
     home = await make_home(tmp_path / "home")
     tally = Tally()
-    for kind, path in kinds(home).items():
-        for way, damage in WAYS.items():
-            tally.tried += 1
+    for kind, (path, ways) in kinds(home).items():
+        for way in ways:
             copy = tmp_path / "copy"
             shutil.copytree(home.root, copy)
-            target = copy / path.relative_to(home.root)
-            if target.exists():
-                damage(target)
-                await observe(open_home(str(copy)), tally, f"{way} {kind}")
+            WAYS[way](copy / path.relative_to(home.root))
+            tally.tried += 1
+            await observe(open_home(str(copy)), tally, f"{way} {kind}")
             shutil.rmtree(copy)
     print(f"\n{tally.tried} tried, {len(tally.silent)} silent, {len(tally.lost)} with something lost,")
     print(f"{len(tally.unclear)} unclear, {len(tally.unanswered)} unanswered")
-    Path("/tmp/dmg/tally.json").write_text(json.dumps(tally.__dict__, indent=1))
     assert not tally.silent and not tally.unanswered and not tally.unclear
 
 

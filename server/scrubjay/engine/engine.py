@@ -157,8 +157,8 @@ class Engine:
     def unforeseen(self, what: str, error: Exception) -> str:
         """Return the sentence for a failure of ours or LanceDB's; the log gets its place and no content."""
         log.error("%s failed", what, exc_info=error)
-        if self._core is not None and isinstance(error, RuntimeError | OSError):  # LanceDB's, most likely
-            self._core.mending.wake()
+        if self._core is not None and isinstance(error, RuntimeError | ValueError | OSError):
+            self._core.mending.wake()  # LanceDB's, most likely
             return f"{what} failed. {not_read(self._core.store.path, error, self._core.store.damage)}"
         where = os.path.join(self.home.log, "engine.log")
         sentence = f"{what} failed inside Scrubjay: {reason(error)}."

@@ -193,7 +193,7 @@ class Writer:
         except (StoreError, HomeError, OSError) as error:
             log.warning("a read goes without what was written last: %s", error)
             return f"What was written last is not found yet. {error}"
-        except RuntimeError as error:
+        except (RuntimeError, ValueError) as error:  # LanceDB's, of a damaged file
             self._failed()
             why = not_read(self._store.path, error, self._store.damage)
             return f"What was written last is not found yet. {why}"
@@ -365,7 +365,7 @@ class Writer:
             self._wake.clear()
             try:
                 await self.settle()
-            except (StoreError, OSError, RuntimeError) as error:  # a full disk, which may pass
+            except (StoreError, OSError, RuntimeError, ValueError) as error:  # a full disk, which may pass
                 self._failed()
                 pause = min(max(1.0, pause * 2), 60.0)
                 failed = "commit failed; %d writes stay in the spool, next try in %.0f s. %s"
@@ -388,7 +388,7 @@ class Writer:
             except (OSError, HomeError) as error:
                 # A full or vanished disk: the next look may succeed, and status shows the backlog.
                 log.error("the spool cannot be read: %s", error)
-            except RuntimeError as error:
+            except (RuntimeError, ValueError) as error:
                 log.error("the spool cannot be taken: %s", reason(error))
                 self._failed()
             await asyncio.sleep(DRAIN_SECONDS)

@@ -47,7 +47,7 @@ def not_written(path: str, error: Exception) -> StoreError:
         problem = f"The store in {path} does not take a write: {reason(error)}."
         return StoreError(f"{problem} What was acknowledged waits and is not lost.")
     waits = "what was acknowledged waits in the spool and is not lost"
-    if isinstance(error, RuntimeError) and not _SYSTEM_REFUSAL.search(str(error)):
+    if isinstance(error, RuntimeError | ValueError) and not _SYSTEM_REFUSAL.search(str(error)):
         problem = f"The store in {path} does not take a write: {reason(error)}."
         return StoreError(f"{problem} `scrubjay doctor` looks for the damage and mends it; {waits}.")
     return StoreError(

@@ -30,6 +30,7 @@ _LONGEST = (
 _BLOCK = 1 << 20  # bytes that are read at once
 _WORTH_WRITING_ANEW = 4  # lines for each that still says something
 _ASIDE = ".aside"  # in the name of what was moved aside; `clear_way` adds it too
+_ENDINGS = (".manifest", ".lance", ".arrow", ".bin", ".txn", ".json", ".idx")  # of LanceDB's files
 _DERIVED = ("_versions/latest_version_hint.json",)  # which each commit replaces
 
 
@@ -372,7 +373,7 @@ def _odd_below(folder: str) -> list[str]:
             if entry.is_symlink() or _ASIDE in entry.name:
                 continue
             if entry.is_dir():
-                is_file = entry.name.endswith((".manifest", ".lance", ".arrow", ".bin", ".txn", ".json"))
+                is_file = entry.name.endswith(_ENDINGS)
                 odd += [entry.path] if is_file else _odd_below(entry.path)
             elif not entry.is_file():
                 odd.append(entry.path)

@@ -96,7 +96,7 @@ async def _unreadable(table: AsyncTable, fragments: Collection[int]) -> list[int
         try:
             for start in range(0, len(own), 100):
                 await table.take_row_ids(own[start : start + 100]).to_arrow()
-        except RuntimeError:
+        except (RuntimeError, ValueError):
             unreadable.append(fragment)
     return unreadable
 
@@ -109,7 +109,7 @@ async def _mend_passages(store: Store, found: Sequence[Damage], lacking: Collect
             try:
                 await _mend_indexes(store, table, own)
                 continue
-            except RuntimeError as error:
+            except (RuntimeError, ValueError) as error:
                 log.error("an index cannot be built anew: %s", error)
         store.repairs.append(f"The index {note.passages} was damaged, so it is built anew from the records.")
         await store.begin_anew()

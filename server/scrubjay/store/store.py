@@ -176,7 +176,7 @@ class Store:
             for kind, name in TABLE_OF.items():
                 if rows := staged.records(kind):
                     await put(self.tables.of(name), to_table(rows, arrow_schema(kind)))
-        except (RuntimeError, OSError) as error:
+        except (RuntimeError, ValueError, OSError) as error:  # LanceDB has two for a damaged file
             raise not_written(self.path, error) from error
 
     async def _any_committed(self, staged: Staged) -> bool:

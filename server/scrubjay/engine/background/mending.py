@@ -48,7 +48,7 @@ class Mending:
         self._looked_at = self._clock()
         try:
             await self.report()
-        except (OSError, RuntimeError, StoreError) as error:
+        except (OSError, RuntimeError, ValueError, StoreError) as error:
             log.error("damage was looked for in vain: %s", reason(error))
 
     async def report(self) -> dict[str, Any]:

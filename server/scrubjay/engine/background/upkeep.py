@@ -136,7 +136,11 @@ class Upkeep:
         self.working = True
         try:
             yield
-        except (RuntimeError, OSError) as error:  # LanceDB's own failures; the data stays as it was
+        except (
+            RuntimeError,
+            ValueError,
+            OSError,
+        ) as error:  # LanceDB's own failures; the data stays as it was
             self.failures += 1
             self._failed()
             log.log(

@@ -3,6 +3,7 @@
 Each sees every write acknowledged before it.
 """
 
+import logging
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -27,6 +28,8 @@ from scrubjay.store.allocator import PeriodicRelease
 from scrubjay.store.conditions import Where
 from scrubjay.store.failures import SEE_DOCTOR, not_read
 from scrubjay.text.dates import LocalZone
+
+log = logging.getLogger("scrubjay.engine.verbs.search")
 
 SEARCHES = 8  # after which memory is given back; 50 MB and more lie idle after 32
 Scope = str | tuple[str, ...]  # the caller's project, or all that a caller without one may see
@@ -143,12 +146,13 @@ class Search(Verb):
             options |= {"scope": scope, "now": now, "embed": self._indexer.embed_query}
             try:
                 hits = await search(self._store, request, **options)
-            except RuntimeError:  # an index is damaged, and built anew by that, or records are
-                await self._mend()
+            except (RuntimeError, ValueError) as error:  # LanceDB's, of an index or records that are damaged
+                log.error("a search failed", exc_info=error)
+                await self._mend()  # which has indexes built anew
                 try:
                     hits = await search(self._store, request, **options)
-                except RuntimeError as error:
-                    raise not_read(self._store.path, error, self._store.damage) from error
+                except (RuntimeError, ValueError) as again:
+                    raise not_read(self._store.path, again, self._store.damage) from again
             lack = await self._indexer.lack(_searched(request, scope))
             if unsearched := await self._store.unsearched():
                 new = f"{unsearched:,} passages that were just added are not searched by their words yet."

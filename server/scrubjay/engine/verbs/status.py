@@ -41,7 +41,7 @@ class Status(Verb):
         """
         try:
             return await self._report()
-        except RuntimeError as error:
+        except (RuntimeError, ValueError) as error:
             return {"damage": self._store.damage or [str(not_read(self._store.path, error, ()))]}
 
     async def _report(self) -> dict[str, Any]:
