@@ -24,6 +24,7 @@ from user import User, newcomer
 from scrubjay.cli.doctor import store as findings_of
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import ScrubjayError
+from scrubjay.home import spool
 from scrubjay.home.partitions import Partition
 from scrubjay.home.paths import Home, open_home
 from scrubjay.home.scopes import scope_of
@@ -118,7 +119,8 @@ def kinds(home: Home) -> dict[str, tuple[Path, tuple[str, ...]]]:
     for name in ("memories.lance", "passages_1.lance", "turns.lance"):
         found[name] = Path(home.data, name), ("remove",)
     found["data"] = Path(home.data), ("remove",)
-    found["envelope"] = next(Path(home.spool_new).iterdir()), every
+    # One that is removed, or has another letter, is as if it had never been there, or had said so.
+    found["envelope"] = next(Path(home.spool_new).iterdir()), ("truncate", "empty", "folder", "fifo")
     return found
 
 
@@ -205,6 +207,7 @@ async def observe(home: Home, tally: Tally, name: str) -> None:
         for query, wanted in (
             ("Where does the kestrel number 4 nest?", "tower 28"),
             ("wren 3 hedge", "hedge 3"),
+            ("What does the osprey do?", "osprey waits"),
         ):
             try:
                 hits = await within(
@@ -221,6 +224,9 @@ async def observe(home: Home, tally: Tally, name: str) -> None:
             f"{each.verdict}: {each.says}" for each in findings_of(status | report) if each.verdict != "ok"
         ]
         said += [f"doctor: {each}" for each in verdicts]
+        said += [
+            f"doctor: {each}" for each in spool.reasons(spool.set_aside_paths(home)) + spool.strangers(home)
+        ]
         if (records := status.get("records")) is None:  # they cannot be counted, and that is said
             wrong.append("no counts")
         elif (

@@ -154,7 +154,7 @@ class Core:
                 return added
             try:
                 return await with_similar(self.store, added, envelope, await looking)
-            except (OSError, RuntimeError) as error:
+            except (OSError, RuntimeError, ValueError) as error:
                 # The fact is durable, and a look-up that failed must not say otherwise.
                 log.warning("similar facts were not looked for: %s", reason(error))
                 return added

@@ -87,7 +87,7 @@ class Access:
             return 0
         try:
             await self._put(seen)
-        except (OSError, RuntimeError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             # A full disk, which may pass; these counts are not worth keeping for it.
             log.warning("access counts of %d records are lost: %s", len(seen), reason(error))
         self._written.update(dict.fromkeys(seen, now))

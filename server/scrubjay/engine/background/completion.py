@@ -83,7 +83,7 @@ class Completion:
                 job = pending.pop(0)
             try:
                 await job.run()
-            except (ScrubjayError, OSError) as error:
+            except (ScrubjayError, OSError, RuntimeError, ValueError) as error:
                 # A transcript is the host's: whatever is wrong with it stays its matter.
                 log.info("a transcript was passed over: %s", type(error).__name__)
             finally:

@@ -121,7 +121,7 @@ class Consolidation:
             else:
                 try:
                     await self.work()
-                except (ScrubjayError, OSError, RuntimeError) as error:
+                except (ScrubjayError, OSError, RuntimeError, ValueError) as error:
                     # A full disk, or LanceDB's own failure: both may pass.
                     log.warning("sessions and facts were not consolidated: %s", reason(error))
 

@@ -327,7 +327,11 @@ class Indexer:
                     and self.trouble is None
                     and await self.embed_some(encoder, besides=(*self._new, *self._ahead)) > 0
                 )
-            except (OSError, RuntimeError) as error:  # a full disk, or LanceDB's own failure: both may pass
+            except (
+                OSError,
+                RuntimeError,
+                ValueError,
+            ) as error:  # a full disk, or LanceDB's own failure: both may pass
                 log.error("vectors cannot be stored (%s); next try in %.0f s", reason(error), pause)
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, 60.0)
@@ -382,7 +386,7 @@ class Indexer:
             try:
                 while self._new and not self.trouble and self._store.writes:
                     await self._embed_new()
-            except (OSError, RuntimeError, EncoderError) as error:
+            except (OSError, RuntimeError, ValueError, EncoderError) as error:
                 # They are among what `run` finds, which tries again.
                 log.warning("new passages wait for their vectors with all others: %s", reason(error))
             if self._new or self._ahead:

@@ -68,5 +68,10 @@ class Openings:
                     await asyncio.to_thread(openings.write, self._home, scope, opening.text, until)
                     if scope in self._due:  # a change came in between, and found nothing to remove
                         openings.remove(self._home, scope)
-            except (ScrubjayError, OSError, RuntimeError) as error:  # a full disk, or LanceDB's own failure
+            except (
+                ScrubjayError,
+                OSError,
+                RuntimeError,
+                ValueError,
+            ) as error:  # a full disk, or LanceDB's own failure
                 log.warning("the opening of a project was not written: %s", reason(error))
