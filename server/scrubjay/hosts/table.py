@@ -550,7 +550,7 @@ HOSTS: tuple[Host, ...] = (
         capture=(Own(_opencode("plugins", "scrubjay.js"), _plugin),),
         recall=_BOTH,
         lacks="Its first start with a plugin fetches a package of its own, which is slow without a network.",
-        proof="parts",
+        proof="run",
     ),
     Host(
         "kilo",
