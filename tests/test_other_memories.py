@@ -12,6 +12,8 @@ from typing import Any
 
 import memory_stores as stores
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from user import User, make_user
 
 from scrubjay.histories import HISTORIES
@@ -291,3 +293,38 @@ def _seconds(instant: str | None) -> float:
 
     assert instant is not None
     return datetime.fromisoformat(instant).timestamp()
+
+
+VALUES = st.one_of(
+    st.none(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(),
+    st.binary(max_size=8),
+    st.text(max_size=12),
+    st.sampled_from(
+        ["[]", "[1]", '["a"]', "{}", '{"a": [1]}', "[" * 3000, "2026-02-30", "9999-12-31T23:59:59"]
+    ),
+)
+
+
+@pytest.mark.parametrize("name", ["claude-mem", "mcp-memory-service", "mem0", "hebb-mind", "mempalace"])
+@given(data=st.data())
+def test_whatever_lies_in_their_columns_gives_facts_or_a_reason(name, data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("odd", numbered=True)
+    path = BUILDERS[name](folder)
+    store = sqlite3.connect(path)
+    store.execute("PRAGMA synchronous = OFF")
+    tables = [row[0] for row in store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    table = data.draw(st.sampled_from(sorted(tables)))
+    columns = [row[1] for row in store.execute(f'PRAGMA table_info("{table}")') if not row[5]]
+    for column in data.draw(st.lists(st.sampled_from(columns), min_size=1, unique=True)):
+        store.execute(f'UPDATE OR IGNORE "{table}" SET "{column}" = ?', (data.draw(VALUES),))
+    store.commit()
+    store.close()
+    try:
+        found = read(name, path, folder)
+    except (OSError, ValueError, sqlite3.Error):
+        return
+    for fact in found:
+        assert isinstance(fact, Fact) and fact.id and fact.content.strip() and 0 <= fact.importance <= 10
+        json.dumps([fact.metadata, fact.created_at, fact.updated_at, fact.earlier])

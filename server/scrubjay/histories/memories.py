@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 import sqlite3
@@ -24,11 +25,14 @@ from scrubjay.histories import transcripts
 from scrubjay.histories.disk import Disk, files_below, parsed
 from scrubjay.histories.machine import CODES, Machine
 from scrubjay.histories.stored import Fact, Fields, History, Stored, instant, mapping, seconds, string
+from scrubjay.home.capture import storable
 from scrubjay.home.files import read_regular
+from scrubjay.models.fields import MAX_METADATA_NUMBER, MAX_METADATA_TEXT
 
 LONGEST = 10_000  # characters of a fact, as everywhere; a longer text becomes several
 MAX_TAGS = 20  # of one entry; extractors may give any number
 _MAX_CONFIG = 10 * 2**20  # bytes of a host's configuration that is searched for a path
+_LONGEST_ID, _LONGEST_NAME = 1_000, 200  # characters
 _MAX_NOTE = 50 * 2**20  # bytes, as of any document
 
 _Facts = Callable[[sqlite3.Connection], Iterable[Fact]]
@@ -377,7 +381,7 @@ def _mempalace(disk: Disk, path: str, originals: set[str]) -> Iterator[Fact]:
             told = ("source_file", "chunk_index", "added_by")
             fact = Fact(
                 "mempalace",
-                drawer["id"],
+                string(drawer["id"]),
                 string(drawer.get("chroma:document")),
                 created_at=_local(drawer.get("authored_at")) or _local(drawer.get("filed_at")),
                 project=string(drawer.get("wing")) or None,
@@ -451,18 +455,26 @@ def _rows(database: sqlite3.Connection, table: str, *, required: bool = False) -
 
 
 def _whole(facts: Iterable[Fact]) -> Iterator[Fact]:
-    """The facts that say something; one that is too long in pieces, which end where a line or word ends."""
+    """The facts that say something, as they can be kept.
+
+    One that is too long comes in pieces, which end where a line or word ends.
+    """
     for fact in facts:
-        text, number = fact.content.replace("\x00", "").strip(), 0
+        text, number = storable(fact.content).strip(), 0
+        whole = replace(
+            fact,
+            id=fact.id if 0 < len(fact.id) <= _LONGEST_ID else _digest(fact.id or text),
+            session_id=fact.session_id if len(fact.session_id or "") <= _LONGEST_NAME else None,
+        )
         if 0 < len(text) <= LONGEST:
-            yield replace(fact, content=text)
+            yield replace(whole, content=text)
             continue
         while text:
             cut = LONGEST if len(text) > LONGEST else len(text)
             if cut < len(text):
                 cut = next((at for mark in ("\n\n", "\n", " ") if (at := text.rfind(mark, 1, cut)) > 0), cut)
             number += 1
-            yield replace(fact, id=f"{fact.id}/{number}", content=text[:cut].strip(), earlier=())
+            yield replace(whole, id=f"{whole.id}/{number}", content=text[:cut].strip(), earlier=())
             text = text[cut:].strip()
 
 
@@ -495,16 +507,22 @@ def _object(value: Any) -> Fields:
 
 
 def _flat(values: Mapping[str, Any]) -> Fields:
-    """Metadata in which no value holds others: what does, as JSON."""
-    flat: Fields = {}
-    for name, value in values.items():
-        if isinstance(value, str | int | float) or (
-            isinstance(value, list) and all(isinstance(each, str) for each in value)
-        ):
-            flat[name] = value
-        elif value is not None:
-            flat[name] = json.dumps(value, ensure_ascii=False)
-    return {name: value for name, value in flat.items() if value not in ("", [])}
+    """Metadata as it can be kept, without what is empty or no value of JSON."""
+    flat = {name: _plain(value) for name, value in values.items() if 0 < len(name.strip()) <= _LONGEST_NAME}
+    return {name: value for name, value in flat.items() if value not in (None, "", [])}
+
+
+def _plain(value: Any) -> Any:
+    """A value of metadata; one that holds others becomes JSON, one that no field can hold None."""
+    if isinstance(value, dict) or (isinstance(value, list) and any(not isinstance(e, str) for e in value)):
+        return _plain(json.dumps(value, ensure_ascii=False))
+    if isinstance(value, str):
+        return storable(value)[:MAX_METADATA_TEXT]
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, int):
+        return value if abs(value) <= MAX_METADATA_NUMBER else str(value)
+    return value if isinstance(value, float) and math.isfinite(value) else None
 
 
 def _digest(text: str) -> str:
