@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
@@ -298,6 +299,24 @@ async def test_a_fact_is_added_changed_forgotten_restored_and_deleted_for_good(
     await browser.call("purge", ids=[changed["id"]])
     assert (await browser.call("facts", forgotten=True))["results"] == []
     assert (await browser.post("fact", id=added["id"])).status_code == 404
+
+
+async def test_a_request_that_its_page_takes_back_leaves_no_error(
+    browser: Browser, caplog: pytest.LogCaptureFixture
+):
+    host, _, port = browser.origin.removeprefix("http://").partition(":")
+    _, writer = await asyncio.open_connection(host, int(port))
+    head = (
+        f"POST {browser.path}call/home HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
+    )
+    cookie = f"Cookie: scrubjay={browser.client.cookies['scrubjay']}\r\nContent-Length: 9\r\n\r\n{{"
+    writer.write((head + cookie).encode())
+    await writer.drain()
+    await browser.call("home")  # by now the other request is being read
+    writer.close()
+    await writer.wait_closed()
+    await browser.call("home")
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 async def test_a_fact_shows_which_other_says_nearly_the_same(engine: Engine, browser: Browser):

@@ -20,7 +20,7 @@ from uuid import uuid4
 
 from pydantic import TypeAdapter
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -137,7 +137,8 @@ class Page:
                 message["headers"] = [*message["headers"], *own]
             await send(message)
 
-        await self._app(scope, receive, with_headers)
+        with contextlib.suppress(ClientDisconnect):  # a page that types on takes back what it asked
+            await self._app(scope, receive, with_headers)
 
     async def _file(self, request: Request) -> Response:
         name = request.path_params.get("name", "index.html")
