@@ -19,11 +19,11 @@ from scrubjay.hosts.installation import console_command
 
 
 @contextlib.contextmanager
-def answering(user: User, *options: str) -> Iterator[str]:
+def answering(user: User, *options: str, at: str = "127.0.0.1:0") -> Iterator[str]:
     """`scrubjay serve --http` until the block ends; the URL that it prints, which is also in
     `engine.json`.
     """
-    command = [*console_command(), "serve", "--http", "127.0.0.1:0", *options]
+    command = [*console_command(), "serve", "--http", at, *options]
     with subprocess.Popen(
         command, env=user.env, cwd=user.project, stderr=subprocess.PIPE, text=True
     ) as engine:

@@ -39,6 +39,14 @@ settings.register_profile("explore", settings.get_profile("here"), max_examples=
 settings.load_profile("here")
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what stories of the campaign counted: `record_property("tally", ...)`."""
+    for report in (*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")):
+        for name, said in report.user_properties:
+            if name == "tally":
+                terminalreporter.write_line(f"tally: {said}")
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"

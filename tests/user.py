@@ -32,7 +32,7 @@ class User(NamedTuple):
         return {"PATH": os.environ["PATH"], "HOME": str(self.folder), "SCRUBJAY_HOME": self.home.root}
 
     def types(
-        self, *words: str, stdin: str = "", cwd: Path | None = None
+        self, *words: str, stdin: str = "", cwd: Path | None = None, patience: float = PATIENCE
     ) -> subprocess.CompletedProcess[str]:
         """Run `scrubjay` with these words in the project."""
         command = [*console_command(), *words]
@@ -43,7 +43,7 @@ class User(NamedTuple):
             cwd=cwd or self.project,
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=patience,
             check=False,
         )
 

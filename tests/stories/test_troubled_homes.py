@@ -16,13 +16,15 @@ from pathlib import Path
 
 import pytest
 from assistant import engines, until
+from small_disk import BALLAST, fill, small_disk
 from user import User, make_user
 
 from scrubjay.home import spool
 from scrubjay.hosts.installation import console_command
 
 NOBODY = 65534
-BALLAST = "ballast"
+
+__all__ = ["small_disk"]  # a fixture
 
 
 def test_a_broken_spool_file_is_set_aside_with_its_reason_and_stops_nothing(user, opens):
@@ -75,23 +77,6 @@ def test_a_newest_manifest_without_bytes_costs_nothing_that_was_acknowledged(use
     assert sorted(hit.split()[-1] for hit in opens().recall("what is it called?")) == ["Alex.", "Marty."]
     status = user.gets("status")
     assert "captured 1 of 1 turn" in status and "newest version was unreadable and was set aside" in status
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 6 MB, unmounted when the test ends."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = shutil.which("mount")
-    if sys.platform != "linux" or mount is None:
-        pytest.skip("only Linux lets a test have a small disk of its own")
-    made = subprocess.run(
-        [mount, "-t", "tmpfs", "-o", "size=6m", "tmpfs", folder], capture_output=True, timeout=20, check=False
-    )
-    if made.returncode:
-        pytest.skip(f"this user may not mount a small disk: {made.stderr.decode().strip()}")
-    yield folder
-    subprocess.run(["umount", "--lazy", folder], check=True, timeout=20)
 
 
 def test_a_full_disk_refuses_writes_answers_searches_and_recovers(small_disk, opens, somebody):
@@ -198,17 +183,6 @@ def test_an_engine_outlives_the_temporary_folder_of_the_client_that_started_it(u
     assert "cannot" not in Path(user.home.log, "engine.log").read_text()
 
 
-def fill(disk: Path) -> None:
-    """Write until there is no byte left."""
-    with open(disk / BALLAST, "wb", buffering=0) as file:
-        size = 1 << 16
-        while size:
-            try:
-                file.write(bytes(size))
-            except OSError:
-                size //= 2
-
-
 @pytest.fixture
 def stranger() -> Iterator[tuple[User, list[str]]]:
     """A user without rights, and what a command has to begin with to be theirs."""
@@ -265,7 +239,7 @@ def test_a_home_without_rights_is_refused_with_what_to_do_and_the_host_is_not_di
         }
     )
     hook = run(prefix, user, "hook", "user-prompt-submit", stdin=prompt)
-    assert (hook.returncode, hook.stdout.strip()) == (0, "{}")
+    assert (hook.returncode, hook.stdout.strip()) == (0, "{}"), hook.stderr
 
 
 def test_the_home_of_somebody_else_is_refused(stranger):

@@ -24,9 +24,9 @@ from scrubjay.hosts.installation import console_command
 PATIENCE = 30.0  # seconds; the bound of every wait
 
 
-def until(true: Callable[[], object], what: str) -> None:
+def until(true: Callable[[], object], what: str, patience: float = PATIENCE) -> None:
     """Look again and again, until `true` or out of patience."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + patience
     while not true():
         assert time.monotonic() < end, f"never: {what}"
         select.select([], [], [], 0.01)
@@ -61,15 +61,19 @@ class Assistant:
         )
         assert "result" in answer, answer
         self.about = answer["result"]
-        self._say({"method": "notifications/initialized"})
+        self.send({"method": "notifications/initialized"})
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
         """The whole answer to a request."""
-        self._ids += 1
-        self._say({"id": self._ids, "method": method, "params": params})
-        while (answer := self._hear()).get("id") != self._ids:
+        self.say(method, **params)
+        while (answer := self.hear()).get("id") != self._ids:
             pass
         return answer
+
+    def say(self, method: str, **params: Any) -> None:
+        """Send a request and do not wait for the answer."""
+        self._ids += 1
+        self.send({"id": self._ids, "method": method, "params": params})
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """The result of a tool call, which may say that it is an error."""
@@ -103,11 +107,13 @@ class Assistant:
             with contextlib.suppress(BrokenPipeError):  # what was buffered for a pipe that is gone
                 stream.close()
 
-    def _say(self, message: dict[str, Any]) -> None:
+    def send(self, message: dict[str, Any]) -> None:
+        """Send a message."""
         self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
         self.process.stdin.flush()
 
-    def _hear(self) -> dict[str, Any]:
+    def hear(self) -> dict[str, Any]:
+        """The next message."""
         end = time.monotonic() + PATIENCE
         while b"\n" not in self._unread:
             assert select.select([self.process.stdout], [], [], max(end - time.monotonic(), 0))[0], (
