@@ -83,7 +83,9 @@ class Assistant:
         """The structured content of a call that succeeds; a search is asked for it."""
         if tool.startswith("search_"):
             arguments["include"] = {"structured": True, **arguments.get("include", {})}
-        result = self.call(tool, **arguments)
+        end = time.monotonic() + PATIENCE
+        while "is still starting" in str(result := self.call(tool, **arguments)) and time.monotonic() < end:
+            pass  # on a busy machine
         assert not result.get("isError"), result
         return result["structuredContent"]
 

@@ -8,17 +8,24 @@ import json
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hashing_encoder import HashingEncoder
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from offering import engine_answers, envelope, hello, request
+from said import SCOPE
 from served import PATIENCE
 
+from scrubjay.engine.caller import Caller, set_caller
 from scrubjay.engine.engine import Engine
 from scrubjay.engine.process.connection import Connection
+from scrubjay.home.paths import Home
+from scrubjay.mcp_server.calls import call
 from scrubjay.mcp_server.face import serve_pipe
 from scrubjay.mcp_server.server import build_server
 from scrubjay.wire.hello import Hello, line_of
@@ -206,6 +213,26 @@ async def test_a_client_with_many_calls_does_not_keep_another_waiting(engine: En
         assert not heard[1]["result"]["isError"]
         assert len(greedy.connection.in_flight) > 100  # most of the other's still wait
         assert {(await greedy.hear())["id"] for _ in range(400)} == set(range(1, 401))
+
+
+async def test_a_call_to_an_engine_that_loads_for_long_is_answered_that_it_does(
+    home: Home, clock: Callable[[], datetime]
+):
+    go = threading.Event()
+
+    def open_model(*_: object, **__: object) -> HashingEncoder:
+        assert go.wait(PATIENCE)
+        return HashingEncoder()
+
+    engine = Engine(home, clock=clock, open_model=open_model, load_seconds=0.05)
+    loading = asyncio.create_task(engine.load())
+    set_caller(Caller(scope=SCOPE))
+    refused = await call(engine, "add_memory", {"content": "The zebra is called Marty."})
+    assert refused["isError"] and "still starting after 0.05 s" in refused["content"][0]["text"]
+    go.set()
+    await loading
+    assert not (await call(engine, "add_memory", {"content": "The zebra is called Marty."}))["isError"]
+    await engine.close()
 
 
 async def test_a_failure_of_the_sdks_server_ends_the_connection(engine: Engine, project: Path):

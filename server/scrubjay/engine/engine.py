@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("scrubjay.engine")
 
 RETRY_SECONDS = 2.0  # after a failure to load
+# For an engine to load, which takes one or two, before a model's call is answered that it is still starting.
+LOAD_SECONDS = 8.0
 # Settings that are read once.
 _AT_START = ("store", "model", "query_prompt", "document_prompt", "idle_minutes")
 
@@ -52,8 +54,10 @@ class Engine:
         clock: Callable[[], datetime] = utc_now,
         open_model: OpenModel | None = None,
         store: str | None = None,
+        load_seconds: float = LOAD_SECONDS,
     ) -> None:
         self.home, self.clock, self._open_model, self._store = home, clock, open_model, store
+        self._load_seconds = load_seconds
         self.settings = self._started_with = Settings()
         self.started_at = clock()
         self._loaded = asyncio.Event()
@@ -105,6 +109,21 @@ class Engine:
     async def loaded(self) -> None:
         """Wait until loading is over, well or not."""
         await self._loaded.wait()
+
+    async def core_soon(self) -> Core:
+        """The opened engine, for a call that is to be answered within seconds.
+
+        Raises:
+            EngineError: it is still loading, on a machine that is busy.
+            ScrubjayError: why it could not be opened.
+        """
+        try:
+            async with asyncio.timeout(self._load_seconds):
+                await self._loaded.wait()
+        except TimeoutError as error:
+            sentence = f"The engine is still starting after {self._load_seconds:g} s: the machine is busy."
+            raise EngineError(f"{sentence} Nothing was written; call again in a few seconds.") from error
+        return await self.core()
 
     async def core(self) -> Core:
         """The opened engine. One that could not be opened is tried again: there may be room by now.

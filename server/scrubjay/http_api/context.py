@@ -77,7 +77,7 @@ class RequestContext:
 
 async def _context(request: Request) -> RequestContext:
     engine = request.app.state.engine
-    return RequestContext(await engine.core(), request.state.permissions, engine.clock())
+    return RequestContext(await engine.core_soon(), request.state.permissions, engine.clock())
 
 
 Context = Annotated[RequestContext, Depends(_context)]

@@ -80,7 +80,7 @@ async def _called(
             reason = "changes what is remembered, and this token may only read"
             raise InputError(f"{name} {reason}. Call it with another one.")
         reach = by.reach(getattr(request, "scope", None))
-        request = await (await engine.core()).ids.spell_out(request, by.seen, reach)
+        request = await (await engine.core_soon()).ids.spell_out(request, by.seen, reach)
         answer = await _CALLS[offer.request](engine, await confine(engine, request, by), by, form)
     except ScrubjayError as error:
         return failure(str(error))

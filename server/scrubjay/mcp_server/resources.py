@@ -55,7 +55,7 @@ async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
         scope = profile_uri[1] or by.scope or USER_SCOPE
         if by.confined and scope != by.scope:
             raise NotFound(f"This token reaches the scope {by.scope!r} alone. Read scrubjay://profile.")
-        known = await (await engine.core()).search.profile((scope,) if by.confined else scope)
+        known = await (await engine.core_soon()).search.profile((scope,) if by.confined else scope)
         return TextResourceContents(uri=uri, mime_type=_TEXT, text=profile(known))
     match = _URI.match(uri)
     if match is None:
@@ -63,7 +63,7 @@ async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
             f"{uri[:200]!r} is no resource here. Addresses look like scrubjay://turn/ID, "
             "scrubjay://memory/ID, scrubjay://document/ID, scrubjay://profile."
         )
-    core, kind, said = await engine.core(), match[1], unquote(match[2])
+    core, kind, said = await engine.core_soon(), match[1], unquote(match[2])
     record = await core.ids.reached(said, by.reach(unquote(match[3]) if match[3] else None))
     if record is None or _gone(record, engine.clock()) or _kind(record) != kind:
         more = "" if by.confined else " For another project's end the address in ?scope=*."
