@@ -6,13 +6,17 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from said import SCOPE, embedded, fact, facts, forget, turn
 
+from scrubjay.engine.background.openings import Openings
 from scrubjay.engine.core import Core
 from scrubjay.home import openings
+from scrubjay.home.paths import open_home
 from scrubjay.search.injection import CLOSE, OPEN
+from scrubjay.search.opening import Opening
 
 TODAY = "8c6f7d1e-0000-4000-8000-000000000009"
 ELSEWHERE = "repo_other__0123456789abcdef"
@@ -143,6 +147,24 @@ async def test_it_lies_ready_when_the_engine_is_quiet_and_goes_with_any_change(c
     core.settings = dataclasses.replace(core.settings, inject="off")
     await fact(core, "Not this one.")
     assert await ready() is None and await opened(core) == ""
+
+
+async def test_a_fact_that_changes_while_an_opening_is_made_is_not_told_as_it_was(core: Core, tmp_path: Path):
+    learned = await core.lists.find((await fact(core, "The port is 8080.")).id)
+    asked = await core.lists.find((await turn(core, "a", user="Which port?")).id)
+    assert learned is not None and asked is not None
+    home, made = open_home(str(tmp_path / "another")), []
+
+    async def compose(scope: str) -> Opening:
+        made.append(scope)
+        if len(made) == 1:
+            written.consider(learned)  # it is forgotten, after it was read
+        return Opening(f"made {len(made)} times")
+
+    written = Openings(home, compose)
+    written.consider(asked)
+    await written.work()
+    assert openings.read(home, SCOPE, 0.0) == "made 2 times"
 
 
 async def test_it_is_known_until_its_first_fact_expires(core: Core):

@@ -28,6 +28,7 @@ class Openings:
     def __init__(self, home: Home, compose: Callable[[str], Awaitable[Opening | None]]) -> None:
         self._home, self._compose = home, compose
         self._due: set[str] = set()  # scopes whose opening is removed, and to be written
+        self._composed: str | None = None  # the scope whose opening is being made, of what was read before
         self._wake = asyncio.Event()
 
     def consider(self, record: AnyRecord) -> None:
@@ -40,6 +41,8 @@ class Openings:
             users = record.scope == USER_SCOPE  # whose facts every project is told
             scopes = openings.written(self._home) if users else [record.scope]
             self._due.update([scope for scope in scopes if openings.remove(self._home, scope)])
+            if self._composed is not None and (users or record.scope == self._composed):
+                self._due.add(self._composed)
         elif record.role is None:
             openings.remove(self._home, record.scope)
             self._due.add(record.scope)
@@ -60,7 +63,7 @@ class Openings:
     async def work(self) -> None:
         """Write every opening that is due; what fails is due again with the next change of its scope."""
         while self._due:
-            scope = self._due.pop()
+            scope = self._composed = self._due.pop()
             try:
                 opening = await self._compose(scope)
                 if opening is not None and scope not in self._due:
@@ -75,3 +78,5 @@ class Openings:
                 ValueError,
             ) as error:  # a full disk, or LanceDB's own failure
                 log.warning("the opening of a project was not written: %s", reason(error))
+            finally:
+                self._composed = None
