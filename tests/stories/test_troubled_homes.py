@@ -221,8 +221,8 @@ def run(prefix: list[str], user: User, *words: str, stdin: str = "") -> subproce
 def test_a_home_without_rights_is_refused_with_what_to_do_and_the_host_is_not_disturbed(stranger):
     user, prefix = stranger
     sentence = (
-        f"The home folder {user.home.root} cannot be used: Permission denied. Set SCRUBJAY_HOME to a "
-        "folder that you own on a local disk."
+        f"The home folder {user.home.root} ({user.home.spool}) cannot be used: Permission denied. "
+        "Set SCRUBJAY_HOME to a folder that you own on a local disk."
     )
     for words in (("status",), ("search", "zebra"), ("--in-process",)):
         done = run(prefix, user, *words)

@@ -87,8 +87,6 @@ def hook(arguments: list[str]) -> int:
 
     A hook never fails, so a wrong name is the only error it reports.
     """
-    import importlib
-
     from scrubjay.hooks import bootstrap
 
     name = arguments[0].replace("-", "_") if arguments else ""
@@ -96,6 +94,6 @@ def hook(arguments: list[str]) -> int:
         about = "a host's hook command; reads its event on standard input"
         print(f"usage: scrubjay hook {{{','.join(HOOKS)}}}  ({about})", file=sys.stderr)
         return 1
-    event = importlib.import_module(f"scrubjay.hooks.{name}")
-    bootstrap.start(event.main, event.DEADLINE_S)  # ends the process within the deadline, with exit code 0
+    event = "".join(word.capitalize() for word in name.split("_"))
+    bootstrap.start("claude-code", event)  # ends the process within the deadline, with exit code 0
     return 0
