@@ -263,7 +263,9 @@ async def test_no_damage_to_any_kind_of_file_goes_unsaid_or_unanswered(tmp_path:
             tally.tried += 1
             await observe(open_home(str(copy)), tally, f"{way} {kind}")
             shutil.rmtree(copy)
-    print(f"\n{tally.tried} tried, {len(tally.silent)} silent, {len(tally.lost)} with something lost,")
+    print(
+        f"\n{tally.tried} tried, {len(tally.silent)} silent, {len(tally.lost)} with something missing at first,"
+    )
     print(f"{len(tally.unclear)} unclear, {len(tally.unanswered)} unanswered")
     assert not tally.silent and not tally.unanswered and not tally.unclear
 
