@@ -57,7 +57,10 @@ class Completion:
     def consider(self, recorded: Envelope) -> None:
         """A hook's turn was recorded: look into its transcript for what came before its last words."""
         if recorded.kind == "turn" and recorded.transcript_path and recorded.source == "hook:stop":
-            self._later(lambda: self._complete(recorded, 0), DELAYS[0])
+            if recorded.args.get("assistant"):
+                self._later(lambda: self._complete(recorded, 0), DELAYS[0])
+            else:  # its host may have ended long ago
+                self._later(lambda: self._complete(recorded, -1), 0.0)
 
     def reconcile(self, request: dict[str, Any]) -> None:
         """A session began or went on: record the turns of its transcript that no hook reported."""
