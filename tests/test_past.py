@@ -25,8 +25,8 @@ def said(number: int, user: str, assistant: str | None = None, **more: Any) -> d
 
 async def take(core: Core, *turns: dict[str, Any], **more: Any) -> SessionRecorded:
     session = {"session_id": "s1", "turns": list(turns), "host": "codex", "scope": SCOPE, **more}
-    (answer,) = await core.past.record(parse(KeptSessions, {"sessions": [session]}).sessions)
-    return answer
+    answer = await core.past.record(parse(KeptSessions, {"sessions": [session]}).sessions)
+    return answer.sessions[0]
 
 
 def counts(answer: SessionRecorded) -> tuple[int, int, int]:
@@ -123,7 +123,15 @@ async def test_a_long_session_comes_in_parts_that_know_each_other(core: Core):
     for begin in (0, 3, 0, 3):
         part = parts[begin : begin + 3]
         await take(core, *part, others=[key for key in keys if key not in keys[begin : begin + 3]])
-    assert [each.assistant for each in await turns(core)] == [part["assistant"] for part in parts]
+    parts = [part | {"session_id": "s2"} for part in parts]
+    both = [
+        {"session_id": "s2", "host": "codex", "scope": SCOPE, "turns": part, "others": others}
+        for part, others in ((parts[:3], keys[3:]), (parts[3:], keys[:3]))
+    ]
+    await core.past.record(parse(KeptSessions, {"sessions": both}).sessions)
+    assert [each.turn for each in await turns(core) if each.session_id == "s2"] == list(range(6))
+    said_once = [each.assistant for each in await turns(core) if each.session_id == "s1"]
+    assert said_once == [part["assistant"] for part in parts]
 
 
 async def test_an_envelope_of_a_session_is_replayed_as_it_was(core: Core):

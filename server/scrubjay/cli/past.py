@@ -176,8 +176,10 @@ class _Importer:
             return
         if noun == "facts":
             pairs[0][0].redacted += answer["redacted"]
-            answer = [{outcome: 1} for outcome in answer["outcomes"]]
-        for (tally, _), came in zip(pairs, answer, strict=True):
+            came_of_each = [{outcome: 1} for outcome in answer["outcomes"]]
+        else:
+            came_of_each = answer["sessions"]
+        for (tally, _), came in zip(pairs, came_of_each, strict=True):
             tally.add(came)
 
     def _add_session(self, session: Session, stored: Stored) -> None:

@@ -30,7 +30,7 @@ from scrubjay.models.requests import (
     SearchMemories,
     parse,
 )
-from scrubjay.models.results import Ingested, Result, SessionRecorded
+from scrubjay.models.results import Ingested, Result, SessionsRecorded
 
 if TYPE_CHECKING:
     from scrubjay.engine.core import Core
@@ -232,7 +232,7 @@ async def _backup(core: Core, call: Call) -> Result:
     return await core.backup.make(call.path, report)
 
 
-async def _record_sessions(core: Core, call: Call) -> list[SessionRecorded]:
+async def _record_sessions(core: Core, call: Call) -> SessionsRecorded:
     return await core.past.record(call.request(KeptSessions).sessions)
 
 

@@ -29,7 +29,7 @@ from scrubjay.records.exchange import plan_import
 from scrubjay.records.forgetting import plan_forget, plan_restore
 from scrubjay.records.memories import plan_add as plan_memory
 from scrubjay.records.reviewing import plan_review
-from scrubjay.records.sessions import plan_session
+from scrubjay.records.sessions import plan_sessions
 from scrubjay.records.turns import plan_record
 from scrubjay.store.bucket.inbox import ENVELOPE, Entry
 from scrubjay.store.changes import Change, Plan
@@ -58,7 +58,7 @@ _PLANNERS: dict[str, Planner] = {
     "restore": plan_restore,
     "import": plan_import,
     "review": plan_review,
-    "session": plan_session,
+    "sessions": plan_sessions,
 }
 
 

@@ -12,7 +12,7 @@ from scrubjay.models.fields import Instant
 from scrubjay.models.requests import Request
 from scrubjay.text.redaction import redact
 
-Kind = Literal["turn", "memory", "document", "forget", "restore", "import", "review", "session"]
+Kind = Literal["turn", "memory", "document", "forget", "restore", "import", "review", "sessions"]
 
 # The fields with free text. Ids, numbers, times and names of sessions are taken as they are.
 _PROSE = "content user assistant text summary title metadata reason forget_reason error tools files".split()

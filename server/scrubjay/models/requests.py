@@ -232,24 +232,19 @@ class RecordTurn(Request):
         return self
 
 
-class RecordSession(Request):
+class KeptSession(Request):
     """Turns of one session, in order, as its host kept them; each has a prompt_id.
 
     `others` are the prompt_ids of the session's turns that are not among these. What was said before `since`
-    only tells which turns the others are.
+    only tells which turns the others are. `redacted` counts the secrets that were replaced.
     """
 
+    host: Name
+    scope: OneScope
     session_id: Name
     turns: Annotated[list[RecordTurn], Field(min_length=1)]
     others: list[Name] = []
     since: Instant | None = None
-
-
-class KeptSession(RecordSession):
-    """Such a session, the project that it belongs to, and how many secrets were replaced in it."""
-
-    host: Name
-    scope: OneScope
     redacted: Annotated[Count, Field(ge=0)] = 0
 
 

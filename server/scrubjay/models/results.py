@@ -226,6 +226,10 @@ class SessionRecorded(Result):
 
 
 # updated: it has got a newer version; different: it has another content here, which stays
+class SessionsRecorded(Result):
+    sessions: tuple[SessionRecorded, ...]  # in order
+
+
 FactOutcome = Literal["added", "updated", "known", "different"]
 
 

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import Turn
-from scrubjay.models.requests import RecordSession, RecordTurn, parse
-from scrubjay.models.results import SessionRecorded
+from scrubjay.models.requests import KeptSession, KeptSessions, RecordTurn, parse
+from scrubjay.models.results import SessionRecorded, SessionsRecorded
 from scrubjay.records.passages import passages_of
 from scrubjay.records.turns import new_turn, summary_of, turn_id
 from scrubjay.store.changes import Change, Plan
@@ -18,32 +18,55 @@ from scrubjay.text.transcripts import placed
 _SAME_MOMENT = 10.0
 
 
-async def plan_session(store: Store, envelope: Envelope, now: datetime) -> Plan[SessionRecorded]:
-    """Plan the recording of a session that hooks may have recorded in part, by other keys.
+Key = tuple[str, str]  # scope and id of a session
+
+
+async def plan_sessions(store: Store, envelope: Envelope, now: datetime) -> Plan[SessionsRecorded]:
+    """Plan the recording of sessions that hooks may have recorded in part, by other keys.
 
     A turn is known by its prompt_id, else by its words: those of a recorded turn, or a part of them, near in
     time. It completes a known turn that lacks its answer, or has the end of it alone; nothing known is
     changed otherwise, and nothing that was forgotten comes back.
     """
-    request = parse(RecordSession, envelope.args)
-    key = (envelope.scope, request.session_id)
-    places = (await store.sessions.of([key]))[key].places
-    rows = await store.get(Turn, [place.id for place in places])
-    recorded = [rows[place.id] for place in places if place.id in rows]
-    number = max((place.turn for place in places), default=-1) + 1
-    # In a thread, because a long session takes a while, in which others want their answers.
-    return await asyncio.to_thread(_compared, envelope, request, recorded, number, now)
+    request = parse(KeptSessions, envelope.args)
+    sessions = await store.sessions.of((kept.scope, kept.session_id) for kept in request.sessions)
+    rows = await store.get(Turn, [turn_id for session in sessions.values() for turn_id in session.positions])
+    recorded = {
+        key: [rows[turn_id] for turn_id in session.positions if turn_id in rows]
+        for key, session in sessions.items()
+    }
+    # In a thread, because many turns take a while, in which others want their answers.
+    return await asyncio.to_thread(_compared, envelope, request, recorded, now)
 
 
 def _compared(
-    envelope: Envelope, request: RecordSession, recorded: list[Turn], number: int, now: datetime
-) -> Plan[SessionRecorded]:
-    """Plan what is new in a session of these recorded turns; the next new turn gets this number."""
+    envelope: Envelope, request: KeptSessions, recorded: dict[Key, list[Turn]], now: datetime
+) -> Plan[SessionsRecorded]:
+    known = {turn.id for turns in recorded.values() for turn in turns}
+    changed: dict[str, Turn] = {}
+    answers = []
+    for kept in request.sessions:
+        turns = recorded[kept.scope, kept.session_id]  # with what another part of the session brought
+        its = envelope.model_copy(update={"scope": kept.scope, "host": kept.host})
+        new, answer = _of_one(its, kept, turns, now)
+        changed |= new
+        turns[:] = [new.pop(turn.id, turn) for turn in turns] + list(new.values())
+        answers.append(answer)
+    changes = [Change(turn, passages_of(turn), rewritten=turn.id in known) for turn in changed.values()]
+    whole = SessionsRecorded(sessions=tuple(answers))
+    return Plan(changes[0] if changes else None, whole, tuple(changes[1:]))
+
+
+def _of_one(
+    envelope: Envelope, kept: KeptSession, recorded: list[Turn], now: datetime
+) -> tuple[dict[str, Turn], SessionRecorded]:
+    """The turns of a session that are new or say more than the recorded ones, by id; and how many."""
     known = {turn.id for turn in recorded}
+    number = max((turn.turn for turn in recorded), default=-1) + 1
     turns: dict[str, Turn] = {}
     asked = added = completed = 0
-    for told, here in zip(request.turns, _known(request, recorded), strict=True):
-        if request.since is not None and told.ts is not None and told.ts < request.since:
+    for told, here in zip(kept.turns, _known(kept, recorded), strict=True):
+        if kept.since is not None and told.ts is not None and told.ts < kept.since:
             continue
         asked += 1
         same = here or turns.get(turn_id(envelope, told))
@@ -57,21 +80,20 @@ def _compared(
             if fuller is not latest:
                 turns[same.id] = fuller
                 completed += same.id in known and latest is same
-    changes = [Change(turn, passages_of(turn), rewritten=turn.id in known) for turn in turns.values()]
     answer = SessionRecorded(
-        scope=envelope.scope,
-        session_id=request.session_id,
+        scope=kept.scope,
+        session_id=kept.session_id,
         added=added,
         completed=completed,
         known=asked - added - completed,
-        redacted=envelope.redacted,
+        redacted=kept.redacted if added or completed else 0,
     )
-    return Plan(changes[0] if changes else None, answer, tuple(changes[1:]))
+    return turns, answer
 
 
-def _known(request: RecordSession, recorded: list[Turn]) -> list[Turn | None]:
+def _known(kept: KeptSession, recorded: list[Turn]) -> list[Turn | None]:
     """Find for each turn the recorded one that it is, None for a new one."""
-    others = set(request.others)
+    others = set(kept.others)
     mine = [turn for turn in recorded if turn.prompt_id not in others]  # what another part of the session is
     told = [
         {
@@ -80,13 +102,13 @@ def _known(request: RecordSession, recorded: list[Turn]) -> list[Turn | None]:
             "prompts": [turn.user or ""],
             "at": turn.ts.timestamp() if turn.ts else None,
         }
-        for turn in request.turns
+        for turn in kept.turns
     ]
     places = placed(told, [(turn.prompt_id, turn.user, turn.started_at.timestamp()) for turn in mine])
     gone = [turn for turn in mine if turn.purged_at is not None]
     return [
         mine[place] if place is not None else _deleted(turn, gone)
-        for turn, place in zip(request.turns, places, strict=True)
+        for turn, place in zip(kept.turns, places, strict=True)
     ]
 
 

@@ -9,10 +9,11 @@ from typing import cast
 
 from scrubjay.engine.verbs.verb import Verb
 from scrubjay.home.capture import CAPTURES
+from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import AnyRecord, Memory, Turn, content_hash, derived_id
-from scrubjay.models.requests import KeptFact, KeptSession, RecordSession
-from scrubjay.models.results import FactOutcome, FactsAdded, SessionRecorded
+from scrubjay.models.requests import KeptFact, KeptSession, KeptSessions
+from scrubjay.models.results import FactOutcome, FactsAdded, SessionsRecorded
 from scrubjay.records import exchange
 from scrubjay.records import versions as chains
 from scrubjay.records.exchange import ImportRecords
@@ -25,7 +26,7 @@ MOST_STAGED = 1_000  # records that wait in memory for their commit before more 
 
 @dataclass(eq=False)
 class Past(Verb):
-    """Takes in the past, acknowledged session by session; what is known already is left as it is."""
+    """Takes in the past, acknowledged call by call; what is known already is left as it is."""
 
     _running: int = 0
     _staged: int = 0
@@ -35,7 +36,7 @@ class Past(Verb):
         """Whether something is taken in."""
         return self._running > 0
 
-    async def record(self, kept: Sequence[KeptSession]) -> list[SessionRecorded]:
+    async def record(self, kept: Sequence[KeptSession]) -> SessionsRecorded:
         """Record the turns that are not recorded yet; from the answer on, all of them survive a kill.
 
         A session that is known in one scope stays there, wherever its folder is now.
@@ -44,23 +45,22 @@ class Past(Verb):
         try:
             await self._writer.drain()
             scopes = await self._scopes(kept)
-            keys = [(scopes[each.host, each.session_id], each.session_id) for each in kept]
-            await self._store.sessions.of(keys)  # all in one look
-            return [await self._record(each, scope) for each, (scope, _) in zip(kept, keys, strict=True)]
+            request = KeptSessions(
+                sessions=[
+                    each.model_copy(update={"scope": scopes[each.host, each.session_id]}) for each in kept
+                ]
+            )
+            told = envelope("sessions", request, scope=USER_SCOPE, source=SOURCE, at=self._clock())
+            chosen = self._settings().capture
+            redacted = sum(each.redacted for each in kept)
+            told = told.model_copy(
+                update={"redacted": redacted, "capture": chosen if chosen in CAPTURES[1:3] else None}
+            )
+            answer = cast(SessionsRecorded, await self._writer.write(told))
+            await self._make_room(sum(each.added + each.completed for each in answer.sessions))
+            return answer
         finally:
             self._running -= 1
-
-    async def _record(self, kept: KeptSession, scope: str) -> SessionRecorded:
-        values = {name: getattr(kept, name) for name in RecordSession.model_fields}
-        request = RecordSession.model_construct(**values)
-        chosen = self._settings().capture
-        told = envelope("session", request, scope=scope, source=SOURCE, at=self._clock(), host=kept.host)
-        told = told.model_copy(
-            update={"redacted": kept.redacted, "capture": chosen if chosen in CAPTURES[1:3] else None}
-        )
-        answer = cast(SessionRecorded, await self._writer.write(told))
-        await self._make_room(answer.added + answer.completed)
-        return answer
 
     async def add(self, kept: Sequence[KeptFact]) -> FactsAdded:
         """Add facts that other memories hold, with their times and older values.
