@@ -283,7 +283,7 @@ def test_search_answers_as_one_types_and_says_why(tab: Tab):
     tab.keyboard.press("/")
     box = tab.get_by_role("searchbox", name="Search")
     expect(box).to_be_focused()
-    box.press_sequentially("the hedge of the heron", delay=20)
+    box.press_sequentially("the heron nests in hedge 4", delay=20)
     hit = tab.locator(".hit", has_text="The heron nests in hedge 4.")
     expect(hit.locator("mark").first).to_have_text("heron")
     expect(hit.get_by_role("img", name=re.compile("Why: .*words"))).to_be_visible()
