@@ -108,3 +108,20 @@ def _check(about: os.stat_result, own: bool) -> None:
         raise OSError(EINVAL, "it is no regular file")
     if own and hasattr(os, "geteuid") and about.st_uid != os.geteuid():
         raise PermissionError(EPERM, "it belongs to another user")
+
+
+def runs(pid: int) -> bool:
+    """Tell whether a process runs, as far as this system says; a zombie does not."""
+    if os.name == "nt":  # where signal 0 would end it
+        return True
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return b") Z " not in file.read()
+    except OSError:
+        return True  # no /proc on this system

@@ -15,7 +15,7 @@ import time
 from errno import EINVAL
 
 from scrubjay.errors import HomeError, SpoolError
-from scrubjay.home.files import open_regular, parsed, read_regular, sync_folder
+from scrubjay.home.files import open_regular, parsed, read_regular, runs, sync_folder
 from scrubjay.home.paths import Home
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
@@ -174,23 +174,6 @@ def sweep(home: Home, now: float, *, own: bool = False) -> int:
             except FileNotFoundError:  # its writer was alive after all, or another sweep was faster
                 continue
     return swept
-
-
-def runs(pid: int) -> bool:
-    """Tell whether a process runs, as far as this system says; a zombie does not."""
-    if os.name == "nt":  # where signal 0 would end it
-        return True
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return b") Z " not in file.read()
-    except OSError:
-        return True  # no /proc on this system
 
 
 def durable_write(home: Home, path: str, content: bytes) -> None:

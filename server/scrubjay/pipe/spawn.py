@@ -13,8 +13,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrubjay.errors import EngineError
-from scrubjay.home.files import clear_way
-from scrubjay.home.spool import runs
+from scrubjay.home.files import clear_way, runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

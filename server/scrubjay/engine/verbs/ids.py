@@ -53,7 +53,8 @@ class Ids(Verb):
         elif isinstance(request, AddMemory) and request.link is not None:
             relation, ids = request.link
             whole[relation] = [
-                await (self.full(each, scope) if reach is None else self._within(each, reach)) for each in ids
+                await (self.full(each, scope) if reach is None else self._within(each, reach, relation))
+                for each in ids
             ]
         elif isinstance(request, SearchMemories) and request.session_id is not None:
             await self._writer.drain()
@@ -65,9 +66,10 @@ class Ids(Verb):
             whole["doc_id"] = await full_document_id(self._store, request.doc_id, searched)
         return request.model_copy(update=whole) if whole else request
 
-    async def _within(self, said: str, reach: tuple[str, ...]) -> str:
+    async def _within(self, said: str, reach: tuple[str, ...], field: str = "") -> str:
         record = await self.reached(said, reach)
         if record is None:
             nothing = f"Nothing here has the id {said[:80]!r}. Take the id of a search result."
+            nothing = f"{field}: {nothing}" if field else nothing
             raise NotFound(f"{nothing} The scope of another project has to be named with it.")
         return record.id
