@@ -70,6 +70,7 @@ async def test_the_parts_add_up_to_the_ranking_sum_and_that_gives_the_relevance(
         assert math.isclose(low + (high - low) * odds / (1 + odds), hit.relevance_score, abs_tol=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("weights", [(1.0, 0.1, 0.1), (1.0, 1.0, 1.0), (0.0, 0.0, 3.0)])
 @pytest.mark.parametrize("query", QUERIES)
 async def test_the_score_is_the_weighted_mean_of_its_parts(

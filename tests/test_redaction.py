@@ -211,6 +211,7 @@ def test_a_text_without_a_secret_is_given_back_as_it_is(text: str) -> None:
     assert redact(text) == (text, 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "piece",
     [

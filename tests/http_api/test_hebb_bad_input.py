@@ -58,6 +58,7 @@ def refused(answer: httpx2.Response) -> bool:
     return 400 <= answer.status_code < 500 and isinstance(answer.json()["detail"], str | list)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", READS)
 async def test_odd_words_in_an_address_are_answered(http: httpx2.AsyncClient, path: str):
     for odd in ODD:

@@ -20,6 +20,7 @@ from scrubjay.http_api.permissions import Permissions
 from scrubjay.mcp_server.server import build_server
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", ["user", "*", "two words", "grün", "a/b", "a/b/c", "", "x" * 101, "a\x00", "semi;colon", "100%"]
 )
@@ -226,6 +227,7 @@ ROUTES: list[
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("method", "path", "body", "writes"), ROUTES)
 async def test_a_token_of_one_namespace_reaches_no_other(
     http: httpx2.AsyncClient,

@@ -114,6 +114,7 @@ def test_a_full_disk_refuses_writes_answers_searches_and_recovers(small_disk, op
     until(lambda: not engines(user.home.root), "the engine ended")
 
 
+@pytest.mark.long
 def test_a_client_that_comes_while_the_disk_is_full_is_answered_and_served_when_there_is_room(
     small_disk, opens, somebody
 ):
