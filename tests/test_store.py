@@ -6,6 +6,7 @@ import itertools
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -21,7 +22,7 @@ from scrubjay.home.paths import Home
 from scrubjay.models.records import Memory, Passage, Turn, is_current
 from scrubjay.store import conditions, file_of
 from scrubjay.store.changes import Change
-from scrubjay.store.inventory import Inventory
+from scrubjay.store.inventory import Inventory, Rows
 from scrubjay.store.notes import FileNotes, dump_note, parse_note
 from scrubjay.store.opening import open_store
 from scrubjay.store.schema import arrow_schema
@@ -358,6 +359,22 @@ def test_each_file_is_synced_once(tmp_path: Path):
     (tmp_path / "two").write_text("2")
     os.remove(tmp_path / "sub" / "one")
     assert files.sync_new({}) == 1
+
+
+def test_checkpoints_at_once_note_every_file(tmp_path: Path):
+    versions = tmp_path / "data" / "turns.lance" / "_versions"
+    versions.mkdir(parents=True)
+    files = Inventory(str(tmp_path / "data"))
+    os.mkdir(files.folder)
+
+    def checkpoint(number: int) -> None:
+        for each in range(40):
+            (versions / f"{number}-{each}.manifest").write_text("1")
+        files.sync_new({"turns": Rows(number, number)})
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(checkpoint, range(24)))
+    assert len(Inventory.load(str(tmp_path / "data")).files) == 24 * 40
 
 
 async def test_moving_a_scope_moves_records_and_passages(store: Store, now):

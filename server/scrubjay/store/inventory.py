@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from threading import RLock
 from typing import NamedTuple
 from uuid import uuid4
 
@@ -69,6 +70,7 @@ class Inventory:
     lost: dict[str, Rows] = field(default_factory=dict)  # tables that once had so much, and have it no more
     _synced: set[str] = field(default_factory=set)
     _lines: int = 0
+    _lock: RLock = field(default_factory=RLock, repr=False, compare=False)  # two checkpoints may meet
 
     @property
     def folder(self) -> str:
@@ -118,8 +120,9 @@ class Inventory:
                     os.fsync(descriptor)
                 finally:
                     os.close(descriptor)
-        self._synced = files
-        self._note(new, rows)
+        with self._lock:
+            self._synced = files
+            self._note(new, rows)
         return len(new)
 
     def _note(self, new: set[str], rows: Mapping[str, Rows]) -> None:
@@ -160,6 +163,10 @@ class Inventory:
         Raises:
             OSError: as the disk says.
         """
+        with self._lock:
+            self._write()
+
+    def _write(self) -> None:
         there = {self._name(path) for path in _files_below(self.root)}
         self.files = {name: written for name, written in self.files.items() if name in there}
         lines = [f"file {size} {crc} {name}" for name, (size, crc) in self.files.items()]
@@ -186,9 +193,10 @@ class Inventory:
             OSError: as the disk says.
         """
         gone = tuple(f"{name}.lance/" for name in tables)
-        self.files = {name: each for name, each in self.files.items() if not name.startswith(gone)}
-        self._synced = {path for path in self._synced if not self._name(path).startswith(gone)}
-        self.write()
+        with self._lock:
+            self.files = {name: each for name, each in self.files.items() if not name.startswith(gone)}
+            self._synced = {path for path in self._synced if not self._name(path).startswith(gone)}
+            self.write()
 
     def accept(self) -> None:
         """Take what is there for all there is.
@@ -196,8 +204,9 @@ class Inventory:
         Raises:
             OSError: as the disk says.
         """
-        self.files, self.lost, self._synced = {}, {}, set()
-        self.write()
+        with self._lock:
+            self.files, self.lost, self._synced = {}, {}, set()
+            self.write()
 
     def remove_remains(self) -> None:
         """Remove what was moved aside, because it may hold what somebody wants gone.
@@ -276,7 +285,7 @@ class Inventory:
             if newest is None:
                 continue
             manifest = read_manifest(newest)
-            for name in [name for name in self.files if name.startswith(beginning)]:
+            for name in [name for name in list(self.files) if name.startswith(beginning)]:  # others may add
                 file = name.removeprefix(beginning)
                 fragment, index = manifest.fragment_of(file), manifest.index_of(file)
                 is_used = fragment is not None or index is not None or self._name(newest) == name
