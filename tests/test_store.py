@@ -274,15 +274,15 @@ async def test_a_table_that_a_kill_left_half_made_gets_its_key_and_every_index(h
 
 
 async def test_row_ids_of_a_generation_that_was_replaced_mean_nothing_in_the_next(store: Store, now):
-    store.stage(Change(a_turn(now), (a_passage(now),)))
+    store.stage(Change(a_turn(now), (a_passage(now, text="A text."),)))
     await store.flush()
-    (row_id,) = await store.passage_rows(conditions.EVERY_ROW, 10)
+    (row_id,) = (await store.by_words("text", conditions.EVERY_ROW, 10)).row_ids.tolist()
     assert list(await store.read_passages([row_id])) == [row_id]
     await store.begin_generation(store.note.next_generation(dim=64))
     await store.refill(Turn, [a_turn(now).id], lambda turn: [a_passage(now, text="Another text.")])
     await store.finish_generation()
     assert await store.read_passages([row_id]) == {}
-    (row_id,) = await store.passage_rows(conditions.EVERY_ROW, 10)
+    (row_id,) = (await store.by_words("text", conditions.EVERY_ROW, 10)).row_ids.tolist()
     assert (await store.read_passages([row_id]))[row_id].text == "Another text."
 
 

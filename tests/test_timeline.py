@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from mcp import Client
 from said import SCOPE, embedded, fact, forget, search, texts, turn
@@ -13,6 +14,7 @@ from said import SCOPE, embedded, fact, forget, search, texts, turn
 from scrubjay.engine.core import Core
 from scrubjay.errors import InputError
 from scrubjay.models.results import MemoryHits
+from scrubjay.store.cache import PassageRow
 
 NOW = "2026-03-05T12:05:00Z"  # a Thursday, just after the clock of `core`
 
@@ -37,6 +39,22 @@ async def week(core: Core) -> Core:
     await fact(core, "The icon is blue.")
     await embedded(core)
     return core
+
+
+async def test_a_turn_that_gets_its_vector_while_it_is_looked_for_is_shown(
+    week: Core, monkeypatch: pytest.MonkeyPatch
+):
+    read = week.store.read_passages
+
+    async def moved(row_ids: Iterable[int]) -> dict[int, PassageRow]:
+        monkeypatch.setattr(week.store, "read_passages", read)
+        pieces = await week.store.passages("true", columns=["id"])
+        vectors = {piece.id: np.eye(64, dtype=np.float32)[0] for piece in pieces}
+        await week.store.set_vectors(vectors, week.store.note.space_id)
+        return await read(row_ids)
+
+    monkeypatch.setattr(week.store, "read_passages", moved)
+    assert texts(await asked(week, "yesterday")) == ["retry thrice at most", "measure the parser"]
 
 
 @pytest.mark.parametrize(

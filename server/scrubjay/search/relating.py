@@ -74,7 +74,7 @@ async def related(
 
 async def _passages_of(store: Store, question: Question, record_ids: Iterable[str]) -> list[PassageRow]:
     where = conditions.both(question.where(), conditions.one_of("record_id", record_ids))
-    return list((await store.read_passages(await store.passage_rows(where, MOST_PASSAGES))).values())
+    return await store.matching_passages(where, MOST_PASSAGES)
 
 
 def _ties_of(hits: Sequence[tuple[Hit, AnyRecord]]) -> _HitTies:

@@ -425,12 +425,19 @@ class Store:
         rows = await self.tables.cached_passages.of(self.tables.passages, wanted)
         return {each | mark: row for each, row in rows.items()}
 
-    async def passage_rows(self, where: Where, limit: int) -> list[int]:
-        """Return the row ids of passages that match, in no particular order."""
-        mark = self._mark
-        rows = await _scan(self.tables.passages).where(where).select([]).with_row_id().limit(limit).to_arrow()
-        row_ids: list[int] = (rows["_rowid"].to_numpy() | mark).tolist()
-        return row_ids
+    async def matching_passages(self, where: Where, limit: int) -> list[PassageRow]:
+        """Return passages that match, in no particular order.
+
+        One that gets its vector meanwhile is another row then, so that all are looked for again.
+        """
+        mark, tries = self._mark, 3
+        while True:
+            tries -= 1
+            query = _scan(self.tables.passages).where(where).select([]).with_row_id().limit(limit)
+            row_ids: list[int] = ((await query.to_arrow())["_rowid"].to_numpy() | mark).tolist()
+            rows = await self.read_passages(row_ids)
+            if not tries or len(rows) == len(row_ids):
+                return list(rows.values())
 
     async def token_codes(self, record_ids: Iterable[str]) -> list[tuple[str, bytes]]:
         """Return (record id, token codes) of these records' passages that have codes, sorted.
