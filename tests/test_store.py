@@ -7,9 +7,11 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
 
 import numpy as np
 import pytest
@@ -20,7 +22,7 @@ from scrubjay.engine.background.upkeep import Bounds, Upkeep
 from scrubjay.errors import StoreError
 from scrubjay.home.paths import Home
 from scrubjay.models.records import Memory, Passage, Turn, is_current
-from scrubjay.store import conditions, file_of
+from scrubjay.store import conditions, file_of, inventory
 from scrubjay.store.changes import Change
 from scrubjay.store.inventory import Inventory, Rows
 from scrubjay.store.notes import FileNotes, dump_note, parse_note
@@ -361,20 +363,26 @@ def test_each_file_is_synced_once(tmp_path: Path):
     assert files.sync_new({}) == 1
 
 
-def test_checkpoints_at_once_note_every_file(tmp_path: Path):
+def test_one_checkpoint_at_a_time_notes_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     versions = tmp_path / "data" / "turns.lance" / "_versions"
     versions.mkdir(parents=True)
-    files = Inventory(str(tmp_path / "data"))
+    files, meeting, read = Inventory(str(tmp_path / "data")), Barrier(2), inventory._read
     os.mkdir(files.folder)
 
+    def met(path: str) -> inventory.Written:
+        with suppress(BrokenBarrierError):  # nobody came within the time, nor ever will
+            meeting.wait(timeout=0.5)
+            raise AssertionError("two checkpoints note their files at once")
+        return read(path)
+
     def checkpoint(number: int) -> None:
-        for each in range(40):
-            (versions / f"{number}-{each}.manifest").write_text("1")
+        (versions / f"{number}.manifest").write_text("1")
         files.sync_new({"turns": Rows(number, number)})
 
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(checkpoint, range(24)))
-    assert len(Inventory.load(str(tmp_path / "data")).files) == 24 * 40
+    monkeypatch.setattr(inventory, "_read", met)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(checkpoint, range(2)))
+    assert len(Inventory.load(str(tmp_path / "data")).files) == 2
 
 
 async def test_moving_a_scope_moves_records_and_passages(store: Store, now):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn
 from scrubjay.store import conditions
 from scrubjay.store.bucket.sharing import Shared
-from scrubjay.store.cache import PassageRow, with_value
+from scrubjay.store.cache import PassageRow, RecordCache, with_value
 from scrubjay.store.changes import TABLE_OF, Change, Embedding, Staged
 from scrubjay.store.conditions import Where
 from scrubjay.store.failures import not_written
@@ -240,8 +240,8 @@ class Store:
         wanted = list(dict.fromkeys(ids))
         found = {each: row for each in wanted if isinstance(row := self._staged_record(each), kind)}
         if missing := [each for each in wanted if each not in found]:
-            cache = self.tables.cached_records.get(TABLE_OF[kind]) if columns is None else None
-            cached = await cache.of(self.tables.of(TABLE_OF[kind]), missing) if cache else None
+            table, cache = self._table(kind)
+            cached = await cache.of(table, missing) if cache and columns is None else None
             if cached is None:
                 read = from_table(kind, await self._columns(kind, missing, columns))
                 cached = {row.id: row for row in read}
@@ -259,11 +259,15 @@ class Store:
         return found
 
     async def _columns(self, kind: type[T], ids: list[str], columns: Sequence[str] | None) -> pa.Table:
-        """Read columns of committed records, all by default; from memory, if their table is there."""
-        table = self.tables.of(TABLE_OF[kind])
-        cache = self.tables.cached_records.get(TABLE_OF[kind]) if columns is not None else None
-        rows = await cache.columns(table, ids, list(columns or ())) if cache else None
+        """Read columns of committed records, all by default; some from memory, if their table is there."""
+        table, cache = self._table(kind)
+        rows = await cache.columns(table, ids, list(columns)) if cache and columns else None
         return rows if rows is not None else await _rows(table, conditions.one_of("id", ids), None, columns)
+
+    def _table(self, kind: type[AnyRecord]) -> tuple[AsyncTable, RecordCache[Any] | None]:
+        """Return the table of a kind of records, and what is remembered of it."""
+        name = TABLE_OF[kind]
+        return self.tables.of(name), self.tables.cached_records.get(name)
 
     async def find(self, record_id: str) -> AnyRecord | None:
         """Return the record of any kind that has this id."""
