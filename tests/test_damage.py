@@ -211,6 +211,19 @@ def test_an_inventory_whose_lines_are_torn_says_nothing_of_those_files(tmp_path:
     assert Inventory.load(str(tmp_path / "data")).files == {}
 
 
+def test_a_draft_that_is_renamed_while_an_index_is_written_is_not_missed(tmp_path: Path):
+    index = tmp_path / "data" / "passages_1.lance" / "_indices" / "6793cbc6"
+    index.mkdir(parents=True)
+    (index / "metadata.lance").write_bytes(b"done")
+    draft = index / ".tmpLf7gSM"
+    draft.write_bytes(b"half")
+    inventory = Inventory(str(tmp_path / "data"))
+    inventory.sync_new({})
+    draft.rename(index / "part_0_docs.lance")
+
+    assert [name.rpartition("/")[2] for name in inventory.files] == ["metadata.lance"]
+
+
 def test_what_is_moved_aside_keeps_what_was_moved_before(tmp_path: Path):
     for _ in range(2):
         (tmp_path / "place").mkdir()

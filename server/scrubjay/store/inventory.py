@@ -102,7 +102,8 @@ class Inventory:
     def _take(self, text: str) -> None:
         kind, first, second, name = text.split(" ", 3)
         if kind == "file":
-            self.files[name] = Written(int(first), int(second))
+            if _is_judged(name):
+                self.files[name] = Written(int(first), int(second))
         else:
             (self.rows if kind == "rows" else self.lost)[name] = Rows(int(first), int(second))
 
@@ -331,12 +332,12 @@ class Inventory:
 
 
 def _is_judged(name: str) -> bool:
-    """Whether a file is one that LanceDB writes once and reads again."""
+    """Whether a file is one that LanceDB writes once and reads again; it renames its drafts."""
     table, _, rest = name.partition("/")
     return (
         table.endswith(".lance")
         and rest.startswith(("data/", "_deletions/", "_indices/", "_versions/"))
-        and (rest not in _DERIVED and _ASIDE not in rest)
+        and (rest not in _DERIVED and _ASIDE not in rest and "/.tmp" not in rest)
     )
 
 
