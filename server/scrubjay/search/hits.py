@@ -6,7 +6,7 @@ from scrubjay.models.records import AnyRecord, Document, Memory, Turn, fields_of
 from scrubjay.models.results import Hit, MemoryHits, Tokens
 from scrubjay.records.passages import speeches
 from scrubjay.search.retrieval.candidates import Match
-from scrubjay.search.retrieval.relevance import coverage
+from scrubjay.search.retrieval.relevance import held_words
 from scrubjay.text.summary import shorten
 
 WHOLE = 900  # characters up to which a turn is shown whole
@@ -78,15 +78,16 @@ def excerpt(text: str, query: str, room: int) -> str:
     if len(text) <= room:
         return text
     sentences = [sentence for sentence in _SENTENCE_END.split(text) if sentence.strip()][:MOST_SENTENCES]
+    wanted, held = held_words(query, sentences)
+    numbered = [any(map(str.isdigit, sentence)) for sentence in sentences]
     best, chosen = -1.0, range(1)
     for start in range(len(sentences)):
         end, length = start + 1, len(sentences[start])
         while end < len(sentences) and length + 1 + len(sentences[end]) <= room - 2:
             length += 1 + len(sentences[end])
             end += 1
-        (covered,) = coverage(query, [" ".join(sentences[start:end])])
-        numbers = sum(any(map(str.isdigit, sentence)) for sentence in sentences[start:end])
-        worth = float(covered) + _FIRST * (start == 0) + _NUMBER * numbers
+        covered = len(frozenset().union(*held[start:end])) / len(wanted) if wanted else 0.0
+        worth = covered + _FIRST * (start == 0) + _NUMBER * sum(numbered[start:end])
         if worth > best:
             best, chosen = worth, range(start, end)
     return shorten(" ".join(sentences[at] for at in chosen) + " …" * (len(chosen) < len(sentences)), room)

@@ -43,14 +43,22 @@ QUOTATION = 0.9  # quoted records lie from here to 1; while anything is quoted, 
 
 def coverage(query: str, texts: Iterable[str]) -> Floats:
     """Compute the share of the query's content words that each text holds, in [0, 1]."""
-    wanted = {stem(word) for word in compared_words(query)}
-    return np.array(
-        [(len(wanted) - len(_missing(wanted, text))) / len(wanted) if wanted else 0.0 for text in texts],
-        dtype=float,
-    )
+    wanted, held = held_words(query, texts)
+    return np.array([len(each) / len(wanted) if wanted else 0.0 for each in held], dtype=float)
 
 
-def _missing(wanted: set[str], text: str) -> set[str]:
+def held_words(query: str, texts: Iterable[str]) -> tuple[frozenset[str], list[frozenset[str]]]:
+    """Return the stems of the query's content words, and which of them each text holds."""
+    wanted = _stems(query)
+    return wanted, [wanted - _missing(wanted, text) for text in texts]
+
+
+@lru_cache(maxsize=64)  # a search asks for those of its query some hundred times
+def _stems(query: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in compared_words(query))
+
+
+def _missing(wanted: frozenset[str], text: str) -> frozenset[str]:
     """Find the stems that the text does not hold; fast, because a search compares hundreds of chunks."""
     may = may_begin(text, wanted)  # a stem is the beginning of its word
     left = may.difference(map(stem, spelled_words(text, may))) if may else may
