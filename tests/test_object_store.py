@@ -5,9 +5,11 @@ its own.
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -15,14 +17,17 @@ from hashing_encoder import HashingEncoder
 from said import SCOPE, fact, forget, search, texts, turn
 
 from scrubjay.encoders import EmbeddingWorker
+from scrubjay.engine.background import upkeep
 from scrubjay.engine.core import Core
 from scrubjay.engine.engine import utc_now
 from scrubjay.errors import InputError, StoreError
 from scrubjay.home import spool
 from scrubjay.home.paths import open_home
 from scrubjay.home.settings import Settings
+from scrubjay.models import requests
 from scrubjay.models.records import Memory, Turn
 from scrubjay.store import conditions
+from scrubjay.store.bucket import sharing
 from scrubjay.store.bucket.inbox import ENVELOPE, open_inbox
 from scrubjay.store.opening import open_at
 from scrubjay.store.tables import ALWAYS, connect
@@ -198,13 +203,44 @@ async def test_what_is_forgotten_or_purged_through_any_engine_is_gone_in_all(sta
     )
     await search(first, "key")
     await forget(second, kept.id)
-    await forget(second, purged.id, purge=True)
+    request = requests.parse(requests.Forget, {"id": purged.id, "purge": True})
+    done = await second.removal.forget(request, SCOPE, "test")
+    left = done.kept_until - second.clock()
+    assert timedelta(minutes=69) < left < timedelta(minutes=71)  # it is said how long older versions hold it
 
     async def gone() -> bool:
         return [texts(await search(core, "key hangs")) for core in (first, second)] == [[], []]
 
     await until(gone)
     assert await first.store.count(Memory, conditions.equal("id", purged.id)) == 0
+
+
+def objects_with(place: str, word: bytes) -> list[str]:
+    """The objects of a bucket that hold a word; words are folded to small letters in the word index."""
+    import boto3  # comes with moto
+
+    bucket = boto3.resource("s3", endpoint_url=os.environ["AWS_ENDPOINT"]).Bucket(place.split("/")[2])
+    return [
+        each.key
+        for each in bucket.objects.filter(Prefix=place.split("/")[3])
+        if word in each.get()["Body"].read().lower()
+    ]
+
+
+async def test_what_is_purged_leaves_the_bucket_with_the_older_versions(
+    start: Start, place: str, monkeypatch: pytest.MonkeyPatch
+):
+    core = await start("a")
+    purged = await fact(core, "The password of the attic is Zanzibaroon.")
+    await fact(core, "The cellar key hangs left.")
+    await search(core, "attic")
+    assert objects_with(place, b"zanzibaroon")
+    request = requests.parse(requests.Forget, {"id": purged.id, "purge": True})
+    await core.removal.forget(request, SCOPE, "test")
+    monkeypatch.setattr(upkeep, "VERSION_LIFETIME", timedelta(milliseconds=1))  # as if that time had passed
+    monkeypatch.setattr(sharing, "VERSION_LIFETIME", timedelta(milliseconds=1))
+    await core.upkeep.sweep()
+    assert objects_with(place, b"zanzibaroon") == []
 
 
 @pytest.mark.long

@@ -103,6 +103,12 @@ def _print_forgotten(done: dict[str, Any], name: str) -> None:
     if done.get("purged"):
         gone = f"{plural(done['purged'], 'record')} deleted from the disk for good."
         print(f"{gone} Backups and exports made before still hold what they held.")
+        if until := done.get("kept_until"):
+            print(
+                "Older versions of the bucket's tables hold it for an hour, because other engines may read "
+                f"them. They are removed by {local(until):%Y-%m-%d %H:%M}; if no engine runs then, by the "
+                "next one within two minutes."
+            )
     elif done["forgotten"]:
         ids = ", ".join(done["ids"])
         print(f"{ids}: forgotten, no search finds it any more. `scrubjay restore` brings it back.")

@@ -278,7 +278,11 @@ def forgotten(done: Forgotten, frame: Frame, *, dry_run: bool) -> str:
     if not dry_run:
         if not (done.forgotten or done.purged):
             return "Forgotten before; nothing changed."
-        return f"{'Deleted for good' if done.purged else 'Forgotten'}: {', '.join(done.ids)}."
+        left = ""
+        if done.kept_until is not None:
+            until = f"{done.kept_until:%Y-%m-%d %H:%M} UTC"
+            left = f" Older versions in the bucket hold it until {until}, then an engine removes them."
+        return f"{'Deleted for good' if done.purged else 'Forgotten'}: {', '.join(done.ids)}.{left}"
     if not done.candidates:
         return "Nothing would be forgotten: no fact or turn is likely about that."
     shown = [_block(hit, frame) for hit in done.candidates]

@@ -295,6 +295,7 @@ class Forgotten(Result):
     ids: list[str]
     forgotten: int
     purged: int = 0
+    kept_until: SkipJsonSchema[datetime | None] = None  # older versions in a bucket hold what was purged
     candidates: SkipJsonSchema[list[Hit]] = []  # of a dry run
     note: str | None = None  # a dry run's candidates, quoted
 

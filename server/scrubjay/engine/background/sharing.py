@@ -9,7 +9,7 @@ from scrubjay.engine.background.upkeep import Upkeep
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import ScrubjayError
 from scrubjay.store.bucket.inbox import ENVELOPE, parse_access_entry
-from scrubjay.store.bucket.sharing import Shared
+from scrubjay.store.bucket.sharing import SWEEP_SECONDS, Shared
 from scrubjay.store.failures import reason
 from scrubjay.store.notes import INDEX, parse_note
 from scrubjay.store.opening import open_to_write
@@ -18,7 +18,6 @@ from scrubjay.store.store import Store
 log = logging.getLogger("scrubjay.engine.background.sharing")
 
 LOOK_SECONDS = 0.5  # how often the inbox is looked into: a request each
-SWEEP_SECONDS = 3600.0
 
 
 class Sharing:

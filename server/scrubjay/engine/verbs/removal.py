@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Literal, cast
 
 from scrubjay.engine.verbs.search import Search
@@ -16,6 +17,7 @@ from scrubjay.models.requests import Forget, ForgetMatching, ForgetRecords, Requ
 from scrubjay.models.results import Forgotten, Restored, Result
 from scrubjay.records.forgetting import records_to_forget, texts_of, with_history
 from scrubjay.search.hits import as_hit
+from scrubjay.store.bucket.sharing import SWEEP_SECONDS, VERSION_LIFETIME
 
 # of what a query means to forget; a hit below it is more likely to be about something else
 LEAST_RELEVANCE = 0.5
@@ -101,6 +103,9 @@ class Removal(Verb):
         answer = cast(Forgotten, await self._write("forget", log, records[0].scope, source))
         if request.purge:
             await self._writer.settle()  # the bytes go with it
+            if self._store.shared is not None:
+                until = self._clock() + VERSION_LIFETIME + timedelta(seconds=SWEEP_SECONDS)
+                answer = answer.model_copy(update={"kept_until": until})
         return answer
 
     async def _write(

@@ -91,6 +91,7 @@ class Lease:
 
 # how long an older version stays: another engine may read it, and nobody can know
 VERSION_LIFETIME = timedelta(hours=1)
+SWEEP_SECONDS = 600.0  # between two looks of the maintainer for versions that are older
 
 
 class Shared:
