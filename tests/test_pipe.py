@@ -4,8 +4,10 @@ the new process.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import queue
 import socket
 import subprocess
 import sys
@@ -19,7 +21,9 @@ from hypothesis import strategies as st
 import scrubjay
 from scrubjay.errors import EngineError
 from scrubjay.home.paths import open_home
-from scrubjay.pipe import relay
+from scrubjay.pipe import client as client_module
+from scrubjay.pipe import relay, session
+from scrubjay.pipe.client import EngineClient
 from scrubjay.pipe.link import Link
 from scrubjay.pipe.offer import Offer
 from scrubjay.pipe.reach import Attempts
@@ -223,23 +227,29 @@ class Nowhere:
     """A client that says a few lines and leaves when it has heard as many."""
 
     def __init__(self, *lines: bytes) -> None:
-        self.said, self.heard, self.closed = list(lines), [], False
-        self._all = threading.Event()
+        self.heard, self.closed, self.wanted = [], False, 1
+        self.said: queue.Queue[bytes] = queue.Queue()
+        for line in lines:
+            self.said.put(line)
+        self.answered = threading.Event()
 
     def read(self, look_seconds: float) -> bytes:
-        if self.said:
-            return self.said.pop(0)
-        self.closed = not self._all.wait(20)
-        return b""
+        try:
+            return self.said.get(timeout=20)
+        except queue.Empty:
+            self.closed = True
+            return b""
 
     def write(self, line: bytes) -> None:
         self.heard.append(json.loads(line))
-        self._all.set()
+        self.answered.set()
+        if len(self.heard) == self.wanted:
+            self.said.put(b"")
 
 
 @pytest.mark.parametrize("trouble", [OSError(28, "No space left on device"), ZeroDivisionError("secret")])
 def test_a_failure_that_nobody_thought_of_is_an_answer(trouble):
-    def reach():
+    def reach(since):
         raise trouble
 
     client = Nowhere(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_memories"}}\n')
@@ -257,7 +267,7 @@ def test_an_engine_that_gives_no_sign_of_life_is_given_up(monkeypatch):
     asked = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_memories"}}\n'
     client = Nowhere(asked)
     link = Link(ours, {"beats": True, "pid": 7}, b"")
-    relay.Relay(lambda: link, client, Offer({"handshake": {"answers": {}}})).run()
+    relay.Relay(lambda since: link, client, Offer({"handshake": {"answers": {}}})).run()
     (answer,) = client.heard
     assert "The engine (pid 7) gives no sign of life" in answer["result"]["content"][0]["text"]
     assert frozen.recv(1000) == asked + BEAT
@@ -280,9 +290,163 @@ def test_an_engine_that_gives_signs_of_life_may_take_its_time(monkeypatch):
     threading.Thread(target=work, daemon=True).start()
     client = Nowhere(asked)
     link = Link(ours, {"beats": True, "pid": 7}, b"")
-    relay.Relay(lambda: link, client, Offer({"handshake": {"answers": {}}})).run()
+    relay.Relay(lambda since: link, client, Offer({"handshake": {"answers": {}}})).run()
     assert client.heard == [{"jsonrpc": "2.0", "id": 1, "result": "done"}]
     busy.close()
+
+
+CALL = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s"}}\n'
+NOTHING = Offer({"handshake": {"answers": {}}})
+
+
+@pytest.fixture
+def hurried(monkeypatch):
+    """A call is late after 0.3 s, so that a test can wait for it."""
+    monkeypatch.setattr(session, "CALL_SECONDS", 0.3)
+    monkeypatch.setattr(relay, "_TIME_SECONDS", 0.02)
+    monkeypatch.setattr(relay, "_DRAIN_SECONDS", 0.02)
+
+
+def text_of(answer):
+    assert answer["result"]["isError"]
+    return answer["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize("tool", [b"search_memories", b"add_memory", b"add_document"])
+def test_a_call_that_no_engine_takes_is_answered_in_time_and_reaches_none_later(hurried, tool):
+    ours, theirs = socket.socketpair()
+    client = Nowhere(CALL % (1, tool))
+    client.wanted, began, told = 2, time.monotonic(), []
+
+    def reach(since):
+        told.append(since)
+        assert client.answered.wait(20)
+        client.said.put(CALL % (2, b"search_memories"))
+        return Link(ours, {"pid": 7}, b"")
+
+    def work():
+        assert theirs.recv(1000) == CALL % (2, b"search_memories")
+        theirs.send(b'{"jsonrpc":"2.0","id":2,"result":"done"}\n')
+
+    threading.Thread(target=work, daemon=True).start()
+    relay.Relay(reach, client, NOTHING).run()
+    assert text_of(client.heard[0]) == session.LATE
+    assert client.heard[1:] == [{"jsonrpc": "2.0", "id": 2, "result": "done"}]
+    assert began <= told[0] < began + 0.3
+    theirs.close()
+
+
+def test_the_waits_of_a_call_count_together_over_engines_that_die(hurried):
+    dead, waits = threading.Event(), []
+
+    def reach(since):
+        waits.append(since)
+        if len(waits) > 1:
+            dead.wait(20)  # there is no other engine
+            raise EngineError("No engine.")
+        ours, theirs = socket.socketpair()
+        threading.Thread(target=lambda: (theirs.recv(1000), theirs.close()), daemon=True).start()
+        return Link(ours, {"pid": 7}, b"")
+
+    client = Nowhere(CALL % (1, b"search_memories"))
+    relay.Relay(reach, client, NOTHING).run()
+    dead.set()
+    assert text_of(*client.heard) == session.LATE
+    assert waits[0] <= waits[1] < waits[0] + 0.3  # the second engine is told how long the call has waited
+
+
+def test_a_write_that_a_busy_engine_has_is_not_said_to_be_kept_and_its_late_answer_is_dropped(hurried):
+    ours, busy = socket.socketpair()
+    client = Nowhere(CALL % (1, b"add_memory"))
+    client.wanted = 2
+
+    def work():
+        assert busy.recv(1000) == CALL % (1, b"add_memory")
+        assert client.answered.wait(20)
+        client.said.put(CALL % (2, b"search_memories"))
+        busy.send(b'{"jsonrpc":"2.0","id":1,"result":"kept"}\n')
+        assert busy.recv(1000) == CALL % (2, b"search_memories")
+        busy.send(b'{"jsonrpc":"2.0","id":2,"result":"done"}\n')
+
+    threading.Thread(target=work, daemon=True).start()
+    relay.Relay(lambda since: Link(ours, {"pid": 7}, b""), client, NOTHING).run()
+    assert text_of(client.heard[0]) == session.UNCONFIRMED
+    assert client.heard[1:] == [{"jsonrpc": "2.0", "id": 2, "result": "done"}]
+    busy.close()
+
+
+def test_a_folder_that_an_engine_works_on_may_take_its_time(hurried):
+    ours, busy = socket.socketpair()
+    client = Nowhere(CALL % (1, b"add_document"), CALL % (2, b"search_memories"))
+    client.wanted = 2
+
+    def work():
+        assert client.answered.wait(20)  # the search is given up
+        busy.send(b'{"jsonrpc":"2.0","id":1,"result":"indexed"}\n')
+
+    threading.Thread(target=work, daemon=True).start()
+    relay.Relay(lambda since: Link(ours, {"pid": 7}, b""), client, NOTHING).run()
+    assert [answer["id"] for answer in client.heard] == [2, 1]
+    assert client.heard[1]["result"] == "indexed"
+    busy.close()
+
+
+def test_the_time_of_a_call_begins_when_its_clients_other_calls_leave_it_room():
+    session_ = Session()
+    calls = [told(session_, None, id=n, method="tools/call", params={"name": "x"}) for n in range(10)]
+    assert [call.since is None for call in calls] == [False] * 8 + [True] * 2
+    session_.note_answer(glance(b'{"id":3,"result":1}'))
+    assert calls[8].since is not None and calls[9].since is None
+    assert session_.first_due is calls[0]
+
+
+# The command line's calls.
+
+
+@pytest.fixture
+def engine_of_the_command_line(monkeypatch):
+    """A client, and the socket of an engine that answers nothing by itself."""
+    monkeypatch.setattr(client_module, "CALL_SECONDS", 0.3)
+    monkeypatch.setattr(client_module, "STALL_SECONDS", 0.2)
+    monkeypatch.setattr(client_module, "_LOOK_SECONDS", 0.05)
+    ours, theirs = socket.socketpair()
+    with EngineClient(Link(ours, {"beats": True, "pid": 7}, b"")) as engine, theirs:
+        yield engine, theirs
+
+
+def living(theirs, until):
+    """Give a sign of life whenever one is asked for, until there is an answer to give."""
+
+    def live():
+        data = b""
+        with contextlib.suppress(OSError):  # the client may leave at any moment
+            while not data.endswith(until) and (piece := theirs.recv(1000)):
+                data += piece
+                if BEAT in piece:
+                    theirs.send(BEAT)
+            theirs.send(b'{"id":1,"result":5}\n')
+
+    threading.Thread(target=live, daemon=True).start()
+
+
+def test_a_command_is_told_in_time_that_the_engine_is_busy(engine_of_the_command_line):
+    engine, theirs = engine_of_the_command_line
+    living(theirs, b"never")
+    with pytest.raises(EngineError, match=r"busy: no answer within 0.3 seconds. Whether add was done is not"):
+        engine.call("add", {})
+
+
+def test_a_long_command_waits_for_an_engine_that_lives(engine_of_the_command_line):
+    engine, theirs = engine_of_the_command_line
+    living(theirs, BEAT * 5)
+    theirs.settimeout(20)
+    assert engine.call("index", {}) == 5
+
+
+def test_a_long_command_ends_when_the_engine_gives_no_sign_of_life(engine_of_the_command_line):
+    engine, _ = engine_of_the_command_line
+    with pytest.raises(EngineError, match=r"\(pid 7\) gives no sign of life.* Whether index was done"):
+        engine.call("index", {})
 
 
 # Starting.

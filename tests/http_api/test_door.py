@@ -417,6 +417,52 @@ async def test_one_caller_with_600_requests_keeps_nobody_else_waiting() -> None:
     assert not door._turns._lines  # nothing is remembered of who left
 
 
+async def test_an_engine_that_is_busy_answers_in_time_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door_module, "CALL_SECONDS", 0.1)
+    slow, ended = Slow(), asyncio.Event()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await slow(scope, receive, send)
+        ended.set()
+
+    door = Door(app, Options(HERE, per_second=0))
+    read = await asked(door, "/v4/memories", "any")
+    assert read.status_code == 503 and read.headers["Retry-After"] == "1"
+    assert "no answer after 0.1 seconds" in read.json()["error"] and "kept" not in read.text
+    transport = httpx2.ASGITransport(app=door)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:6767") as client:
+        wrote = await client.post("/v4/memories", json={}, headers=bearer("any"))
+    assert wrote.status_code == 503 and "may or may not have been kept" in wrote.json()["error"]
+    for _ in range(2):
+        slow.go.release()
+    await asyncio.wait_for(ended.wait(), 10)
+    await settled()
+    assert not door._turns._lines and not door._unanswered
+
+
+async def test_a_request_that_waits_for_its_turn_is_answered_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door_module, "CALL_SECONDS", 0.1)
+    slow = Slow()
+    door = Door(slow, Options(HERE, per_second=0))
+    answers = await asyncio.gather(*(asked(door, f"/{n}", "any") for n in range(AT_ONCE + 2)))
+    assert [answer.status_code for answer in answers] == [503] * (AT_ONCE + 2)
+    assert len(slow.begun) == AT_ONCE
+
+
+async def test_an_answer_that_has_begun_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door_module, "CALL_SECONDS", 0.05)
+
+    late = asyncio.Event()
+    asyncio.get_running_loop().call_later(0.1, late.set)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await late.wait()
+        await send({"type": "http.response.body", "body": b"all of it"})
+
+    assert (await asked(Door(app, Options(HERE)), "/", "any")).text == "all of it"
+
+
 async def test_connections_of_one_key_take_turns() -> None:
     slow = Slow()
     door = Door(slow, Options(HERE, per_second=0))

@@ -18,7 +18,8 @@ class Caller:
 
     `scope` is where writes go and where searches look by default; `folder` is the project whose files may be
     read by path. A `confined` caller reaches this scope alone, a `read_only` one may change nothing; both
-    came with a token. `report` tells a waiting client how far its call is: (done, total, the present item).
+    came with a token. `waited` is for how many seconds a call had waited when its client found this engine.
+    `report` tells a waiting client how far its call is: (done, total, the present item).
     A call works within `turn`, so that no client has the whole engine for itself.
     """
 
@@ -27,6 +28,7 @@ class Caller:
     source: str = "mcp"
     confined: bool = False
     read_only: bool = False
+    waited: float = 0.0
     report: Callable[[int, int, str], Awaitable[None]] = _ignore_progress
     turn: AbstractAsyncContextManager[None] = field(default_factory=nullcontext, compare=False)
 

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from scrubjay import VERSION
+from scrubjay.engine.caller import caller
 from scrubjay.errors import EngineError, HomeError, InputError, ScrubjayError
 from scrubjay.home import scopes
 from scrubjay.home.paths import Home
@@ -117,13 +118,17 @@ class Engine:
             EngineError: it is still loading, on a machine that is busy.
             ScrubjayError: why it could not be opened.
         """
+        if not self.ready:
+            await self._load_soon(max(0.0, self._load_seconds - caller().waited))
+        return await self.core()
+
+    async def _load_soon(self, seconds: float) -> None:
         try:
-            async with asyncio.timeout(self._load_seconds):
+            async with asyncio.timeout(seconds):
                 await self._loaded.wait()
         except TimeoutError as error:
             sentence = f"The engine is still starting after {self._load_seconds:g} s: the machine is busy."
             raise EngineError(f"{sentence} Nothing was written; call again in a few seconds.") from error
-        return await self.core()
 
     async def core(self) -> Core:
         """The opened engine. One that could not be opened is tried again: there may be room by now.

@@ -23,6 +23,7 @@ from scrubjay.http_api.options import Address, Options
 from scrubjay.http_api.permissions import READ_ONLY, Permissions
 from scrubjay.http_api.refusals import refusal
 from scrubjay.http_api.tokens import Token, match
+from scrubjay.pipe.session import CALL_SECONDS
 
 LONGEST_BODY = 55_000_000  # bytes: a file of 50 MB and what a multipart form wraps it in
 BURST_SECONDS = 2.0  # of unused allowance that a caller may spend at once
@@ -66,6 +67,7 @@ class Door:
         self._open = options.address.is_loopback
         self._rate = Rate(options.per_second, time)
         self._turns = Turns(time)
+        self._unanswered: set[asyncio.Future[None]] = set()  # work whose answer came too late
         self._inner: ASGIApp = self._let_in
         if options.origins:
             self._inner = CORSMiddleware(
@@ -91,21 +93,28 @@ class Door:
             await self._inner(scope, receive, send)
 
     async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope)
+        request, answer = Request(scope), _Answer(receive, send)
         try:
             self._check_origin(request)
             permissions = self._permissions(request)
             _check_size(request)
             caller = f"{_key(request)} {request.client.host if request.client else ''}"
-            await self._turns.begin(caller, str(request.client))
-        except HTTPException as error:
-            await refusal(request, error.status_code, error.detail, error.headers)(scope, receive, send)
+            async with asyncio.timeout(CALL_SECONDS):
+                await self._turns.begin(caller, str(request.client))
+        except (HTTPException, TimeoutError) as error:
+            refused = error if isinstance(error, HTTPException) else _late(request)
+            await refusal(request, refused.status_code, refused.detail, refused.headers)(scope, receive, send)
             return
         scope.setdefault("state", {})["permissions"] = permissions
-        try:
-            await self._app(scope, _counted(receive), send)
-        finally:
-            self._turns.end(caller)
+        work = asyncio.ensure_future(self._app(scope, answer.receive, answer.send))
+        work.add_done_callback(lambda _: self._turns.end(caller))
+        if await answer.in_time(work):
+            await work
+        else:  # it goes on, so that a document of ten million characters is there when it is sent again
+            self._unanswered.add(work)
+            work.add_done_callback(self._unanswered.discard)
+            late = _late(request)
+            await refusal(request, late.status_code, late.detail, late.headers)(scope, receive, send)
 
     def _check_origin(self, request: Request) -> None:
         origin, host = request.headers.get("origin"), request.headers.get("host", "")
@@ -141,10 +150,48 @@ class Door:
             sentence = "This key opens nothing here." if _key(request) else "This server needs a key."
             advice = "Send one that `scrubjay token add` made, as `Authorization: Bearer KEY`."
             raise HTTPException(401, f"{sentence} {advice}", {"WWW-Authenticate": 'Bearer realm="scrubjay"'})
-        is_read = request.method in _SAFE or (request.method == "POST" and _READS.search(request.url.path))
-        if token.read_only and not is_read:
+        if token.read_only and not _reads(request):
             raise HTTPException(403, READ_ONLY)
         return token.permissions
+
+
+class _Answer:
+    """The answer to one request, which the application gives, unless it comes too late."""
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive, self._send = receive, send
+        self._due = asyncio.get_running_loop().time() + CALL_SECONDS
+        self._begun = self._over = False
+        self._size = 0
+
+    async def receive(self) -> Message:
+        """Pass the body on until it is too long; one in chunks does not say its length before."""
+        message = await self._receive()
+        self._size += len(message.get("body", b""))
+        if self._size > LONGEST_BODY:
+            raise _too_large()
+        if message.get("more_body"):  # how long the client takes is its own affair
+            self._due = asyncio.get_running_loop().time() + CALL_SECONDS
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the answer."""
+        self._begun = True
+        if not self._over:
+            await self._send(message)
+
+    async def in_time(self, work: asyncio.Future[None]) -> bool:
+        """Wait until the work is done; False if it has not even begun to answer when it is due."""
+        loop = asyncio.get_running_loop()
+        try:
+            while not work.done() and (self._begun or loop.time() < self._due):
+                await asyncio.wait({work}, timeout=None if self._begun else self._due - loop.time())
+        except asyncio.CancelledError:
+            work.cancel()
+            await asyncio.wait({work})
+            raise
+        self._over = not work.done()
+        return not self._over
 
 
 class Hosts:
@@ -313,19 +360,15 @@ def _check_size(request: Request) -> None:
         raise _too_large()
 
 
-def _counted(receive: Receive) -> Receive:
-    """Pass a body on until it is too long; one in chunks does not say its length before."""
-    size = 0
+def _late(request: Request) -> HTTPException:
+    sentence = f"The engine is starting or busy: this request has no answer after {CALL_SECONDS:g} seconds."
+    wrote = "" if _reads(request) else " What it was to write may or may not have been kept."
+    return HTTPException(503, f"{sentence}{wrote} Repeating it is safe.", {"Retry-After": "1"})
 
-    async def counted() -> Message:
-        nonlocal size
-        message = await receive()
-        size += len(message.get("body", b""))
-        if size > LONGEST_BODY:
-            raise _too_large()
-        return message
 
-    return counted
+def _reads(request: Request) -> bool:
+    by_post = request.method == "POST" and _READS.search(request.url.path) is not None
+    return request.method in _SAFE or by_post
 
 
 def _too_large() -> HTTPException:

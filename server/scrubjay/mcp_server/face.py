@@ -16,16 +16,16 @@ from scrubjay.engine.engine import Engine
 from scrubjay.engine.process.connection import Connection
 from scrubjay.mcp_server.calls import call, seldom
 from scrubjay.pipe.offer import Offer, Usual, read_offer
-from scrubjay.pipe.session import Message
+from scrubjay.pipe.session import AT_ONCE, Message
 from scrubjay.wire.hello import line_of
 from scrubjay.wire.lines import glance, key_of, well_formed
 
 if TYPE_CHECKING:
     from mcp.server import Server
 
-# Of one client's calls so many work at once, so that 600 of another's are not all ahead of ours (40 s), and
-# so many are read; what comes beyond waits in the connection, and then in the client.
-AT_ONCE, WAITING = 8, 256
+# Of one client's calls AT_ONCE work, so that 600 of another's are not all ahead of ours (40 s), and so many
+# are read; what comes beyond waits in the connection, and then in the client.
+WAITING = 256
 
 log = logging.getLogger("scrubjay.mcp_server")
 
@@ -39,7 +39,8 @@ async def serve_pipe(engine: Engine, sdk_server: Callable[[], "Server[Any]"], co
     hello = connection.hello
     folder = hello.project_dir or hello.cwd or None
     turn = asyncio.Semaphore(AT_ONCE)
-    set_caller(Caller(scope=engine.scope_of(hello), folder=folder, source="mcp", turn=turn))
+    by = Caller(scope=engine.scope_of(hello), folder=folder, source="mcp", turn=turn, waited=hello.waited)
+    set_caller(by)
     offer, sdk = read_offer(), _Sdk(connection, sdk_server)
     calls: dict[tuple[str, object], asyncio.Task[None]] = {}
 

@@ -4,6 +4,7 @@ One serves all connections and both protocol eras. It is the low-level server, s
 ours.
 """
 
+import asyncio
 from typing import Any
 
 from mcp.server import Server, ServerRequestContext
@@ -28,8 +29,9 @@ from scrubjay.engine.caller import caller
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import NotFound, ScrubjayError
 from scrubjay.mcp_server import resources
-from scrubjay.mcp_server.calls import call, seldom
+from scrubjay.mcp_server.calls import call, failure, seldom
 from scrubjay.mcp_server.catalog import INSTRUCTIONS, tools
+from scrubjay.pipe.session import CALL_SECONDS, LATE, LONG_TOOLS, UNCONFIRMED, WRITING_TOOLS
 
 
 def build_server(engine: Engine) -> Server[Any]:
@@ -42,8 +44,13 @@ def build_server(engine: Engine) -> Server[Any]:
         return ListToolsResult(tools=offered)
 
     async def call_tool(ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
-        report = seldom(ctx.session.report_progress)
-        return CallToolResult.model_validate(await call(engine, params.name, params.arguments, report))
+        report, name = seldom(ctx.session.report_progress), params.name
+        try:
+            async with asyncio.timeout(None if name in LONG_TOOLS else CALL_SECONDS):
+                result = await call(engine, name, params.arguments, report)
+        except TimeoutError:
+            result = failure(UNCONFIRMED if name in WRITING_TOOLS else LATE)
+        return CallToolResult.model_validate(result)
 
     async def list_resources(
         ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None

@@ -8,28 +8,45 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from scrubjay import errors
 from scrubjay.errors import EngineError, ScrubjayError
 from scrubjay.home.paths import Home
-from scrubjay.pipe.link import Link
+from scrubjay.pipe.link import STALL_SECONDS, Link
 from scrubjay.pipe.reach import reach
+from scrubjay.pipe.session import CALL_SECONDS
 from scrubjay.pipe.spawn import engine_command
 from scrubjay.wire.hello import Hello, line_of
+
+# What is to be answered within CALL_SECONDS; anything else may take minutes while the engine lives.
+PROMPT = frozenset(
+    {
+        *("show", "list", "search", "search_documents", "documents", "scopes", "profile"),
+        *("add", "forget", "restore", "open", "reload", "finish"),
+    }
+)
+_LOOK_SECONDS = 1.0  # between two looks at an engine that is silent
 
 OnProgress = Callable[[dict[str, Any]], None]
 
 
 class EngineClient:
-    """A conversation with the engine, one call at a time; close it, or use it as a context manager."""
+    """A conversation with the engine, one call at a time; close it, or use it as a context manager.
 
-    def __init__(self, link: Link) -> None:
+    `since` is when the first call began to wait, by the monotonic clock.
+    """
+
+    def __init__(self, link: Link, since: float | None = None) -> None:
         self.engine = link.answer  # the engine's hello
         self._link = link
-        self._lines = link.lines()
+        self._lines = link.lines(_LOOK_SECONDS if link.answer.get("beats") else None, self._stays)
         self._ids = itertools.count(1)
+        self._since = since
+        self._due: float | None = None  # when the call in hand is late
+        self._end = "The engine stopped."
 
     def __enter__(self) -> EngineClient:
         return self
@@ -42,9 +59,12 @@ class EngineClient:
 
         Raises:
             ScrubjayError: what the engine reports, of the class that it names.
-            EngineError: the engine stopped before it answered.
+            EngineError: the engine stopped before it answered, gives no sign of life, or is late.
         """
         number = next(self._ids)
+        since, self._since = self._since or time.monotonic(), None
+        self._due = since + CALL_SECONDS if method in PROMPT else None
+        self._link.asked = None
         try:
             self._link.send(line_of({"id": number, "method": method, "params": dict(params)}))
         except OSError as error:
@@ -60,9 +80,18 @@ class EngineClient:
                 raise _error(answer["error"])
             else:
                 return answer.get("result")
-        raise EngineError(
-            f"The engine stopped during {method}. Whether it was done is not known; repeating it is safe."
-        )
+        raise EngineError(f"{self._end} Whether {method} was done is not known; repeating it is safe.")
+
+    def _stays(self) -> bool:
+        """Tell after a silence whether to go on listening."""
+        if self._due is not None and time.monotonic() >= self._due:
+            self._end = f"The engine is starting or busy: no answer within {CALL_SECONDS:g} seconds."
+        elif self._link.stalls(STALL_SECONDS):
+            silent = f"The engine (pid {self.engine.get('pid')}) gives no sign of life"
+            self._end = f"{silent}: it was stopped, or the machine is overloaded."
+        else:
+            return True
+        return False
 
     def close(self) -> None:
         """End the conversation."""
@@ -77,7 +106,9 @@ def open_client(
     Raises:
         EngineError: there is none and none may or can be started, or it cannot be reached.
     """
-    return EngineClient(reach(home, hello, (command or engine_command()) if start else None, env))
+    since = time.monotonic()
+    wanted = (command or engine_command()) if start else None
+    return EngineClient(reach(home, hello, wanted, env, most_seconds=CALL_SECONDS), since)
 
 
 def _error(fields: Mapping[str, Any]) -> ScrubjayError:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from scrubjay.home.paths import Home
     from scrubjay.wire.hello import Hello
 
+STALL_SECONDS = 5.0  # without a sign of life
 _CHUNK = 64 * 1024  # bytes per read
 
 
@@ -32,6 +33,9 @@ class Link:
         self.answer = answer
         self.sent = 0
         self.heard = time.monotonic()  # when the engine said something last
+        self.asked: float | None = (
+            None  # when the engine, silent over a request, was asked for a sign of life
+        )
         self._socket = sock
         self._rest = rest
 
@@ -62,6 +66,22 @@ class Link:
         """
         with contextlib.suppress(BlockingIOError):  # it has not even read what it was sent before
             self._socket.send(BEAT, getattr(socket, "MSG_DONTWAIT", 0))
+
+    def stalls(self, seconds: float, *, ask: bool = True) -> bool:
+        """Tell after a silence whether the engine, asked so long ago, gives no sign of life.
+
+        If it spoke since it was asked, it is asked anew; unless `ask`, because it does not even read.
+
+        Raises:
+            OSError: the engine is gone.
+        """
+        now = time.monotonic()
+        if self.asked is not None and self.heard <= self.asked:
+            return now - self.asked >= seconds
+        self.asked = now
+        if ask:
+            self.beat()
+        return False
 
     def lines(
         self, seconds: float | None = None, stays: Callable[[], bool] = lambda: True

@@ -46,8 +46,13 @@ def reach(
     *,
     start_seconds: float = START_SECONDS,
     unreachable_seconds: float = UNREACHABLE_SECONDS,
+    most_seconds: float = float("inf"),
+    since: float | None = None,
 ) -> Link:
     """Return a link to the engine of `home`. If none runs, start it with `command`; None starts none.
+
+    However long an engine may take to come up or to make room, the search ends after `most_seconds`. `since`
+    is when a call began to wait for the engine, by the monotonic clock; the engine is told.
 
     Raises:
         EngineError: the engine refuses this client, cannot be started, or cannot be reached; the sentence
@@ -61,7 +66,8 @@ def reach(
     pause = _FIRST_PAUSE
     with FileLock(home.starting_lock) as starting:
         while True:
-            link = knock(home, hello, _KNOCK_SECONDS)
+            waited = time.monotonic() - (begin if since is None else since)
+            link = knock(home, hello.copy(waited=round(waited, 2)), _KNOCK_SECONDS)
             step = _judge(link, hello, may_replace=command is not None)
             if link is not None and step is _Step.USE:
                 if child is not None:
@@ -93,8 +99,8 @@ def reach(
                 held_since, end = now, begin + TAKEOVER_SECONDS
             elif held_since and now - held_since >= unreachable_seconds:
                 raise EngineError(_out_of_reach(home))
-            if now >= end:
-                sentence = f"The engine did not answer within {start_seconds:g} seconds."
+            if now >= min(end, begin + most_seconds):
+                sentence = f"The engine did not answer within {now - begin:.0f} seconds."
                 raise EngineError(f"{sentence} Its log is {engine_log(home)}.")
             time.sleep(pause)
             pause = min(pause * 1.5, _LONGEST_PAUSE)

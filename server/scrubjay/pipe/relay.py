@@ -1,9 +1,10 @@
 """Carries lines between a client and whatever engine there is; answers by itself what needs no engine.
 
-One thread reads the client, the other finds the engine and reads it. Windows cannot wait for standard input
-and a socket at once, so this shape serves everywhere. A thread that sends to the engine holds `_sending`; one
-that looks at the state holds `_changed`, and never longer than that: waiting for one side must not keep the
-other from moving.
+One thread reads the client, another finds the engine and reads it. Windows cannot wait for standard input
+and a socket at once, so this shape serves everywhere. A third keeps the time: however many waits a call meets
+(an engine that starts, loads, is killed, works), it is answered within `CALL_SECONDS`. A thread that sends to
+the engine holds `_sending`; one that looks at the state holds `_changed`, and never longer than that: waiting
+for one side must not keep the other from moving.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import time
 from typing import TYPE_CHECKING
 
 from scrubjay.errors import ScrubjayError
-from scrubjay.pipe.session import Message, Session
+from scrubjay.pipe.link import STALL_SECONDS
+from scrubjay.pipe.session import LATE, UNCONFIRMED, Message, Session
 from scrubjay.wire.lines import LINE_LIMIT, LineCutter, TooLong, glance
 
 if TYPE_CHECKING:
@@ -38,12 +40,12 @@ STALLED = (
     "The engine (pid {pid}) gives no sign of life, so this call was given up: the engine was stopped, or the "
     "machine is overloaded. Call again later; `scrubjay doctor` may say more."
 )
-STALL_SECONDS = 5.0  # without a sign of life; with two silences before, a call is answered within 10 s
 
 _SILENCE_SECONDS = 2.0  # after which an engine that has a request is asked for a sign of life
 _DRAIN_SECONDS = 2.0  # for the last answers, after the client has closed its input
 _REPLAY_SECONDS = 10.0  # for a new engine to answer what the old one has answered before
 _ALIVE_SECONDS = 2.0  # between two looks whether the client still exists
+_TIME_SECONDS = 1.0  # between two looks whether a call is late
 _LINES_AHEAD, _LONGEST_AHEAD = 64, 64 * 1024  # lines and bytes of one that are read before an engine is there
 _GOODBYE = b'{"scrubjay":"goodbye"'
 _SERVER_ERROR = -32000
@@ -51,9 +53,12 @@ _INVALID_REQUEST = -32600
 
 
 class Relay:
-    """Serves one client until it closes its standard input, with one engine after another."""
+    """Serves one client until it closes its standard input, with one engine after another.
 
-    def __init__(self, reach: Callable[[], Link], terminal: Terminal, offer: Offer) -> None:
+    `reach` finds an engine, and is told since when a call waits for it, by the monotonic clock.
+    """
+
+    def __init__(self, reach: Callable[[float], Link], terminal: Terminal, offer: Offer) -> None:
         self._reach = reach
         self._terminal = terminal
         self._offer = offer
@@ -63,10 +68,7 @@ class Relay:
         # an engine is needed; the first at once, so that it is there when the client speaks
         self._needed = True
         self._over = False  # the client is gone
-        self._asked: float | None = (
-            None  # when the engine, silent over a request, was asked for a sign of life
-        )
-        self._stalled = False  # it gave none
+        self._stalled = False  # the engine gave no sign of life
         self._changed = threading.Condition()
         self._sending = threading.Lock()
 
@@ -74,6 +76,7 @@ class Relay:
         """Carry lines until the client is gone and its last answers are written."""
         engine_side = threading.Thread(target=self._serve_engines, name="engine", daemon=True)
         engine_side.start()
+        threading.Thread(target=self._keep_time, name="time", daemon=True).start()
         self._serve_client()
         with self._changed:
             self._over = True
@@ -134,21 +137,26 @@ class Relay:
                         self._changed.notify_all()
                         return
                     link, message = self._link, self._outbox[0]
+                    message.sending = True
                 try:
                     number = link.send(message.line)
                 except OSError:
+                    message.sending = False
                     link.close()  # the other thread sees the end, finds an engine, and sends this line again
                     return
                 with self._changed:
                     message.number = number
-                    self._outbox.pop(0)
+                    if self._outbox and self._outbox[0] is message:  # else it came too late meanwhile
+                        self._outbox.pop(0)
 
     # The engine's side.
 
     def _serve_engines(self) -> None:
         while self._engine_needed():
             try:
-                link = self._reach()
+                with self._changed:
+                    since = self._session.waits_since or time.monotonic()
+                link = self._reach(since)
             except ScrubjayError as error:
                 self._refuse(str(error))
                 continue
@@ -177,7 +185,7 @@ class Relay:
 
         Returns how many of our lines the engine read, if it said goodbye.
         """
-        self._asked, self._stalled = None, False
+        self._stalled = False
         lines = link.lines(_SILENCE_SECONDS if link.answer.get("beats") else None, lambda: self._stays(link))
         try:
             link.set_timeout(_REPLAY_SECONDS)
@@ -203,20 +211,17 @@ class Relay:
 
     def _stays(self, link: Link) -> bool:
         """Tell after a silence whether to go on listening: not to an engine that gives no sign of life."""
-        now = time.monotonic()
         with self._changed:
             waits = self._link is None or self._session.waits
         if not waits:
-            self._asked = None
-        elif self._asked is None or link.heard > self._asked:
-            self._asked = now
-            if self._sending.acquire(blocking=False):  # else it does not even read
-                try:
-                    link.beat()
-                finally:
-                    self._sending.release()
-        else:
-            self._stalled = now - self._asked >= STALL_SECONDS
+            link.asked = None
+            return True
+        may_send = self._sending.acquire(blocking=False)  # else the engine does not even read
+        try:
+            self._stalled = link.stalls(STALL_SECONDS, ask=may_send)
+        finally:
+            if may_send:
+                self._sending.release()
         return not self._stalled
 
     def _skip_answer(self, lines: Iterator[bytes], message: Message) -> bool:
@@ -235,7 +240,7 @@ class Relay:
             self._link = None
             loss = self._session.sort_loss(lines_read)
             for message in loss.resend:
-                message.number = None
+                message.number, message.sending = None, False
             self._outbox[:0] = loss.resend
             self._needed = bool(self._outbox)
         for message in loss.uncertain:
@@ -253,6 +258,26 @@ class Relay:
             self._terminal.write(refusal(message, sentence))
         with self._changed:
             self._changed.notify_all()
+
+    # The time.
+
+    def _keep_time(self) -> None:
+        """Answer each call that is late with a sentence, until the client is gone."""
+        while (late := self._next_late()) is not None:
+            self._terminal.write(refusal(late, UNCONFIRMED if late.writes and late.sending else LATE))
+
+    def _next_late(self) -> Message | None:
+        """Wait for a call that is late, and take it back from wherever it is; None if the client is gone."""
+        with self._changed:
+            while not self._over:
+                now, message = time.monotonic(), self._session.first_due
+                if message is not None and message.due is not None and message.due <= now:
+                    self._session.give_up(message)
+                    self._outbox = [each for each in self._outbox if each is not message]
+                    self._changed.notify_all()
+                    return message
+                self._changed.wait(_TIME_SECONDS if self._session.expects else None)
+            return None
 
 
 def unforeseen(what: str, error: Exception) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrubjay.wire.lines import glance, key_of
@@ -10,6 +12,18 @@ if TYPE_CHECKING:
     from scrubjay.wire.lines import Glance
 
 WRITING_TOOLS = frozenset({"add_memory", "record_turn", "add_document", "forget"})
+CALL_SECONDS = 9.0  # after which a call is answered, if only with a sentence
+AT_ONCE = 8  # calls of one client that an engine works on; the others wait for these, and not for it
+LATE = (
+    f"The engine is starting or busy: this call has no answer after {CALL_SECONDS:g} seconds. "
+    "Call again in a few seconds."
+)
+UNCONFIRMED = (
+    f"The engine is busy: this call has no answer after {CALL_SECONDS:g} seconds, so what it was to "
+    "write may or may not have been kept. Repeating the call is safe: the same content is stored once."
+)
+_ENDLESS = frozenset({"subscriptions/listen"})  # its answer is the end of a stream
+LONG_TOOLS = frozenset({"add_document"})  # a folder takes minutes, so an engine that lives may take its time
 
 _OPENING = {"initialize", "notifications/initialized"}
 _LAST_OF_EACH = {*_OPENING, "logging/setLevel"}
@@ -19,10 +33,11 @@ class Message:
     """One line of the client.
 
     `number` is its place on the current link, None until it is sent; `answered` tells whether the client has
-    its answer already.
+    its answer already; `since` is when it began to wait for an engine, by the monotonic clock, None while it
+    waits behind its client's other calls.
     """
 
-    __slots__ = ("answered", "line", "number", "repeated", "seen")
+    __slots__ = ("answered", "line", "number", "repeated", "seen", "sending", "since")
 
     def __init__(self, line: bytes) -> None:
         self.line = line
@@ -30,6 +45,8 @@ class Message:
         self.number: int | None = None
         self.answered = False
         self.repeated = False  # it was in flight before, when an engine died
+        self.sending = False  # an engine has it, or a part of it
+        self.since: float | None = None
 
     @property
     def is_request(self) -> bool:
@@ -51,6 +68,12 @@ class Message:
         """Whether the engine may have changed something because of it."""
         return self.is_call and self.seen.name in WRITING_TOOLS
 
+    @property
+    def due(self) -> float | None:
+        """When the client is to have an answer at the latest, by the monotonic clock; None for no limit."""
+        at_work = self.sending and self.is_call and self.seen.name in LONG_TOOLS
+        return None if self.since is None or at_work else self.since + CALL_SECONDS
+
 
 class Loss(NamedTuple):
     """What becomes of the lines on a link that ended."""
@@ -69,15 +92,38 @@ class Session:
         self._setup: dict[tuple[str, str | None], Message] = {}
 
     @property
+    def expects(self) -> bool:
+        """Whether the client waits for an answer."""
+        return bool(self._in_flight)
+
+    @property
     def waits(self) -> bool:
         """Whether an engine has a request that it has not answered."""
         return any(message.number is not None for message in self._in_flight.values())
+
+    @property
+    def first_due(self) -> Message | None:
+        """The request in flight that has to be answered next; None if none has a limit."""
+        limited = [message for message in self._in_flight.values() if message.due is not None]
+        return min(limited, key=lambda message: message.due or 0.0, default=None)
+
+    @property
+    def waits_since(self) -> float | None:
+        """When the oldest request in flight began to wait, by the monotonic clock."""
+        return min((each.since for each in self._in_flight.values() if each.since), default=None)
+
+    def _begin(self) -> None:
+        """Let the time of the first calls in flight begin, as many as an engine works on."""
+        for message in itertools.islice(self._in_flight.values(), AT_ONCE):
+            if message.since is None and message.seen.method not in _ENDLESS:
+                message.since = time.monotonic()
 
     def note_message(self, message: Message) -> None:
         """Remember a line of the client."""
         seen = message.seen
         if message.is_request and seen.key is not None:
             (self._answered if message.answered else self._in_flight)[seen.key] = message
+            self._begin()
         elif seen.method == "notifications/cancelled" and seen.request_id is not None:
             self._in_flight.pop(key_of(seen.request_id), None)
         if seen.method in _LAST_OF_EACH:
@@ -91,7 +137,8 @@ class Session:
         """Forget the request that a line of the engine answers; tell whether the client wants the line."""
         if not seen.is_answer or seen.key is None:
             return True
-        self._in_flight.pop(seen.key, None)
+        if self._in_flight.pop(seen.key, None) is not None:
+            self._begin()
         return self._answered.pop(seen.key, None) is None
 
     def replay(self) -> list[Message]:
@@ -109,7 +156,8 @@ class Session:
             lines_read: how many lines the engine had read when it said goodbye; None if it died without a
                 word.
         """
-        self._answered = {key: each for key, each in self._answered.items() if each.number is None}
+        unsent = {key: each for key, each in self._answered.items() if each.number is None}
+        self._answered = {key: each for key, each in unsent.items() if each.answered}
         loss = Loss([], [], [])
         for key, message in list(self._in_flight.items()):
             if message.number is None:
@@ -127,9 +175,15 @@ class Session:
                 del self._in_flight[key]
         return loss
 
-    def give_up(self) -> list[Message]:
-        """Forget the requests in flight, and return them: each gets the reason as its answer."""
-        given_up = list(self._in_flight.values())
-        self._in_flight.clear()
+    def give_up(self, one: Message | None = None) -> list[Message]:
+        """Forget the requests in flight, or `one`, and return them: each gets the reason as its answer."""
+        given_up = list(self._in_flight.values()) if one is None else [one]
+        for message in given_up:
+            key = message.seen.key
+            assert key is not None
+            del self._in_flight[key]
+            if message.sending:
+                self._answered[key] = message
         self._setup = {slot: message for slot, message in self._setup.items() if message not in given_up}
+        self._begin()
         return given_up

@@ -58,8 +58,8 @@ def main(
     limits = {"start_seconds": start_seconds, "unreachable_seconds": unreachable_seconds}
     printed: set[str] = set()
 
-    def connect() -> Link:
-        link = reach(open_home(root), hello, start, env, **limits)
+    def connect(since: float) -> Link:
+        link = reach(open_home(root), hello, start, env, **limits, since=since)
         for notice in link.answer.get("notices", []):
             if notice not in printed:
                 printed.add(notice)
@@ -86,9 +86,12 @@ def attach(
     The engine must listen already. It serves its own client like any other, over its socket.
     """
 
+    def connect(since: float) -> Link:
+        return reach(open_home(root), hello, None, env, since=since)
+
     def carry() -> None:
         try:
-            Relay(lambda: reach(open_home(root), hello, None, env), Terminal(), offer or read_offer()).run()
+            Relay(connect, Terminal(), offer or read_offer()).run()
         finally:
             on_end()
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 PROTOCOL = 1  # the major: a client and an engine with different numbers cannot talk
 KINDS = ("pipe", "hook", "cli")
+_LONGEST_WAIT = 3_600.0  # seconds that are believed
 HELLO_LIMIT = 64 * 1024  # bytes; a longer first line is not a hello
 
 _PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR")
@@ -35,7 +36,8 @@ class Hello:
 
     `kind` is one of KINDS; `scope` is the one that the user named, or None if the engine finds it from the
     project; `env` holds the client's SCRUBJAY_* variables without SCRUBJAY_HOME; `token` is needed on a
-    loopback port only; `replace` asks an engine that a pipe started to finish and make room.
+    loopback port only; `replace` asks an engine that a pipe started to finish and make room; `waited` is for
+    how many seconds a call has waited for an engine.
     """
 
     __slots__ = (
@@ -49,6 +51,7 @@ class Hello:
         "scope",
         "token",
         "version",
+        "waited",
     )
 
     def __init__(
@@ -63,6 +66,7 @@ class Hello:
         protocol: int = PROTOCOL,
         token: str | None = None,
         replace: bool = False,
+        waited: float = 0.0,
     ) -> None:
         self.kind = kind
         self.project_dir = project_dir
@@ -74,6 +78,7 @@ class Hello:
         self.protocol = protocol
         self.token = token
         self.replace = replace
+        self.waited = waited
 
     def __repr__(self) -> str:
         return f"Hello({self.kind} {self.version} of pid {self.pid} in {self.project_dir!r})"
@@ -130,7 +135,9 @@ def decode(line: bytes) -> Hello:
         raise _not_a_hello("env must map names to strings")
     optional = {name: fields[name] for name in ("scope", "token") if name in fields}
     required = {name: fields[name] for name in _REQUIRED}
-    return Hello(env=env, replace=fields.get("replace") is True, **required, **optional)
+    waited = fields.get("waited")
+    waited = waited if isinstance(waited, float) and 0 < waited < _LONGEST_WAIT else 0.0
+    return Hello(env=env, replace=fields.get("replace") is True, waited=waited, **required, **optional)
 
 
 def line_of(fields: Mapping[str, Any]) -> bytes:
