@@ -1,4 +1,4 @@
-"""The vector index: built by upkeep where an exact scan gets slow, and exact in what it answers."""
+"""Search by meaning: vectors in memory, and from many on the vector index that upkeep builds."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scrubjay.engine.background.upkeep import BUSY, IDLE, VECTOR_SEGMENTS, VECTORS, Bounds, Upkeep
 from scrubjay.models.records import Passage
 from scrubjay.store.store import Store
+from scrubjay.store.tables import index_vectors
 from scrubjay.store.upserts import passage_rows, upsert
 
 EVERYWHERE = "hidden = false"
@@ -67,6 +68,15 @@ async def nearest(store: Store, question: NDArray[np.float32]) -> dict[str, floa
     return {rows[at].id: 1 - cosine for at, cosine in zip(found.row_ids.tolist(), found.values, strict=True)}
 
 
+@pytest.fixture
+async def many(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A store for which a few vectors are too many to stand in memory."""
+    monkeypatch.setattr("scrubjay.engine.background.upkeep.FEW_VECTORS", 100)
+    monkeypatch.setattr("scrubjay.store.tables.FEW_VECTORS", 100)
+    await store.reopen()
+    return store
+
+
 async def test_a_small_store_is_searched_without_a_vector_index(store: Store) -> None:
     await fill(store, 300)
     await Upkeep(store).tidy(Bounds(0, 0))
@@ -74,8 +84,9 @@ async def test_a_small_store_is_searched_without_a_vector_index(store: Store) ->
 
 
 async def test_the_vector_index_finds_nearly_what_the_exact_scan_finds_at_nearly_the_same_distances(
-    store: Store,
+    many: Store,
 ) -> None:
+    store = many
     await fill(store, VECTORS)
     questions = vectors(10, 2)
     exact = [await nearest(store, question) for question in questions]
@@ -90,7 +101,8 @@ async def test_the_vector_index_finds_nearly_what_the_exact_scan_finds_at_nearly
         assert np.allclose([found[id] for id in both], [expected[id] for id in both], atol=0.01)
 
 
-async def test_a_vector_that_came_after_the_index_was_built_is_found(store: Store) -> None:
+async def test_a_vector_that_came_after_the_index_was_built_is_found(many: Store) -> None:
+    store = many
     await fill(store, VECTORS)
     await Upkeep(store).tidy(Bounds(0, 0))
     (late,) = vectors(1, 3)
@@ -99,7 +111,8 @@ async def test_a_vector_that_came_after_the_index_was_built_is_found(store: Stor
     assert next(iter(await nearest(store, late))) == f"p{VECTORS}"
 
 
-async def test_rows_beside_the_index_are_measured_as_those_in_it(store: Store) -> None:
+async def test_rows_beside_the_index_are_measured_as_those_in_it(many: Store) -> None:
+    store = many
     await fill(store, VECTORS)
     await Upkeep(store).tidy(Bounds(0, 0))
     twin, question = vectors(VECTORS, 1)[7], vectors(1, 2)[0]
@@ -112,7 +125,8 @@ async def test_rows_beside_the_index_are_measured_as_those_in_it(store: Store) -
     )
 
 
-async def test_segments_of_the_vector_index_call_for_no_compaction(store: Store) -> None:
+async def test_segments_of_the_vector_index_call_for_no_compaction(many: Store) -> None:
+    store = many
     await fill(store, VECTORS)
     upkeep = Upkeep(store)
     await upkeep.tidy(Bounds(0, 0))
@@ -122,7 +136,8 @@ async def test_segments_of_the_vector_index_call_for_no_compaction(store: Store)
     assert await upkeep.tidy(Bounds(1, 50)) == 0, "fragments of two segments never merge"
 
 
-async def test_many_segments_call_for_a_compaction_in_a_pause_and_not_in_bulk(store: Store) -> None:
+async def test_many_segments_call_for_a_compaction_in_a_pause_and_not_in_bulk(many: Store) -> None:
+    store = many
     await fill(store, VECTORS)
     upkeep = Upkeep(store)
     await upkeep.tidy(Bounds(0, 0))
@@ -140,11 +155,15 @@ async def test_the_index_cache_grows_with_the_passages(store: Store, monkeypatch
         lambda index, metadata, session=lancedb.Session: asked.append(index) or session(index, metadata),
     )
     await store.reopen()
-    assert asked == [1_000, 300 * (64 + 384)]
+    assert asked == [1_000, 300 * 384], "vectors stand in memory anyhow"
+    monkeypatch.setattr("scrubjay.store.tables.FEW_VECTORS", 299)
+    await store.reopen()
+    assert asked[2:] == [1_000, 300 * (64 + 384)]
     assert len(await nearest(store, vectors(1, 2)[0])) == 50
 
 
-async def test_the_segments_of_the_vector_index_stay_few(store: Store) -> None:
+async def test_the_segments_of_the_vector_index_stay_few(many: Store) -> None:
+    store = many
     await fill(store, VECTORS)
     upkeep = Upkeep(store)
     for seed in range(VECTOR_SEGMENTS + 3):
@@ -153,3 +172,30 @@ async def test_the_segments_of_the_vector_index_stay_few(store: Store) -> None:
         )
         await upkeep.tidy(Bounds(0, 0))
     assert (await segments(store) or 0) <= VECTOR_SEGMENTS
+
+
+async def test_an_index_that_is_not_searched_is_dropped(store: Store) -> None:
+    await fill(store, 300)
+    await index_vectors(store.tables.passages, segments=1)
+    await Upkeep(store).tidy(Bounds(0, 0))
+    assert await segments(store) is None
+
+
+async def test_vectors_in_memory_find_what_comparing_every_row_finds(store: Store) -> None:
+    question = vectors(1, 2)[0]
+    for seed, count in enumerate((3, 400, 250, 300, 10)):  # some rows are written again, some are new
+        await fill(store, count)
+        await put(store, 1_000 + seed)  # which has no vector
+        await store.tables.passages.delete(f"id IN ('p{seed}', 'p{7 * seed}')")
+        if seed % 2:
+            await Upkeep(store).tidy(Bounds(0, 0))
+        for where in (EVERYWHERE, f"record_id IN ('t{seed + 1}', 't2', 't1000')"):
+            query = store.tables.passages.query().nearest_to(question).distance_type("l2").where(where)
+            rows = (await query.limit(50).to_arrow()).to_pylist()
+            found = await store.by_vector(question, where, 50)
+            read = await store.read_passages(found.row_ids.tolist())
+            cosines = dict(zip((read[at].id for at in found.row_ids.tolist()), found.values, strict=True))
+            expected = {row["id"]: 1 - row["_distance"] / 2 for row in rows if row["space_id"]}
+            assert cosines.keys() == expected.keys() or len(cosines.keys() & expected.keys()) >= 49
+            for each in cosines.keys() & expected.keys():
+                assert cosines[each] == pytest.approx(expected[each], abs=0.005)  # of 64 numbers

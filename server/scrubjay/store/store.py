@@ -375,14 +375,18 @@ class Store:
     async def by_vector(self, vector: NDArray[np.float32], where: Where, limit: int) -> Leg:
         """Find passages by their cosine to a vector of length 1; those without a vector are not seen.
 
-        The search is by squared Euclidean distance, which is 2 (1 - cos) between vectors of length 1, for
-        rows in the index (one byte a number, so that a cosine may be off by .005) and for those not in it yet
-        alike. An index by cosine answers in that scale too, but the rows not in it in another, unless all are
-        weighed again by their full vectors, which took 4 of 15 ms.
+        In memory, unless there are too many, or they are read from a bucket. Then the search is by squared
+        Euclidean distance, which is 2 (1 - cos) between vectors of length 1, for rows in the index (one byte
+        a number, so that a cosine may be off by .005) and for those not in it yet alike. An index by cosine
+        answers in that scale too, but the rows not in it in another, unless all are weighed again by their
+        full vectors, which took 4 of 15 ms.
         """
-        query = (
-            _scan(self.tables.passages).nearest_to(vector).distance_type("l2").nprobes(PROBES).where(where)
-        )
+        mark, passages = self._mark, self.tables.passages
+        if self.shared is None:
+            near = await self.tables.cached_vectors.nearest(passages, vector, where, limit)
+            if near is not None:
+                return Leg(near[0] | mark, near[1])
+        query = _scan(passages).nearest_to(vector).distance_type("l2").nprobes(PROBES).where(where)
         found = await self._leg(query, "_distance", limit)
         return Leg(found.row_ids, 1.0 - found.values / 2.0)
 
