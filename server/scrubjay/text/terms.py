@@ -57,7 +57,9 @@ _COMPOUND = tuple(
 )
 _VERSION = re.compile(r"(?<![\w.])(?:[vV](\d+(?:\.\d+){1,3})|(\d+(?:\.\d+){2,3}))(?!\d|\.\d)")
 # A word of prose, which most words are, and which hides nothing.
-PLAIN = re.compile(r"[\"'(\[*]*[A-Za-z]?[a-z'\u2019]*[\"')\]*.,:;!?]*")
+_PLAIN = r"[\"'(\[*]*+[A-Za-z]?[a-z'\u2019]*+[\"')\]*.,:;!?]*+"
+PLAIN = re.compile(_PLAIN)
+_ODD = re.compile(rf"(?<!\S)(?!{_PLAIN}(?!\S))\S+")  # any other word
 _DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?![\w.]*\d)")
 _JOINED_VERSION = re.compile(r"(?:v\d+)+")
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -110,14 +112,15 @@ def compared_words(text: str) -> list[str]:
 def spelled_words(text: str, beginnings: Iterable[str] = ("",)) -> list[str]:
     """List the compared words that stand in the text as they are and have one of these beginnings."""
     prefixes = tuple(beginnings)
-    candidates = (word for word in content_words(text) if word.startswith(prefixes))
-    return [word for word in candidates if len(word) <= 2 or not _CJK_RUN.fullmatch(word)]
+    found = [word for word in words(text) if word.startswith(prefixes) and word not in STOP]
+    if text.isascii():
+        return found
+    return [word for word in found if len(word) <= 2 or not _CJK_RUN.fullmatch(word)]
 
 
 def hidden_words(text: str, beginnings: Collection[str]) -> list[str]:
     """List the other compared words with one of these beginnings: parts of names, and names joined."""
-    odd_words = (word for word in _composed(text).split() if not PLAIN.fullmatch(word))
-    candidates = " ".join(word for word in odd_words if may_begin(word, beginnings))
+    candidates = " ".join(word for word in _ODD.findall(_composed(text)) if may_begin(word, beginnings))
     return spelled_words(" ".join(_additions(candidates)), beginnings)
 
 
@@ -209,7 +212,7 @@ def _additions(text: str) -> list[str]:
     """List the words to add: each once, none that the text has, no stop word, of two characters or more."""
     normal = _composed(text)
     respelled = [] if normal == text else _RUN.findall(normal)
-    hidden = list(_hidden_words(" ".join(word for word in normal.split() if not PLAIN.fullmatch(word))))
+    hidden = list(_hidden_words(" ".join(_ODD.findall(normal))))
     if not (respelled or hidden):
         return []
     present = {run.casefold() for run in _RUN.findall(text)} | STOP
