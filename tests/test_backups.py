@@ -35,6 +35,27 @@ async def filled(core: Core) -> None:
     await embedded(core)
 
 
+async def test_the_draft_of_a_killed_backup_goes_with_the_next_one(core: Core, tmp_path: Path):
+    await filled(core)
+    Path(tmp_path, "their.0a0b0c0d.part").mkdir()  # of another home, perhaps being made
+    (away := tmp_path / "away").mkdir()
+    draft = backups.begin_draft(core.home, str(away / "copy"))  # and then it was killed
+    Path(draft, "data").mkdir(parents=True)
+    away.rename(tmp_path / "unmounted")
+    await core.backup.make(str(tmp_path / "one"), quietly)
+    assert Path(tmp_path, "unmounted", Path(draft).name).exists()
+    (tmp_path / "unmounted").rename(away)
+    await core.backup.make(str(tmp_path / "two"), quietly)
+    assert [path.name for path in tmp_path.rglob("*.part")] == ["their.0a0b0c0d.part"]
+
+
+async def test_what_is_no_file_is_left_out_of_a_backup(core: Core, tmp_path: Path):
+    await filled(core)
+    os.mkfifo(core.home.config)
+    assert (await core.backup.make(str(tmp_path / "copy"), quietly)).turns == 1
+    assert not os.path.lexists(tmp_path / "copy" / "config.toml")
+
+
 async def test_a_backup_of_a_home_in_use_is_a_home_that_finds_everything(
     core: Core, tmp_path: Path, clock: Callable[[], datetime]
 ):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.home.files import last_lines, open_regular, read_regular
+from scrubjay.home.files import last_lines, open_log, open_regular, read_regular
 
 
 def test_what_is_no_regular_file_of_this_user_is_refused_at_once(tmp_path: Path) -> None:
@@ -31,6 +31,19 @@ def test_what_is_no_regular_file_of_this_user_is_refused_at_once(tmp_path: Path)
             open_regular(str(path))
     assert time.monotonic() - started < 1
     assert read_regular(str(tmp_path / "link"), 3) == b"goo"
+
+
+def test_a_log_is_opened_whatever_stands_in_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "engine.log"
+    os.mkfifo(path)
+    os.write(open_log(str(path)), b"one\n")
+    os.write(open_log(str(path)), b"two\n")
+    assert path.read_text() == "one\ntwo\n"
+    assert sorted(os.listdir(tmp_path)) == ["engine.log", "engine.log.aside1"]
+    elsewhere = tmp_path / "link"
+    elsewhere.symlink_to("/dev/full")
+    os.write(open_log(str(elsewhere)), b"three\n")
+    assert elsewhere.read_text() == "three\n" and not elsewhere.is_symlink()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file another user's")

@@ -19,11 +19,12 @@ import traceback
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from functools import cache, partial
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from scrubjay.home.files import clear_way
+from scrubjay.home.files import open_log
 from scrubjay.home.paths import Home, open_home
 from scrubjay.wire.lock import FileLock, take
 
@@ -238,15 +239,20 @@ class _Discreet(logging.Formatter):
         return "".join(traceback.format_tb(ei[2])) + (ei[0].__name__ if ei[0] else "")
 
 
+class _LogFile(RotatingFileHandler):
+    """A log that waits for nobody, whatever stands in the place of its file."""
+
+    def _open(self) -> TextIOWrapper:
+        return open(open_log(self.baseFilename), "a", encoding=self.encoding)
+
+
 def _log_to_file(home: Home, *, also_here: bool) -> None:
     """The log: ids, timings and reasons, never content; 5 MB, three of them.
 
     Whoever sits in front of us sees the warnings as well.
     """
     path = os.path.join(home.log, "engine.log")
-    clear_way(path)
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
-    handler = RotatingFileHandler(path, maxBytes=5_000_000, backupCount=2, encoding="utf-8")
+    handler = _LogFile(path, maxBytes=5_000_000, backupCount=2, encoding="utf-8")
     handlers: list[logging.Handler] = [handler]
     if also_here:
         handlers.append(logging.StreamHandler())

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 
 from scrubjay.home import spool
+from scrubjay.home.files import open_regular
 from scrubjay.home.paths import Home
 from scrubjay.store.bucket.inbox import ENVELOPE, Entry
 from scrubjay.store.bucket.sharing import Shared
@@ -85,5 +86,5 @@ def _name(path: str) -> str:
 
 
 def _text(path: str) -> str:
-    with open(path, encoding="utf-8") as file:
-        return file.read()
+    with open_regular(path) as file:
+        return file.read().decode()

@@ -5,6 +5,7 @@ is written last: {format, version, scrubjay, schema_version, made_at, counts, fi
 SHA-256]}}.
 """
 
+import contextlib
 import glob
 import hashlib
 import json
@@ -14,8 +15,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home.files import sync_folder
+from scrubjay.home.files import open_regular, parsed, read_regular, sync_folder
 from scrubjay.home.paths import SCHEMA_VERSION, Home, restored
+from scrubjay.home.spool import durable_write
 
 MANIFEST = "backup.json"
 FORMAT, FORMAT_VERSION = "scrubjay-backup", 1
@@ -23,6 +25,8 @@ FORMAT, FORMAT_VERSION = "scrubjay-backup", 1
 _FILES = ("config.toml", "scopes.json", "scope_settings.json", "partitions.json", "tokens.json", "hooks.json")
 _FOLDERS = ("spool/new", "spool/broken", "spool/prompts", "spool/reconcile")  # none of it is in a table yet
 _BLOCK = 1 << 20
+_DRAFT = ".part"  # how the name of a backup ends that is not finished
+_LONGEST_NOTE = 1 << 20  # bytes
 
 Report = Callable[[int, int], None]  # bytes done, bytes in all
 
@@ -58,13 +62,45 @@ def restoring(home: Home) -> str:
     return f"{os.path.realpath(home.root)}.restoring.part"
 
 
-def clear(home: Home) -> None:
-    """Remove what an interrupted backup left in the home, and an interrupted restoring beside it.
+def begin_draft(home: Home, folder: str) -> str:
+    """Return where a backup is copied to before it is `folder`, noted in the home so that `clear` finds it.
 
-    The caller has the home's lock, so that nobody restores it now.
+    Raises:
+        OSError: as the disk says.
     """
-    for folder in (links(home), restoring(home), restored(home)):
+    draft = f"{folder}.{os.urandom(4).hex()}{_DRAFT}"
+    _note_drafts(home, [*_drafts(home), draft])
+    return draft
+
+
+def _drafts(home: Home) -> list[str]:
+    try:
+        noted = read_regular(_draft_note(home), _LONGEST_NOTE).decode("utf-8", "surrogateescape")
+    except OSError:
+        return []
+    return [path for path in noted.split("\0") if os.path.isabs(path) and path.endswith(_DRAFT)]
+
+
+def _note_drafts(home: Home, drafts: list[str]) -> None:
+    durable_write(home, _draft_note(home), "\0".join(drafts).encode("utf-8", "surrogateescape"))
+
+
+def _draft_note(home: Home) -> str:
+    return os.path.join(home.root, "backup.drafts")
+
+
+def clear(home: Home) -> None:
+    """Remove what an interrupted backup left in the home and beside its target, and what a restoring left.
+
+    The caller has the home's lock, so that nobody restores it or makes a backup of it now. A draft on a disk
+    that is away stays noted.
+    """
+    drafts = _drafts(home)
+    for folder in (links(home), restoring(home), restored(home), *drafts):
         shutil.rmtree(folder, ignore_errors=True)
+    if drafts:
+        with contextlib.suppress(OSError):  # a full disk: it is noted for longer than it is there
+            _note_drafts(home, [draft for draft in drafts if not os.path.isdir(os.path.dirname(draft))])
 
 
 def copy_home(home: Home, target: str, report: Report) -> dict[str, tuple[int, str]]:
@@ -115,8 +151,8 @@ def read_manifest(folder: str) -> dict[str, Any]:
     """
     path = os.path.join(folder, MANIFEST)
     try:
-        with open(path, encoding="utf-8") as file:
-            facts = json.load(file)
+        with open_regular(path, own=False) as file:
+            facts = parsed(file.read())
         sound = facts["format"] == FORMAT and all(len(entry) == 2 for entry in facts["files"].values())
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         sound = False
@@ -193,7 +229,7 @@ def _sources(home: Home) -> Iterator[tuple[str, str]]:
             path = os.path.join(folder, name)
             yield "data/" + os.path.relpath(path, linked).replace(os.sep, "/"), path
     for name in _FILES:
-        if os.path.exists(os.path.join(home.root, name)):
+        if os.path.isfile(os.path.join(home.root, name)):
             yield name, os.path.join(home.root, name)
     yield from _files_in(home, _FOLDERS)
 
@@ -208,7 +244,7 @@ def _files_in(home: Home, folders: tuple[str, ...]) -> Iterator[tuple[str, str]]
 def _copy(source: str, target: str) -> tuple[int, str]:
     """Copy a file and sync it to the disk; return its size, and the digest of what was read."""
     digest = hashlib.sha256()
-    with open(source, "rb") as old:
+    with open_regular(source, own=False) as old:
         os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
         with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as new:
             while block := old.read(_BLOCK):

@@ -42,6 +42,25 @@ def read_regular(path: str, limit: int, *, own: bool = True) -> bytes:
         return file.read(limit)
 
 
+def open_log(path: str) -> int:
+    """Open a file of ours for appending, made if it is not there, without waiting; return its descriptor.
+
+    What stands there and is no file is moved aside.
+
+    Raises:
+        OSError: as the disk says.
+    """
+    clear_way(path)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        _check(os.fstat(descriptor), own=False)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
 def parsed(data: bytes) -> Any:
     """Parse JSON that somebody else may have written.
 

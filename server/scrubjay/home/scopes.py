@@ -264,7 +264,8 @@ def _change(home: Home, edit: Callable[[dict[str, Any]], Any]) -> tuple[Any, dic
     Raises:
         OSError: it cannot be written, or another process held it for longer than LOCK_WAIT_S.
     """
-    descriptor = os.open(os.path.join(home.root, "scopes.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
+    descriptor = os.open(os.path.join(home.root, "scopes.lock"), flags, 0o600)
     try:
         _lock(descriptor)
         book = _read(home)

@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrubjay.errors import EngineError
-from scrubjay.home.files import clear_way, runs
+from scrubjay.home.files import open_log, open_regular, runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +46,7 @@ class Spawned(NamedTuple):
     def last_words(self) -> str:
         """Return the last line that it wrote to the log, or an empty string."""
         try:
-            with open(self.log, "rb") as file:
+            with open_regular(self.log) as file:
                 file.seek(self.log_start)
                 lines = file.read().decode("utf-8", "replace").split("\n")
         except OSError:
@@ -81,9 +81,7 @@ def spawn(home: Home, command: list[str], env: Mapping[str, str]) -> Spawned:
 
 
 def _spawn(home: Home, command: list[str], env: Mapping[str, str], log: str) -> Spawned:
-    clear_way(log)
-    waits_for_nobody = getattr(os, "O_NONBLOCK", 0)  # not even if the log is a FIFO
-    fd = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | waits_for_nobody, 0o600)
+    fd = open_log(log)
     try:
         start = os.fstat(fd).st_size
         child_env = {name: env[name] for name in _INHERITED if name in env} | {"SCRUBJAY_HOME": home.root}

@@ -175,6 +175,7 @@ class Inventory:
             lines += [f"{kind} {count} {version} {name}" for name, (count, version) in tables.items()]
         clear_way(self._path)
         draft = f"{self._path}.draft"
+        clear_way(draft)
         with open(
             os.open(draft, os.O_WRONLY | os.O_TRUNC | os.O_CREAT, 0o600), "w", encoding="utf-8"
         ) as file:

@@ -73,6 +73,7 @@ class FileNotes:
     @staticmethod
     def _write(path: str, text: str) -> None:
         draft = f"{path}.draft"
+        clear_way(draft)
         with open(draft, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()

@@ -2,9 +2,7 @@
 
 import asyncio
 import os
-import shutil
 from dataclasses import dataclass, field
-from uuid import uuid4
 
 from scrubjay import VERSION
 from scrubjay.engine.verbs.verb import Verb
@@ -55,9 +53,9 @@ class Backup(Verb):
             raise InputError(f"A store in {self._store.path} is not copied as a folder. {advice}")
         _refuse(folder, self._home)
         async with self._turn:
-            draft = f"{folder}.{uuid4().hex[:8]}.part"
             try:
                 counts = await self._hold_still()
+                draft = await asyncio.to_thread(backups.begin_draft, self._home, folder)
                 files = await asyncio.to_thread(backups.copy_home, self._home, draft, report)
                 await _check(os.path.join(draft, "data"), counts)
                 facts = {"scrubjay": VERSION, "schema_version": SCHEMA_VERSION, "counts": counts}
@@ -68,7 +66,6 @@ class Backup(Verb):
                 os.rename(draft, folder)
             finally:
                 await asyncio.to_thread(backups.clear, self._home)
-                await asyncio.to_thread(shutil.rmtree, draft, ignore_errors=True)
         totals = {name: counts[name] for name in ("turns", "memories", "documents")}
         size = sum(size for size, _ in files.values())
         return BackupSummary(folder=folder, files=len(files), bytes=size, **totals)
