@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shutil
 import subprocess
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from scrubjay.cli.command import Place
 from scrubjay.cli.doctor import registrations
 from scrubjay.hosts.installation import console_command
 
+ROOT = Path(__file__).parents[2]
 SIX = ["claude-code", "codex", "cursor", "copilot-cli", "gemini-cli", "qwen-code"]
 FILES = {
     ".claude/settings.json": '{\n  "model": "opus",\n  "hooks": {"Stop": [{"hooks": []}]}\n}\n',
@@ -137,6 +140,34 @@ def test_a_plugin_of_claude_code_is_noticed_and_goes_with_the_rest(six, monkeypa
     assert json.loads((kept / "installed_plugins.json").read_text())["plugins"] == {"other@market": []}
     assert json.loads((kept / "known_marketplaces.json").read_text()) == {"market": {}}
     assert not (kept / "cache" / "scrubjay" / "scrubjay").exists()
+
+
+def test_a_plugin_of_codex_is_noticed_and_goes_with_the_rest(six, monkeypatch):
+    config = six.folder / ".codex" / "config.toml"
+    plain = config.read_text() + '\n[plugins."other@market"]\nenabled = true\n'
+    on = '\n[plugins."scrubjay@scrubjay"]\nenabled = true\n'
+    config.write_text(plain + on.replace("true", "false"))
+    assert "already" not in six.gets("setup", "--dry-run", "--only", "codex")
+    config.write_text(plain + on)
+    copy = six.folder / ".codex" / "plugins" / "cache" / "scrubjay" / "scrubjay" / "0.1.0"
+    copy.mkdir(parents=True)
+    page = six.gets("setup", "--dry-run", "--only", "codex")
+    assert "already, by its plugin scrubjay@scrubjay" in page and "changes" not in page
+    assert "Codex CLI (scrubjay@scrubjay) has the server" in doctor(six, monkeypatch)
+    six.gets("setup", "--remove", "--yes", "--only", "codex")
+    assert tomllib.loads(config.read_text()) == tomllib.loads(plain)
+    assert not copy.parent.exists()
+
+
+def test_an_extension_that_gemini_installed_is_noticed_and_goes_with_the_rest(six, monkeypatch):
+    extension = six.folder / ".gemini" / "extensions" / "scrubjay"
+    shutil.copytree(ROOT / "server" / "packaging" / "gemini", extension)
+    (extension / ".gemini-extension-install.json").write_text('{"type": "git"}')
+    page = six.gets("setup", "--dry-run", "--only", "gemini-cli")
+    assert "already, by its plugin scrubjay" in page and "changes" not in page
+    assert "Gemini CLI (" in doctor(six, monkeypatch)
+    six.gets("setup", "--remove", "--yes", "--only", "gemini-cli")
+    assert not extension.exists()
 
 
 def test_what_another_assistant_shares_stays_until_both_go(six):

@@ -11,7 +11,7 @@ from scrubjay.errors import ScrubjayError
 from scrubjay.histories.machine import Machine, this_machine
 from scrubjay.hosts.changes import JSON, Entry, Format, at, ours, parsed, read
 from scrubjay.hosts.installation import is_our_hook, server_command
-from scrubjay.hosts.table import BY_NAME, HOSTS, Host, claude_plugins
+from scrubjay.hosts.table import BY_NAME, HOSTS, Host
 
 _INNER = ("hooks", "action")  # names on the way to a handler that name no event
 
@@ -40,20 +40,22 @@ class Clients(NamedTuple):
     found: dict[str, str]  # by name of the host, what shows that it is here
     servers: list[Server]
     hooks: list[Hooks]
-    plugins: list[str]  # that Claude Code has switched on and that bring both
+    plugins: dict[str, list[str]]  # by name of the host, those of ours that it has on, which bring both
     unreadable: list[str]
 
     def connected(self) -> list[Host]:
         """The hosts that have our server or our hooks, in the order of the table."""
         names = {server.host.name for server in self.servers} | {hooks.host.name for hooks in self.hooks}
-        return [host for host in HOSTS if host.name in names or (self.plugins and host.name == "claude-code")]
+        return [host for host in HOSTS if host.name in names or host.name in self.plugins]
 
 
 def look(env: Mapping[str, str], cwd: str) -> Clients:
     """What the files of this user and of the project in `cwd` say."""
     machine = this_machine(env)
     found = {host.name: sign for host in HOSTS if (sign := host.found_by(machine))}
-    clients = Clients(found, [], [], claude_plugins(machine), [])
+    plugins = {host.name: [each.name for each in host.plugins(machine)] for host in HOSTS}
+    plugins = {host: names for host, names in plugins.items() if names}
+    clients = Clients(found, [], [], plugins, [])
     held: dict[str, Any] = {}
     for host, file, form in _files(machine, cwd, found):
         if file not in held:
@@ -68,7 +70,7 @@ def look(env: Mapping[str, str], cwd: str) -> Clients:
 def described(env: Mapping[str, str], cwd: str) -> list[dict[str, Any]]:
     """Say of each host that is here, or that knows us, what it has of ours and what it cannot have."""
     clients = look(env, cwd)
-    both = {"claude-code"} if clients.plugins else set()
+    both = clients.plugins.keys()
     served = both | {server.host.name for server in clients.servers}
     hooked = both | {hooks.host.name for hooks in clients.hooks}
     return [

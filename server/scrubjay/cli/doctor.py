@@ -270,12 +270,8 @@ def registrations(place: Place, clients: Clients) -> Findings:
         yield from broken
         if all(finding.verdict != PROBLEM for finding in broken):
             yield _host(place, host, clients, arrived)
-    settings = [hooks.file for hooks in clients.hooks if hooks.host.name == "claude-code"]
-    twice = [*settings, *(f"the plugin {name}" for name in clients.plugins)]
-    if len(twice) > 1:
-        says = f"The hooks are in {' and in '.join(twice)}: every turn is handed in twice and stored once."
-        advice = "`scrubjay hooks remove` leaves them to the plugin." if clients.plugins else ""
-        yield note("hooks", says, advice)
+    for name in ("claude-code", *(clients.plugins.keys() - {"claude-code"})):
+        yield from _twice(name, clients)
     for name, sign in clients.found.items():
         if BY_NAME[name] not in connected:
             advice = f"`scrubjay setup --only {name}` connects it."
@@ -283,6 +279,18 @@ def registrations(place: Place, clients: Clients) -> Findings:
     if not clients.servers and not clients.plugins:
         advice = f"`scrubjay setup` does it; or register the command {' '.join(console_command())}."
         yield note("clients", "No client that is known here has the server.", advice)
+
+
+def _twice(host: str, clients: Clients) -> Findings:
+    """Whether a host has our hooks in more than one place."""
+    files = [hooks.file for hooks in clients.hooks if hooks.host.name == host]
+    plugins = clients.plugins.get(host, [])
+    places = [*files, *(f"the plugin {name}" for name in plugins)]
+    if len(places) > 1 and host != "gemini-cli":  # whose extension is one folder, whoever put it there
+        says = f"The hooks are in {' and in '.join(places)}: every turn is handed in twice and stored once."
+        by_us = "`scrubjay hooks remove` leaves them to the plugin."
+        advice = by_us if host == "claude-code" else "Take them out of one of the two."
+        yield note("hooks", says, advice if plugins else "")
 
 
 def _broken(place: Place, host: Host, clients: Clients) -> Findings:
@@ -300,8 +308,8 @@ def _host(place: Place, host: Host, clients: Clients, arrived: Mapping[str, Any]
     served = [server.file for server in clients.servers if server.host == host]
     hooked = any(hooks.host == host for hooks in clients.hooks)
     advice = f"`scrubjay setup --only {host.name}` lets it."
-    if clients.plugins and host.name == "claude-code":
-        served, hooked = served or [" and ".join(clients.plugins)], True
+    if plugins := clients.plugins.get(host.name):
+        served, hooked = served or [" and ".join(plugins)], True
     if not served:
         says = f"{host.title} hands in its turns, but lacks the server to recall them."
         return note("clients", says, advice)

@@ -25,7 +25,7 @@ from scrubjay.errors import EngineError, InputError, ScrubjayError
 from scrubjay.histories.machine import Machine, this_machine
 from scrubjay.hosts.changes import Change, Draft, connecting, disconnecting, write
 from scrubjay.hosts.installation import console_command, hear_hook, hook_lines
-from scrubjay.hosts.table import BY_NAME, CLAUDE_SETTINGS, HOSTS, Host, claude_plugins
+from scrubjay.hosts.table import BY_NAME, HOSTS, Host, Plugin
 
 SERVER_SECONDS = 20.0  # for the server to list its tools; it answers these without its engine
 PROMPT = "Does the hook of Scrubjay hand in what is said here?"
@@ -40,7 +40,7 @@ class Step:
     found_by: str | None
     drafts: list[Draft] = field(default_factory=list)
     trouble: str = ""  # why nothing was or can be done
-    plugins: list[str] = field(default_factory=list)  # that bring hooks and server along
+    plugins: list[Plugin] = field(default_factory=list)  # that bring hooks and server along
     tried: list[str] = field(default_factory=list)  # what a trial showed
 
     @property
@@ -102,10 +102,8 @@ def _step(
     place: Place, machine: Machine, host: Host, clients: Clients, hosts: Sequence[Host], *, remove: bool
 ) -> Step:
     """What is to be done for a host; nothing is written."""
-    step = Step(host, clients.found.get(host.name))
+    step = Step(host, clients.found.get(host.name), plugins=host.plugins(machine))
     try:
-        if host.name == "claude-code":
-            step.plugins = claude_plugins(machine)
         if remove:
             changes = _alone(place, machine, host, clients, hosts)
             step.drafts = disconnecting(place.home, [*changes, *host.traces(machine)])
@@ -139,9 +137,7 @@ def _carry_out(
         step.trouble = str(error)
     if remove and step.plugins and not step.trouble:
         for plugin in step.plugins:
-            name, _, market = plugin.partition("@")
-            folder = os.path.join(os.path.dirname(CLAUDE_SETTINGS(machine)), "plugins", "cache", market, name)
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(plugin.folder, ignore_errors=True)
 
 
 def _agreed(options: argparse.Namespace, due: Sequence[Step]) -> bool:
@@ -180,7 +176,7 @@ def _about(step: Step, *, remove: bool) -> Iterator[str]:
         if host.lacks:
             yield host.lacks
         if step.plugins:
-            yield f"already, by its plugin {' and '.join(step.plugins)}"
+            yield f"already, by its plugin {' and '.join(plugin.name for plugin in step.plugins)}"
         elif not step.files:
             yield "connected already"
         elif host.click:
@@ -293,7 +289,7 @@ def _facts(step: Step) -> dict[str, Any]:
         "tried_with_the_real_program": host.proof,
         "click": host.click,
         "lacks": host.lacks,
-        "plugins": step.plugins,
+        "plugins": [plugin.name for plugin in step.plugins],
         "files": [{"path": draft.path, "changes": draft.changes} for draft in step.drafts],
         "trouble": step.trouble,
         "tried": step.tried,

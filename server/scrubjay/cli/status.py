@@ -89,6 +89,12 @@ def _without_answer(engine: dict[str, Any] | None) -> int:
     return int((engine or {}).get("without_answer", 0))  # an older engine does not say
 
 
+def _by_others(engine: dict[str, Any] | None) -> int:
+    """How many stored turns came from no hook."""
+    records = (engine or {}).get("records")
+    return max(0, int(records["turns"]) - int((engine or {})["captured"])) if records else 0
+
+
 def received(engine: dict[str, Any] | None, left: Inbox) -> int | None:
     """How many turns hooks have handed in: those stored, those that wait, and those that were set aside."""
     stored = engine.get("captured") if engine else None
@@ -107,6 +113,11 @@ def headline(engine: dict[str, Any] | None, trouble: str | None, left: Inbox) ->
             lines.append("Nothing waits in the spool: every turn that was captured is stored.")
     else:
         lines = [f"captured {_captured(engine):,} of {plural(total, 'turn')}"]
+        if not total:
+            lines = ["No hook has handed in a turn yet."]
+        if others := _by_others(engine):
+            verb = "was" if others == 1 else "were"
+            lines.append(f"  {plural(others, 'turn')} {verb} imported, or recorded by tools")
         if lacking := _without_answer(engine):
             why = "the host's transcript has none (yet)"
             lines.append(f"  {plural(lacking, 'turn')} stored without the answer: {why}")

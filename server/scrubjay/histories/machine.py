@@ -1,4 +1,7 @@
-"""Where programs keep their files on a machine, computed, so that tests can ask for any."""
+"""Where programs keep their files on a machine, computed, so that tests can ask for any.
+
+What `setup` writes into and what `import` reads lie in the same folders, so each is spelled here, once.
+"""
 
 from __future__ import annotations
 
@@ -51,6 +54,26 @@ class Machine(NamedTuple):
     def editors(self, *names: str) -> list[str]:
         """The `User` folders of editors."""
         return [self.settings(name, "User") for name in names]
+
+    def claude(self, *parts: str) -> str:
+        """A path below the folder of Claude Code."""
+        return self.join(self.named("CLAUDE_CONFIG_DIR", ".claude"), *parts)
+
+    def claude_json(self) -> str:
+        """The file beside that folder, which names the servers of all projects."""
+        return self.join(self.env.get("CLAUDE_CONFIG_DIR") or self.user_home, ".claude.json")
+
+    def codex(self, *parts: str) -> str:
+        """A path below the folder of Codex."""
+        return self.join(self.named("CODEX_HOME", ".codex"), *parts)
+
+    def copilot(self, *parts: str) -> str:
+        """A path below the folder of Copilot CLI."""
+        return self.join(self.named("COPILOT_HOME", ".copilot"), *parts)
+
+    def gemini(self, *parts: str) -> str:
+        """A path below the folder that Gemini CLI and Antigravity share."""
+        return self.join(self.env.get("GEMINI_CLI_HOME") or self.user_home, ".gemini", *parts)
 
 
 def this_machine(env: Mapping[str, str]) -> Machine:

@@ -207,11 +207,11 @@ def _server_memory_places(machine: Machine) -> Iterator[str]:
     """The files that its variable names, here or in a host's configuration, and those beside the package."""
     yield from filter(None, [machine.env.get("MEMORY_FILE_PATH")])
     configurations = [
-        machine.home(".claude.json"),
+        machine.claude_json(),
         machine.settings("Claude", "claude_desktop_config.json"),
         machine.home(".cursor", "mcp.json"),
-        machine.home(".codex", "config.toml"),
-        machine.home(".gemini", "settings.json"),
+        machine.codex("config.toml"),
+        machine.gemini("settings.json"),
         machine.home(".qwen", "settings.json"),
         machine.home(".codeium", "windsurf", "mcp_config.json"),
         *(machine.join(user, "mcp.json") for user in machine.editors(*CODES)),

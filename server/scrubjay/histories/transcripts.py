@@ -189,30 +189,25 @@ def _is_antigravity(path: str) -> bool:
 HISTORIES = (
     _history(
         "claude-code",
-        lambda machine: [machine.join(machine.named("CLAUDE_CONFIG_DIR", ".claude"), "projects")],
+        lambda machine: [machine.claude("projects")],
         _is_claude_code,
         _in_lines,
     ),
     _history(
         "codex",
-        lambda machine: [
-            machine.join(machine.named("CODEX_HOME", ".codex"), name)
-            for name in ("sessions", "archived_sessions")
-        ],
+        lambda machine: [machine.codex(name) for name in ("sessions", "archived_sessions")],
         _is_codex,
         _codex,
     ),
     _history(
         "copilot-cli",
-        lambda machine: [machine.join(machine.named("COPILOT_HOME", ".copilot"), "session-state")],
+        lambda machine: [machine.copilot("session-state")],
         lambda path: os.path.basename(path) == "events.jsonl",
         _copilot,
     ),
     _history(
         "gemini-cli",
-        lambda machine: [
-            machine.join(machine.env.get("GEMINI_CLI_HOME") or machine.user_home, ".gemini", "tmp")
-        ],
+        lambda machine: [machine.gemini("tmp")],
         _is_gemini,
         _gemini,
     ),
@@ -225,8 +220,7 @@ HISTORIES = (
     _history(
         "antigravity",
         lambda machine: [
-            machine.home(".gemini", name, "brain")
-            for name in ("antigravity", "antigravity-cli", "antigravity-ide")
+            machine.gemini(name, "brain") for name in ("antigravity", "antigravity-cli", "antigravity-ide")
         ],
         _is_antigravity,
         _antigravity,

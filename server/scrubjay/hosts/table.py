@@ -124,6 +124,13 @@ class Own(NamedTuple):
         yield OwnFile(self.file(us.machine), self.content(us).encode())
 
 
+class Plugin(NamedTuple):
+    """A plugin of ours that a host has on, which brings server and hooks: its name, the host's copy of it."""
+
+    name: str
+    folder: str
+
+
 Part = Server | Hooks | Member | Own
 Trial = Callable[[str, str, str], dict[str, Any]]  # session, folder, prompt -> what the host hands its hook
 
@@ -145,6 +152,7 @@ class Host:
         "documents"  # a whole session with the real host; some of it
     )
     traces: Callable[[Machine], list[Change]] = lambda _: []  # what it has itself written down about us
+    plugins: Callable[[Machine], list["Plugin"]] = lambda _: []  # ours that are switched on
     trial: tuple[str | None, Trial] | None = None  # the --event, and a prompt as this host tells of it
 
     def changes(self, machine: Machine, root: str | None = None) -> list[Change]:
@@ -190,27 +198,35 @@ def on_windows(there: Where, elsewhere: Where) -> Where:
     return lambda machine: (there if machine.platform == "win32" else elsewhere)(machine)
 
 
-def _claude_json(machine: Machine) -> str:
-    return machine.join(machine.env.get("CLAUDE_CONFIG_DIR") or machine.user_home, ".claude.json")
+def _claude(*parts: str) -> Where:
+    return lambda machine: machine.claude(*parts)
+
+
+def _codex(*parts: str) -> Where:
+    return lambda machine: machine.codex(*parts)
+
+
+def _copilot(*parts: str) -> Where:
+    return lambda machine: machine.copilot(*parts)
 
 
 def _gemini(*parts: str) -> Where:
-    return lambda m: m.join(m.env.get("GEMINI_CLI_HOME") or m.user_home, ".gemini", *parts)
+    return lambda machine: machine.gemini(*parts)
+
+
+def _code(*parts: str) -> Where:
+    return lambda machine: machine.join(*machine.editors("Code"), *parts)
 
 
 def _opencode(*parts: str) -> Where:
     return lambda m: m.join(m.env.get("OPENCODE_CONFIG_DIR") or config("opencode")(m), *parts)
 
 
-_claude = named("CLAUDE_CONFIG_DIR", ".claude")
 CLAUDE_SETTINGS = _claude("settings.json")
-_codex = named("CODEX_HOME", ".codex")
-_copilot = named("COPILOT_HOME", ".copilot")
 _goose = on_windows(settings("Block", "goose", "config"), config("goose"))
 _zed = on_windows(settings("Zed"), config("zed"))
-_code = settings("Code", "User")
-_cline_in_code = settings("Code", "User", "globalStorage", "saoudrizwan.claude-dev")
-_roo_in_code = settings("Code", "User", "globalStorage", "rooveterinaryinc.roo-cline")
+_cline_in_code = _code("globalStorage", "saoudrizwan.claude-dev")
+_roo_in_code = _code("globalStorage", "rooveterinaryinc.roo-cline")
 
 
 def _in(folder: Where, *parts: str) -> Where:
@@ -398,6 +414,14 @@ def _codex_approvals(machine: Machine) -> list[Change]:
     return [Entry(file, TOML, ("hooks", "state", key), None, "trace") for _, key in _codex_keys(machine)]
 
 
+def _codex_plugin_traces(machine: Machine) -> list[Change]:
+    """What Codex has written down about our plugins and the marketplaces that bring nothing else."""
+    file, names = machine.codex("config.toml"), [plugin.name for plugin in _codex_plugins(machine)]
+    ways = [("plugins", name) for name in names]
+    ways += [("marketplaces", "scrubjay")] if "scrubjay@scrubjay" in names else []
+    return [Entry(file, TOML, way, None, "trace") for way in ways]
+
+
 def _codex_keys(machine: Machine) -> list[tuple[str, str]]:
     """Each event that has our hook, and as what Codex knows that hook: by its place in the file."""
     path = _codex("hooks.json")(machine)
@@ -409,22 +433,48 @@ def _codex_keys(machine: Machine) -> list[tuple[str, str]]:
     return keys
 
 
-def claude_plugins(machine: Machine) -> list[str]:
-    """Our plugins that Claude Code has switched on, as NAME@MARKETPLACE: they bring both along."""
-    path = CLAUDE_SETTINGS(machine)
+def _claude_plugins(machine: Machine) -> list[Plugin]:
+    return [
+        Plugin(name, _cached(machine.claude, name))
+        for name, on in _named(CLAUDE_SETTINGS(machine), JSON, "enabledPlugins").items()
+        if on is True and name.startswith(_OURS)
+    ]
+
+
+def _codex_plugins(machine: Machine) -> list[Plugin]:
+    """A plugin is on unless its table says otherwise."""
+    return [
+        Plugin(name, _cached(machine.codex, name))
+        for name, state in _named(machine.codex("config.toml"), TOML, "plugins").items()
+        if name.startswith(_OURS) and not (isinstance(state, dict) and state.get("enabled") is False)
+    ]
+
+
+def _gemini_plugins(machine: Machine) -> list[Plugin]:
+    """Gemini notes beside an extension where it has it from; what `setup` put there has no such note."""
+    folder = machine.gemini("extensions", "scrubjay")
+    installed = os.path.exists(machine.join(folder, ".gemini-extension-install.json"))
+    return [Plugin("scrubjay", folder)] if installed else []
+
+
+def _cached(folder: Callable[..., str], plugin: str) -> str:
+    name, _, market = plugin.partition("@")
+    return folder("plugins", "cache", market, name)
+
+
+def _named(path: str, form: Format, key: str) -> dict[str, Any]:
     try:
-        enabled = parsed(read(path), JSON, path).get("enabledPlugins")
+        held = parsed(read(path), form, path).get(key)
     except ScrubjayError:
-        return []  # who reads the file itself says what is wrong with it
-    plugins = enabled.items() if isinstance(enabled, dict) else ()
-    return [name for name, on in plugins if on is True and name.startswith("scrubjay@")]
+        return {}  # who reads the file itself says what is wrong with it
+    return held if isinstance(held, dict) else {}
 
 
 def _claude_plugin_traces(machine: Machine) -> list[Change]:
     """What Claude Code has written down about our plugins and the marketplaces that bring nothing else."""
     settings, folder = CLAUDE_SETTINGS(machine), _claude("plugins")(machine)
     traces: list[Change] = []
-    for plugin in claude_plugins(machine):
+    for plugin, _ in _claude_plugins(machine):
         market = plugin.partition("@")[2]
         traces += [
             _trace(settings, "enabledPlugins", plugin),
@@ -442,6 +492,7 @@ def _trace(file: str, *keys: str) -> Entry:
     return Entry(file, JSON, keys, None, "trace")
 
 
+_OURS = "scrubjay@"  # and the marketplace that a plugin is from
 _EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")
 _START = "session start"
 _BOTH = "session start, prompt"
@@ -453,13 +504,14 @@ HOSTS: tuple[Host, ...] = (
     Host(
         "claude-code",
         "Claude Code",
-        signs=(_claude(), _claude_json),
+        signs=(_claude(), Machine.claude_json),
         commands=("claude",),
-        tools=(Server((_claude_json,), JSON, "mcpServers", _typed),),
+        tools=(Server((Machine.claude_json,), JSON, "mcpServers", _typed),),
         capture=(CLAUDE_HOOKS,),
         recall=_BOTH,
         proof="run",
         traces=_claude_plugin_traces,
+        plugins=_claude_plugins,
         trial=(None, _claude_trial),
     ),
     Host(
@@ -472,7 +524,8 @@ HOSTS: tuple[Host, ...] = (
         recall=_BOTH,
         click="Start codex once and choose to trust the hooks: until then it runs none, and does not say so.",
         proof="run",
-        traces=_codex_approvals,
+        traces=lambda machine: [*_codex_approvals(machine), *_codex_plugin_traces(machine)],
+        plugins=_codex_plugins,
         trial=(None, _codex_trial),
     ),
     Host(
@@ -497,7 +550,7 @@ HOSTS: tuple[Host, ...] = (
     Host(
         "vscode",
         "VS Code Copilot",
-        signs=(_code,),
+        signs=(_code(),),
         commands=("code",),
         tools=(Server((settings("Code", "User", "mcp.json"),), JSONC, "servers", _typed),),
         capture=(CLAUDE_HOOKS,),
@@ -524,6 +577,7 @@ HOSTS: tuple[Host, ...] = (
         commands=("gemini",),
         tools=(Own(_gemini("extensions", "scrubjay", "gemini-extension.json"), _gemini_manifest),),
         capture=(Own(_gemini("extensions", "scrubjay", "hooks", "hooks.json"), _gemini_hooks),),
+        plugins=_gemini_plugins,
         recall=_BOTH,
         proof="run",
         trial=(None, _gemini_trial),
