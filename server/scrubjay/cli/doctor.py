@@ -25,7 +25,8 @@ from scrubjay.cli.status import arrivals, came_from, inbox
 from scrubjay.errors import EngineError, ScrubjayError
 from scrubjay.histories.machine import this_machine
 from scrubjay.home import capture
-from scrubjay.home.scopes import USER_SCOPE
+from scrubjay.home import kept as kept_files
+from scrubjay.home.scopes import USER_SCOPE, display_name, list_scopes
 from scrubjay.home.settings import capture_view, load
 from scrubjay.home.spool import strangers
 from scrubjay.hosts.installation import console_command, hook_command, hook_lines, run_hook
@@ -76,6 +77,7 @@ def examine(place: Place, clients: Clients, *, mend: bool = False) -> Findings:
     at_home = list(guarded("home", home, place))
     yield from at_home
     if all(finding.verdict != PROBLEM for finding in at_home):
+        yield from gone(place, mend=mend)
         yield from guarded("settings", settings, place)
         yield from guarded("model", model, place)
         yield from guarded("engine", lambda place: _with_engine(place, clients, mend), place)
@@ -106,7 +108,9 @@ def _with_engine(place: Place, clients: Clients, mend: bool) -> Findings:
             )
             yield note("mended", f"{says} there is, and the index is built anew.")
         yield from store(facts | client.call("examine", {}))
-        yield from own_scope(client.call("scopes", {}))
+        counts = client.call("scopes", {})
+        yield from own_scope(counts)
+        yield from unnamed(place, counts)
     yield from guarded("round trip", lambda place: round_trip(place, clients), place)
 
 
@@ -149,6 +153,27 @@ def kept(place: Place) -> Findings:
             f"{', '.join(names)} in {place.root}: damaged, and moved aside; what was said there began anew."
         )
         yield note("damaged", says, "Take out of it what you need, and delete it.")
+
+
+def gone(place: Place, *, mend: bool) -> Findings:
+    """What is missing in the home, and is put back from its copy."""
+    if mend:
+        for path in kept_files.restore(place.home):
+            yield note("mended", f"{path} was gone, and is put back from its copy.")
+    for path in kept_files.missing(place.home):
+        says = f"{path} is gone; what it said stays in force, by its copy {kept_files.copy_of(path)}."
+        yield problem("files", says, "`scrubjay doctor --mend` puts it back; remove the copy to begin anew.")
+
+
+def unnamed(place: Place, counts: Mapping[str, Any]) -> Findings:
+    """Projects that have memories, and no folder here by which they are known."""
+    known = {entry["scope"] for entry in list_scopes(place.home)}
+    lost = sorted(scope for scope in counts if display_name(scope) != scope and scope not in known)
+    if lost:
+        named = ", ".join(lost[:5])
+        says = f"{place.home.scopes} names no folder of {plural(len(lost), 'project')}: {named}."
+        advice = "They came from elsewhere, or the file lost them; `scrubjay scopes` merges one into another."
+        yield note("scopes", says, advice)
 
 
 def settings(place: Place) -> Findings:

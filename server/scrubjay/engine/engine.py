@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from scrubjay import VERSION
 from scrubjay.engine.caller import caller
 from scrubjay.errors import EngineError, HomeError, InputError, ScrubjayError
-from scrubjay.home import scopes
+from scrubjay.home import kept, scopes
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import is_scope
 from scrubjay.home.settings import Settings, capture_view, in_store, load, write_capture
@@ -75,6 +75,7 @@ class Engine:
         try:
             self.settings = self._started_with = in_store(load(self.home.config), self._store)
             write_capture(self.home, self.settings, self.clock())
+            self._keep()
             module = await asyncio.to_thread(importlib.import_module, "scrubjay.engine.core")
             self._core = await module.open_core(
                 self.home, self.settings, self.clock, self._open_model or module.open_encoder
@@ -87,6 +88,12 @@ class Engine:
             self._fail(HomeError(f"{what} Make room, or look at the rights and health of the disk."))
         finally:
             self._loaded.set()
+
+    def _keep(self) -> None:
+        try:
+            kept.refresh(self.home)
+        except OSError as error:  # a full disk, on which an engine starts all the same
+            log.warning("the settings and scopes cannot be copied: %s", error.strerror)
 
     def _fail(self, error: ScrubjayError) -> None:
         log.error("cannot load: %s", error)

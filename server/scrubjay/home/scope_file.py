@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home.files import clear_way, open_regular, parsed
+from scrubjay.home.files import clear_way, parsed
+from scrubjay.home.kept import copy_of, open_kept, write_copy
 from scrubjay.home.paths import Home
 from scrubjay.home.spool import durable_write
 
@@ -43,6 +44,7 @@ class ScopeFile(Generic[T]):
             entries = {scope: self._encode(value) for scope, value in sorted(scopes.items())}
             content = json.dumps({"v": 1, "scopes": entries}, indent=1).encode("ascii")
             try:
+                write_copy(self._path, content)
                 durable_write(self._home, self._path, content)
             except OSError as error:
                 sentence = f"{self._path} cannot be written: {error.strerror or error}."
@@ -51,11 +53,11 @@ class ScopeFile(Generic[T]):
 
 
 def _read(path: str, decode: Callable[[Any], T]) -> dict[str, T]:
-    """Read a file. Keep a damaged one as `.broken`, so that it stops nothing."""
+    """Read a file, or its copy. Keep a damaged one as `.broken`, so that it stops nothing."""
     if clear_way(path):
         log.error("%s was no file and was moved aside; what it said begins anew", path)
     try:
-        with open_regular(path, own=False) as file:
+        with open_kept(path) as file:
             return {scope: decode(entry) for scope, entry in parsed(file.read())["scopes"].items()}
     except FileNotFoundError:
         return {}
@@ -63,7 +65,8 @@ def _read(path: str, decode: Callable[[Any], T]) -> dict[str, T]:
         sentence = f"{path} cannot be read: {error.strerror or error}."
         raise HomeError(f"{sentence} Give yourself read permission.") from error
     except (ValueError, LookupError, TypeError, AttributeError, InputError) as error:
-        os.replace(path, path + ".broken")
+        there = path if os.path.exists(path) else copy_of(path)
+        os.replace(there, there + ".broken")
         kind = type(error).__name__
-        log.error("%s is damaged (%s) and was kept as .broken; what it said begins anew", path, kind)
-        return {}
+        log.error("%s is damaged (%s) and was kept as .broken; its copy, if any, is read", there, kind)
+        return _read(path, decode)

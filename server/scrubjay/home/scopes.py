@@ -19,6 +19,7 @@ import time
 
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home.files import open_regular, parsed
+from scrubjay.home.kept import copy_of, write_copy
 from scrubjay.home.paths import Home
 from scrubjay.home.repositories import birth_of, repository
 from scrubjay.home.spool import durable_write
@@ -148,8 +149,13 @@ def _empty() -> dict[str, Any]:
 
 
 def _read(home: Home) -> dict[str, Any] | None:
+    """Read the book; its copy where it is gone or damaged, None where there is none."""
+    return _sound(home.scopes) or _sound(copy_of(home.scopes))
+
+
+def _sound(path: str) -> dict[str, Any] | None:
     try:
-        with open_regular(home.scopes, own=False) as file:
+        with open_regular(path, own=False) as file:
             book: dict[str, Any] = parsed(file.read())
         entries = book["scopes"].values()
         sound = all(isinstance(one["paths"], dict) and isinstance(one["origins"], list) for one in entries)
@@ -268,13 +274,13 @@ def _change(home: Home, edit: Callable[[dict[str, Any]], Any]) -> tuple[Any, dic
     descriptor = os.open(os.path.join(home.root, "scopes.lock"), flags, 0o600)
     try:
         _lock(descriptor)
-        book = _read(home)
-        if book is None:
-            if os.path.exists(home.scopes):
-                os.replace(home.scopes, home.scopes + ".broken")
-            book = _empty()
+        book = _read(home) or _empty()
+        if os.path.exists(home.scopes) and _sound(home.scopes) is None:
+            os.replace(home.scopes, home.scopes + ".broken")
         result = edit(book)
-        durable_write(home, home.scopes, json.dumps(book, indent=1, sort_keys=True).encode("ascii"))
+        content = json.dumps(book, indent=1, sort_keys=True).encode("ascii")
+        write_copy(home.scopes, content)
+        durable_write(home, home.scopes, content)
         return result, book
     finally:
         os.close(descriptor)

@@ -19,6 +19,7 @@ from scrubjay.errors import HomeError, InputError
 from scrubjay.home import files
 from scrubjay.home.capture import CAPTURES, INJECTIONS, Policy, injection
 from scrubjay.home.files import clear_way, read_regular
+from scrubjay.home.kept import open_kept, write_copy
 from scrubjay.home.paths import Home
 
 _LONGEST = 4 * 1024 * 1024  # bytes that are read of config.toml and capture.json
@@ -175,7 +176,7 @@ _FIELDS = {one.name: one for one in fields(Settings)}
 
 
 def load(path: str) -> Settings:
-    """Read the settings of this file; defaults stand for what it lacks, or if it does not exist.
+    """Read the settings of this file, or of its copy; defaults stand for what it lacks, or if there is none.
 
     Raises:
         InputError: no TOML, an unknown key or a value that is not allowed; names the key and what is allowed.
@@ -219,6 +220,10 @@ def change(path: str, key: str, text_value: str) -> Settings:
     _table(before, path)
     after = with_value(before or _HEADING, key, value)
     settings = _settings(_table(after, path), path)
+    try:
+        write_copy(path, after.encode())
+    except OSError as error:
+        raise _not_written(path, error) from error
     _replace(path, after)
     return settings
 
@@ -315,11 +320,12 @@ def _kind(key: str, where: str = "") -> Kind:
 
 def _read(path: str) -> str:
     try:
-        return read_regular(path, _LONGEST, own=False).decode()
+        with open_kept(path) as file:
+            return file.read(_LONGEST).decode()
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError as error:
-        remedy = "save it as UTF-8, or delete it to get the defaults"
+        remedy = "save it as UTF-8, or empty it to get the defaults"
         raise InputError(f"{path} is not UTF-8 text (byte {error.start}); {remedy}.") from None
     except OSError as error:
         sentence = f"The settings {path} cannot be read: {error.strerror}. Give yourself read permission."
@@ -330,7 +336,7 @@ def _table(text: str, path: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        remedy = "Put that line right, or delete the file to get the defaults."
+        remedy = "Put that line right, or empty the file to get the defaults."
         raise InputError(f"{path} is not valid TOML: {error}. {remedy}") from None
 
 
@@ -356,8 +362,12 @@ def _replace(path: str, text: str) -> None:
     except OSError as error:
         if os.path.exists(draft):
             os.unlink(draft)
-        sentence = f"{path} cannot be written: {error.strerror}."
-        raise HomeError(f"{sentence} Free some space or give yourself write permission.") from error
+        raise _not_written(path, error) from error
+
+
+def _not_written(path: str, error: OSError) -> HomeError:
+    sentence = f"{path} cannot be written: {error.strerror}."
+    return HomeError(f"{sentence} Free some space or give yourself write permission.")
 
 
 def with_value(text: str, key: str, value: object) -> str:

@@ -19,7 +19,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from scrubjay.errors import EngineError, HomeError, InputError, NotFound
-from scrubjay.home.files import open_regular, parsed
+from scrubjay.home.files import parsed
+from scrubjay.home.kept import open_kept, write_copy
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import is_scope
 from scrubjay.home.spool import durable_write
@@ -117,13 +118,13 @@ def remove(home: Home, name: str) -> None:
 
 
 def load(home: Home) -> tuple[Token, ...]:
-    """Return the tokens of a home.
+    """Return the tokens of a home. A file that is removed opens nothing: its copy stays in force.
 
     Raises:
         HomeError: the file cannot be read, so that nobody can be let in.
     """
     try:
-        with open_regular(home.tokens, own=False) as file:
+        with open_kept(home.tokens) as file:
             return tuple(map(_token, parsed(file.read())["tokens"]))
     except FileNotFoundError:
         return ()
@@ -159,7 +160,7 @@ class Tokens:
             facts = os.stat(self._home.tokens)
             seen = (facts.st_mtime_ns, facts.st_ino, facts.st_size)
         if self._seen and not seen:
-            advice = "`scrubjay token add` makes a key; an engine that starts anew asks for none."
+            advice = "`scrubjay doctor --mend` puts it back."
             raise HomeError(f"{self._home.tokens} is gone, so no key can be checked. {advice}")
         if seen != self._seen:
             self._tokens, self._seen = load(self._home), seen
@@ -181,6 +182,7 @@ def _changing(home: Home) -> FileLock:
 def _save(home: Home, tokens: Sequence[Token]) -> None:
     text = json.dumps({"v": 1, "tokens": [asdict(token) for token in tokens]}, indent=1)
     try:
+        write_copy(home.tokens, text.encode())
         durable_write(home, home.tokens, text.encode())
     except OSError as error:
         why = error.strerror or error

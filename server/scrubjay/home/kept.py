@@ -1,0 +1,99 @@
+"""Second copies of the files in which a home keeps what nothing else says: settings, scopes, keys.
+
+A file that is removed is missed, because its copy in `<home>/kept` is there, which stays in force meanwhile.
+Standard library only and Python 3.9 syntax, because hooks read scopes.
+"""
+
+from __future__ import annotations
+
+import os
+
+from scrubjay.home.files import clear_way, open_regular, parsed, sync_folder
+from scrubjay.home.spool import durable_write
+
+TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from scrubjay.home.paths import Home
+
+
+def copy_of(path: str) -> str:
+    """Return where the copy of a file of a home lies."""
+    folder, name = os.path.split(path)
+    return os.path.join(folder, "kept", name)
+
+
+def open_kept(path: str) -> BinaryIO:
+    """Open a file, or its copy if it is not there. Raises as `open_regular` does."""
+    try:
+        return open_regular(path, own=False)
+    except FileNotFoundError:
+        return open_regular(copy_of(path), own=False)
+
+
+def write_copy(path: str, content: bytes) -> None:
+    """Write the copy of a file, before the file itself: no older key or setting may come back.
+
+    Raises:
+        OSError: as the disk says.
+    """
+    copy = copy_of(path)
+    draft = f"{copy}.draft"
+    if not os.path.isdir(os.path.dirname(copy)):
+        os.mkdir(os.path.dirname(copy), 0o700)
+    clear_way(copy)
+    clear_way(draft)
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(draft, copy)
+    sync_folder(os.path.dirname(copy))
+
+
+def missing(home: Home) -> list[str]:
+    """Return the paths of the files that are gone, whose copies are there."""
+    return [path for path in _files(home) if os.path.isfile(copy_of(path)) and not os.path.lexists(path)]
+
+
+def restore(home: Home) -> list[str]:
+    """Put back what is `missing`, and return the paths.
+
+    Raises:
+        OSError: as the disk says.
+    """
+    gone = missing(home)
+    for path in gone:
+        durable_write(home, path, _content(copy_of(path)))
+    return gone
+
+
+def refresh(home: Home) -> None:
+    """Copy the files that have no copy, or that somebody has edited; the settings are known to be sound.
+
+    Raises:
+        OSError: as the disk says.
+    """
+    for path in _files(home):
+        try:
+            content = _content(path)
+            if path != home.config:
+                parsed(content)
+        except (OSError, ValueError):  # it is not there, or damaged: the copy is the better one
+            continue
+        try:
+            same = _content(copy_of(path)) == content
+        except OSError:
+            same = False
+        if not same:
+            write_copy(path, content)
+
+
+def _content(path: str) -> bytes:
+    with open_regular(path, own=False) as file:
+        return file.read()
+
+
+def _files(home: Home) -> tuple[str, ...]:
+    return home.config, home.scopes, home.scope_settings, home.partitions, home.tokens
