@@ -283,7 +283,8 @@ def _among(row_ids: NDArray[np.uint64], ascending: NDArray[np.uint64]) -> NDArra
     if not len(ascending):
         return np.zeros(len(row_ids), dtype=bool)
     at = np.searchsorted(ascending, row_ids).clip(max=len(ascending) - 1)
-    return ascending[at] == row_ids
+    found: NDArray[np.bool_] = ascending[at] == row_ids
+    return found
 
 
 def _coded(batch: pa.RecordBatch) -> tuple[NDArray[np.uint64], NDArray[np.int8], NDArray[np.float32]]:
