@@ -13,13 +13,14 @@ from pathlib import Path
 import lancedb
 import pytest
 from hashing_encoder import HashingEncoder
-from said import embedded, fact, search, texts, turn
+from said import SCOPE, embedded, fact, search, texts, turn
 
 from scrubjay.engine.core import Core, open_core
 from scrubjay.errors import StoreError
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import Settings
 from scrubjay.models.records import Memory, Turn
+from scrubjay.models.requests import SearchRecords
 from scrubjay.store.notes import FileNotes, IndexNote
 from scrubjay.store.opening import open_store
 from scrubjay.store.tables import open_tables
@@ -28,7 +29,7 @@ YOUNGER = {  # columns that the first Scrubjay did not have
     "turns": ["purged_at"],
     "memories": ["replaced_at"],
     "documents": ["file_size", "file_mtime", "file_digest", "folder"],
-    IndexNote().passages: ["facets", "tied", "hidden_at", "token_vectors"],
+    IndexNote().passages: ["facets", "tied", "hidden_at", "token_vectors", "host"],
 }
 
 
@@ -76,6 +77,7 @@ async def test_what_an_older_scrubjay_left_out_is_filled_in_and_vectors_are_kept
     first = await reopened(home, clock)
     await fact(first, "The port in `src/net/ports.py` is 8421.", metadata={"team": "api"})
     await fact(first, "The port was 8000.")
+    said = await turn(first, "one", user="Which port?", assistant="8421.")
     await embedded(first)
     before = await stored(first)
     await first.close()
@@ -83,7 +85,7 @@ async def test_what_an_older_scrubjay_left_out_is_filled_in_and_vectors_are_kept
     for index in await table.list_indices():
         if index.columns == ["tied"]:
             await table.drop_index(index.name)
-    await table.drop_columns(["facets", "tied"])
+    await table.drop_columns(["facets", "tied", "host"])
 
     second = await reopened(home, clock)
     assert not second.store.note.complete
@@ -94,6 +96,8 @@ async def test_what_an_older_scrubjay_left_out_is_filled_in_and_vectors_are_kept
     assert texts(await search(second, "port", filters={"key": "team", "value": "api"})) == [
         "The port in `src/net/ports.py` is 8421."
     ]
+    from_host = SearchRecords(query="port", srcs=("memory", "turn"), host="test")
+    assert [hit.id for hit in (await second.search.recall(from_host, SCOPE)).results] == [said.id]
     assert texts(await search(second, "ports.py", top_k=1)) == ["The port in `src/net/ports.py` is 8421."]
     await second.close()
 

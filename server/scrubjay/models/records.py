@@ -62,6 +62,11 @@ class Turn(Record):
     purged_at: datetime | None = None
 
     @property
+    def came_from(self) -> str:
+        """The host that it was said to, else who recorded it."""
+        return self.host or self.source
+
+    @property
     def commands(self) -> tuple[str, ...]:
         """The shell commands that were run in it, in brief; capture keeps them in the metadata."""
         commands = self.metadata.get("commands")
@@ -139,6 +144,7 @@ class Passage(Row):
     importance_score: float = 5.0
     session_id: str | None = None
     turn: int | None = None
+    host: str | None = None  # that a turn came from; None for facts and chunks
     dated_at: datetime  # a turn's started_at, else created_at
     expires_at: datetime | None = None
     hidden: bool = False  # forgotten, or replaced by a newer version

@@ -138,6 +138,7 @@ class SearchRecords(SearchMemories):
     """A search by kinds of passages instead of a mode, for faces that tell facts and turns apart."""
 
     srcs: tuple[PassageSrc, ...]
+    host: str | None = None  # only turns that came from it
 
 
 class SearchDocuments(Request):

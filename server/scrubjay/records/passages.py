@@ -86,6 +86,7 @@ def _turn_passage(turn: Turn, role: str, part: int, text: str) -> Passage:
         search_text=expand(named),
         embed_text=named if named != text else None,
         dated_at=turn.started_at,
+        host=turn.came_from,
         **fields_of(turn, "session_id", "turn"),
     )
 

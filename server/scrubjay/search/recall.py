@@ -116,6 +116,7 @@ def _question(request: SearchMemories, scope: str | tuple[str, ...], now: dateti
         until=resolve("until", request.until, now, end=True),
         **fields_of(request, "session_id", "filters", "as_of"),
         forgotten=request.include.forgotten,
+        host=request.host if isinstance(request, SearchRecords) else None,
     )
 
 

@@ -23,6 +23,7 @@ class Question:
     partition_ids: tuple[str, ...] | None = None
     tags: tuple[str, ...] = ()
     session_id: str | None = None
+    host: str | None = None  # that turns came from; nothing else has one
     record_id: str | None = None
     path: str | None = None  # of a file, or of a folder, which ends in a slash
     filters: Filter | None = None
@@ -35,13 +36,13 @@ class Question:
     def filtered(self) -> bool:
         """Whether conditions may exclude turns of a session; then no turn enters by its neighbours alone."""
         filters = (self.tags, self.since, self.until, self.record_id, self.path, self.filters, self.as_of)
-        return self.partition_ids is not None or any(filters)
+        return self.partition_ids is not None or self.host is not None or any(filters)
 
     def where(self, *, unexpired: bool = True) -> Where:
         """Build the prefilter over passages; without `unexpired`, the caller asks `is_expired` of each."""
         return conditions.both(
             conditions.matching(scope=self.scopes, src=self.srcs, partition_id=self.partition_ids),
-            conditions.matching(session_id=self.session_id, record_id=self.record_id),
+            conditions.matching(session_id=self.session_id, record_id=self.record_id, host=self.host),
             self._not_hidden(),
             conditions.unexpired(self.as_of or self.now) if unexpired and not self.forgotten else None,
             conditions.has_all("tags", self.tags) if self.tags else None,
