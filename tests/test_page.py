@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 
 import httpx2
 import pytest
-from said import SCOPE, document, fact, turn
+from said import SCOPE, document, fact, search, turn
 
 from scrubjay.encoders.bundled import BundledEncoder
 from scrubjay.encoders.token_codes import nearest
 from scrubjay.engine.engine import Engine
+from scrubjay.models.envelopes import envelope
+from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.page import serving as page_serving
 from scrubjay.page.calls import CALLS
 from scrubjay.page.serving import HEADERS, LINK_SECONDS, MOST_LINKS, Browsers, serving
@@ -132,6 +134,11 @@ async def test_every_answer_forbids_what_the_page_does_not_need(stranger: Browse
     ]
     for answer in answers:
         assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+    assert [answer.headers["cache-control"].split(",")[0] for answer in answers] == [
+        "no-store",
+        "private",
+        "no-store",
+    ]  # of its own files alone a browser keeps a copy
     policy = HEADERS["content-security-policy"]
     assert "default-src 'none'" in policy and "unsafe" not in policy and "http" not in policy
 
@@ -239,6 +246,10 @@ async def test_a_session_is_read_in_stretches_and_around_a_turn(engine: Engine, 
     assert len((await browser.call("record", id=long["id"]))["record"]["assistant"]) == 30_000
     around = await browser.call("session", scope=SCOPE, session_id="long", size=4, turn=8)
     assert 8 in [each["turn"] for each in around["turns"]]
+    assert view["recalled"] == []
+    (hit, *_) = (await search(core, "Question 7?", top_k=1)).results
+    (recalled,) = (await browser.call("session", scope=SCOPE, session_id="long", size=1))["recalled"]
+    assert (recalled["turn"], recalled["times"]) == (hit.turn, 1)
     missing = await browser.post("session", scope=SCOPE, session_id="another")
     assert missing.status_code == 404 and "no session" in missing.json()["error"]
 
@@ -259,10 +270,32 @@ async def test_a_search_shows_what_a_model_would_be_shown_and_why(engine: Engine
     assert "<recalled-data>" in found["text"] and found["tokens"]["rendered"] == -(-len(found["text"]) // 4)
     facts_alone = await browser.call("search", query="whimbrel port", kinds=["memory"], tags=["ports"])
     assert [hit["id"] for hit in facts_alone["results"]] == [kept.id]
-    assert (await browser.call("search", query="whimbrel port", host="nobody"))["results"] == []
     assert (await browser.post("search", query="")).status_code == 400
     counts = await browser.call("record", id=kept.id)
     assert counts["record"].get("access_count", 0) == 0  # looking is no recall
+
+
+async def test_a_search_for_one_host_finds_its_turns_wherever_they_rank(engine: Engine, browser: Browser):
+    core = await engine.core()
+    for number in range(120):
+        await turn(
+            core, f"s{number}", user=f"Whimbrel port {number}?", assistant="The whimbrel port is open."
+        )
+    await fact(core, "The whimbrel port is 8421.")
+    request = parse(
+        RecordTurn, {"session_id": "far", "user": "And the heron?", "assistant": "No whimbrel here."}
+    )
+    await core.write(
+        envelope("turn", request, scope=SCOPE, source="hook:stop", host="codex", at=core.clock())
+    )
+    found = await browser.call("search", query="whimbrel port", host="codex")
+    assert [hit["session_id"] for hit in found["results"]] == ["far"]
+    assert "far" not in [
+        hit.get("session_id") for hit in (await browser.call("search", query="whimbrel port"))["results"]
+    ]
+    assert (await browser.call("search", query="whimbrel port", host="nobody"))["results"] == []
+    from_tests = await browser.call("search", query="whimbrel port", host="test", kinds=["turn", "memory"])
+    assert from_tests["results"] and {hit["src"] for hit in from_tests["results"]} == {"turn"}
 
 
 async def test_words_near_in_meaning_are_marked_where_the_model_says_where_its_tokens_stand(browser: Browser):
@@ -405,3 +438,15 @@ async def test_every_call_answers_in_an_empty_home_or_says_what_it_needs(browser
         assert answer.status_code in (200, 400), (name, answer.text)
         if answer.status_code == 400:
             assert answer.json()["error"].endswith("."), name
+
+
+async def test_the_list_of_sessions_does_not_wait_for_a_busy_store(engine: Engine, browser: Browser):
+    core = await engine.core()
+    await turn(core, "one", user="Is anybody there?", assistant="Yes.")
+    assert (await browser.call("sessions"))["behind"] is None
+    async with core.store.lock:  # as while it is compacted
+        await turn(core, "two", user="And now?", assistant="Wait.")
+        shown = await browser.call("sessions")
+        assert [each["session_id"] for each in shown["results"]] == ["one"] and "busy" in shown["behind"]
+    shown = await browser.call("sessions")
+    assert {each["session_id"] for each in shown["results"]} == {"one", "two"} and shown["behind"] is None

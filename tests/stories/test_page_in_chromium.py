@@ -356,12 +356,21 @@ def test_the_map_shows_what_is_under_the_pointer_and_opens_it(story: Story, tab:
     go(tab, "#/map")
     canvas = tab.locator("canvas")
     expect(canvas).to_be_visible()
+    box = canvas.bounding_box()
+    assert box is not None
+    point = story.does(lambda core: core.map.points())[0]
+    across, down = ((at - 0.5) * 0.92 * box[side] for at, side in ((point.x, "width"), (point.y, "height")))
+    place = {"x": box["width"] / 2 + across, "y": box["height"] / 2 + down}
+    canvas.hover(position=place)
+    expect(tab.locator(".maptip")).to_contain_text(re.compile("Fact|Session"))
+    expect(tab.locator(".ring")).to_be_visible()
+    canvas.click(position=place)
+    expect(tab.get_by_role("heading", level=1)).not_to_have_text("Map")
+    tab.go_back()
     canvas.focus()
-    for _ in range(40):  # from the middle, to whatever lies on the way
-        tab.keyboard.press("ArrowLeft")
-        if tab.locator(".maptip").is_visible():
-            break
-        tab.keyboard.press("ArrowUp")
+    for distance, keys in ((across, ("ArrowLeft", "ArrowRight")), (down, ("ArrowUp", "ArrowDown"))):
+        for _ in range(round(abs(distance) / 60)):  # pixels a press
+            tab.keyboard.press(keys[distance > 0])
     expect(tab.locator(".maptip")).to_contain_text(re.compile("Fact|Session"))
     tab.keyboard.press("Enter")
     expect(tab.get_by_role("heading", level=1)).not_to_have_text("Map")

@@ -36,7 +36,6 @@ from scrubjay.search.marking import marked
 
 SOURCE = "page"
 MORE = 30  # hits, where a person wants to see what a model would not be shown
-OF_HOST = 100  # hits among which those of one host are chosen: the index knows no hosts
 MOST_AT_ONCE = 200  # records that one call changes
 _CHOICES = {"capture": CAPTURES, "chat_capture": CAPTURES, "inject": INJECTIONS}
 LONGEST_STRETCH = 200_000  # characters of a document that are sent at once
@@ -181,6 +180,11 @@ async def _status(call: Call) -> Any:
     return {**call.engine.facts(), **await call.core.status.report()}
 
 
+async def _hosts(call: Call) -> Any:
+    """What each host of this machine has of ours, and what is wrong with it in the words of `doctor`."""
+    return {"hosts": await asyncio.to_thread(call.hosts)}
+
+
 async def _sessions(call: Call) -> Any:
     asked = call.request(Sessions)
     chosen = asked.model_dump(exclude={"scope"})
@@ -207,17 +211,12 @@ async def _search(call: Call) -> Any:
     """Search as a model's tool does, and say what it would be shown, word by word."""
     asked = call.request(Asked)
     own = asked.scope or EVERY_SCOPE
-    many = OF_HOST if asked.host else MORE if asked.more else None
     words = {"query": asked.query, "srcs": asked.kinds, "include": {"explain": True}}
-    chips = asked.model_dump(include={"since", "until", "tags"}, exclude_none=True)
+    chips = asked.model_dump(include={"since", "until", "tags", "host"}, exclude_none=True)
     every = {} if asked.scope else {"scope": EVERY_SCOPE}
-    request = parse(SearchRecords, {**words, **chips, **every, **({"top_k": many} if many else {})})
+    request = parse(SearchRecords, {**words, **chips, **every, **({"top_k": MORE} if asked.more else {})})
     frame = render.Frame(search_scopes(request.scope, own))
     hits = await call.core.search.recall(request, own, measure=lambda hit: render.length(hit, frame))
-    if asked.host:
-        records = hits.records
-        kept = [hit for hit in hits.results if getattr(records.get(hit.id), "host", None) == asked.host]
-        hits = hits.model_copy(update={"results": kept, "related": [], "total": len(kept)})
     hits, answer = fitted(hits, partial(render.memory_hits, frame=frame), render.trimmed)
     shown = hits.wire()
     for hit in [*shown["results"], *shown["related"]]:
@@ -335,12 +334,9 @@ async def _reindex(call: Call) -> Any:
 
 async def _map(call: Call) -> Any:
     points = await call.core.map.points()
-    scopes = sorted({point["scope"] for point in points})
+    scopes = sorted({point.scope for point in points})
     number = {scope: at for at, scope in enumerate(scopes)}
-    rows = [
-        [point["kind"] == "fact", number[point["scope"]], point["x"], point["y"], point["id"], point["label"]]
-        for point in points
-    ]
+    rows = [[point.is_fact, number[point.scope], *point[2:]] for point in points]
     return {"scopes": scopes, "points": rows}
 
 
@@ -391,6 +387,7 @@ async def _find(call: Call, record_id: str, kind: type[K]) -> K:
 CALLS: dict[str, Callable[[Call], Awaitable[Any]]] = {
     "home": _home,
     "status": _status,
+    "hosts": _hosts,
     "sessions": _sessions,
     "session": _session,
     "record": _record,

@@ -8,13 +8,12 @@ mutations hold one lock.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from lancedb import AsyncTable
 from lancedb.query import AsyncQuery, ColumnOrdering, MatchQuery
 from numpy.typing import NDArray
@@ -57,6 +56,8 @@ PROBES = 64
 # Passages outside the word index that a search reads: 30 to 50 us each, twice. Upkeep lets it come to a tenth
 # of this; of 100,000 that were just added a search would read for many seconds.
 MOST_READ = 5_000
+
+_VECTORS = 512  # that are read at a time where all are wanted: 0.8 MB
 
 _MARKS = 127 << 56  # the bits of a row id that say its generation; LanceDB's numbers are smaller
 
@@ -468,21 +469,24 @@ class Store:
         """Return passages that match, in no particular order."""
         return from_table(Passage, await _rows(self.tables.passages, where, limit, columns))
 
-    async def newest_passages(self, where: Where, limit: int, columns: Sequence[str]) -> list[Passage]:
-        """Return the newest passages that match, newest first."""
+    async def newest_passages(
+        self, where: Where, limit: int, columns: Sequence[str], *, text: int
+    ) -> list[tuple[Any, ...]]:
+        """Return columns and at most `text` characters of the newest passages that match, newest first."""
         query = _scan(self.tables.passages).where(where).order_by(_descending("dated_at")).limit(limit)
-        return from_table(Passage, await query.select([*columns, "dated_at"]).to_arrow())
+        wanted = {name: name for name in (*columns, "dated_at")}
+        rows = await query.select(wanted | {"text": conditions.beginning("text", text)}).to_arrow()
+        return list(zip(*(rows[name].to_pylist() for name in (*columns, "text")), strict=True))
 
-    async def vectors(self, where: Where, limit: int) -> tuple[list[str], NDArray[np.float32]]:
-        """Return the ids of the newest passages that match and their vectors, a row each.
+    async def vectors(self, where: Where) -> AsyncIterator[tuple[list[str], NDArray[np.float32]]]:
+        """Give the ids of the passages that match and their vectors, a row each, a batch at a time.
 
-        `where` says that they have one.
+        They come in no particular order; `where` says that they have a vector.
         """
-        query = _scan(self.tables.passages).where(where).order_by(_descending("dated_at")).limit(limit)
-        rows = await query.select(["id", "dated_at", VECTOR]).to_arrow()
-        ids: list[str] = rows["id"].to_pylist()
-        flat = pc.list_flatten(rows[VECTOR]).to_numpy().astype(np.float32, copy=False)
-        return ids, flat.reshape(len(ids), self.note.dim)
+        query = _scan(self.tables.passages).where(where).select(["id", VECTOR])
+        async for rows in await query.to_batches(max_batch_length=_VECTORS):
+            ids: list[str] = rows["id"].to_pylist()
+            yield ids, rows[VECTOR].flatten().to_numpy().reshape(len(ids), self.note.dim)
 
     async def count_passages(self, where: Where | None = None) -> int:
         """Count the passages that match."""

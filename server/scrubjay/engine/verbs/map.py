@@ -2,16 +2,28 @@
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
 from scrubjay.engine.verbs.verb import Verb
-from scrubjay.search.layout import layout
+from scrubjay.search.layout import Place, places
 from scrubjay.store import conditions
+from scrubjay.store.allocator import give_memory_back
 from scrubjay.store.conditions import Where
 
 MOST = 10_000  # points, the newest
 _LABEL = 120  # characters of what a point says
-_COLUMNS = ["id", "src", "record_id", "text", "scope", "session_id"]
+_COLUMNS = ["id", "src", "record_id", "scope", "session_id"]
+
+
+class Point(NamedTuple):
+    """A fact, or a session; `x` and `y` are from 0 to 1."""
+
+    is_fact: bool
+    scope: str
+    x: float
+    y: float
+    id: str
+    label: str
 
 
 @dataclass(eq=False)
@@ -20,37 +32,29 @@ class Map(Verb):
 
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _made_of: int = 0
-    _places: dict[str, tuple[float, float]] = field(default_factory=dict)  # by the id of a passage
+    _places: dict[str, Place] = field(default_factory=dict)  # by the id of a passage
 
-    async def points(self) -> list[dict[str, Any]]:
+    async def points(self) -> list[Point]:
         """Return current facts, and sessions where their summaries lie; at most `MOST`, the newest first.
 
-        Each has `kind` (fact or session), `id`, `scope`, `label`, and `x` and `y` from 0 to 1. What has no
-        vector yet is not among them.
+        What has no vector yet is not among them.
         """
         await self._writer.caught_up()
         where = _placed()
         async with self._turn:  # one layout at a time
-            rows = await self._store.newest_passages(where, MOST, _COLUMNS)
-            if (made_of := hash(tuple(row.id for row in rows))) != self._made_of:
-                ids, vectors = await self._store.vectors(where, MOST)
-                plane = (await asyncio.to_thread(layout, vectors)).round(4).tolist()
-                self._places = {each: (x, y) for each, (x, y) in zip(ids, plane, strict=True)}
+            rows = await self._store.newest_passages(where, MOST, _COLUMNS, text=2 * _LABEL)
+            ids = [row[0] for row in rows]
+            if (made_of := hash(tuple(ids))) != self._made_of:
+                self._places = await places(self._store, where, ids)
                 self._made_of = made_of
-            places = self._places
-        points: dict[tuple[str, str], dict[str, Any]] = {}
-        for row in rows:
-            if (place := places.get(row.id)) is not None:
-                is_fact = row.src == "memory"
-                name = row.record_id if is_fact else row.session_id or ""
-                points[row.scope, name] = {  # a long session has several summaries; the first one stays
-                    "kind": "fact" if is_fact else "session",
-                    "id": name,
-                    "scope": row.scope,
-                    "label": " ".join(row.text.split())[:_LABEL],
-                    "x": place[0],
-                    "y": place[1],
-                }
+                await asyncio.to_thread(give_memory_back)
+        points: dict[tuple[str, str], Point] = {}
+        for passage_id, src, record_id, scope, session_id, text in rows:
+            if (place := self._places.get(passage_id)) is not None:
+                name = record_id if src == "memory" else session_id or ""
+                label = " ".join(text.split())[:_LABEL]
+                # a long session has several summaries; the first one stays
+                points[scope, name] = Point(src == "memory", scope, *place, name, label)
         return list(points.values())
 
 
