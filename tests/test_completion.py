@@ -13,6 +13,7 @@ from said import SCOPE
 
 from scrubjay.engine.core import Core
 from scrubjay.home import spool
+from scrubjay.home.capture import unanswered
 from scrubjay.home.settings import Settings, write_capture
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import Turn
@@ -111,6 +112,7 @@ async def test_an_answer_that_no_hook_had_is_fetched_once_the_transcript_has_it(
     assert (turn.user, turn.assistant) == (asked, None)
     report = await core.status.report()
     assert (report["captured"], report["without_answer"]) == (1, 1)
+    assert report["hosts"]["copilot-cli"]["trouble"] == [unanswered(1)]
     prompt = event("user.message", "2026-03-05T11:00:01Z", content=asked)
     tool = event("assistant.message", ts, content="", toolRequests=[{"name": "edit"}])
     transcript(
@@ -127,7 +129,8 @@ async def test_an_answer_that_no_hook_had_is_fetched_once_the_transcript_has_it(
     await core.writer.drain()
     (turn,) = await settled(core)
     assert (turn.assistant, turn.tools, turn.prompt_id) == (ANSWER, ("edit",), "p1")
-    assert (await core.status.report())["without_answer"] == 0
+    report = await core.status.report()
+    assert (report["without_answer"], report["hosts"]["copilot-cli"]["trouble"]) == (0, [])
 
 
 async def test_an_answer_that_came_too_late_is_fetched_when_the_session_goes_on(

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from user import make_user, newcomer, user
 
-from scrubjay.cli.doctor import own_scope
+from scrubjay.cli.command import Place
+from scrubjay.cli.doctor import described, own_scope
 from scrubjay.hosts.installation import console_command
 
 __all__ = ["newcomer", "user"]  # fixtures
@@ -25,7 +26,7 @@ def test_the_doctor_finds_nothing_wrong_in_a_good_home_and_leaves_nothing_behind
     assert not [name for name in os.listdir(user.home.prompts) if name.startswith("doctor")]
 
 
-def test_the_doctor_knows_which_clients_lack_what(user):
+def test_the_doctor_knows_which_clients_lack_what(user, monkeypatch):
     servers = {"mcpServers": {"memory": {"command": console_command()[0], "args": ["stdio"]}}}
     (user.folder / ".claude.json").write_text(json.dumps(servers))
     (user.folder / ".cursor").mkdir(exist_ok=True)
@@ -34,6 +35,11 @@ def test_the_doctor_knows_which_clients_lack_what(user):
     )
     page = user.types("doctor").stdout
     assert "Claude Code" in page and "lacks the hooks" in page
+    monkeypatch.setenv("HOME", str(user.folder))
+    shown = {each["host"]: each for each in described(Place(user.env, str(user.project), user.home.root, 0))}
+    assert shown["claude-code"]["tools"] and not shown["claude-code"]["capture"]
+    assert re.search("lacks the hooks: its turns are not captured", shown["claude-code"]["trouble"][0])
+    assert "/nowhere/scrubjay, which is not there" in shown["cursor"]["trouble"][0]
     assert re.search(r"PROBLEM +clients +Cursor .* starts /nowhere/scrubjay, which is not there", page)
     (user.folder / ".cursor" / "mcp.json").unlink()
     user.gets("hooks", "add")

@@ -19,6 +19,7 @@ from scrubjay.engine.core import Core, open_core
 from scrubjay.engine.writing import _PLANNERS, Writer
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import spool
+from scrubjay.home.capture import unanswered
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import Settings
 from scrubjay.models.envelopes import Envelope
@@ -107,9 +108,9 @@ async def test_broken_envelopes_are_set_aside_with_a_reason_and_stop_nothing(cor
     (new / "00000000000000000002-list.json").write_text("[1]")
     (new / "00000000000000000003-version.json").write_text(json.dumps(an_envelope(now, 3, v=9)))
     (new / "00000000000000000004-field.json").write_text(
-        json.dumps(an_envelope(now, 4, args={"session_id": "", "user": "x"}))
+        json.dumps(an_envelope(now, 4, args={"session_id": "", "user": "x"}, host="codex"))
     )
-    spool.write(core.home, an_envelope(now, 5))
+    spool.write(core.home, an_envelope(now, 5, host="codex"))
     assert texts(await search(core, "zebra")) == ["zebra 5"]
     aside = sorted(os.listdir(core.home.spool_broken))
     assert len([name for name in aside if name.endswith(".json")]) == 4
@@ -117,7 +118,11 @@ async def test_broken_envelopes_are_set_aside_with_a_reason_and_stop_nothing(cor
     assert (
         "session_id" in (Path(core.home.spool_broken) / "00000000000000000004-field.json.reason").read_text()
     )
-    assert (await core.status.report())["spool"] == {"waiting": 0, "set_aside": 4} or core.writer.pending
+    report = await core.status.report()
+    assert report["spool"] == {"waiting": 0, "set_aside": 4} or core.writer.pending
+    without_answer, aside_for = report["hosts"]["codex"]["trouble"]
+    assert without_answer == unanswered(1)
+    assert aside_for.startswith("Set aside: 00000000000000000004-field.json: ")
 
 
 async def test_a_conflicting_envelope_of_a_hook_is_set_aside_and_the_known_turn_stays(core: Core, now):

@@ -67,27 +67,6 @@ def look(env: Mapping[str, str], cwd: str) -> Clients:
     return clients
 
 
-def described(env: Mapping[str, str], cwd: str) -> list[dict[str, Any]]:
-    """Say of each host that is here, or that knows us, what it has of ours and what it cannot have."""
-    clients = look(env, cwd)
-    both = clients.plugins.keys()
-    served = both | {server.host.name for server in clients.servers}
-    hooked = both | {hooks.host.name for hooks in clients.hooks}
-    return [
-        {
-            "host": host.name,
-            "title": host.title,
-            "tools": host.name in served,
-            "capture": host.name in hooked,
-            "may_capture": bool(host.capture),
-            "recall": host.recall,
-            "lacks": host.lacks,
-        }
-        for host in HOSTS
-        if host.name in {*clients.found, *served, *hooked}
-    ]
-
-
 def _files(machine: Machine, cwd: str, found: Mapping[str, str]) -> Iterator[tuple[Host, str, Format | None]]:
     """The files of every host, each once, with their formats; None for a plugin.
 

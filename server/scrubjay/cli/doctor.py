@@ -30,7 +30,7 @@ from scrubjay.home.scopes import USER_SCOPE, display_name, list_scopes
 from scrubjay.home.settings import capture_view, load
 from scrubjay.home.spool import strangers
 from scrubjay.hosts.installation import console_command, hook_command, hook_lines, run_hook
-from scrubjay.hosts.table import BY_NAME, Host, codex_waiting
+from scrubjay.hosts.table import BY_NAME, HOSTS, Host, codex_waiting
 
 OK, NOTE, PROBLEM = "ok", "note", "PROBLEM"
 
@@ -291,10 +291,7 @@ def registrations(place: Place, clients: Clients) -> Findings:
     connected = clients.connected()
     arrived = arrivals(place)
     for host in connected:
-        broken = [finding for finding in _broken(place, host, clients) if finding.verdict != OK]
-        yield from broken
-        if all(finding.verdict != PROBLEM for finding in broken):
-            yield _host(place, host, clients, arrived)
+        yield from _of_host(place, host, clients, arrived)
     for name in ("claude-code", *(clients.plugins.keys() - {"claude-code"})):
         yield from _twice(name, clients)
     for name, sign in clients.found.items():
@@ -316,6 +313,41 @@ def _twice(host: str, clients: Clients) -> Findings:
         by_us = "`scrubjay hooks remove` leaves them to the plugin."
         advice = by_us if host == "claude-code" else "Take them out of one of the two."
         yield note("hooks", says, advice if plugins else "")
+
+
+def described(place: Place) -> list[dict[str, Any]]:
+    """Say of each host that is here, or that knows us, what it has of ours, what it lacks, what is wrong."""
+    clients = look(place.env, place.cwd)
+    both = clients.plugins.keys()
+    served = both | {server.host.name for server in clients.servers}
+    hooked = both | {hooks.host.name for hooks in clients.hooks}
+    connected = clients.connected()
+    return [
+        {
+            "host": host.name,
+            "title": host.title,
+            "tools": host.name in served,
+            "capture": host.name in hooked,
+            "may_capture": bool(host.capture),
+            "recall": host.recall,
+            "lacks": host.lacks,
+            "trouble": [
+                f"{finding.says} {finding.advice}".rstrip()
+                for finding in (_of_host(place, host, clients, None) if host in connected else ())
+                if finding.verdict != OK
+            ],
+        }
+        for host in HOSTS
+        if host.name in clients.found or host in connected
+    ]
+
+
+def _of_host(place: Place, host: Host, clients: Clients, arrived: Mapping[str, Any] | None) -> Findings:
+    """What is wrong with what is registered in one host; unless it keeps the host from us, what it has."""
+    broken = [finding for finding in _broken(place, host, clients) if finding.verdict != OK]
+    yield from broken
+    if all(finding.verdict != PROBLEM for finding in broken):
+        yield _host(place, host, clients, arrived)
 
 
 def _broken(place: Place, host: Host, clients: Clients) -> Findings:

@@ -231,9 +231,10 @@ class _LatePage(AsyncExitStack):
 
 
 def _hosts(home: Home) -> list[dict[str, Any]]:
-    from scrubjay.cli.clients import described  # it reads the files of every host, which only the page shows
+    from scrubjay.cli.command import Place
+    from scrubjay.cli.doctor import described  # it reads the files of every host, which only the page shows
 
-    return described(os.environ, home.root)
+    return described(Place(os.environ, home.root, home.root, os.getpid()))
 
 
 class _Discreet(logging.Formatter):

@@ -19,6 +19,7 @@ from scrubjay.cli.command import Place, call_engine, command, flag, visit_engine
 from scrubjay.cli.display import contents, local, plural, print_answer, size, span
 from scrubjay.errors import EngineError, InputError, ScrubjayError
 from scrubjay.home import spool
+from scrubjay.home.capture import unanswered
 from scrubjay.home.files import open_regular
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import NOWHERE, project_dir, scope_of
@@ -119,8 +120,7 @@ def headline(engine: dict[str, Any] | None, trouble: str | None, left: Inbox) ->
             verb = "was" if others == 1 else "were"
             lines.append(f"  {plural(others, 'turn')} {verb} imported, or recorded by tools")
         if lacking := _without_answer(engine):
-            why = "the host's transcript has none (yet)"
-            lines.append(f"  {plural(lacking, 'turn')} stored without the answer: {why}")
+            lines.append(f"  {unanswered(lacking)}")
     if left.turns_waiting:
         when = "are about to be stored" if engine else "will be stored by the next engine"
         lines.append(f"  {plural(left.turns_waiting, 'turn')} in the spool {when}")
@@ -201,7 +201,10 @@ def came_from(arrived: Mapping[str, Any], host: str) -> str:
 
 def _arrived(engine: dict[str, Any] | None) -> list[Line]:
     arrived = (engine or {}).get("hosts") or {}  # an older engine has none
-    lines = [f"{host}: {came_from(arrived, host)}" for host in sorted(arrived)]
+    lines = []
+    for host in sorted(arrived):
+        lines.append(f"{host}: {came_from(arrived, host)}")
+        lines += [f"  {trouble}" for trouble in arrived[host].get("trouble", ())]
     return [("" if at else "hosts", line) for at, line in enumerate(lines)]
 
 

@@ -133,6 +133,16 @@ def cut(text: str, limit: int = MAX_TEXT, beyond: int = 0) -> str:
     return text[: limit - len(mark)] + mark
 
 
+def unanswered(turns: int) -> str:
+    """Say that so many turns are stored of which the host told no answer.
+
+    >>> unanswered(1)
+    "1 turn stored without the answer: the host's transcript has none (yet)"
+    """
+    noun = "turn" if turns == 1 else "turns"
+    return f"{turns:,} {noun} stored without the answer: the host's transcript has none (yet)"
+
+
 def _absolute_paths(value: object) -> bool:
     return isinstance(value, (list, tuple)) and all(
         isinstance(item, str) and os.path.isabs(item) for item in value

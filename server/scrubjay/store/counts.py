@@ -59,14 +59,13 @@ async def count_by_partition(store: Store, scopes: Sequence[str], now: datetime)
     return counts
 
 
-async def count_by_host(store: Store, where: Where) -> dict[str, dict[str, Any]]:
-    """Count the turns of each host, and say when the last of them was said: {host: {turns, last}}."""
+async def count_by_host(store: Store, where: Where) -> dict[str, tuple[int, datetime]]:
+    """Count the turns of each host, and say when the last of them was said."""
     query = store.tables.of(TABLE_OF[Turn]).query().where(conditions.both(where, conditions.present("host")))
     rows = await query.select(["host", "started_at"]).to_arrow()
     groups = rows.group_by("host").aggregate([("started_at", "count"), ("started_at", "max")])
     return {
-        row["host"]: {"turns": row["started_at_count"], "last": moment(row["started_at_max"]).isoformat()}
-        for row in groups.to_pylist()
+        row["host"]: (row["started_at_count"], moment(row["started_at_max"])) for row in groups.to_pylist()
     }
 
 

@@ -2,16 +2,20 @@
 
 import asyncio
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from scrubjay.engine.background.upkeep import Upkeep
 from scrubjay.engine.verbs.verb import Verb
+from scrubjay.errors import ScrubjayError
 from scrubjay.home import spool
+from scrubjay.home.capture import unanswered
 from scrubjay.home.files import open_regular
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.store import conditions
+from scrubjay.store.conditions import Where
 from scrubjay.store.counts import count_by_host
 from scrubjay.store.failures import not_read
 from scrubjay.store.store import Store
@@ -66,7 +70,7 @@ class Status(Verb):
             },
             "captured": await store.count(Turn, from_hooks),
             "without_answer": await store.count(Turn, lacking),
-            "hosts": await count_by_host(store, from_hooks),
+            "hosts": await self._hosts(from_hooks, lacking, set_aside[-ERRORS_SHOWN:]),
             "spool": {"waiting": len(spool.pending(home)), "set_aside": len(set_aside)},
             "shared": _shared(store),
             "disk": {
@@ -86,6 +90,22 @@ class Status(Verb):
             "set_aside": await asyncio.to_thread(spool.reasons, set_aside[-ERRORS_SHOWN:]),
         }
 
+    async def _hosts(
+        self, from_hooks: Where, lacking: Where, set_aside: Sequence[str]
+    ) -> dict[str, dict[str, Any]]:
+        """Say of each host what came from it, when the last was, and what went wrong, a sentence each."""
+        without_answer = await count_by_host(self._store, lacking)
+        broken = await asyncio.to_thread(_by_host, set_aside)
+        hosts = {}
+        for host, (turns, last) in (await count_by_host(self._store, from_hooks)).items():
+            trouble = [unanswered(without_answer[host][0])] if host in without_answer else []
+            hosts[host] = {
+                "turns": turns,
+                "last": last.isoformat(),
+                "trouble": [*trouble, *(f"Set aside: {reason}" for reason in broken.get(host, ()))],
+            }
+        return hosts
+
 
 def _shared(store: Store) -> dict[str, Any] | None:
     """Of a store in a bucket: where it is, and who writes its tables."""
@@ -102,6 +122,15 @@ async def _fragments(store: Store) -> int:
 async def _unindexed(store: Store) -> int:
     index = await store.tables.passages.index_stats("search_text_idx")
     return index.num_unindexed_rows if index else 0
+
+
+def _by_host(paths: Sequence[str]) -> dict[str, list[str]]:
+    """Tell by host why these envelopes were set aside; of many the host cannot be read."""
+    found: dict[str, list[str]] = {}
+    for path, reason in zip(paths, spool.reasons(paths), strict=True):
+        with suppress(ScrubjayError):
+            found.setdefault(str(spool.read(path).get("host")), []).append(reason)
+    return found
 
 
 def _size(root: str) -> int:

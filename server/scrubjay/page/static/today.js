@@ -3,19 +3,22 @@
 import { button, calmly, empty, fill, h, s, tag } from "./dom.js";
 import { call, news } from "./engine.js";
 import { address, attempt, chosen, refine } from "./page.js";
-import { ago, bytes, dayName, firstLine, isoDay, number, plural, project, time } from "./words.js";
+import { ago, bytes, dayName, firstLine, isoDay, moment, month, plural, project, time } from "./words.js";
 
 const PAGE = 40;
-const WEEKS = 16;
+const WEEKS = innerWidth < 600 ? 8 : 16;
 
 export async function show(place, where, signal) {
   let day = where.options.get("day") ?? "";
   let host = where.options.get("host") ?? "";
   let shown = PAGE;
+  let known = []; // hosts of this machine
+  let stored = {}; // by host, as `status` has them
   const ask = () => call("sessions", { scope: chosen(), host, day, size: Math.min(shown, 200) }, signal);
   const list = h("div.sessions");
   const chart = h("div.chart");
-  const facts = h("div.cards");
+  const state = h("section.card.state", { "aria-busy": "true" }, h("h2", "Waiting"), h("p.faint", "Looking …"));
+  const hosts = h("section.card");
   const chips = h("div.row.chips");
 
   const choose = (change) => {
@@ -24,27 +27,39 @@ export async function show(place, where, signal) {
     return attempt(draw);
   };
   async function draw(fresh = null) {
-    const found = await ask();
+    const asked = ask();
+    moment(Date.now()); // while the engine works, so that what writes dates is there when it has answered
+    const found = await asked;
     fill(chart, bars(found.days, day, (each) => choose({ day: each })));
     fill(chips, day && chip(`Day: ${dayName(day)}`, () => choose({ day: "" })), host && chip(`Host: ${host}`, () => choose({ host: "" })));
-    const kept = document.activeElement?.closest(".item")?.id;
+    const kept = document.activeElement?.id;
+    hostRows(found);
     fill(list, found.results.length ? grouped(found.results, fresh) : nothing(found, day || host));
     if (found.total > found.results.length) {
       list.append(h("div.row", button(`Show more of ${plural(found.total, "session")}`, () => ((shown += PAGE), attempt(draw)))));
     }
     if (kept) document.getElementById(kept)?.focus({ preventScroll: true });
+    if (found.behind) setTimeout(() => signal.aborted || again(), 2_000);
     return found;
   }
-  const [found] = await Promise.all([draw()]);
-  fill(place, h("div.top", h("h1", chosen() ? project(chosen()) : "Today"), chips), chart, facts, list);
-  cards(facts, found, host, choose, signal);
+  const hostRows = (found) => fill(hosts, h("h2", "Hosts"), hostList(found.hosts, known, stored, host, choose));
+  async function look(found) {
+    const [status, machine] = await Promise.all([attempt(() => call("status", {}, signal)), attempt(() => call("hosts", {}, signal))]);
+    if (status) fill(state, waiting(status)).removeAttribute("aria-busy");
+    known = machine?.hosts ?? known;
+    stored = status?.hosts ?? stored;
+    if (!hosts.contains(document.activeElement)) hostRows(found);
+  }
+  const found = await draw();
+  fill(place, h("div.top", h("h1", chosen() ? project(chosen()) : "Today"), chips), chart, h("div.cards", state, hosts), list);
+  look(found);
 
   const changed = new Set();
   const again = calmly(async () => {
     const fresh = new Set(changed);
     changed.clear();
     const now = await attempt(() => draw(fresh));
-    if (now) cards(facts, now, host, choose, signal);
+    if (now) look(now);
   }, 300);
   news.addEventListener("record", ({ detail }) => {
     if (detail.kind === "turn") changed.add(`${detail.scope} ${detail.session_id}`);
@@ -112,7 +127,7 @@ function bars(days, chosenDay, choose) {
     rects[cursor].classList.add("at");
     say(all[cursor]);
   };
-  const months = all.flatMap((day, index) => (day.endsWith("-01") ? [s("text", { x: index * width, y: height + 13, class: "axis" }, new Intl.DateTimeFormat("en", { month: "short" }).format(new Date(`${day}T12:00:00`)))] : []));
+  const months = all.flatMap((day, index) => (day.endsWith("-01") ? [s("text", { x: index * width, y: height + 13, class: "axis" }, month(day))] : []));
   const picture = s("svg", {
     viewBox: `0 0 ${count * width} ${height + 16}`,
     role: "slider", tabindex: "0", "aria-label": "Turns a day", "aria-valuemin": 0, "aria-valuemax": count - 1, "aria-valuenow": cursor, "aria-valuetext": `${plural(total, "turn")} in ${WEEKS} weeks`,
@@ -134,32 +149,33 @@ function bars(days, chosenDay, choose) {
   return [picture, tip];
 }
 
-async function cards(place, found, host, choose, signal) {
-  const hosts = h("section.card", h("h2", "Hosts"), found.hosts.length
-    ? h("ul.plain", found.hosts.slice(0, 8).map((each) => h("li", h("button.plain", { type: "button", "aria-pressed": String(host === each.host), onclick: () => choose({ host: host === each.host ? "" : each.host }) }, each.host),
-      h("span.count", plural(each.turns, "turn")), h("span.faint", ago(each.last_seen)))))
-    : h("p.faint", "No host has sent a turn yet."));
-  const state = place.querySelector(".state") ?? h("section.card.state", { "aria-busy": "true" }, h("h2", "Waiting"), h("p.faint", "Looking …"));
-  fill(place, state, hosts);
-  const status = await attempt(() => call("status", {}, signal));
-  if (status) state.replaceWith(waiting(status));
+/** Host by host what came from it, when the last, and what is wrong with it, in the words of `status` and `doctor`. */
+function hostList(seen, known, stored, chosenHost, choose) {
+  const titles = new Map(known.map((each) => [each.host, each.title]));
+  const troubles = new Map(known.map((each) => [each.host, each.trouble]));
+  const silent = known.filter((each) => (each.capture || each.trouble.length) && !seen.some((other) => other.host === each.host));
+  const rows = [...seen.slice(0, 8), ...silent].map(({ host, turns, last_seen: last }) => h("li",
+    turns ? h("button.plain", { type: "button", id: `host ${host}`, title: "Its sessions alone", "aria-pressed": String(chosenHost === host), onclick: () => choose({ host: chosenHost === host ? "" : host }) }, titles.get(host) ?? host) : h("span", titles.get(host)),
+    h("span.count", turns ? plural(turns, "turn") : "nothing has come from it yet"), turns ? h("span.faint", ago(last)) : null,
+    [...(stored[host]?.trouble ?? []), ...(troubles.get(host) ?? [])].map((each) => h("span.warn", each))));
+  return rows.length ? h("ul.plain", rows) : h("p.faint", "No host has sent a turn yet.");
 }
 
 /** What waits, and what is wrong, in the words of `scrubjay status`. */
 function waiting(status) {
   const { records, spool, disk } = status;
   const trouble = [status.trouble, status.failure, ...status.repairs, ...status.errors, ...status.set_aside].filter(Boolean);
-  return h("section.card.state", h("h2", "Waiting"),
-    meter("to be stored", spool.waiting, spool.waiting, "every turn that was captured is stored"),
-    meter("for a vector", records.waiting_for_vector, records.passages, "meaning finds everything"),
+  return [h("h2", "Waiting"),
+    meter("write", "to be stored", spool.waiting, spool.waiting, "every turn that was captured is stored"),
+    meter("passage", "for a vector; words find them", records.waiting_for_vector, records.passages, "meaning finds everything"),
     spool.set_aside ? h("p.warn", `${plural(spool.set_aside, "write")} set aside as unreadable`) : null,
     h("p.faint", `${plural(records.turns, "turn")}, ${plural(records.memories, "fact")}, ${plural(records.documents, "document")}; ${bytes(disk.bytes)} on disk`),
     status.capture.paused ? h("p.warn", "Capture is paused. Settings end the pause.") : null,
-    trouble.length ? h("ul.warn", trouble.slice(-4).map((each) => h("li", each))) : null);
+    trouble.length ? h("ul.warn", trouble.slice(-4).map((each) => h("li", each))) : null];
 }
 
-function meter(what, count, total, none) {
+function meter(noun, what, count, total, none) {
   const share = total ? count / total : 0;
-  return h("div.meter", h("span", count ? `${number(count)} ${what}` : none),
-    h("progress", { max: 1, value: 1 - share, "aria-label": count ? `${number(count)} ${what}` : none }));
+  const says = count ? `${plural(count, noun)} ${count === 1 ? "waits" : "wait"} ${what}` : none;
+  return h("div.meter", h("span", says), h("progress", { max: 1, value: 1 - share, "aria-label": says }));
 }
