@@ -166,24 +166,24 @@ class Writer:
                         await self._replay(path)
             return len(paths)
 
-    async def caught_up(self) -> str | None:
+    async def caught_up(self, seconds: float = CATCH_UP_SECONDS) -> str | None:
         """Empty the spool and commit what is staged, so that a read sees every acknowledged write.
 
-        Where the disk does not take that, or not within `CATCH_UP_SECONDS`, return a sentence that says so:
-        what is committed can still be read.
+        Where the disk does not take that, or not within so many seconds, return a sentence that says so: what
+        is committed can still be read.
         """
-        return await self._patiently(self._catch_up(self._store.flush))
+        return await self._patiently(self._catch_up(self._store.flush), seconds)
 
     async def settled(self) -> str | None:
         """Empty the spool and settle what it held, as far as the disk takes it; answer as `caught_up`."""
-        return await self._patiently(self._catch_up(self.settle))
+        return await self._patiently(self._catch_up(self.settle), CATCH_UP_SECONDS)
 
-    async def _patiently(self, work: Coroutine[Any, Any, str | None]) -> str | None:
+    async def _patiently(self, work: Coroutine[Any, Any, str | None], seconds: float) -> str | None:
         """Wait for work at most so long; it goes on."""
         task = asyncio.create_task(work)
         self._unfinished.add(task)
         task.add_done_callback(self._unfinished.discard)
-        done, _ = await asyncio.wait({task}, timeout=CATCH_UP_SECONDS)
+        done, _ = await asyncio.wait({task}, timeout=seconds)
         return task.result() if done else BUSY
 
     async def _catch_up(self, commit: Callable[[], Awaitable[object]]) -> str | None:

@@ -6,17 +6,21 @@ Hebb Mind: {"detail": ...}.
 server does not have is 404 with a sentence, and not 501.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from __future__ import annotations
 
-from fastapi import APIRouter, FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute, Match, Route
 
 from scrubjay.errors import InputError, NotFound, ScrubjayError
 from scrubjay.http_api.permissions import Forbidden
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter, FastAPI
 
 HEBB = "/api/"  # where Hebb Mind's routes begin
 NAMESPACES = "/ns/"  # and those of version 5 of supermemory
@@ -26,6 +30,7 @@ _NOUNS = frozenset({"document", "search", "profile", "list", "memories", "connec
 
 def refuse(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
     """Answer every error of this application, whose routes these are."""
+    from fastapi.exceptions import RequestValidationError  # 6 MB, which the page does without
 
     @app.exception_handler(ScrubjayError)
     async def _known(request: Request, error: ScrubjayError) -> JSONResponse:
@@ -101,6 +106,8 @@ def absent(reasons: Mapping[str, str]) -> APIRouter:
     Without a verb every one is meant. A path that ends in `*` stands for itself and all below it, one that
     ends in `/*` for all below it. It stays out of the OpenAPI document, which has what there is.
     """
+    from fastapi import APIRouter
+
     router = APIRouter(include_in_schema=False)
     for routes, sentence in reasons.items():
         words = routes.split()

@@ -48,13 +48,14 @@ HEADERS = {
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
         "require-trusted-types-for 'script'; trusted-types 'none'"
     ),
-    "cache-control": "no-store",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
+# Not even a browser keeps what is remembered; the page itself it may: another engine has another path.
+_PRIVATE, _LASTING = {"cache-control": "no-store"}, {"cache-control": "private, max-age=604800, immutable"}
 _STATIC = os.path.join(os.path.dirname(__file__), "static")
 _KINDS = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _ANYTHING = TypeAdapter(object)
@@ -129,12 +130,13 @@ class Page:
             waiting.put_nowait(None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; each answer has `HEADERS`."""
+        """Answer one request; each answer has `HEADERS`, and says whether a browser may keep it."""
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-                message["headers"] = [*message["headers"], *own]
+                kept = any(name == b"cache-control" for name, _ in message["headers"])
+                own = HEADERS if kept else HEADERS | _PRIVATE
+                message["headers"] += [(name.encode(), value.encode()) for name, value in own.items()]
             await send(message)
 
         with contextlib.suppress(ClientDisconnect):  # a page that types on takes back what it asked
@@ -142,11 +144,12 @@ class Page:
 
     async def _file(self, request: Request) -> Response:
         name = request.path_params.get("name", "index.html")
+        headers = _LASTING if "name" in request.path_params else None
         path = os.path.join(_STATIC, name)
         if name != os.path.basename(name) or not os.path.isfile(path):
             return _refusal(404, "There is nothing here.")
         with open(path, "rb") as file:
-            return Response(file.read(), media_type=_KINDS[os.path.splitext(name)[1]])
+            return Response(file.read(), headers=headers, media_type=_KINDS[os.path.splitext(name)[1]])
 
     async def _enter(self, request: Request) -> Response:
         key = (await _object(request)).get("key")

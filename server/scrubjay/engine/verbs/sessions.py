@@ -6,8 +6,8 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 
 from scrubjay.engine.verbs.verb import Verb
 from scrubjay.errors import NotFound
@@ -24,6 +24,9 @@ from scrubjay.text.summary import title
 
 LONGEST_TEXT = 20_000  # characters of one side of a turn in a session; `Lists.detail` has all of it
 MOST_FACTS = 200  # of one session
+MOST_RECALLED = 20
+_PATIENCE = 0.25  # seconds that the list of sessions waits for what was said last
+_SCOPES = 8  # whose counts are remembered
 _TITLES = 2_000  # of sessions without a summary that are remembered
 # Each of its columns: who asks for a whole turn has the whole table kept in memory, which is for searches.
 _TURN = list(Turn.model_fields)
@@ -58,10 +61,22 @@ class Overview(Result):
     total: int
     days: dict[str, int]
     hosts: list[ListedHost]
+    behind: str | None  # why the last turns may be missing
+
+
+class RecalledTurn(Result):
+    """A turn of a session that searches returned: how often, and when last."""
+
+    turn: int
+    times: int
+    last: datetime
 
 
 class SessionView(Result):
-    """A stretch of one session: its turns from `start` on, and the facts and documents that belong to it."""
+    """A stretch of one session: its turns from `start` on, and the facts and documents that belong to it.
+
+    `recalled` are turns of the whole session, the one that was recalled last first; at most `MOST_RECALLED`.
+    """
 
     scope: str
     session_id: str
@@ -70,8 +85,18 @@ class SessionView(Result):
     total: int
     start: int
     turns: list[dict[str, Any]]
+    recalled: list[RecalledTurn]
     facts: list[dict[str, Any]]
     documents: list[dict[str, Any]]
+
+
+class _Overall(NamedTuple):
+    """What was counted of a scope's turns, and of which state of the table and the time zone."""
+
+    state: tuple[int, timedelta | None]
+    spans: list[SessionSpan]
+    days: dict[str, int]
+    hosts: list[ListedHost]
 
 
 @dataclass(eq=False)
@@ -79,6 +104,7 @@ class Sessions(Verb):
     """Reads the sessions of one store."""
 
     _titles: OrderedDict[str, str] = field(default_factory=OrderedDict)  # by the id of the first turn
+    _overalls: OrderedDict[str | None, _Overall] = field(default_factory=OrderedDict)  # by scope
 
     async def overview(
         self,
@@ -89,11 +115,14 @@ class Sessions(Verb):
         start: int,
         size: int,
     ) -> Overview:
-        """Return a page of the sessions of a scope (None: of all), of one host or of one local day."""
-        await self._writer.caught_up()
+        """Return a page of the sessions of a scope (None: of all), of one host or of one local day.
+
+        While the store is busy it does not wait for the last turns, and is `behind`.
+        """
+        behind = await self._writer.caught_up(_PATIENCE)
         zone = LocalZone()
-        rows = await spoken(self._store, scope)
-        spans = await asyncio.to_thread(rows.sessions)
+        all_of_it = await self._overall(scope, zone)
+        spans = all_of_it.spans
         if host is not None:
             spans = [span for span in spans if span.host == host]
         if day is not None:
@@ -103,9 +132,23 @@ class Sessions(Verb):
         return Overview(
             results=[_listed(span, *said[span.scope, span.session_id]) for span in page],
             total=len(spans),
-            days=await asyncio.to_thread(rows.days, zone),
-            hosts=[ListedHost(host=name, turns=turns, last_seen=last) for name, turns, last in rows.hosts()],
+            days=all_of_it.days,
+            hosts=all_of_it.hosts,
+            behind=behind,
         )
+
+    async def _overall(self, scope: str | None, zone: LocalZone) -> _Overall:
+        """Count the turns of a scope by session, day and host, anew when table or zone have changed."""
+        state = await self._store.tables.turns.version(), self._clock().astimezone(zone).utcoffset()
+        if (known := self._overalls.get(scope)) is not None and known.state == state:
+            return known
+        rows = await spoken(self._store, scope)
+        hosts = [ListedHost(host=name, turns=turns, last_seen=last) for name, turns, last in rows.hosts()]
+        spans, days = await asyncio.to_thread(rows.sessions), await asyncio.to_thread(rows.days, zone)
+        self._overalls[scope] = counted = _Overall(state, spans, days, hosts)
+        while len(self._overalls) > _SCOPES:
+            self._overalls.popitem(last=False)
+        return counted
 
     async def read(
         self, scope: str, session_id: str, *, start: int = 0, size: int = 50, turn: int | None = None
@@ -129,6 +172,7 @@ class Sessions(Verb):
         shown = places[start : start + size]
         rows = await self._store.get(Turn, [place.id for place in shown], columns=_TURN)
         turns = [self._access.counted(rows[place.id]) for place in shown if place.id in rows]
+        recalled = await self._recalled(key)
         facts = await self._facts(key)
         cited = sorted({document_id for fact in facts for document_id in fact.document_ids})
         documents = await self._store.get(Document, cited, columns=COLUMNS)
@@ -141,6 +185,7 @@ class Sessions(Verb):
             total=len(places),
             start=start,
             turns=[_turn(each) for each in turns],
+            recalled=recalled,
             facts=[values_of(fact) for fact in facts],
             documents=[
                 {"id": row.id, "title": row.title, "path": row.place}
@@ -148,6 +193,17 @@ class Sessions(Verb):
                 if row.forgotten_at is None
             ],
         )
+
+    async def _recalled(self, key: Key) -> list[RecalledTurn]:
+        here = conditions.both(conditions.matching(scope=key[0], session_id=key[1]), conditions.NOT_FORGOTTEN)
+        columns = ["id", "turn", "access_count", "last_accessed_at"]
+        turns = [self._access.counted(row) for row in await self._store.select(Turn, here, columns=columns)]
+        recalled = [
+            RecalledTurn(turn=row.turn, times=row.access_count, last=row.last_accessed_at)
+            for row in turns
+            if row.access_count
+        ]
+        return sorted(recalled, key=lambda each: each.last, reverse=True)[:MOST_RECALLED]
 
     async def _facts(self, key: Key) -> list[Memory]:
         where = conditions.both(

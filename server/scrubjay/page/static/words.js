@@ -6,7 +6,13 @@ const LONG = 1_400; // characters, and lines, from which a text is folded
 const LONG_LINES = 22;
 const LINE = 4_000; // characters of one line that are laid out at once; a browser takes seconds for a megabyte
 
-export const number = (count) => new Intl.NumberFormat("en").format(count);
+// What writes numbers and times takes a browser tens of milliseconds to make, so each is made once, when it is needed.
+const once = (make) => {
+  let made;
+  return () => (made ??= make());
+};
+const numbers = once(() => new Intl.NumberFormat("en"));
+export const number = (count) => numbers().format(count);
 export const plural = (count, noun, many = `${noun}s`) => `${number(count)} ${count === 1 ? noun : many}`;
 
 export function bytes(count) {
@@ -17,12 +23,14 @@ export function bytes(count) {
 }
 
 // The order of day, month and year is the reader's; the words are English.
-const dates = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "2-digit", day: "2-digit" });
-const times = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const weekdays = new Intl.DateTimeFormat("en", { weekday: "long" });
+const dates = once(() => new Intl.DateTimeFormat(undefined, { year: "numeric", month: "2-digit", day: "2-digit" }));
+const times = once(() => new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" }));
+const weekdays = once(() => new Intl.DateTimeFormat("en", { weekday: "long" }));
+const months = once(() => new Intl.DateTimeFormat("en", { month: "short" }));
 
-export const time = (instant) => times.format(new Date(instant));
-export const date = (instant) => dates.format(new Date(instant));
+export const time = (instant) => times().format(new Date(instant));
+export const date = (instant) => dates().format(new Date(instant));
+export const month = (day) => months().format(new Date(`${day}T12:00:00`));
 export const moment = (instant) => `${date(instant)} ${time(instant)}`;
 
 /** The local day of an instant, as ISO 8601 writes it. */
@@ -38,7 +46,7 @@ export function dayName(day) {
   const days = Math.round((new Date(`${isoDay(Date.now())}T12:00:00`) - at) / 86_400_000);
   if (days === 0) return "Today";
   if (days === 1) return "Yesterday";
-  return days > 1 && days < 7 ? `${weekdays.format(at)}, ${date(at)}` : date(at);
+  return days > 1 && days < 7 ? `${weekdays().format(at)}, ${date(at)}` : date(at);
 }
 
 /** "5 min ago": how long ago an instant was. */
