@@ -86,11 +86,13 @@ function folders(documents, draw) {
 }
 
 function row(each) {
-  const name = each.title ?? each.path?.slice(each.path.lastIndexOf("/") + 1) ?? each.id ?? "";
+  const file = each.path?.slice(each.path.lastIndexOf("/") + 1) ?? "";
+  const name = each.title ?? (file || each.id || "");
   const head = each.id ? h("a", { href: address("document", [each.id], { in: chosen() }), dir: "auto" }, name) : h("span", { dir: "auto" }, name);
-  return h("div.item.document", head, each.path ? h("span.faint.path", { dir: "auto" }, each.path.slice(each.path.lastIndexOf("/") + 1)) : null,
-    h("div.meta", each.status === "failed" ? tag("not read", "warn") : WORKING.has(each.status) ? tag(each.status, "busy") : null, each.error ? h("span.warn", each.error) : null,
-      h("span.faint", [each.type, each.chunks ? plural(each.chunks, "chunk") : null, each.updated_at ? date(each.updated_at) : null].filter(Boolean).join(" · "))));
+  return h("div.item.document", head, h("span.faint.path", { dir: "auto" }, file === name ? "" : file),
+    h("div.meta", each.status === "failed" ? tag("not read", "warn") : WORKING.has(each.status) ? tag(each.status, "busy") : null,
+      h("span.faint", [each.type, each.chunks ? plural(each.chunks, "chunk") : null, each.updated_at ? date(each.updated_at) : null].filter(Boolean).join(" · "))),
+    each.error ? h("span.warn.error", each.error) : null);
 }
 
 const read = (path, scope, done) => attempt(async () => {

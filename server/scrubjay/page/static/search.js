@@ -128,7 +128,7 @@ function target(hit) {
 function found(hit, most) {
   const state = hit.replaced_by ? tag("replaced since", "warn") : hit.is_latest === false ? tag(`version ${hit.version}`, "warn") : null;
   return h("a.item.hit", { href: target(hit) },
-    h("div.head", tag({ memory: "fact", turn: "turn", chunk: "document" }[hit.src], `of-${hit.src}`), h("span", hit.title ?? ""), h("span.faint", project(hit.scope), " · ", moment(hit.date)),
+    h("div.head", tag({ memory: "fact", turn: "turn", chunk: "document" }[hit.src], `of-${hit.src}`), hit.title ? h("span", { dir: "auto" }, hit.title) : null, h("span.faint", project(hit.scope), " · ", moment(hit.date)),
       state, (hit.tags ?? []).map((each) => tag(`#${each}`)), hit.reason ? h("span.faint", { window: "beside a hit", relation: "linked to a hit", tag: `shares #${hit.via}`, entity: `names ${hit.via} too` }[hit.reason] ?? "") : null,
       h("span.space"), why(hit, most)),
     h("div.said", { dir: "auto", "data-hit": hit.id }, marks(hit.marked ?? [])));

@@ -65,10 +65,13 @@ function aside(view) {
   const facts = h("section.card", h("h2", "Facts"), view.facts.length
     ? h("ul.plain", view.facts.map((each) => h("li", { dir: "auto" }, h("a", { href: address("facts", [each.id], { in: chosen() }) }, firstLine(each.content)))))
     : h("p.faint", "No fact was kept from this session."));
+  const recalled = view.recalled.length
+    ? h("section.card", h("h2", "Recalled from it"), h("ul.plain", view.recalled.map((each) => h("li", h("a", { href: address("session", [view.scope, view.session_id, String(each.turn)]) }, `#${each.turn}`), h("span.faint", ` ${plural(each.times, "time")}, last ${ago(each.last)}`)))))
+    : null;
   const documents = view.documents.length
     ? h("section.card", h("h2", "Documents"), h("ul.plain", view.documents.map((each) => h("li", h("a", { href: address("document", [each.id]) }, each.title ?? each.path ?? each.id)))))
     : null;
-  return h("div.aside", summary, facts, documents);
+  return h("div.aside", summary, facts, documents, recalled);
 }
 
 function article(turn, here = -1) {
@@ -77,7 +80,7 @@ function article(turn, here = -1) {
   const forgotten = Boolean(turn.forgotten_at);
   return h(`article.item.turn${forgotten ? ".gone" : ""}`, { id: turn.id, tabindex: "0", "data-changed": turn.updated_at, "data-here": isHere, "aria-label": `Turn ${turn.turn}` },
     h("div.head", h("a.number", { href: link, title: "The address of this turn" }, `${turn.turn}`), h("time", { datetime: turn.started_at, title: moment(turn.started_at) }, time(turn.started_at)),
-      turn.access_count ? h("span.faint", `recalled ${number(turn.access_count)} times, last ${ago(turn.last_accessed_at)}`) : null,
+      turn.access_count ? h("span.faint", `recalled ${plural(turn.access_count, "time")}, last ${ago(turn.last_accessed_at)}`) : null,
       turn.alike?.length ? h("span.faint", `says again what ${plural(turn.alike.length, "older turn")} said`) : null,
       (turn.tags ?? []).map((each) => tag(`#${each}`)),
       h("span.space"), actions(turn)),

@@ -1,0 +1,319 @@
+"""Measures the page of `scrubjay open` in Chromium, over a home of 10,000 turns and as many facts.
+
+    python tests/bench/page.py [--turns 10000] [--facts 9500] [--rounds 20] [--kept FOLDER] [--json FILE]
+
+`--kept` keeps the filled home there, and takes it from there the next time; filling it takes minutes.
+Chromium is the one on the path; the engine is the one that `scrubjay open --print` starts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psutil
+import scale_text
+from figures import Row, header, percentile, spread, table
+from homes import COMMAND, Place
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from scrubjay import VERSION
+from scrubjay.models.records import Memory, Turn, content_hash
+from scrubjay.records.exchange import Header, RecordCounts, first_line, line_of
+
+DEFINITIONS = """\
+first view: from navigation start until the first session stands in the DOM (a MutationObserver); opened by a link, with the exchange
+of its key, and loaded again. server: of the call `sessions` in it, from the first byte sent to the last received, as Chromium times it.
+bytes: headers and bodies as they came over the wire until then. keystroke: from the last key of a question until its hits stand in
+the DOM, the 40 ms in which a further key may come included; keys 250 ms apart. map: from the change of view until it is painted; then
+the pointer moves 300 times over it, drags it 300 times and turns the wheel 60 times: time between two frames, and the longest task of
+the page's thread (tasks below 50 ms are not told apart by Chromium). memory: anonymous resident (RssAnon), of the engine; more than
+before anybody asked for a link, after 40 searches over MCP and a rest. Median of the rounds unless it says otherwise."""
+SEEN = """
+  window.seen = new Promise((done) => new MutationObserver((_, watch) => {
+    if (!document.querySelector(".session")) return;
+    watch.disconnect();
+    done(performance.now());
+  }).observe(document, { childList: true, subtree: true }));
+"""
+TYPED = """
+  document.querySelector('input[type="search"]').addEventListener("keydown", () => (window.pressed = performance.now()));
+  new MutationObserver(() => window.done(performance.now() - window.pressed))
+    .observe(document.querySelector(".results"), { childList: true });
+"""
+FRAMES = """
+  window.frames_ = [];
+  window.tasks = [];
+  new PerformanceObserver((list) => window.tasks.push(...list.getEntries().map((each) => each.duration)))
+    .observe({ type: "longtask" });
+  let last = performance.now();
+  const tick = (now) => (window.frames_.push(now - last), (last = now), requestAnimationFrame(tick));
+  requestAnimationFrame(tick);
+"""
+WARM = 40  # searches before anything is measured
+QUESTIONS = 4  # that are typed, of some 50 keys each
+
+
+def main() -> int:
+    """Measure and print; the exit code is 1 when something falls short."""
+    parser = argparse.ArgumentParser(description="Measure the page of `scrubjay open`.")
+    parser.add_argument("--turns", type=int, default=10_000)
+    parser.add_argument("--facts", type=int, default=9_500)
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--kept", type=Path, metavar="FOLDER", help="where the filled home is kept")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every single value there")
+    options = parser.parse_args()
+    about = header()
+    with Place() as place:
+        _fill(place, options)
+        rows = list(_measured(place, options.rounds, options.turns))
+    print(
+        "\n".join(f"{name:>9}: {value}" for name, value in about.items()),
+        DEFINITIONS,
+        table(rows),
+        sep="\n\n",
+    )
+    if options.json:
+        values = {row.what: row.samples for row in rows}
+        options.json.write_text(json.dumps({"about": about, "definitions": DEFINITIONS, "values": values}))
+    return int(any(row.verdict == "SHORT" for row in rows))
+
+
+def _fill(place: Place, options: argparse.Namespace) -> None:
+    if options.kept and options.kept.exists():
+        shutil.copytree(options.kept, place.home, symlinks=True)
+        return
+    lines = place.folder / "records.jsonl"
+    with lines.open("wb") as file:
+        file.writelines(_lines(options.turns, options.facts))
+    _say(f"importing {options.turns:,} turns and {options.facts:,} facts")
+    subprocess.run([COMMAND, "import", str(lines)], env=place.env, cwd=place.project, check=True)
+    _say("waiting for their vectors")
+    place.until("embedded", lambda status: status["records"]["waiting_for_vector"] == 0, 3600)
+    place.stop_engine()
+    if options.kept:
+        shutil.copytree(place.home, options.kept, symlinks=True, ignore=shutil.ignore_patterns("*.sock"))
+
+
+def _lines(turns: int, facts: int) -> Iterator[bytes]:
+    """An export, the last turn of which was just said."""
+    now = datetime.now(UTC)
+    counts = RecordCounts(turns=turns, memories=facts)
+    yield first_line(Header(scrubjay=VERSION, exported_at=now, counts=counts))
+    shift = now - scale_text.turn(turns - 1).at
+    for number in range(turns):
+        said = scale_text.turn(number)
+        yield line_of(Turn(id=f"turn_{number:024}", session_id=f"session-{said.session:05}", turn=said.place,
+                           user=said.user, assistant=said.assistant, host=("claude-code", "codex", "cursor")[said.session % 3],
+                           started_at=said.at + shift, **_common(said, "mem_episodic", said.at + shift)))  # fmt: skip
+    for number in range(facts):
+        said = scale_text.turn(10_000_000 + number)
+        yield line_of(Memory(id=f"mem_{number:024}", root_id=f"mem_{number:024}", content=said.assistant,
+                             content_hash=content_hash(said.assistant), **_common(said, "mem_semantic", now)))  # fmt: skip
+
+
+def _common(said: scale_text.Said, partition_id: str, at: datetime) -> dict[str, Any]:
+    times = dict.fromkeys(("created_at", "updated_at", "last_accessed_at"), at)
+    return {
+        "scope": scale_text.scope_name(said.scope),
+        "partition_id": partition_id,
+        "source": "bench",
+        **times,
+    }
+
+
+def _measured(place: Place, rounds: int, turns: int) -> Iterator[Row]:
+    engine = place.start_engine()
+    with place.client() as client:
+        client.initialize()
+        for number in range(WARM):
+            client.call("search_memories", {"query": scale_text.question(number, turns)[1], "scope": "*"})
+    _rested(engine)
+    before = _resident(engine)
+    with sync_playwright() as run:
+        path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+        browser = run.chromium.launch(executable_path=path, args=["--headless", "--no-sandbox"])
+        yield from _first_views(place, browser, rounds)
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        context.add_init_script(SEEN)
+        page = context.new_page()
+        page.goto(_link(place))
+        page.evaluate("seen")
+        _rested(engine)
+        yield _memory("memory more with Today open", engine, before)
+        yield from _typed(page, turns)
+        yield _memory("memory more after these searches", engine, before, judged=False)
+        yield from _map(page)
+        _rested(engine)
+        yield _memory("memory more with the map open", engine, before)
+        browser.close()
+
+
+def _link(place: Place) -> str:
+    command = [COMMAND, "open", "--print"]
+    return subprocess.run(
+        command, env=place.env, cwd=place.project, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+def _first_views(place: Place, browser: Browser, rounds: int) -> Iterator[Row]:
+    opened, again, server, sizes = [], [], [], []
+    for number in range(rounds):
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        context.add_init_script(SEEN)
+        page = context.new_page()
+        received = _received(context, page)
+        page.goto(_link(place))
+        opened.append(page.evaluate("seen"))
+        sizes.append(sum(received))
+        server.append(_server_ms(page))
+        page.wait_for_load_state("load")
+        page.reload()
+        again.append(page.evaluate("seen"))
+        server.append(_server_ms(page))
+        context.close()
+        if not number:
+            _say(f"the very first view took {opened[0]:.0f} ms, the second {again[0]:.0f}")
+    limit = {"reach": "300 ms", "limit": 300.0}
+    for what, values in (("first view, by a link", opened), ("first view, loaded again", again)):
+        yield Row(
+            what, limit["reach"], spread(values), percentile(values, 0.5), limit["limit"], {"ms": values}
+        )
+    yield Row("... the call `sessions` in it", "", spread(server), samples={"ms": server})
+    yield Row(
+        "... bytes, by a link", "150 kB", f"{max(sizes) / 1000:.0f} kB", max(sizes), 150_000, {"bytes": sizes}
+    )
+
+
+def _received(context: BrowserContext, page: Page) -> list[int]:
+    """The sizes of all answers, headers included, as they come."""
+    sizes: list[int] = []
+    session = context.new_cdp_session(page)
+    session.send("Network.enable")
+    session.on("Network.loadingFinished", lambda event: sizes.append(int(event["encodedDataLength"])))
+    return sizes
+
+
+def _server_ms(page: Page) -> float:
+    return page.evaluate("""() => {
+      const asked = performance.getEntriesByType("resource").find((each) => each.name.endsWith("call/sessions"));
+      return asked.responseEnd - asked.requestStart;
+    }""")
+
+
+def _typed(page: Page, turns: int) -> Iterator[Row]:
+    page.keyboard.press("/")
+    box = page.get_by_role("searchbox", name="Search")
+    box.wait_for()
+    page.evaluate(TYPED)
+    values = []
+    for number in range(QUESTIONS):
+        box.fill("")
+        for key in scale_text.question(number, turns)[1]:
+            page.evaluate("window.drawn = new Promise((done) => (window.done = done)); null")
+            page.keyboard.press("Space" if key == " " else key)
+            values.append(page.evaluate("window.drawn"))
+            page.wait_for_timeout(200)
+    yield Row(
+        "keystroke to results", "150 ms", spread(values), percentile(values, 0.95), 150.0, {"ms": values}
+    )
+
+
+def _map(page: Page) -> Iterator[Row]:
+    began = page.evaluate("(location.hash = '#/map', performance.now())")
+    canvas = page.locator("canvas")
+    canvas.wait_for(timeout=120_000)
+    took = (
+        page.evaluate(
+            "new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()))))"
+        )
+        - began
+    )
+    points = page.locator("canvas").get_attribute("aria-label") or ""
+    yield Row(
+        "map, painted the first time",
+        "",
+        f"{took:.0f} ms; {points.partition('.')[0]}",
+        samples={"ms": [took]},
+    )
+    box = canvas.bounding_box()
+    assert box is not None
+    page.wait_for_timeout(500)
+    page.evaluate(FRAMES)
+    for what, move in (("hovering", _hover), ("dragging", _drag), ("zooming", _wheel)):
+        page.evaluate("(frames_.length = 0, tasks.length = 0)")
+        move(page, box)
+        frames, tasks = page.evaluate("[frames_.slice(1), tasks]")
+        longest = max([0.0, *tasks])
+        said = f"{spread(frames, 'ms a frame')}, longest {max(frames):.0f}; {len(tasks)} tasks above 50 ms, longest {longest:.0f}"
+        yield Row(f"map, {what}", "no task of 50 ms", said, longest, 49.9, {"frames": frames, "tasks": tasks})
+
+
+def _hover(page: Page, box: dict[str, float]) -> None:
+    for step in range(300):
+        page.mouse.move(
+            box["x"] + box["width"] * (0.1 + 0.8 * (step % 60) / 60),
+            box["y"] + box["height"] * (0.1 + 0.8 * step / 300),
+        )
+
+
+def _drag(page: Page, box: dict[str, float]) -> None:
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    for step in range(300):
+        page.mouse.move(
+            box["x"] + box["width"] / 2 + 200 * ((step % 50) / 50 - 0.5),
+            box["y"] + box["height"] / 2 + step % 30,
+        )
+    page.mouse.up()
+
+
+def _wheel(page: Page, box: dict[str, float]) -> None:
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    for step in range(60):
+        page.mouse.wheel(0, -60 if step < 30 else 60)
+
+
+def _memory(what: str, engine: psutil.Process, before: int, *, judged: bool = True) -> Row:
+    more = _resident(engine) - before
+    said = f"{more / 1e6:.1f} MB, {(before + more) / 1e6:.0f} in all"
+    return Row(
+        what,
+        "20 MB" if judged else "",
+        said,
+        more if judged else None,
+        20e6 if judged else None,
+        {"bytes": more},
+    )
+
+
+def _resident(engine: psutil.Process) -> int:
+    """Bytes that are the engine's own, without those of mapped files."""
+    with open(f"/proc/{engine.pid}/status", encoding="ascii") as file:
+        (line,) = (line for line in file if line.startswith("RssAnon"))
+    return int(line.split()[1]) * 1024
+
+
+def _rested(engine: psutil.Process) -> None:
+    """Wait until the engine has worked for less than a tenth of a second in two, for a minute at most."""
+    for _ in range(30):
+        before = sum(engine.cpu_times()[:2])
+        time.sleep(2)
+        if sum(engine.cpu_times()[:2]) - before < 0.1:
+            return
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
