@@ -11,26 +11,43 @@ import os
 import sys
 import time
 
-READ_S = 2  # the payload is there at once, or its host never ends its input
+READ_S = 1.4  # the payload is there at once, or its host never ends its input
 # by kind of event; hosts wait 10 s, Claude Code 1.5 s for all that ends a session
-DEADLINE_S = {"start": 3, "prompt": 2, "answer": 5, "end": 1}
+DEADLINE_S = {"start": 1.5, "prompt": 1.5, "answer": 1.5, "end": 1}
+LATE_S = 60  # for what goes on behind the host's back, on a disk that is slow
+# Where no process can be forked, what is cut off is lost, so a disk gets more time.
+ALONE_S = {"start": 3, "prompt": 2, "answer": 5, "end": 1}
 
+_ENDS, _OTHER = b"e", b"."  # the first byte of an answer to the host's process: is it the end of a session
 _answering = (
     _thread.allocate_lock()
 )  # held from the answer to the end: whoever comes second waits for the exit
 
 
 class _Patience:
-    """How long this process may take, in seconds since it began: first for reading, then for what it read."""
+    """How long this process may take, in seconds since it began: first for reading, then for what it read.
+
+    `out` is where its answer goes: a pipe to the process that the host waits for, if it is not that one.
+    """
 
     def __init__(self, host):
         self.nothing = "" if host == "kiro" else "{}\n"  # Kiro shows its model whatever is printed
         self.began = time.monotonic()
         self.seconds = READ_S
+        self.out = 1
+        self.mark = b""  # what goes before the answer, once
 
     def at(self, kind):
         """An event of this kind was read."""
-        self.seconds = DEADLINE_S.get(kind, READ_S)
+        if self.out == 1:
+            self.seconds = ALONE_S.get(kind, READ_S)
+            return
+        self.seconds = LATE_S
+        mark, self.mark = _ENDS if kind == "end" else self.mark, b""
+        try:
+            os.write(self.out, mark)
+        except OSError:
+            return  # the host's process has ended meanwhile
 
     def give_up(self):
         """Wait for the deadline and end the process."""
@@ -42,7 +59,15 @@ class _Patience:
                 root = home.Home(home.default_root(os.environ))
                 journal.note(root, "deadline", None, f"gave up after {self.seconds:g} s")
         finally:
-            _answer(self.nothing)
+            self.answer(self.nothing)
+
+    def answer(self, text):
+        """Give the answer and end the process."""
+        with _answering:
+            try:
+                os.write(self.out, self.mark + text.encode("utf-8"))
+            finally:
+                os._exit(0)  # also saves the 3 ms of tearing the interpreter down
 
 
 def main():
@@ -62,7 +87,9 @@ def start(host, event):
     `host` and `event` are what the registration names, or None.
     """
     patience = _Patience(host)
-    # a thread, because a signal does not end a blocked fsync or exist everywhere
+    if hasattr(os, "fork"):
+        _work_apart(patience)
+    # a thread, because a signal does not exist everywhere
     _thread.start_new_thread(patience.give_up, ())
     output = io.StringIO()
     try:
@@ -76,7 +103,48 @@ def start(host, event):
     ) as error:  # the outermost edge: a host must never see a traceback, not even of a broken installation
         output = io.StringIO()
         _note_failure(error)
-    _answer(output.getvalue() or patience.nothing)
+    patience.answer(output.getvalue() or patience.nothing)
+
+
+def _work_apart(patience):
+    """Return in a process of its own, to do the work; the one that the host waits for ends here, in time.
+
+    A write that a slow disk holds up cannot be interrupted, and holds up the end of its process too. So the
+    work goes on in a process that nobody waits for, and no turn is lost.
+    """
+    hears, tells = os.pipe()
+    try:
+        worker = os.fork()
+    except OSError:  # no more processes: this one does it
+        os.close(hears)
+        os.close(tells)
+        return
+    if worker:
+        os.close(tells)
+        _pass_on(patience, worker, hears)
+    os.setsid()  # the signals of the host's group are not for this one
+    silence = os.open(os.devnull, os.O_RDWR)
+    for stream in (1, 2):  # else the host would wait for these to be closed
+        os.dup2(silence, stream)
+    os.close(hears)
+    patience.out, patience.mark = tells, _OTHER
+
+
+def _pass_on(patience, worker, hears):
+    """Give the host what the worker answers, or nothing if that comes too late; end this process."""
+    import select
+
+    said, seconds = b"", max(DEADLINE_S.values())
+    while (left := patience.began + seconds - time.monotonic()) > 0:
+        if not select.select([hears], [], [], left)[0]:
+            break
+        if not (piece := os.read(hears, 65536)):
+            os.waitpid(worker, 0)
+            patience.answer(said[1:].decode("utf-8") or patience.nothing)
+        said += piece
+        if said[:1] == _ENDS:
+            seconds = DEADLINE_S["end"]
+    patience.answer(patience.nothing)
 
 
 def _find_package():
@@ -103,11 +171,3 @@ def _note_failure(error):
         BaseException
     ):  # nothing of the package can be imported, or the home is not ours: there is nobody left to tell
         return
-
-
-def _answer(text):
-    with _answering:
-        try:
-            os.write(1, text.encode("utf-8"))
-        finally:
-            os._exit(0)  # also saves the 3 ms of tearing the interpreter down

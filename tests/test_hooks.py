@@ -11,10 +11,12 @@ import shutil
 import stat
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
 import pytest
+from assistant import until
 from claude_code_host import EVENTS, HELLO, HOOKS, Engine, Host
 
 from scrubjay.home import openings, spool
@@ -28,6 +30,7 @@ SHARED = (  # what hooks use of the package, some of it only once there is somet
     "home/__init__",
     "home/capture",
     "home/files",
+    "home/kept",
     "home/openings",
     "home/paths",
     "home/repositories",
@@ -310,7 +313,50 @@ def test_a_host_that_never_ends_its_input_is_left_at_the_deadline(host: Host) ->
     with host.start("user_prompt_submit") as process:
         assert process.stdout and process.stdout.read() == b"{}\n"  # while our end of its stdin is open
         assert process.wait(10) == 0
-    assert host.log().endswith("deadline - gave up after 2 s\n")
+    assert host.log().endswith("deadline - gave up after 1.4 s\n")
+
+
+SLOW_DISK = """
+import os, sys, time
+sync = os.fsync
+def slow(descriptor):
+    while not os.path.exists(sys.argv[3]):
+        time.sleep(0.02)
+    sync(descriptor)
+os.fsync = slow
+sys.path.insert(0, sys.argv[1])
+import bootstrap
+bootstrap.start("claude-code", sys.argv[2])
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no process can be forked there")
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_disk_that_is_slow_keeps_no_host_waiting_and_costs_no_turn(
+    host: Host, tmp_path: Path, event: str
+) -> None:
+    disk_works = tmp_path / "works"
+    fields = {"prompt": "Rename tick() please", "prompt_id": "p1"}
+    fields |= {"last_assistant_message": "Renamed to advance()."} if event == "stop" else {}
+    command = [sys.executable, "-I", "-S", "-c", SLOW_DISK, str(HOOKS), event, str(disk_works)]
+    env = {**host.env, "SCRUBJAY_HOME": host.home.root}
+    began = time.monotonic()
+    done = subprocess.run(
+        command,
+        input=host.payload(event, **fields),
+        env=env,
+        cwd=host.project,
+        capture_output=True,
+        check=False,
+        timeout=20,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"{}\n", b"")
+    assert time.monotonic() - began < 1.5 + 1.0  # and what a busy machine adds to the start
+    if event == "stop":
+        assert host.envelopes() == []
+        disk_works.touch()
+        until(lambda: len(host.envelopes()) == 1, "the turn is written")
+    disk_works.touch()
 
 
 def test_a_host_that_is_gone_is_no_error(host: Host) -> None:
