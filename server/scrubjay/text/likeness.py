@@ -87,13 +87,15 @@ def verdict(new: str, old: str, cosine: float | None) -> Verdict | None:
     `cosine` is that of their vectors in [-1, 1], None if meaning is unknown.
     """
     wording = similarity(new, old)
-    if repeats(new, old) and (wording >= SAME_WORDING or (cosine is not None and cosine >= SAME_MEANING)):
+    alike = wording >= SAME_WORDING or (cosine is not None and cosine >= SAME_MEANING)
+    if alike and repeats(new, old):
         return "known"
     near = wording >= ABOUT_THE_SAME_BY_WORDS if cosine is None else cosine + wording >= ABOUT_THE_SAME
-    edits = differences(new, old)
-    # An insertion or deletion with the same facts only says more or less.
-    if near and len(edits) == 1 and (edits == ["replace"] or not same_facts(new, old)):
-        return "update"
+    if near:
+        edits = differences(new, old)
+        # An insertion or deletion with the same facts only says more or less.
+        if len(edits) == 1 and (edits == ["replace"] or not same_facts(new, old)):
+            return "update"
     return "similar" if wording >= NEAR_BY_WORDS or (cosine is not None and cosine >= NEAR) else None
 
 
