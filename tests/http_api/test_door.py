@@ -449,6 +449,20 @@ async def test_a_request_that_waits_for_its_turn_is_answered_in_time(monkeypatch
     assert len(slow.begun) == AT_ONCE
 
 
+async def test_the_wait_of_a_request_begins_when_the_socket_listens() -> None:
+    slow, clock = Slow(), [100.0]
+    began = asyncio.get_running_loop().time()
+    door = Door(slow, Options(HERE, since=100.0 - door_module.CALL_SECONDS), time=lambda: clock[0])
+    assert (await asked(door, "/v4/memories", "any")).status_code == 503
+    assert asyncio.get_running_loop().time() - began < door_module.CALL_SECONDS / 2
+    clock[0] += door_module.EARLY_SECONDS
+    later = asyncio.create_task(asked(door, "/v4/memories", "any"))
+    await settled()
+    for _ in range(2):
+        slow.go.release()
+    assert (await later).status_code == 200
+
+
 async def test_an_answer_that_has_begun_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(door_module, "CALL_SECONDS", 0.05)
 

@@ -27,6 +27,7 @@ from scrubjay.pipe.session import CALL_SECONDS
 
 LONGEST_BODY = 55_000_000  # bytes: a file of 50 MB and what a multipart form wraps it in
 BURST_SECONDS = 2.0  # of unused allowance that a caller may spend at once
+EARLY_SECONDS = 2.0  # after the start, in which requests come that may have waited since the socket listened
 AT_ONCE = 8  # requests of one caller that work, as many as calls of one pipe
 WAITING = 256  # requests of one caller that wait for their turn
 _MOST_WAITING = 4 * WAITING  # of all callers: each may hold 64 kB of its body
@@ -67,6 +68,9 @@ class Door:
         self._open = options.address.is_loopback
         self._rate = Rate(options.per_second, time)
         self._turns = Turns(time)
+        self._time = time
+        self._early = time() + EARLY_SECONDS
+        self._waited = 0.0 if options.since is None else max(0.0, time() - options.since)
         self._unanswered: set[asyncio.Future[None]] = set()  # work whose answer came too late
         self._inner: ASGIApp = self._let_in
         if options.origins:
@@ -93,13 +97,14 @@ class Door:
             await self._inner(scope, receive, send)
 
     async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request, answer = Request(scope), _Answer(receive, send)
+        waited = self._waited if self._time() < self._early else 0.0
+        request, answer = Request(scope), _Answer(receive, send, CALL_SECONDS - waited)
         try:
             self._check_origin(request)
             permissions = self._permissions(request)
             _check_size(request)
             caller = f"{_key(request)} {request.client.host if request.client else ''}"
-            async with asyncio.timeout(CALL_SECONDS):
+            async with asyncio.timeout(max(0.0, CALL_SECONDS - waited)):
                 await self._turns.begin(caller, str(request.client))
         except (HTTPException, TimeoutError) as error:
             refused = error if isinstance(error, HTTPException) else _late(request)
@@ -158,9 +163,9 @@ class Door:
 class _Answer:
     """The answer to one request, which the application gives, unless it comes too late."""
 
-    def __init__(self, receive: Receive, send: Send) -> None:
+    def __init__(self, receive: Receive, send: Send, seconds: float) -> None:
         self._receive, self._send = receive, send
-        self._due = asyncio.get_running_loop().time() + CALL_SECONDS
+        self._due = asyncio.get_running_loop().time() + seconds
         self._begun = self._over = False
         self._size = 0
 
