@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -450,3 +452,14 @@ async def test_the_list_of_sessions_does_not_wait_for_a_busy_store(engine: Engin
         assert [each["session_id"] for each in shown["results"]] == ["one"] and "busy" in shown["behind"]
     shown = await browser.call("sessions")
     assert {each["session_id"] for each in shown["results"]} == {"one", "two"} and shown["behind"] is None
+
+
+def test_an_engine_loads_nothing_of_the_page_before_somebody_opens_it():
+    code = (
+        "import sys, scrubjay.cli.serve, scrubjay.engine.core, scrubjay.engine.control, scrubjay.mcp_server.face\n"
+        "parts = 'scrubjay.page', 'scrubjay.http_api', 'scrubjay.cli.doctor', 'starlette', 'uvicorn', 'fastapi'\n"
+        "loaded = lambda: [part for part in parts if part in sys.modules]\n"
+        "print(loaded()); import scrubjay.page.serving; print('fastapi' in loaded())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n") == ["[]", "False", ""]

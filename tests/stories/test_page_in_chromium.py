@@ -47,6 +47,16 @@ TURNS, SESSIONS = 2_000, 100
 BIRDS = "wren robin lark crow heron whimbrel dunlin plover curlew godwit".split()
 PATIENCE = 20_000  # ms
 VIEWS = ["today", "search", "facts", "documents", "map", "settings"]
+SILENT = {  # a host from which nothing came, and why
+    "host": "cursor",
+    "title": "Cursor",
+    "tools": True,
+    "capture": True,
+    "may_capture": True,
+    "recall": None,
+    "lacks": "",
+    "trouble": ["Cursor waits to be trusted."],
+}
 # What a page could take for markup, a fence, a command or an order of reading.
 HOSTILE = [
     '<img src=x onerror="window.struck = 1"><script>window.struck = 2</script>',
@@ -85,7 +95,7 @@ class Story:
     async def _live(self) -> None:
         await self.engine.load()
         await self._fill()
-        async with serving(self.engine) as (self.page, self.origin):
+        async with serving(self.engine, lambda: [SILENT]) as (self.page, self.origin):
             self._ready.set()
             await self._over.wait()
         await self.engine.close()
@@ -250,6 +260,9 @@ def test_today_shows_sessions_by_day_and_new_turns_as_they_come(story: Story, ta
     expect(tab.get_by_role("heading", name="Today", level=2)).to_be_visible()
     expect(tab.get_by_role("heading", name="sparrow").first).to_be_visible()
     expect(tab.get_by_text("every turn that was captured is stored")).to_be_visible()
+    silent = tab.get_by_role("listitem").filter(has_text="Cursor")
+    expect(silent).to_contain_text("nothing has come from it yet")
+    expect(silent).to_contain_text("Cursor waits to be trusted.")
     story.does(
         lambda core: turn(
             core, "right now", scope=MINE, user="Is the dipper awake?", assistant="The dipper sings."

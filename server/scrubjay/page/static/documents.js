@@ -78,7 +78,7 @@ function folders(documents, draw) {
   const groups = Map.groupBy(documents, (each) => `${each.scope}\n${each.path ? each.path.slice(0, each.path.lastIndexOf("/")) || "/" : ""}`);
   return [...groups].map(([key, rows]) => {
     const [scope, folder] = key.split("\n");
-    const again = folder && button("Read again", () => read(folder, scope, draw), { plain: true, "aria-label": `Read ${folder} again` });
+    const again = folder && button("Read again", () => read(folder, scope, draw), { plain: true, "aria-label": `Read again: ${folder}` });
     const hidden = rows.slice(SHOWN);
     return h("section.group", h("h2", { dir: "auto" }, folder || "Added by hand", h("small", chosen() ? null : `${project(scope)}, `, plural(rows.length, "document"), " ", again)),
       rows.slice(0, SHOWN).map(row), hidden.length ? h("p.faint", `and ${number(hidden.length)} more; search finds them`) : null);

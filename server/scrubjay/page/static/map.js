@@ -32,6 +32,10 @@ export async function show(place, where, signal) {
     return key;
   }), h("span.faint", "● session  ▪ fact"));
   const rank = new Map(order.map((scope, at) => [scope, at]));
+  const [xs, ys] = [2, 3].map((column) => Float32Array.from(points, (point) => point[column]));
+  const kinds = Uint8Array.from(points, ([isFact]) => Number(isFact));
+  const scopeOf = Uint32Array.from(points, ([, scope]) => scope);
+  const tints = Uint8Array.from(points, ([, scope]) => Math.min(rank.get(scope), NAMED));
   const grid = new Map();
   points.forEach(([, , x, y], at) => {
     const cell = Math.min(CELLS - 1, Math.floor(x * CELLS)) + CELLS * Math.min(CELLS - 1, Math.floor(y * CELLS));
@@ -44,6 +48,8 @@ export async function show(place, where, signal) {
   let over = -1;
   let waiting = false;
   let paints = [];
+  const pen = canvas.getContext("2d", { willReadFrequently: true });
+  let picture = pen.createImageData(1, 1);
   // distances mean little in such a picture, so it takes the shape of its window
   const toScreen = (x, y) => [size.width / 2 + (x - view.x) * size.width * view.zoom, size.height / 2 + (y - view.y) * size.height * view.zoom];
   const toMap = (x, y) => [view.x + (x - size.width / 2) / (size.width * view.zoom), view.y + (y - size.height / 2) / (size.height * view.zoom)];
@@ -58,25 +64,26 @@ export async function show(place, where, signal) {
   }
   /** Write the points as pixels: for paths of ten thousand a browser without a graphics card takes 100 ms. */
   function paint() {
-    const pen = canvas.getContext("2d", { willReadFrequently: true });
+    const { width, height, data } = picture;
     const dots = devicePixelRatio;
     const radius = Math.min(7, Math.max(1.8, 2.4 * Math.sqrt(view.zoom) * Math.min(1.5, 40 / Math.sqrt(points.length)))) * dots;
-    const picture = pen.createImageData(canvas.width, canvas.height);
-    const { width, height, data } = picture;
-    new Uint32Array(data.buffer).fill(new Uint32Array(new Uint8ClampedArray([...paints.at(-1), 255]).buffer)[0]);
     const shapes = [shape(radius, false), shape(radius, true)];
-    for (const [isFact, scope, x, y] of points) {
-      if (hidden.has(scope)) continue;
-      const [left, top] = toScreen(x, y);
-      const { side, share } = shapes[Number(isFact)];
-      const firstX = Math.round(left * dots - side / 2);
-      const firstY = Math.round(top * dots - side / 2);
+    const [originX, originY] = toScreen(0, 0);
+    const [farX, farY] = toScreen(1, 1);
+    new Uint32Array(data.buffer).fill(new Uint32Array(new Uint8ClampedArray([...paints.at(-1), 255]).buffer)[0]);
+    for (let each = 0; each < points.length; each += 1) {
+      if (hidden.has(scopeOf[each])) continue;
+      const { side, share } = shapes[kinds[each]];
+      const firstX = Math.round((originX + xs[each] * (farX - originX)) * dots - side / 2);
+      const firstY = Math.round((originY + ys[each] * (farY - originY)) * dots - side / 2);
       if (firstX <= -side || firstY <= -side || firstX >= width || firstY >= height) continue;
-      const [red, green, blue] = paints[Math.min(rank.get(scope), NAMED)];
-      for (let line = Math.max(0, -firstY); line < side && firstY + line < height; line += 1) {
-        for (let column = Math.max(0, -firstX); column < side && firstX + column < width; column += 1) {
-          const covers = share[line * side + column];
-          const at = 4 * ((firstY + line) * width + firstX + column);
+      const [red, green, blue] = paints[tints[each]];
+      const [fromX, toX] = [Math.max(0, -firstX), Math.min(side, width - firstX)];
+      const toY = Math.min(side, height - firstY);
+      for (let line = Math.max(0, -firstY); line < toY; line += 1) {
+        let at = 4 * ((firstY + line) * width + firstX + fromX);
+        for (let place = line * side + fromX; place < line * side + toX; place += 1, at += 4) {
+          const covers = share[place];
           data[at] += covers * (red - data[at]);
           data[at + 1] += covers * (green - data[at + 1]);
           data[at + 2] += covers * (blue - data[at + 2]);
@@ -102,6 +109,7 @@ export async function show(place, where, signal) {
     size = { width: box.width, height: box.height };
     canvas.width = Math.round(box.width * devicePixelRatio);
     canvas.height = Math.round(box.height * devicePixelRatio);
+    picture = pen.createImageData(Math.max(1, canvas.width), Math.max(1, canvas.height));
     draw();
   }
   function nearest(left, top, reach = NEAR) {

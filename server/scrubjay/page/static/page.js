@@ -232,17 +232,18 @@ function locked(sentence = "This browser came by no link.") {
 async function start() {
   addEventListener("locked", () => locked());
   const key = /^#key=([\w-]+)$/.exec(location.hash)?.[1];
+  if (key) history.replaceState(null, "", address("today"));
+  const entering = key && enter(key);
+  frame(); // while the key is on its way
   if (key) {
-    history.replaceState(null, "", address("today"));
     try {
-      await enter(key);
+      await entering;
     } catch (error) {
       // who reloads the page of a link that was used has its cookie already
       const known = await call("home").catch(() => null);
       if (!known) return locked(error.message);
     }
   }
-  frame();
   news.addEventListener("state", hear);
   addEventListener("hashchange", open);
   addEventListener("keydown", pressed);

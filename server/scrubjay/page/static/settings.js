@@ -3,7 +3,7 @@
 import { button, choice, fill, h, tag, toggle } from "./dom.js";
 import { call } from "./engine.js";
 import { attempt, chosen, say } from "./page.js";
-import { ago, bytes, moment, number, plural, project } from "./words.js";
+import { ago, bytes, inline, moment, number, plural, project } from "./words.js";
 
 const GROUPS = [
   ["What is captured", ["paused", "capture", "min_length", "excluded", "chat_capture"]],
@@ -20,8 +20,8 @@ export async function show(place, where, signal) {
   fill(place, h("div.top", h("h1", "Settings")),
     groups.map(([name, keys]) => h("section.card", h("h2", name), keys.filter((key) => by.has(key)).map((key) => setting(by.get(key))))),
     h("section.card", h("h2", "Hosts"), hostTable(hosts, found.hosts),
-      h("p.faint", "`scrubjay setup` connects them and takes that back; `scrubjay doctor` tries what each one has.")),
-    h("section.card", h("h2", "Take it with you"), h("p", "Everything recorded, as lines of JSON, which `scrubjay import` reads on another machine."),
+      h("p.faint", inline("`scrubjay setup` connects them and takes that back; `scrubjay doctor` tries what each one has."))),
+    h("section.card", h("h2", "Take it with you"), h("p", inline("Everything recorded, as lines of JSON, which `scrubjay import` reads on another machine.")),
       h("div.row", h("a.button", { href: "export", download: "" }, "Export everything"), chosen() ? h("a.button", { href: `export?scope=${encodeURIComponent(chosen())}`, download: "" }, `Export ${project(chosen())}`) : null)),
     about(status));
 }
@@ -34,7 +34,8 @@ function hostTable(hosts, seen) {
   const says = (has, may = true) => (has === undefined ? "" : has ? "yes" : may ? h("span.warn", "not connected") : "it cannot");
   const cells = (each) => [h("b", each.title), says(each.tools), says(each.capture, each.may_capture), each.recall ?? "", from.has(each.host) ? number(from.get(each.host).turns) : "", from.has(each.host) ? ago(from.get(each.host).last_seen) : ""];
   return h("div.wide", { tabindex: "0", role: "region", "aria-label": "Hosts" }, h("table", h("thead", h("tr", ["Host", "Tools", "Capture", "Recalls by itself", "Turns", "Last seen"].map((each) => h("th", { scope: "col" }, each)))),
-    h("tbody", [...hosts, ...others].map((each) => h("tr", { title: each.lacks }, cells(each).map((cell) => h("td", cell)))))));
+    h("tbody", [...hosts, ...others].map((each) => [h("tr", { title: each.lacks }, cells(each).map((cell) => h("td", cell))),
+      (each.trouble ?? []).map((says) => h("tr", h("td.warn", { colspan: 6 }, inline(says))))]))));
 }
 
 function setting(each) {
@@ -48,7 +49,7 @@ function setting(each) {
       fresh();
     });
   });
-  const says = h("p.faint", { id: `says-${each.key}` }, each.says);
+  const says = h("p.faint", { id: `says-${each.key}` }, inline(each.says));
   const line = h("div.setting");
   const fresh = () => fill(line, h("div", h("label", h("code", each.key), each.value === each.default ? null : tag("changed")), says), control(each, async (value) => {
     await set(value);

@@ -3,7 +3,7 @@
 import { button, calmly, empty, fill, h, s, tag } from "./dom.js";
 import { call, news } from "./engine.js";
 import { address, attempt, chosen, refine } from "./page.js";
-import { ago, bytes, dayName, firstLine, isoDay, moment, month, plural, project, time } from "./words.js";
+import { ago, bytes, dayName, firstLine, inline, isoDay, moment, month, plural, project, time } from "./words.js";
 
 const PAGE = 40;
 const WEEKS = innerWidth < 600 ? 8 : 16;
@@ -157,7 +157,7 @@ function hostList(seen, known, stored, chosenHost, choose) {
   const rows = [...seen.slice(0, 8), ...silent].map(({ host, turns, last_seen: last }) => h("li",
     turns ? h("button.plain", { type: "button", id: `host ${host}`, title: "Its sessions alone", "aria-pressed": String(chosenHost === host), onclick: () => choose({ host: chosenHost === host ? "" : host }) }, titles.get(host) ?? host) : h("span", titles.get(host)),
     h("span.count", turns ? plural(turns, "turn") : "nothing has come from it yet"), turns ? h("span.faint", ago(last)) : null,
-    [...(stored[host]?.trouble ?? []), ...(troubles.get(host) ?? [])].map((each) => h("span.warn", each))));
+    [...(stored[host]?.trouble ?? []), ...(troubles.get(host) ?? [])].map((each) => h("span.warn", inline(each)))));
   return rows.length ? h("ul.plain", rows) : h("p.faint", "No host has sent a turn yet.");
 }
 

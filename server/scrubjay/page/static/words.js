@@ -129,7 +129,7 @@ function block({ language, lines }) {
 }
 
 /** Text with `code` in it. */
-function inline(text) {
+export function inline(text) {
   const parts = text.length > 50_000 ? [text] : text.split(/(`[^`\n]{1,200}`)/);
   return parts.map((part, at) => (at % 2 ? h("code", part.slice(1, -1)) : wrapped(part)));
 }
