@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -69,3 +70,14 @@ async def test_a_merged_scope_takes_everything_along(core: Core) -> None:
     assert await core.scopes.merge("a", "b") == 2
     assert set(await core.counts.by_scope()) == {"b"}
     assert "The port is 8080." in said.texts(await said.search(core, "port", scope="b"))
+
+
+async def test_a_scope_that_is_written_while_all_are_read_is_among_them(core: Core) -> None:
+    await said.fact(core, "The port is 8080.", scope="a")
+    await core.writer.settle()
+    core.store.names.clear()
+    reading = asyncio.create_task(core.store.names.scopes())
+    await asyncio.sleep(0)  # it has begun
+    await said.fact(core, "The port is 9090.", scope="b")
+    await reading
+    assert await core.store.names.scopes() == {"a", "b"}

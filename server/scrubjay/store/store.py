@@ -657,10 +657,12 @@ class Names:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._scopes: set[str] | None = None
+        self._staged: set[str] = set()  # scopes of what was staged: a commit may hide one from who reads them
         self._speakers: dict[str, set[str]] | None = None  # by scope
 
     def add(self, record: AnyRecord) -> None:
         """Take the names in a record that is staged."""
+        self._staged.add(record.scope)
         if self._scopes is not None:
             self._scopes.add(record.scope)
         if self._speakers is not None and isinstance(record, Turn) and record.role:
@@ -669,15 +671,16 @@ class Names:
     def clear(self) -> None:
         """Read all names anew when they are next needed."""
         self._scopes = self._speakers = None
+        self._staged = {row.scope for kind in TABLE_OF for row in self._store.staged(kind)}
 
     async def scopes(self) -> frozenset[str]:
         """Return every scope that holds a record, or held one when the tables were read."""
         if self._scopes is None:
-            scopes = {row.scope for kind in TABLE_OF for row in self._store.staged(kind)}
+            scopes: set[str] = set()
             for name in TABLE_OF.values():
                 rows = await self._store.tables.of(name).query().select(["scope"]).to_arrow()
                 scopes.update(rows["scope"].unique().to_pylist())
-            self._scopes = scopes
+            self._scopes = scopes | self._staged
         return frozenset(self._scopes)
 
     async def speakers(self, scopes: Iterable[str] | None) -> frozenset[str]:
