@@ -102,6 +102,25 @@ async def test_a_table_that_is_too_long_is_not_remembered(core: Core):
     assert [found is not None and len(found) for _, found in lengths][-1] == 2 and lengths[0][1] is None
 
 
+async def test_what_searches_use_is_in_memory_again_after_a_compaction(core: Core, monkeypatch):
+    for number in range(6):
+        await fact(core, f"Fact number {number} is about a {WORDS[number % 4]}.")
+    await embedded(core)
+    for _ in range(4):
+        await found(core)
+    await core.writer.settle()
+    for _ in range(3):  # some of which reopen the tables
+        before = await found(core)
+        await core.upkeep.tidy(Bounds(0, 0))
+        with monkeypatch.context() as patched:
+            patched.setattr("scrubjay.store.cache._row_ids", _read_nothing)
+            assert await found(core) == before
+
+
+def _read_nothing(query: object) -> None:
+    raise AssertionError("A search reads a table.")
+
+
 async def test_a_row_id_means_the_same_row_for_ever(core: Core):
     passages, seen = core.store.tables.passages, {}
     for number in range(6):

@@ -60,6 +60,7 @@ class TableCache:
         self._most, self._columns = most, columns
         self._lock = asyncio.Lock()
         self._asked, self._version = 0, -1
+        self._used = False  # since it was warmed last
         self._fits = True
         self._rows: pa.Table = None
         self._row_ids: NDArray[np.uint64] = np.empty(0, np.uint64)  # of these rows, in order
@@ -70,6 +71,7 @@ class TableCache:
         Unless it is to be `read`, also None if the table has changed since it was read.
         """
         self._asked += 1
+        self._used = True
         if self._asked <= _FIRST:
             return None
         async with self._lock:
@@ -80,6 +82,13 @@ class TableCache:
                 self._fits = await table.count_rows() <= self._most and await self._read(table)
                 self._version = version
             return self._rows if self._fits else None
+
+    async def warm(self, table: AsyncTable, before: "TableCache") -> None:
+        """Read the table again if `before` was used since the last time: this, or one over an older handle."""
+        self._asked, used, before._used = before._asked, before._used, False
+        if used:
+            await self.current(table)
+            self._used = False
 
     @property
     def row_ids(self) -> NDArray[np.uint64]:
@@ -201,6 +210,7 @@ class VectorCache:
         self._codes: NDArray[np.int8] = np.empty((0, 0), np.int8)
         self._steps: NDArray[np.float32] = np.empty(0, np.float32)  # a code's unit; 0: there is no vector
         self._matching: dict[str, NDArray[np.int64]] = {}  # places of the rows that match, as of the version
+        self._used: dict[str, None] = {}  # conditions of searches since it was warmed last
 
     async def nearest(
         self, table: AsyncTable, vector: NDArray[np.float32], where: str, limit: int
@@ -210,6 +220,8 @@ class VectorCache:
         None if there are too many.
         """
         async with self._lock:
+            if len(self._used) < _CONDITIONS:
+                self._used[where] = None
             places = await self._places(table, where)
             if places is None:
                 return None
@@ -221,6 +233,13 @@ class VectorCache:
         best = best[np.lexsort((row_ids[places[best]], -cosines[best]))]
         best = best[np.isfinite(cosines[best])]
         return row_ids[places[best]], cosines[best].astype(np.float64)
+
+    async def warm(self, table: AsyncTable, before: "VectorCache") -> None:
+        """Read again what searches used of `before` since the last time: this, or one over an older handle."""
+        used, before._used = before._used, {}
+        async with self._lock:
+            for where in used:
+                await self._places(table, where)
 
     async def _places(self, table: AsyncTable, where: str) -> NDArray[np.int64] | None:
         """Return the places of rows that match; read those vectors of them that are not here yet."""

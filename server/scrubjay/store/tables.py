@@ -108,6 +108,17 @@ class Tables:
         """The passages that searches found."""
         return PassageCache(self.whole_passages)
 
+    async def warm(self, before: "Tables") -> None:
+        """Read again what searches had in memory `before`, here or over an earlier connection.
+
+        At 30,000 passages that takes .3 s of processor, for which the next search would wait.
+        """
+        for name, cache in self.cached_records.items():
+            await cache.whole.warm(self.of(name), before.cached_records[name].whole)
+        await self.whole_passages.warm(self.passages, before.whole_passages)
+        await self.whole_codes.warm(self.passages, before.whole_codes)
+        await self.cached_vectors.warm(self.passages, before.cached_vectors)
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names of those that are written."""

@@ -114,11 +114,14 @@ class Upkeep:
         if not self._store.writes:
             return 0
         compacted = self._commits = 0
+        before = self._store.tables
         async with self._at_work():
             due = [name for name in self._store.tables.names if await self._due(name, bounds)]
             for name in due:
                 await self._compact(name, bounds)
                 compacted += 1
+            if compacted:
+                await self._store.tables.warm(before)
         return compacted
 
     async def prune(self) -> None:
@@ -127,9 +130,11 @@ class Upkeep:
         A bulk load of 10,000 turns leaves 3 GB of older versions beside 0.1.
         """
         if self._store.writes:
+            before = self._store.tables
             async with self._at_work():
                 for name in self._store.tables.names:
                     await self._compact(name, IDLE, pause=READ_SECONDS)
+                await self._store.tables.warm(before)
                 if self._store.shared is None:  # else another engine may search them for a while: `sweep`
                     await self._store.drop_other_generations()
 
