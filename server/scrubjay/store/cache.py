@@ -84,7 +84,7 @@ class TableCache:
             return self._rows if self._fits else None
 
     async def warm(self, table: AsyncTable, before: "TableCache") -> None:
-        """Read the table again if `before` was used since the last time: this, or one over an older handle."""
+        """Read the table again if `before` was used since the last time: this or one of an older handle."""
         self._asked, used, before._used = before._asked, before._used, False
         if used:
             await self.current(table)
@@ -235,7 +235,7 @@ class VectorCache:
         return row_ids[places[best]], cosines[best].astype(np.float64)
 
     async def warm(self, table: AsyncTable, before: "VectorCache") -> None:
-        """Read again what searches used of `before` since the last time: this, or one over an older handle."""
+        """Read again what searches used of `before` since the last time: this or one of an older handle."""
         used, before._used = before._used, {}
         async with self._lock:
             for where in used:
