@@ -11,6 +11,7 @@ from scrubjay.store.allocator import give_memory_back
 from scrubjay.store.conditions import Where
 
 MOST = 10_000  # points, the newest
+_SENT_SECONDS = 2.0  # after which the points are sent, and the 15 MB that making them took lie idle
 _LABEL = 120  # characters of what a point says
 _COLUMNS = ["id", "src", "record_id", "scope", "session_id"]
 
@@ -47,7 +48,8 @@ class Map(Verb):
             if (made_of := hash(tuple(ids))) != self._made_of:
                 self._places = await places(self._store, where, ids)
                 self._made_of = made_of
-                await asyncio.to_thread(give_memory_back)
+        loop = asyncio.get_running_loop()
+        loop.call_later(_SENT_SECONDS, loop.run_in_executor, None, give_memory_back)
         points: dict[tuple[str, str], Point] = {}
         for passage_id, src, record_id, scope, session_id, text in rows:
             if (place := self._places.get(passage_id)) is not None:
