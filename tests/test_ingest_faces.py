@@ -56,7 +56,7 @@ async def test_a_workbook_that_aborts_its_reader_costs_itself_alone(client: Clie
     fill(project)
     (project / "docs" / "corners.xlsx").write_bytes(FILES["corners.xlsx"]())
     said = await refusal(client, "add_document", path="docs/corners.xlsx")
-    assert "is damaged, or needs more than 1 GB of memory: it ended the process that read it" in said
+    assert "is damaged, or needs more than 512 MB of memory: it ended the process that read it" in said
     _, text = await call(client, "add_document", path="docs")
     assert text.startswith("Documents: 3 added") and "corners.xlsx" in text
     os.mkfifo(project / "docs" / "pipe.docx")

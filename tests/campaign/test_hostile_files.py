@@ -98,9 +98,9 @@ def test_an_engine_stays_small_and_indexes_what_is_good_beside_hostile_files(new
 
 
 def test_a_file_that_aborts_its_reader_says_so_and_the_next_is_read() -> None:
-    assert "is damaged, or needs more than 1 GB of memory" in said_of("a.xlsx", FILES["corners.xlsx"]())
+    assert "is damaged, or needs more than 512 MB of memory" in said_of("a.xlsx", FILES["corners.xlsx"]())
     assert said_of("level.ipynb", FILES["level.ipynb"]()) == (
-        "'level.ipynb' needs more than 1 GB of memory to be read; split it."
+        "'level.ipynb' needs more than 512 MB of memory to be read; split it."
     )
     assert read(b"<p>owl", "good.html").text == "owl"
 

@@ -22,7 +22,7 @@ from typing import IO, Any
 
 from scrubjay.reading.result import FileText, Unreadable
 
-MOST_MEMORY = 1 << 30  # bytes of address space; sound files of 45 MB (DOCX, PDF) took 0.1 of it
+MOST_MEMORY = 512 << 20  # bytes of address space; sound files of 45 MB (DOCX, PDF) took 0.2 of it
 _MOST = 2  # processes; whoever comes later waits for one
 _IDLE = 20.0  # seconds that a process waits for another file
 _PATIENCE = 2.0  # seconds of processor time beyond the bound, which the parent keeps by its own clock
@@ -37,7 +37,7 @@ ReadAt = Callable[[str, int, int], FileText]  # path, most bytes, most character
 class ReadingProcesses:
     """At most two processes that read files, each started when a file comes. Safe in threads.
 
-    Linux holds each to 1 GB of memory and to processor time. macOS holds it to processor time alone, Windows
+    Linux holds each to 512 MB of memory and to processor time. macOS holds it to processor time alone, Windows
     to neither; on all of them it is killed when its time is over.
     """
 
@@ -153,7 +153,7 @@ class _Process:
             return answer
         if time.monotonic() >= end or self._process.returncode == -getattr(signal, "SIGXCPU", 0):
             raise Unreadable(f"takes longer than {seconds:g} s to read; split it")
-        limit = f"needs more than {MOST_MEMORY >> 30} GB of memory"
+        limit = f"needs more than {MOST_MEMORY >> 20} MB of memory"
         raise Unreadable(f"is damaged, or {limit}: it ended the process that read it")
 
     def end(self) -> None:
@@ -185,7 +185,7 @@ def serve(read: Read, read_at: ReadAt) -> None:
         except Unreadable as reason:
             _send(answers, {"unreadable": str(reason)}, b"")
         except MemoryError:
-            why = f"needs more than {MOST_MEMORY >> 30} GB of memory to be read; split it"
+            why = f"needs more than {MOST_MEMORY >> 20} MB of memory to be read; split it"
             _send(answers, {"unreadable": why, "is_last": True}, b"")
             return  # what is left of the memory may be in pieces
         else:
