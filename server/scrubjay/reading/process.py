@@ -37,8 +37,8 @@ ReadAt = Callable[[str, int, int], FileText]  # path, most bytes, most character
 class ReadingProcesses:
     """At most two processes that read files, each started when a file comes. Safe in threads.
 
-    Linux holds each to 512 MB of memory and to processor time. macOS holds it to processor time alone, Windows
-    to neither; on all of them it is killed when its time is over.
+    Linux holds each to 512 MB of memory and to processor time. macOS holds it to processor time alone,
+    Windows to neither; on all of them it is killed when its time is over.
     """
 
     def __init__(self) -> None:
