@@ -234,7 +234,8 @@ async function start() {
   const key = /^#key=([\w-]+)$/.exec(location.hash)?.[1];
   if (key) history.replaceState(null, "", address("today"));
   const entering = key && enter(key);
-  frame(); // while the key is on its way
+  import(`./${FILES[here().view]}.js`).catch(() => {}); // while the key is on its way; `open` tells of a failure
+  frame();
   if (key) {
     try {
       await entering;
