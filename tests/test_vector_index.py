@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from scrubjay.engine.background.upkeep import BUSY, IDLE, VECTOR_SEGMENTS, VECTORS, Bounds, Upkeep
+from scrubjay.engine.background.upkeep import BUSY, IDLE, VECTOR_SEGMENTS, Bounds, Upkeep
 from scrubjay.models.records import Passage
 from scrubjay.store.store import Store
-from scrubjay.store.tables import index_vectors
+from scrubjay.store.tables import VECTORS, index_vectors
 from scrubjay.store.upserts import passage_rows, upsert
 
 EVERYWHERE = "hidden = false"
@@ -71,7 +71,6 @@ async def nearest(store: Store, question: NDArray[np.float32]) -> dict[str, floa
 @pytest.fixture
 async def many(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A store for which a few vectors are too many to stand in memory."""
-    monkeypatch.setattr("scrubjay.engine.background.upkeep.FEW_VECTORS", 100)
     monkeypatch.setattr("scrubjay.store.tables.FEW_VECTORS", 100)
     await store.reopen()
     return store

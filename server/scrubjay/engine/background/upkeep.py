@@ -14,21 +14,15 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from lancedb import AsyncTable
-
 from scrubjay.engine.background.tasks import passed
-from scrubjay.store import conditions
 from scrubjay.store.allocator import give_memory_back
 from scrubjay.store.bucket.sharing import VERSION_LIFETIME
 from scrubjay.store.store import Store
-from scrubjay.store.tables import FEW_VECTORS, drop_vector_index, index_vectors, vector_segments
+from scrubjay.store.tables import keep_vector_index, vector_segments
 
 log = logging.getLogger("scrubjay.engine.background.upkeep")
 
 IDLE_SECONDS = 3.0  # without a write; a compaction rewrites its table, so it waits for a pause where it can
-# Passages with a vector from which on a vector index pays in a bucket, where vectors do not stand in memory:
-# meaning takes 5 ms, not 11, at 3,000 and 13, not 46, at 30,000.
-VECTORS = 1_000
 # Rows from which on a compaction or a vector index takes seconds, so a table may exceed its bounds first.
 LARGE = 50_000
 LARGE_TABLE_SLACK = 4  # bounds are multiplied by this
@@ -184,7 +178,9 @@ class Upkeep:
                 return
             table = self._store.tables.of(name)
             if name in _INDEXES:
-                await self._keep_vector_index(table, bounds)
+                slack = LARGE_TABLE_SLACK if await table.count_rows() > LARGE else 1
+                in_bucket = self._store.shared is not None
+                await keep_vector_index(table, segments=bounds.segments * slack, in_bucket=in_bucket)
             await table.optimize(cleanup_older_than=self._kept(KEEP_ALL))
         await self._store.checkpoint()
         await asyncio.sleep(pause)
@@ -202,15 +198,6 @@ class Upkeep:
                 self._since_reopened = 0
                 await self._store.reopen()
         give_memory_back()
-
-    async def _keep_vector_index(self, table: AsyncTable, bounds: Bounds) -> None:
-        """Build the index of vectors where it is searched, and drop it elsewhere."""
-        rows = await table.count_rows()
-        if self._store.shared is None and rows <= FEW_VECTORS:
-            await drop_vector_index(table)
-        elif await table.count_rows(conditions.present("space_id")) >= VECTORS:
-            slack = LARGE_TABLE_SLACK if rows > LARGE else 1
-            await index_vectors(table, segments=bounds.segments * slack)
 
     async def sweep(self) -> None:
         """Remove from a shared store what nobody needs.
