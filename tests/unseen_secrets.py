@@ -3,6 +3,9 @@
 `FIRST` and `SECOND` were written before their author had read a rule; the rules were then mended, by kind, first for
 the one, then for the other. `THIRD` and `FOURTH` were written after that, each measured what it had come to, and then served as well. A sample is a template: what stands in «» is the secret, {hex:32}
 is 32 hexadecimal digits. Values are made at run time from a seed, so that no scanner takes one for real.
+
+The fifth to the tenth stand as files in `unseen_secrets_texts/`, a secret in its turn, output or file after each line of
+`%%`. Each was written after the rules had been mended by the one before, and measured before it served too.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import re
 import string
 import uuid
 from dataclasses import dataclass
+from pathlib import Path
 
 _ALPHABETS = {
     "hex": "0123456789abcdef",
@@ -32,7 +36,15 @@ _WORDS = (
     "harbour kestrel violet anchor maple thunder copper lantern meadow orbit pebble quartz raven saddle "
     "timber umbra velvet walnut yonder zephyr bramble cobalt drizzle ember falcon granite hollow indigo"
 ).split()
-_SLOT = re.compile(r"\{(hex|HEX|b62|b64u|b64|low|up|b32|dig|abc|sym|uuid|pw|pass|jwt|pem|word)(?::(\d+))?\}")
+_SEED_WORDS = (  # of the list of BIP-39
+    "abandon ability absorb abstract acid across actor adapt agent album alley almost amateur anchor antique "
+    "apart arena artist aspect atom autumn awful bacon balance banana basket beach become below bench bicycle "
+    "blanket blossom bracket breeze bronze bubble cabin cactus canyon carbon castle ceiling cherry circle"
+).split()
+_SLOT = re.compile(
+    r"\{(hex|HEX|b62|b64u|b64|low|up|b32|dig|abc|sym|uuid|pw|pass|jwt|pem|word|bip|own)(?::(\d+))?\}"
+)
+_TEXTS = Path(__file__).parent / "unseen_secrets_texts"
 _SECRET = re.compile(r"«(.*?)»", re.DOTALL)
 
 
@@ -47,6 +59,16 @@ class Unseen:
         """Whether half of a secret, or six characters of a short one, still stand in `redacted`."""
         return any(_stands(secret, redacted) for secret in self.secrets)
 
+    def shows(self, redacted: str) -> bool:
+        """Whether a secret, or eight characters of one longer than twelve, still stand in `redacted`."""
+        lines = [line.strip() for secret in self.secrets for line in secret.splitlines()]
+        sizes = [8 if len(line) > 12 else min(6, len(line)) for line in lines]
+        return any(
+            line[at : at + size] in redacted
+            for line, size in zip(lines, sizes, strict=True)
+            for at in range(len(line) - size + 1)
+        )
+
 
 def samples(templates: list[str], seed: int) -> list[Unseen]:
     """Fill each template with values of `seed`."""
@@ -56,6 +78,12 @@ def samples(templates: list[str], seed: int) -> list[Unseen]:
         filled = _SLOT.sub(lambda match: _value(match, chance), template)
         made.append(Unseen(re.sub("[«»]", "", filled), tuple(_SECRET.findall(filled))))
     return made
+
+
+def corpus(name: str, seed: int) -> list[Unseen]:
+    """Read the texts of a file and fill them; those of `<name>_harmless` hold no secret."""
+    text = "\n" + (_TEXTS / f"{name}.txt").read_text(encoding="utf-8").replace("PRIVATE{}KEY", "PRIVATE KEY")
+    return samples([part.partition("\n")[2].rstrip("\n") for part in text.split("\n%%")[1:]], seed)
 
 
 def _stands(secret: str, redacted: str) -> bool:
@@ -74,6 +102,8 @@ def _value(match: re.Match[str], chance: random.Random) -> str:
         return str(uuid.UUID(int=chance.getrandbits(128), version=4))
     if kind == "word":
         return chance.choice(_WORDS)
+    if kind == "bip":
+        return " ".join(chance.choice(_SEED_WORDS) for _ in range(size or 12))
     if kind == "pw":  # what a person makes up
         word = chance.choice(_WORDS)
         number, mark = chance.randrange(10, 9999), chance.choice("!#$%*?")
@@ -84,6 +114,8 @@ def _value(match: re.Match[str], chance: random.Random) -> str:
                 f"{word[:3].upper()}{word[3:]}{mark}{number}",
             ]
         )
+    if kind == "own":  # what other people make up
+        return _own(chance)
     if kind == "pass":  # what a manager makes up
         return "".join(chance.choice(_ALPHABETS["sym"]) for _ in range(size or 18))
     if kind == "jwt":
@@ -92,6 +124,29 @@ def _value(match: re.Match[str], chance: random.Random) -> str:
         return ".".join([*parts, "".join(chance.choice(_ALPHABETS["b64u"]) for _ in range(43))])
     lines = ["".join(chance.choice(_ALPHABETS["b64"]) for _ in range(64)) for _ in range(size or 6)]
     return "\n".join(lines)
+
+
+def _own(chance: random.Random) -> str:
+    first, second = (chance.choice(_WORDS).title() for _ in range(2))
+    year, number = chance.randrange(1970, 2027), chance.randrange(1, 999)
+    swapped = first.translate(str.maketrans("aeiost", "@31057"))
+    mark = chance.choice("!?#$%&*@")
+    return chance.choice(
+        [
+            f"{first}{year}{mark}",
+            f"{swapped}{number}{mark}",
+            f"{first}-{second}-{number}",
+            f"{first}{second}{number}",
+            f"{mark}{first}{mark}{number}",
+            f"{number}{first}{mark}{second}",
+            f"{first.lower()}.{second.lower()}{mark}{year}",
+            f"{swapped}_{second}{mark}",
+            f"my{first}{second}{year}",
+            "".join(
+                chance.choice(string.ascii_letters + string.digits) for _ in range(chance.randrange(9, 15))
+            ),
+        ]
+    )
 
 
 FIRST = {

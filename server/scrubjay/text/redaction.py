@@ -1,18 +1,21 @@
 """Redaction: takes out of a text what must never be stored, secrets and what the user marked as private.
 
-Every write passes through here, hooks' too: standard library only, Python 3.9 syntax. There are three kinds
-of rules, all of them data. A token with an issuer is known by its prefix; prefixes are searched only in the
-text's long words, of which prose has hardly any. A line of a known form, such as a command or a header, has
-literals that any match must contain, and a pattern that is compiled only when one of them occurs. A name
-such as `password` or `api_key` gives away the value beside it: the names are found in one pass, and what
-may follow them is tried there. A pattern never starts inside a run of its own characters, or is bounded, so
-every rule is linear in the text.
+Every write passes through here, hooks' too: standard library only, Python 3.9 syntax. Three kinds of rules
+are data. A token with an issuer is known by its prefix; prefixes are searched only in the text's long
+words, of which prose has hardly any. A line of a known form, such as a command or a header, has literals
+that any match must contain, and a pattern that is compiled only when one of them occurs. A name such as
+`password` or `api_key` gives away the value beside it: the names are found in one pass, and what may follow
+them is tried there. What no place gives away is judged as a word: by its shape, by the nearest name before
+it, and by the column or the block that it stands in. A pattern never starts inside a run of its own
+characters, or is bounded, so every rule is linear in the text.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import namedtuple
+from itertools import accumulate
 
 TYPE_CHECKING = False  # as in typing, which hooks do not wait for
 if TYPE_CHECKING:
@@ -28,7 +31,9 @@ _compiled: dict[str, re.Pattern[str]] = {}  # by source
 _WORD = r"(?<![A-Za-z0-9_])"  # not inside a word
 _RUN = r"(?<![A-Za-z0-9_-])"  # not inside a run of base64url
 _REFERENCE = (  # a value that names where the secret is kept
-    r"\.\*|\[\^|\$[A-Za-z_{(]|%\w+%|[A-Za-z]:[\\/]|(?:~|\.{1,2})?/[\w.-]|@@?[A-Za-z]|#[A-Za-z][\w-]*\Z|#\{|!\w+\Z|__\w+__\Z|"
+    r"\.\*|\[\^|\$[A-Za-z_]\w*(?:\Z|->|::|[.\[:/?\"'])|\$[{(]|%\w+%\Z"
+    r"|[A-Za-z]:[\\/]|(?:~|\.{1,2})?/[\w.-]|@@?[A-Za-z][\w.]*\Z"
+    r"|#[A-Za-z][\w-]*\Z|#\{|!\w+\Z|__\w+__\Z|"
     r"(?:vault|ssm|env|file|op):"
     r"|(?:os|env|process|self|this|cls|config|settings|secrets|request|req|ctx|args|opts|options|params"
     r"|data|user|form|props|state|app"
@@ -42,11 +47,18 @@ _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.:-"
 _STAND_IN = (  # a word that stands where a secret would
     r"(?:none|null|nil|true|false|undefined|string|number|integer|boolean|object|bytes|value|default"
     r"|password|passwd|pass|secret|token"
-    r"|api[_-]?key|bearer|basic|user|username|required|optional|example|placeholder|change[_-]?(?:me|it)"
+    r"|api[_-]?key|bearer|basic|user|username|required|optional|example"
+    r"|placeholder|change[_-]?(?:me|it)(?:[_-][a-z-]+)?"
     r"|redacted|removed|hidden|missing"
-    r"|invalid|expired|unknown|password[_-]here|replace[_-]?\w*|todo|tbd|dummy|fake|sample)[0-9]*\Z"
+    r"|invalid|expired|unknown|password[_-]here|replace[_-]?\w*|todo|tbd|dummy|fake|sample)[0-9]{0,3}\Z"
 )
-_SIGNS = r"(?=.*[a-z])(?=.*[A-Z])\w[^\s()<>]{0,60}[!#$%^*+~&][^\s()<>]{0,60}\w"  # what a manager makes up
+# What a manager makes up.
+_SIGNS = r"(?=.*[a-z])(?=.*[A-Z])\w[^\s()<>]{0,60}(?:[!#$%^*+~&][^\s()<>]{0,60}\w|[!#$%^*&]\Z)"
+_TITLED = (  # HarbourKestrel42, Falcon-Umbra-427, Berlin2019!
+    r"(?:my)?[A-Z][a-z]{2,}(?:[-_.]?[A-Z][a-z]{2,}){1,3}[-_.]?\d{1,4}[!?#$%&*@]?\Z"
+    r"|(?:my)?[A-Z][a-z]{2,}[-_.]?\d{2,4}[!?#$%&*@]?\Z"
+)
+_KEBAB = r"[a-z]{2,}(?:[-_.][a-z]{2,})+(?:[-_.][a-z]?\d{1,4})?\Z"
 _TERM = (  # a word with digits that stands in prose or code, and is no secret
     r"(?i)(?:sha|md|aes|rsa|base|utf|iso|oauth|http|argon|pbkdf|bcrypt|ed|rs|hs|es|tls|ipv?|v|x|p)-?\d+"
     r"(?:[-_a-z]|[-.]\d+)*\Z"
@@ -90,28 +102,50 @@ def _issued(match: re.Match[str]) -> bool:
 def _jumbled(value: str) -> bool:
     """Whether capitals, small letters and digits take turns: 0.5 times a character if random, names 0.2."""
     runs = len(_pattern(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+").findall(value))
-    return len(value) >= 12 and runs > 0.32 * len(value) and value.lower() != value != value.upper()
+    return (
+        len(value) >= 9
+        and runs > (0.32 if len(value) >= 12 else 0.44) * len(value)
+        and value.lower() != value != value.upper()
+    )
 
 
 def _url_password(match: re.Match[str]) -> bool:
     """Whether `user:<this>@host` in a URL is a password rather than a place for one."""
     value = match.group("secret")
-    return not (_stands_in(value) or value.startswith(("$", "%", ":")))
+    return not (
+        _stands_in(value)
+        or value.startswith(":")
+        or (_pattern(r"\$|%").match(value) and _pattern(_REFERENCE).match(value))
+    )
 
 
 def _chosen(match: re.Match[str]) -> bool:
     """Whether a word is a password that somebody chose: no plain word, no placeholder, no reference."""
-    return _is_password(match.group("secret"))
+    return _is_likely(match.group("secret"))
+
+
+def _is_likely(value: str) -> bool:
+    """Whether a word is a password where one is expected: two words and a number, or letters of no word."""
+    likely = bool(_pattern(_TITLED).match(value)) or _gibberish(value) or _jumbled(value)
+    return _is_password(value) or (likely and not (_stands_in(value) or _pattern(_REFERENCE).match(value)))
 
 
 def _is_password(value: str) -> bool:
     return (
         len(value) >= 6
+        and value.isascii()
         and any(map(str.isalpha, value))
         and (any(map(str.isdigit, value)) or bool(_pattern(_SIGNS).match(value)))
         and not _stands_in(value)
         and not any(_pattern(source).match(value) for source in (_REFERENCE, _NAME, _TERM))
     )
+
+
+def _literal(match: re.Match[str]) -> bool:
+    """Whether a word is no placeholder and no reference, where only a secret can stand."""
+    value = match.group("secret")
+    plain = value.islower() and value.isalpha()
+    return not (plain or _stands_in(value) or _pattern(_REFERENCE).match(value))
 
 
 def _cookies(match: re.Match[str]) -> bool:
@@ -128,36 +162,55 @@ def _assigned(key: str, before: str, match: re.Match[str]) -> bool:
     unquoted word. After a word that says less, such as `key`, the value itself must look like a key.
     """
     value, bare, sign = _value(match), match.group("bare"), match.group("sign")
+    if _pattern(r"(?i)(?:totp|otp|mfa|pin)\Z").match(key) and value.isdigit():
+        return 4 <= len(value) <= 8
     compared = bare and sign and sign.startswith("==")
     named = sign == ":" and before.endswith(":")  # arn:aws:...:secret:name
     if (
         compared
         or named
+        or "!Ref" in match.group()
+        or "!GetAtt" in match.group()
         or (bare and _called(match))
         or _stands_in(value)
-        or _pattern(_REFERENCE).match(value)
+        or (
+            _pattern(_REFERENCE).match(value)
+            and not (value[0] in "/#" and len(value) >= 16 and _jumbled(value))
+        )
     ):
         return False
     if _vague(key, before):
         return _opaque(value) and not (key.lower() == "key" and _pattern(_PUBLIC).search(before))
+    if _kind(key) != "password" and _pattern(_KEBAB).match(value):
+        return False  # the name of a secret
     if key.isupper() and sign == "=" and not key.startswith("CREDENTIAL"):
         return len(value) >= 6
     signs = value.strip(_NAME_CHARACTERS)  # what no plain name begins or ends with
     if _kind(key) in ("password", "secret"):
         return (
-            bool(signs) or _jumbled(value) if bare else len(value) >= 6 and (bool(signs) or "." not in value)
+            bool(signs) or _jumbled(value) or _gibberish(value)
+            if bare
+            else len(value) >= 6 and (bool(signs) or "." not in value)
         )
     return (
         len(value) >= 8
-        and not value.isdigit()
-        and ((any(map(str.isdigit, value)) and not _pattern(_NAME).match(value)) or _jumbled(value))
+        and (not value.isdigit() or (len(value) >= 12 and not bare))
+        and (
+            value.isdigit()
+            or (any(map(str.isdigit, value)) and not _pattern(_NAME).match(value))
+            or _jumbled(value)
+        )
     )
 
 
 def _beside(key: str, before: str, match: re.Match[str]) -> bool:
     """Whether what stands beside such a name without an equals sign is a secret: stricter, as for prose."""
     value = _value(match)
-    if "bare" in match.re.groupindex and match["bare"] and _called(match):
+    if (
+        "bare" in match.re.groupindex
+        and match["bare"]
+        and (_called(match) or _pattern(r"[a-z_]{2,20}=").match(value))
+    ):
         return False
     if _vague(key, before):  # a sum or the name of a file would stand there as well
         cased = (
@@ -170,9 +223,18 @@ def _beside(key: str, before: str, match: re.Match[str]) -> bool:
         words = key.lower() == "passphrase" and _pattern(r"(?:[A-Za-z]{3,12}[-.]){2,9}\w{1,12}\Z").match(
             value
         )
-        return _is_password(value) or bool(words)
+        return _is_likely(value) or bool(words)
     plain = _pattern(r"[A-Za-z]{3,}[-_.]").match(value)
     return len(value) >= 16 and not plain and _dense(value) and _is_password(value)
+
+
+def _gibberish(value: str) -> bool:
+    """Whether letters follow one another as in no word."""
+    return (
+        bool(_pattern(r"(?i).*[bcdfghjklmnpqrstvwxz]{5}").match(value))
+        and len(value) >= 9
+        and value.isalpha()
+    )
 
 
 def _called(match: re.Match[str]) -> bool:
@@ -187,11 +249,11 @@ def _vague(key: str, before: str) -> bool:
 
 def _stands_in(value: str) -> bool:
     """Whether a value is a word for a secret: a placeholder, a template, a mask, a sentence, a type."""
-    folded = value.lower()
+    folded = _pattern(r"\{\w{1,12}\}").sub("", value.lower().strip(), 1) or "none"
     return (
         bool(_pattern(_STAND_IN).match(folded))
         or any(mark in folded for mark in ("[redacted:", "{", "://", " ", "your"))
-        or (value[0] == "<" and value[-1] == ">")
+        or (value[0], value[-1]) in (("<", ">"), ("[", "]"), ("(", ")"))
         or len(set(folded)) <= 2  # ******, xxxxxx
         or folded.endswith("xxxxxxxx")
     )
@@ -406,11 +468,38 @@ _TOKENS = (
     _token("akamai-token", "akab-", r"[a-z0-9]{16}-[a-z0-9]{16}"),
     _token("porkbun-key", "sk1_", r"[0-9a-f]{64}"),
     _token("telnyx-key", "KEY0", r"[0-9A-F]{30}_[A-Za-z0-9]{22}"),
+    _rule(
+        "encoded-credentials",
+        "eyJ",
+        r"(?<![\w.+/-])(?<!base64,)eyJ[A-Za-z0-9+/_-]{80,}={0,2}(?![\w.+/-])",
+        lambda match: (
+            not _pattern(
+                r"(?i)(?:cursor|next|page|state|after|before|token)\w{0,12}[\"']?[:=][ ]?[\"']?\Z"
+            ).search(match.string[max(0, match.start() - 30) : match.start()])
+        ),
+    ),
+    _token(
+        "paseto",
+        "v1.local. v2.local. v3.local. v4.local. v1.public. v2.public. v3.public. v4.public.",
+        _URL + "{40,}",
+    ),
+    _token("private-key", "nsec1", r"[a-z0-9]{58}"),
+    _token("private-key", "xprv yprv zprv tprv", r"[A-Za-z0-9]{100,112}"),
+    _token(
+        "kubernetes-key",
+        "LS0tLS1CRUdJTiBSU0EgUFJJVkFURS LS0tLS1CRUdJTiBQUklWQVRF LS0tLS1CRUdJTiBFQyBQUklWQVRF "
+        "LS0tLS1CRUdJTiBPUEVOU1NI",
+        r"[A-Za-z0-9+/]{40,}={0,2}",
+    ),
+    _rule("recovery-key", "-", r"(?<![\d-])\d{6}(?:-\d{6}){7}(?![\d-])"),
     _token("aiven-password", "AVNS_", _URL + "{16,}", _random),
     _rule(  # of an issuer that no rule names: few ids have so long a random part, and no name has
         "token",
         "_",
-        r"(?<![A-Za-z0-9_-])(?P<secret>[A-Za-z][A-Za-z0-9]{1,11}_(?:[a-z]{2,6}_)?[A-Za-z0-9]{32,200})(?![\w-])",
+        (
+            r"(?<![A-Za-z0-9_-])(?P<secret>(?!(?:pk|phc|pub\w{0,5})_)[A-Za-z][A-Za-z0-9]{1,11}_(?:"
+            r"[a-z]{2,6}_)?[A-Za-z0-9]{32,200})(?![\w-])"
+        ),
         _issued,
     ),
 )
@@ -424,14 +513,19 @@ def _command(names: str, flags: str, value: str = r"[^\s\"'`]{4,}") -> str:
     return rf"(?:{first})[\w-]{{0,12}}[ \t][^\n|;]{{0,200}}?(?<!\S)(?:{flags})[\"']?(?P<secret>{value})"
 
 
+_CALLS = "connect connection credential credentials bind login signin auth auth= pdo begin".split()
+_ANY_CALL = "|".join(rf"(?<={name}\()" for name in (*_CALLS, "auth = "))  # `re` finds the parenthesis quickly
+
 _LINES = (
     _rule("azure-signature", "sig=", r"(?<=[?&;])sig=(?P<secret>[A-Za-z0-9%+/=_-]{30,})"),
     _rule("url-signature", "signature=", r"(?i)(?<=[?&-])signature=(?P<secret>[A-Za-z0-9%+/=_-]{30,})"),
-    _rule("bearer-token", "bearer", r"(?i)\bbearer[ \t]{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{16,})", _random),
+    _rule(
+        "bearer-token", "bearer", r"earer(?<=[Bb]earer)[ \t]{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{16,})", _random
+    ),
     _rule(
         "basic-auth",
         "basic",
-        r"(?i)authorization[\"'\\]{0,3}[ \t]{0,3}[:= ][ \t]{0,3}[\"'\\]{0,3}basic[ \t]{1,4}"
+        r"(?i)auth(?:orization)?[\"'\\]{0,3}[ \t]{0,3}[:= ][ \t]{0,3}[\"'\\]{0,3}basic[ \t]{1,4}"
         r"(?P<secret>[A-Za-z0-9+/=_-]{8,})",
     ),
     _rule(
@@ -447,7 +541,7 @@ _LINES = (
         "url-password",
         "://",
         r"://[^\s:/@?#\[\]\"'<>`]*:"
-        r"(?P<secret>[^\s/@\[\]\"'<>`]+)@",
+        r"(?P<secret>[^\s/\[\]\"'<>`]+)@",
         _url_password,
     ),
     _rule("url-password", "://", r"://(?P<secret>[A-Za-z0-9_.~-]{20,})(?::x-oauth-basic)?@", _random),
@@ -458,16 +552,106 @@ _LINES = (
         _chosen,
     ),
     _rule(
-        "url-password",
-        "@",
-        r"(?<![\w/.:@-])[\w.-]{1,64}[:/](?P<secret>[^\s/@:\"']{6,64})@[\w-]{1,63}\.[A-Za-z0-9]",
-        lambda match: _made_up(match.group("secret")),
+        "seed-phrase",
+        "phrase|mnemonic|paperkey|paper key|seed",
+        r"(?i)(?:(?:seed|recovery|secret|backup|from)[ _-]?(?:phrase|words?)"
+        r"|mnemonic|paper ?key|\bseed\b)[^\n]{0,120}?[:= \"'`\n]"
+        r"[\s\"'`]{0,3}(?P<secret>(?:\d{1,2}[.)][ \t])?[a-z]{3,8}(?:(?:[ ,]{1,2}"
+        r"|\s{1,3}\d{1,2}[.)][ \t]|\n)[a-z]{3,8}){11,23})(?![a-z])",
+        lambda match: not _pattern(_FUNCTION_WORD).search(match.group("secret")),
+    ),
+    _rule(  # words as a passphrase
+        "password",
+        "passphrase|psk|passwort|password",
+        r"(?i)(?:passphrase|psk|passwor[dt])(?: (?:is|to|for [\w' -]{1,30}? is)[ :]{1,2}"
+        r"| \([\w ]{1,20}\): |[\"']?[ \t]?[:=(][ \t]?| \()[\"'`“]?"
+        r"(?P<secret>[a-z]{3,12}(?:[ -][a-z]{3,12}){1,11}?(?:[ -]\d{1,6})?)(?=[\"'`)”]"
+        r"|[ .,;]*(?:\n|\Z)|[.,;] | (?:for|on|as|and|in|until)\b)",
+        lambda match: _words(match),  # noqa: PLW0108 - it stands below
+    ),
+    _rule(  # as Google and Apple give them to other programs
+        "password",
+        "passw",
+        r"(?<![\w-])(?P<secret>[a-z]{4}(?:[ -][a-z]{4}){3})(?![\w -])",
+        lambda match: (
+            "passw" in match.string[max(0, match.start() - 140) : match.start()].lower()
+            and not _pattern(_FUNCTION_WORD).search(match.group("secret"))
+        ),
     ),
     _rule(
-        "seed-phrase",
-        "phrase|mnemonic|paperkey|paper key",
-        r"(?i)(?:(?:seed|recovery) phrase|mnemonic|paper ?key)[^\n]{0,20}?[:=][ \t]{0,2}[\"']?"
-        r"(?P<secret>[a-z]{3,8}(?:[ ,]{1,2}[a-z]{3,8}){8,23})",
+        "api-key",
+        "appid=|key=|auth=|code=|apikey=|signature=|sign=|hash=|id=",
+        (
+            r"(?i)[?&](?:app_?id|key|api_?key|\w{0,12}auth|sign|[\w-]{1,20}[_-]key)=(?P<secret>[A-"
+            r"Za-z0-9_-]{24,})"
+        ),
+        lambda match: _opaque(match.group("secret")),
+    ),
+    _rule(
+        "webhook",
+        "hook",
+        r"(?i)hook[\w.-]{0,40}/(?P<secret>[^\s\"'<>?#]{24,300})",
+        lambda match: any(map(_segment, match.group("secret").split("/"))),
+    ),
+    _rule(
+        "api-key",
+        "/v",
+        r"//[\w.-]{4,100}/v\d/(?P<secret>[A-Za-z0-9_-]{30,64})(?![\w/.-])",
+        lambda match: _opaque(match.group("secret")),
+    ),
+    _rule(
+        "token",
+        "secretid|secret id|secret_id",
+        rf"(?i)secret[ _]?id[\"']?[ \t]{{0,8}}[:=][ \t]{{0,8}}[\"']?(?P<secret>{_UUID})",
+    ),
+    _rule(  # what a client of a mail, file or key server says
+        "password",
+        "AUTH |PASS |auth plain",
+        (
+            r"(?m)^(?:\S{1,40}> ?|C: |> |< )?(?:AUTH(?: PLAIN| LOGIN)?|PASS)[ ](?:\w{1,30} )?[\"']"
+            r"?(?P<secret>[^\s\"']{6,200})[\"']?[ \t]*$"
+        ),
+        lambda match: (
+            not (match.group("secret").isalpha() and not _jumbled(match.group("secret")))
+            and not _stands_in(match.group("secret"))
+            and not _pattern(r"[\w./-]+\.\w{1,5}\Z|\w+:\Z").match(match.group("secret"))
+        ),
+    ),
+    _rule(  # a flag beside the flag of a user
+        "password",
+        " -p| -P| -w",
+        (
+            r"(?<!\S)(?:-u|-U|--user(?:name)?|-l)[ =]?[^\s-]\S{0,63}(?: [^\n"
+            r"|;]{0,80}?)? -[pPw] ?[\"']?(?P<secret>[^\s\"'$/-][^\s\"'/]{5,63})(?![^\s\"'])"
+        ),
+        lambda match: (
+            not match.group("secret").isdigit()
+            and not _pattern(r"[a-z_-]+\Z|\d+:").match(match.group("secret"))
+            and not _stands_in(match.group("secret"))
+        ),
+    ),
+    _rule(
+        "private-key",
+        '"kty"',
+        r"\"(?:d|k|p|q|dp|dq|qi)\"[ \t]{0,2}:\s{0,2}\"(?P<secret>[A-Za-z0-9_-]{20,})\"",
+    ),
+    _rule(
+        "password",
+        "sensitive|random_password|securestring",
+        r"\"(?:[Vv]alue|result)\"[ \t]{0,2}:\s{0,2}\"(?P<secret>[^\"\s]{8,})\"",
+        lambda match: (
+            _is_likely(match.group("secret"))
+            and bool(
+                _pattern(r"(?i)sensitive|random_password|securestring").search(
+                    match.string, max(0, match.start() - 300), match.start()
+                )
+            )
+        ),
+    ),
+    _rule(
+        "private-key",
+        "wif",
+        r"(?i)\bwif\b[^\n]{0,30}?(?<![a-z0-9])(?P<secret>[5klc9][a-z0-9]{50,51})(?![a-z0-9])",
     ),
     _rule("oauth-code", "code=", r"(?<=[?&])code=(?P<secret>[A-Za-z0-9._~%/-]{20,})", _random),
     _rule(
@@ -500,33 +684,28 @@ _LINES = (
     _rule(
         "password",
         "net user|rabbitmqctl|htpasswd",
-        r"(?:net user|rabbitmqctl (?:add_user|change_password)|htpasswd -\w{0,6}b\w{0,6}(?:[ \t]\S{1,200})?)"
+        r"(?:net user|rabbitmqctl (?:add_user|change_password)|htpasswd -\w{0,6}b\w{0,6}(?:[ \t"
+        r"]\S{1,200})?)"
         r"[ \t]\S{1,200}[ \t][\"']?(?P<secret>[^\s\"'/]{4,})",
         _chosen,
     ),
-    _rule(
-        "token",
-        "<<<",
-        r"(?i)(?:secret|token|login|passw|key)[^\n|;<]{0,80}<<<[ \t]{0,4}[\"']?(?P<secret>[^\s\"'$]{8,})",
-        _chosen,
-    ),
+    _rule("password", "<<<", r"<<<[ \t]{0,4}\$?[\"']?(?P<secret>[^\s\"'$\\]{8,})", _chosen),
     _rule(
         "password",
         "redis-cli|ldap|openssl|smbclient",
         _command(
             "redis-cli|ldap|openssl|smbclient",
-            r"-a[ \t]|-w[ \t]|-k[ \t]|-pass(?:in|out)?[ \t]pass:|-U[ \t][^\s%]{1,64}%",
+            r"-a[ \t]|-w[ \t]|-[kK][ \t]|-pass(?:in|out)?[ \t]pass:|-U[ \t][^\s%]{1,64}%",
         ),
         _chosen,
     ),
-    _rule("password", "net use", r"(?i)\bnet use [^\n]{1,120}? (?P<secret>[^\s/]{4,}) /user:", _chosen),
     _rule(
         "password",
         "echo |printf ",
         r"\b(?:echo|printf)[ \t](?:-n[ \t])?[\"']?(?P<secret>[^\s\"']{4,64})[\"']?[ \t]*\|[ \t]*"
         r"(?:[\w./-]+[ \t][^\n|]{0,120}?(?:--?password-stdin|--with-token|secrets? (?:put|set))"
         r"|sudo[ \t]+-S|su\b|passwd\b|chpasswd)",
-        _chosen,
+        _literal,
     ),
     _rule(
         "token",
@@ -539,8 +718,8 @@ _LINES = (
         "api-key",
         "jwt.",
         r"jwt\.(?:sign|verify|encode|decode)\([^\n\"'`]{1,80},[ \t]{0,4}b?[\"'`]"
-        r"(?P<secret>[^\s\"'`]{12,})[\"'`]",
-        _random,
+        r"(?P<secret>[^\s\"'`]{8,})[\"'`]",
+        _chosen,
     ),
     _rule(
         "aws-secret-key",
@@ -567,30 +746,6 @@ _LINES = (
         ":*:|:5432:|:5433:|:6432:",
         r"(?m)^(?:[\w.-]{1,100}|\*):(?:[0-9]{4,5}|\*):(?:[\w.-]{1,64}|\*):(?:[\w.-]{1,64}|\*):"
         r"(?P<secret>\S{4,})$",
-        _chosen,
-    ),
-    _rule(
-        "password",
-        "credentials|creds|login|log in|logged in|sign in",
-        r"(?i)(?:(?:credentials?|creds)[ \t]{0,2}(?:[:=]|are|is)?[ \t]{0,2}[\w.@+-]{1,64}"
-        r"[ \t]{0,2}[/:][ \t]{0,2}"
-        r"|(?:log ?in|logged in|sign in)\b[^\n:/]{0,40}?[ \t][\w.@+-]{1,64}(?:[ \t]/[ \t]|:))"
-        r"(?P<secret>[^\s\"',;/]{6,})",
-        _chosen,
-    ),
-    _rule(
-        "password",
-        "as the pass|as my pass|as our pass|as pass|as the pw|as pw|as the secret|as the token|as the api"
-        "|is my pass|is the pass|is our pass",
-        r"(?i)(?<![^\s\"'`(])(?P<secret>[^\s\"'`]{6,100})[\"'`]? (?:as|is) (?:(?:the|my|our) )?"
-        r"(?:pass(?:word|phrase|code)?|pw|secret|token|api[ -]?key)\b",
-        _chosen,
-    ),
-    _rule(
-        "password",
-        "passw",
-        r"(?i)passw[^\n]{0,60}?(?:send\w{0,12}|fill|type|set_?value)[ ({]{1,3}[\"']"
-        r"(?P<secret>[^\s\"'\\]{6,})(?:\\[rn])*[\"']",
         _chosen,
     ),
     _rule(
@@ -622,25 +777,16 @@ _LINES = (
         "passphrase=",
         r"(?im)passphrase=[\"']?(?P<secret>[a-z]{3,12}(?:[ -][a-z]{3,12}){2,11})[\"']?[ \t]*$",
     ),
-    _rule("password", "password..", r"(?i)password\.{2,200}(?P<secret>[^\s.]{6,100})", _chosen),
     _rule(
         "url-password",
         "@tcp(|@unix(",
         r"(?<![\w.-])[\w.-]{1,64}:(?P<secret>[^\s@:\"']{4,64})@(?:tcp|unix)\(",
         _url_password,
     ),
-    _rule(
-        "password",
-        "pin is|pin was|pin:|pin for|backup code|recovery code|security code|time code|2fa code|otp code"
-        "|mfa code|sms code",
-        r"(?i)\b(?:pin|(?:backup|recovery|security|one[- ]time|2fa|otp|mfa|sms) codes?)\b(?: (?:for|of|to|on)"
-        r"(?: [\w'-]{1,20}){1,4}?)?(?: (?:is|are|was|were))?[ :=]{1,3}"
-        r"(?P<secret>\d{4,8}(?:,? (?:and )?\d{4,8})*)\b",
-    ),
     _rule(  # a user and a password as arguments, one beside the other
         "password",
-        "connect(|connection(|credential(|credentials(|login(|signin(|auth(|auth=(|auth = (|pdo(|begin(",
-        r"(?i)(?:connect|connection|credentials?|login|signin|auth(?: ?= ?)?|pdo|begin)\("
+        "|".join(f"{name}(" for name in (*_CALLS, "auth = ")),
+        r"(?i)\((?:" + _ANY_CALL + r")"
         r"(?:[^\n()\"',]{0,60}(?:\"[^\"\n]{0,100}\"|'[^'\n]{0,100}')?,[ \t]?){1,3}"
         r"[\"'](?P<secret>[^\s\"']{6,})[\"'][ \t]{0,2}[,)]",
         _chosen,
@@ -659,7 +805,6 @@ _LINES = (
         r"(?:[\"'][\w-]{1,20}[\"'],[ \t]?|[\w.]{1,40}\()?b?[\"'](?P<secret>[^\s\"']{16,})[\"']",
         _random,
     ),
-    _rule("private-key", "encrypted secret key", r"encrypted secret key\r?\n(?P<secret>[A-Za-z0-9+/=]{60,})"),
     _rule(
         "cookie",
         "cookie",
@@ -676,7 +821,10 @@ _LINES = (
     _rule(
         "password-hash",
         "$",
-        r"\$(?:apr1|1|2[abxy]|5|6|7|y|argon2(?:id|i|d))\$(?P<secret>[A-Za-z0-9./$=,+-]{20,})",
+        (
+            r"\$(?:apr1|1|2[abxy]|5|6|7|y|argon2(?:id|i|d)|(?<=-256\$)\d{4,6}:[\w+/=]{16,40})\$(?P"
+            r"<secret>[A-Za-z0-9./$=,+-]{20,})"
+        ),
     ),
     _rule(
         "password-hash",
@@ -694,20 +842,85 @@ _LINES = (
         r"Private-Lines: \d+\r?\n(?P<secret>[A-Za-z0-9+/=\s]{24,}(?:Private-MAC: [0-9a-f]+|(?=Private-)"
         r"|\Z))",
     ),
-    _rule(
-        "api-key",
-        '"value"',
-        r"(?i)\"value\"[ \t]{0,2}:[ \t]{0,2}\"(?P<secret>[^\"\s]{8,})\"[ \t]{0,2},\s{0,20}\"(?:name"
-        r"|key)\"[ \t]{0,2}:[ \t]{0,2}\"[\w.-]{0,40}"
-        r"(?:passw|secret|token|key)",
-        _random,
-    ),
 )
+
+_FUNCTION_WORD = (  # what a sentence has and no list of words
+    r"(?i)(?<![a-z])(?:the|and|for|that|this|with|you|your|not|are"
+    r"|was|were|has|have|from|into|must|should|will|can|cannot|but"
+    r"|all|any|its|when|then|than|they|there|which|been|does|least"
+    r"|characters|password|field|reset)(?![a-z])"
+)
+_HARMLESS_NAME = (
+    r"(?:\w*_)?(?:ID|IDS|UUID|GUID|SHA\d*|HASH|COMMIT|REV|REVISION"
+    r"|DIGEST|CHECKSUM|URL|URI|VERSION|PATH|PUBLIC|PUB|ETAG|NONCE|IV"
+    r"|TRACE\w*|FINGERPRINT|BUILD|IMAGE|TAG|REF|MD5|HOST|DOMAIN|ADDR\w*"
+    r"|ADDRESS|CONTRACT|TX|SID|BRANCH|FILE|DIR|NAME|REGION|CERT\w*"
+    r"|PUBKEY|PUBLIC_KEY|PUBLISHABLE_KEY|CLASSPATH|OPTS|OPTIONS|FLAGS|ARGS|BASE64|OWNER)\Z"
+)
+
+
+_VARIABLE = (
+    r"(?:(?<![\w$.-])(?P<name>[A-Z][A-Z0-9_]{2,60})[ \t]?=[ \t]?|\bset -\w{1,3} (?P<fish>["
+    r"A-Z][A-Z0-9_]{2,60}) )[\"']?(?:[0-9a-f]{32,}:)?\Z"
+)
+_ROLE = (  # who a password belongs to, before a colon
+    r"(?<![\w/.:@-])(?:deploy\w*|ci|bot|admin|root|user|svc|service"
+    r"|api|me|oauth2?|git|aws|build|x-token-auth):\Z"
+    r"|(?i:auth|creds?|credentials)[\"']?[ ]?[=:][ ]?(?P<quote>[\"']?)[\w.@-]{1,40}:\Z"
+)
+
+
+# A call that takes a key.
+_KEYED = r"(?i)(?:sign|hmac|cipher|crypt|secret|from_slice|key)\w{0,20}\((?:[\w.\[\]]{1,30}\()?b?[\"']\Z"
+
+
+def _introduced(value: str, line: str) -> bool:
+    """Whether a key is set as a variable of the environment, whatever its name, or stands after a user."""
+    role = _pattern(_ROLE).search(line)
+    if role:
+        if role["quote"] is not None or line[role.start() - 1 : role.start()] in ("'", '"', "`"):
+            return _is_likely(value)
+        return (
+            _made_up(value)
+            or (_jumbled(value) and _is_password(value))
+            or bool(_pattern(_TITLED).match(value))
+        )
+    if _pattern(r"(?:0x)?[0-9a-f]{64}\Z").match(value) and _pattern(
+        r"(?i)(?:key|wallet|account|signer)\([\"']\Z"
+    ).search(line):
+        return True  # as an argument
+    if len(value) >= 16 and _jumbled(value) and _pattern(_KEYED).search(line):
+        return True
+    if _pattern(r"(?i)(?:session_?id|sessid)[\"']?[=:] ?[\"']?\Z").search(line):
+        return len(value) >= 24 and _segment(value)
+    variable = _pattern(_VARIABLE).search(line)
+    if not variable:
+        return False
+    name = variable["name"] or variable["fish"]
+    if _pattern(_HARMLESS_NAME).match(name) or "PUBLIC" in name or _pattern(_REFERENCE).match(value):
+        return False
+    grouped = _pattern(_GROUPED).match(value)
+    return bool(grouped) or (_opaque(value) and len(value) >= 20) or _unguessable(value)
+
+
+def _segment(value: str) -> bool:
+    """Whether a part of the path of a webhook is what makes it secret."""
+    several = _pattern(r"(?:[a-z]+\d+){4,}[a-z]*\Z").match(value) and len(value) >= 18
+    return _opaque(value) or bool(several or _pattern(_UUID + r"\Z").match(value))
+
+
+def _words(match: re.Match[str]) -> bool:
+    """Whether words that follow `passphrase` are one, and no sentence about it."""
+    value = match.group("secret")
+    marked = match.string[match.start("secret") - 1] in "\"'`“" or "-" in value
+    several = len(_pattern(r"[ -]").findall(value)) >= (2 if marked else 3)
+    return several and not _pattern(_FUNCTION_WORD).search(value)
+
 
 _VAGUE = r"(?i)(?:auth|key|salt|_session)\Z"  # names of secrets and of much else
 _PUBLIC = (  # what a key is that is none
     r"(?i)(?:public|publishable|pub|primary|foreign|partition|cache|sort|kms|row|hot|unique|index|object"
-    r"|group|range|hash|storage|event"
+    r"|group|range|hash|storage|event|file"
     r"|from|idempotency|host|known|rsa|ssh|gpg|pgp)[_ .-]?\Z"
 )
 _ABROAD = (  # what a password is called in other languages
@@ -727,14 +940,17 @@ _WORDS = (  # in each name of a secret one of these stands, in folded text
     "key",
     "salt",
     "_session",
-    "totp seed",
+    *("totp", "otp", "mfa", "pin"),
 )
 _KEYS = (  # the name from that word on
-    r"password|passwd|passphrase|passwort|passcode|(?:(?<![a-z])|(?<=db)|(?<=smtp))pass(?![a-z])|"
+    r"password|passwd|passphrase|passwort|passcode|(?<!by)(?<!com)(?<!tres)(?<!sur)(?<!und"
+    r"er)(?<!over)(?<!bi)pass(?![a-z])|"
     rf"(?<=mot de )passe|pwd|{'|'.join(_ABROAD)}|credentials?"
-    r"|(?<![a-z])(?:pw|psk)(?![a-z])|totp seed|secret[_-]?key(?:[_-]base)?|secret|token|authorization"
+    r"|(?<![a-z])(?:pw|psk|totp|otp|mfa|pin)(?![a-z])|totp seed|secret[_-]?key(?:[_-]base)"
+    r"?|secret|token|authorization"
     r"|auth[_-]?(?:token|key)"
-    r"|(?<![a-z])auth(?![a-z])|(?<=client[_-])key[_-]data|key(?![a-z_])|(?<=_)salt(?![a-z])|_session(?![a-z_])"
+    r"|(?<![a-z])auth(?![a-z])|(?<=client[_-])key[_-]data|key(?![a-z_])"
+    r"|(?<=_)salt(?![a-z])|_session(?![a-z_])"
 )
 _OF_SECRETS = (  # what stands before `key` if it is a secret
     r"(?i)(?:api|access|private|account|encryption|signing|auth|master|license|pre[_-]?shared|shared"
@@ -749,11 +965,24 @@ _WORD_OF_VALUE = r"[^\s\"'`,;<>(){}\[\]&|\\]"
 _BARE = (
     r"|(?P<bare>" + _WORD_OF_VALUE + r"{6,100})(?<![.:!?]))"
 )  # judged by 100 characters, which bounds the work
+_ABOUT_PARTS = (  # what makes the name of a secret a word about secrets
+    r"(?:polic|len|min|max|rule|strength|field|reset|hash|count|budget"
+    r"|limit|type|usage|cost|expir|lifetime|ttl|ids?\b|size|name"
+    r"|version|manager|store|scan|rotation|format|header|bucket|program"
+    r"|endpoint|ur[il]|service|file|path|column|table|prefix|ref"
+    r"|class|algo|method|mode|alias|pattern|regex|valid|enabled|required"
+    r"|status|state|page|host|port|user|pair|map|set|list|s\b|encr"
+    r"|chang|creat|updat|at\b|on\b|date|time|min|sec|back|command|last"
+    r"|attempt|hint|rate|fail|thr|ing|e[sd]|band|port)"
+)
+_ABOUT = r"[ _-]" + _ABOUT_PARTS
 _FOLLOWS = (  # what may stand between a name and its value, the value, and whether that is a secret
     (
         r"(?:[ \t]{0,3}:[ \t]{0,2}(?:&|[A-Za-z_])[\w.\[\]|&' ]{0,40}=[ \t]{0,3}"
         r"(?=[\"'`])"  # a type between name and value
-        r"|[\\\"'`\]*]{0,4}(?: is)?"  # the end of a quoted key
+        r"|(?:[_-](?!(?i:"
+        + _ABOUT_PARTS
+        + r"))[A-Za-z0-9]{1,12}){0,2}[\\\"'`\]*]{0,4}(?: is)?"  # the rest of the key, its quote
         r"(?:[ \t]{0,40}(?P<sign>=>|:=|<-|(?<=[ \t])->|\?\?=|\?=|\|\||={1,3}|[:\uff1a])[*]{0,2}[ \t]{0,8}"
         r"(?:[&!]\w{1,20}[ \t]{1,4}|\([ \t]{0,4}\n[ \t]{0,20})?"
         r"|[ \t](?:string|String)[ \t]=[ \t]|[ \t]\{[ \t]get;[^{}\n]{0,40}\}[ \t]=[ \t])"
@@ -766,7 +995,8 @@ _FOLLOWS = (  # what may stand between a name and its value, the value, and whet
         r"|Secret|\[\]byte|bytes)\([\"'](?P<secret>[^\"'\n]{6,})[\"']"
         r"|(?:str)?\([\"'](?P<argument>[^\"'\n]{6,})[\"']\)"
         r"|(?::[ \t]{0,3}(?:!\w{1,20}[ \t])?[|>][-+]?[ \t]*\n[ \t]|"
-        r"[ \t]{0,3}=[ \t]{0,3}<<[-~]?[\"']?\w{1,20}[\"']?[ \t]*\n)[ \t]*(?P<block>\S{6,200})[ \t]*(?:\n|\Z)"
+        r"[ \t]{0,3}=[ \t]{0,3}<<[-~]?[\"']?\w{1,20}[\"']?[ \t]*\n)[ \t]*(?P<block>\S{6,200})["
+        r" \t]*(?:\n|\Z)"
         r"|[ \t]{0,2}:[ \t]*\n\s{0,4}(?P<line>[^\s:]{8,200})[ \t]*(?:\n|\Z)",
         _beside,
     ),
@@ -777,7 +1007,8 @@ _FOLLOWS = (  # what may stand between a name and its value, the value, and whet
         r"|[\"'][ \t]{0,2}\{[^{}]{0,300}?\bdefault[ \t]{0,8}=[ \t]{0,4}"
         r"|[\w.-]{0,20}(?:[ \t][^<>\n]{0,80})?>"
         r"|[\"'][^<>\n]{0,80}>\s{0,20}(?:<(?:\w{1,20}[:-])?(?:value|string)>)?"
-        r"|</[\w:-]{1,40}>\s{0,20}<(?:\w{1,20}[:-])?(?:value|string)>)"
+        r"|</[\w:-]{1,40}>\s{0,20}<(?:\w{1,20}[:-])?(?:value|string)>"
+        r"|[^\S\n]?=%[sv][\"'],[ ]|[ ]?\{[ ]?[Vv]alue[ ]?=[ ]|>\s{1,20}<value>)"
         + _VALUE
         + r"|(?P<bare>[^\s\"'`,<>{}]{6,100}))",
         _beside,
@@ -827,6 +1058,12 @@ def _once(text: str) -> tuple[str, int]:
             text, more = _replace(rule, text)
             count += more
     text, more = _without_values(text)
+    count += more
+    text, more = _without_codes(text)
+    count += more
+    text, more = _without_cells(text)
+    count += more
+    text, more = _without_listed(text)
     text, left = _without_strong(text)
     return text, count + more + left
 
@@ -840,7 +1077,7 @@ def _replace(rule: _Rule, text: str) -> tuple[str, int]:
             return match.group()
         name = "secret" if "secret" in match.re.groupindex else 0
         value = match.group(name)
-        if "[redacted:" in value or value[-12:].lower() == "x" * 12:
+        if "[redacted:" in value or value[-12:].lower() == "x" * 12 or value.endswith("EXAMPLE"):
             return match.group()  # done before, or the form of a token rather than one
         count += 1
         before = match.string[match.start() : match.start(name)]
@@ -852,11 +1089,11 @@ def _replace(rule: _Rule, text: str) -> tuple[str, int]:
 
 def _without_values(text: str) -> tuple[str, int]:
     """Replace what stands beside a name such as `password` or `api_key`."""
-    folded = text.replace("İ", "I").lower()  # the one letter whose small form has another length
+    folded = _folded(text)
     parts: list[str] = []
-    count = end = 0
+    count = end = seen = 0
     for place in _places(_WORDS if folded.isascii() else (*_WORDS, *_ABROAD), folded):
-        name = _pattern(_KEYS).match(folded, place) if place >= end else None
+        name = _pattern(_KEYS).match(folded, place) if place >= max(end, seen) else None
         before = text[max(0, place - 24) : place]
         if name is None or _pattern(r"\[redacted:[a-z0-9-]*\Z").search(before):
             continue  # a placeholder names a kind of secret, which is no key
@@ -872,11 +1109,14 @@ def _without_values(text: str) -> tuple[str, int]:
                     end = rest.end() if rest else end
                 break
             if match and "sign" in match.re.groupindex and match["bare"] and not _called(match):
-                end = (
-                    match.end() if len(match["bare"]) == 100 else end
-                )  # else names without end would cost seconds
+                if len(match["bare"]) == 100:
+                    seen = match.end()  # names without end would cost seconds
                 break  # the name has a value, which is no secret
     return "".join(parts) + text[end:], count
+
+
+def _folded(text: str) -> str:
+    return text.replace("İ", "I").lower()  # the one letter whose small form has another length
 
 
 def _places(words: tuple[str, ...], folded: str) -> list[int]:
@@ -890,51 +1130,579 @@ def _places(words: tuple[str, ...], folded: str) -> list[int]:
     return sorted(places)
 
 
-_CUES = (
-    *("pass", "pw", "psk", "creds", "auth", "secret", "token", "credential", "api", "wifi", "eap ", "login"),
-    *("superuser", "zugang", "identifiants", "schlüssel", "clave", "clé", " -p", " /p:", " -u "),
+_STEMS = (
+    "pass",
+    "pw",
+    "pin",
+    "secret",
+    "token",
+    "key",
+    "cred",
+    "code",
+    "auth",
+    "data",
+    "senha",
+    "contrase",
+    "пароль",
+    "密码",
+    "openssl rand",
 )
-_CUE = (  # a word that speaks of secrets, or a flag that takes one
-    r"passw|passphrase|(?:(?<![a-z])(?:passe?|pwd?|psk|creds|auth|login)|api[ _-]?key)(?![a-z])|secret|token"
-    r"|credential|wifi|(?<= )eap |superuser|zugang|identifiants|schlüssel|clave|clé api| -p[ \tw]| /p:| -u "
+_HEAD = (  # of a column whose cells are secrets
+    r"(?i)[\W_]*(?:[\w-]{1,20}[ _.-])?(?:pass(?:word|wd|phrase|code)?"
+    r"|pwd?|pin|secret|token|(?:api|access|private|secret)[ _-]?key"
+    r"|credentials?|passwort|contraseña|senha|mot de passe|пароль|密码|(?P<vague>key|value))[\W_]*\Z"
 )
-_CANDIDATE = r"(?<![^\s\"'`()<>\[\]{},;:=|/])[^\s\"'`()<>\[\]{},;:=|/\\]{8,100}"
+_PARENT = (  # of lines that are secrets, or that name them
+    r"(?i)[^\n]{0,100}(?:secrets?|tokens?|credentials?|passwords?|codes?"
+    r"|(?:api|access|private|secret)[ _-]?keys?|auth|(?P<data>data))[\"'*]{0,3}"
+    r"(?: (?:are|is|were)(?: now)?)?[ \t]?[:=][ \t]?[|>{\[]?-?\Z"
+)
+_PROMPTED = (  # a command that shows a secret
+    r"(?i)[ \t]*(?:[\w@:~.-]{0,40} ?[$%#\u276f>]) (?!git|docker|kubectl get pods"
+    r"|ls|sha|md5|grep|rg|find|cd|gpg|ssh-add|openssl dgst|[^\n]*list)[^\n]{0,200}"
+    r"(?:pass|secret|token|credential|pwgen|openssl rand|mkpasswd|apg|\bkey)"
+)
+_BASE64_VALUE = r"(?:[A-Za-z0-9+/]{4}){2,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\Z"
+_CHILD = (
+    r"[\s*>\"'`-]*(?:\d{1,2}[.)][ \t])?(?:(?P<name>[\w./-]{1,60})[\"']?[ \t]{0,3}[:=][ \t]"
+    r"{0,3})?[\"'`]?(?P<secret>[^\s\"'`]{6,4000})[\"'`]?,?[ \t]*\Z"
+)
 
 
-def _without_strong(text: str) -> tuple[str, int]:
-    """Replace words that can hardly be anything but a secret, near a word that speaks of one."""
-    folded = text.replace("İ", "I").lower()
+_CODES = (
+    r"(?:(?<![a-z])(?:pins?|otp|puk|2fa|mfa)|(?<=pass)code|(?:(?<=backup )"
+    r"|(?<=recovery )|(?<=security )|(?<=time )|(?<=2fa )"
+    r"|(?<=otp )|(?<=mfa )|(?<=sms )|(?<=unlock )|(?<=access )|(?<=entry )"
+    r"|(?<=door )|(?<=alarm )|(?<=gate )|(?<=verification )"
+    r"|(?<=pairing )|(?<=login )|(?<=confirmation )|(?<=reset )|(?<=auth ))codes?"
+    r"|(?<=time )password)(?![a-z])"
+    r"(?:(?: [\w'@./:-]{1,60}){0,6}?(?:[ ,]{0,2}(?:is|are|was|were|it's|[:=])){1,2}|)[ :=\"'`?-]{1,6}"
+    r"(?P<secret>\d{4,8}(?:,? (?:and )?\d{4,8})*)\b(?![.-]\d|[ -]?(?:bit"
+    r"|digit|char|ms|s\b)| [a-z]{2,12}s\b)"
+)
+
+
+def _without_codes(text: str) -> tuple[str, int]:
+    """Replace digits that a PIN, or a code by which somebody gets in, is said to be."""
+    folded = _folded(text)
     parts: list[str] = []
-    count = end = seen = 0
-    for cue in filter(None, (_pattern(_CUE).match(folded, place) for place in _places(_CUES, folded))):
-        start = max(folded.rfind("\n", 0, cue.start()) + 1, cue.start() - 60, seen)
-        seen = max(seen, cue.end() + 120)
-        for word in _pattern(_CANDIDATE).finditer(text, start, min(seen, len(text))):
-            value = word.group().rstrip(".")
-            whole = word.end() < seen or word.end() == len(text)
-            if whole and "[redacted:" not in value and (_made_up(value) or _unguessable(value)):
-                parts.append(
-                    f"{text[end : word.start()]}[redacted:{'password' if _made_up(value) else 'token'}]"
-                )
-                count, end = count + 1, word.start() + len(value)
+    count = end = 0
+    for place in _places(("pin", "code", "otp", "puk", "2fa", "mfa", "time password"), folded):
+        start = place + 5 if folded.startswith("time ", place) else place
+        match = _pattern(_CODES).match(folded, start) if start >= end else None
+        if match:
+            parts.append(f"{text[end : match.start('secret')]}[redacted:password]")
+            count, end = count + 1, match.end("secret")
     return "".join(parts) + text[end:], count
 
 
+def _without_cells(text: str) -> tuple[str, int]:
+    """Replace secrets in the cells below the head of their column, and in the lines below their name."""
+    folded = _folded(text)
+    stems = [stem for stem in _STEMS if stem in folded]
+    if not stems:
+        return text, 0
+    manifest = "kind: secret" in folded
+    lines = text.split("\n")
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    naming = {bisect_right(starts, place) - 1 for place in _places(tuple(stems), folded)}
+    count, cells = 0, _NO_CELLS
+    depth, prompted = -1, False  # of the name that the lines below it belong to; whether it is a command
+    done = 0
+    for first in sorted(naming):
+        if first < done:
+            continue
+        for number in range(first, len(lines)):
+            done = number + 1
+            line, named = lines[number], number in naming
+            found = cells.secrets(line) if cells.columns else None
+            if found is None:
+                cells = _heads(line) if named else _NO_CELLS
+                bare = line.strip()
+                inside = len(line) - len(line.lstrip())
+                if depth >= 0 and bare and (inside > depth or (inside == depth and ":" not in line)):
+                    child = _pattern(_CHILD).match(line)
+                    if child and _of_parent(child, manifest, prompted):
+                        found = [child.span("secret")]
+                elif bare or depth == 0:
+                    depth = -1
+                if depth < 0 and named and _is_parent(line.rstrip(), manifest):
+                    depth, prompted = inside, bool(_pattern(_PROMPTED).match(line))
+            for start, end in reversed(found or []):
+                lines[number] = line = f"{line[:start]}[redacted:secret]{line[end:]}"
+                count += 1
+            if depth < 0 and not cells.columns:
+                break
+    return "\n".join(lines) if count else text, count
+
+
+def _is_parent(line: str, manifest: bool) -> bool:
+    """Whether the lines below are secrets: this line names them, or is a command that shows one."""
+    if (
+        len(line) < 60
+        and _pattern(r"(?i)[^:=]{0,40}(?:codes|keys|tokens|passwords)\Z").match(line)
+        and " " in line
+    ):
+        return True
+    if line.endswith((":", "{", "[", "|", ">", "|-", "=")) and len(line) < 200:
+        parent = _pattern(_PARENT).match(line)
+        return parent is not None and (manifest or not parent["data"])
+    return bool(_pattern(_PROMPTED).match(line))
+
+
+def _without_listed(text: str) -> tuple[str, int]:
+    """Replace the values of columns that a statement names in parentheses before them."""
+    if "values" not in text.lower():
+        return text, 0
+    parts: list[str] = []
+    count = end = 0
+    for names in _pattern(r"(?i)\((?P<names>[^()\n]{3,400})\)\s{1,20}values\s{0,20}").finditer(text):
+        table = _heads(names["names"])
+        row = _pattern(r"\(([^\n]{1,2000}?)\)[,;\s]").match(text + " ", names.end())
+        while table.columns and row:
+            for start, stop in table.secrets(row[1]) or []:
+                parts.append(f"{text[end : row.start(1) + start]}[redacted:secret]")
+                count, end = count + 1, row.start(1) + stop
+            row = _pattern(r"[,\s]{0,20}\(([^\n]{1,2000}?)\)[,;\s]").match(text + " ", row.end())
+    return "".join(parts) + text[end:], count
+
+
+class _Cells(namedtuple("_Cells", "width separator columns")):
+    """The columns of a table that hold secrets: the place of each, and whether its values must be keys."""
+
+    def secrets(self, line: str) -> list[tuple[int, int]] | None:
+        """Where secrets stand in a row; None if the line is no row of the table."""
+        if not line.strip(" |+-:=\t"):
+            return [] if line.strip() else None
+        spans = _cells(line, self.separator)
+        if len(spans) != self.width:
+            return None
+        found = []
+        for at, vague in self.columns:
+            start, end = spans[at]
+            if _listed(line[start:end], vague):
+                found.append((start, end))
+        return found
+
+
+_NO_CELLS = _Cells(0, "", [])
+
+
+def _heads(line: str) -> _Cells:
+    """The columns of secrets that a line names, if it is the first of a table."""
+    if len(line) > 400:
+        return _NO_CELLS
+    for separator in ("|", "\t", ";", ",", "  "):
+        if separator not in line:
+            continue
+        spans = _cells(line, separator)
+        heads = [line[start:end] for start, end in spans]
+        if len(heads) < 2 or any(len(head) > 40 for head in heads):
+            continue
+        named = [(at, _pattern(_HEAD).match(head)) for at, head in enumerate(heads)]
+        columns = [(at, bool(name["vague"])) for at, name in named if name]
+        if columns:
+            return _Cells(len(spans), separator, columns)
+    return _NO_CELLS
+
+
+def _cells(line: str, separator: str) -> list[tuple[int, int]]:
+    """Where the cells of a line stand, without their quotes and blanks."""
+    found = []
+    pattern = r"[^ \t]+(?:[ \t][^ \t]+)*" if separator == "  " else f"[^{re.escape(separator)}]+"
+    for cell in _pattern(pattern).finditer(line):
+        value = cell.group()
+        stripped = value.strip(" \t\"'`*()")
+        start = cell.start() + value.find(stripped)
+        found.append((start, start + len(stripped)))
+    return found
+
+
+def _listed(value: str, vague: bool = False) -> bool:
+    """Whether a cell, or a line below the name of secrets, is one of them."""
+    if " " in value or len(value) < 6 or "[redacted:" in value or _stands_in(value):
+        return False
+    grouped = _pattern(r"[a-z0-9]{4}(?:-[a-z0-9]{4}){2,7}\Z").match(value)
+    if _pattern(_REFERENCE).match(value) or ":" in value:
+        return False
+    return (
+        _made_up(value)
+        or _opaque(value)
+        or (not vague and (_jumbled(value) or _gibberish(value)))
+        or (not vague and bool(grouped))
+        or (not vague and _is_password(value) and (_firm(value) or _jumbled(value)))
+    )
+
+
+def _of_parent(child: re.Match[str], manifest: bool, prompted: bool) -> bool:
+    """Whether a line below the name of secrets is one, or gives one its name."""
+    name, value = child["name"], child["secret"]
+    if name and _pattern(
+        r"(?i)\w*(?:id|name|arn|type|realm|role|url|host|path|file|version|image|provider)\Z"
+    ).match(name):
+        return False
+    base64 = manifest and _pattern(_BASE64_VALUE).match(value)
+    groups = value.split("-")
+    grouped = (
+        not name
+        and 1 < len(groups) < 9
+        and len(set(map(len, groups))) == 1
+        and _pattern(r"(?=.*\d)[a-z0-9-]{9,}\Z").match(value)
+    )
+    shown = prompted and not name and len(value) >= 8 and "/" not in value and _is_password(value)
+    if base64 or grouped or shown or _pattern(_UUID + r"\Z").match(value):
+        return True
+    key = _pattern(r"[0-9a-f]{32,}\Z").match(value) or _unguessable(value)
+    return (
+        _made_up(value) or bool(key) or (bool(name) and sum(map(str.isdigit, value)) >= 2 and _listed(value))
+    )
+
+
+_CUES = (
+    *(
+        "pass",
+        "pw",
+        "psk",
+        "pin",
+        "cred",
+        "auth",
+        "secret",
+        "token",
+        "api",
+        "key",
+        "bearer",
+        "otp",
+        "2fa",
+        "mfa",
+    ),
+    *("wifi", "wi-fi", "eap ", "login", "log in", "logging in", "logged in", "sudo", "crypt"),
+    *(
+        "superuser",
+        "ssh ",
+        "ask",
+        "prompt",
+        "user",
+        "account",
+        "admin",
+        "root",
+        "cookie",
+        "basic",
+        "shared",
+        "mailbox",
+        "code",
+        "puk",
+        *("sign", "serializer", "salt"),
+        "zugang",
+        "identifiants",
+        "clave",
+        "senha",
+        "contrase",
+        "kennwort",
+        "wachtwoord",
+        "heslo",
+    ),
+    *(
+        "adgangskode",
+        "lozinka",
+        "parola",
+        "salasana",
+        "chiave",
+        "sleutel",
+        "jeton",
+        "gettone",
+        "mdp",
+        "community",
+        " -p",
+        " /p:",
+        " -u ",
+    ),
+)
+_CUES_ABROAD = (
+    *(
+        "schlüssel",
+        "clé",
+        "lösenord",
+        "hasło",
+        "jelszó",
+        "şifre",
+        "пароль",
+        "парол",
+        "ключ",
+        "токен",
+        "密码",
+        "密碼",
+    ),
+    *(
+        "密钥",
+        "密鑰",
+        "令牌",
+        "口令",
+        "パスワード",
+        "トークン",
+        "暗証",
+        "合言葉",
+        "鍵",
+        "キー",
+        "비밀번호",
+        "토큰",
+        "암호",
+    ),
+    *("mật khẩu", "κωδικ", "סיסמ", "كلمة", "رمز", "पासवर्ड", "รหัสผ่าน"),
+)
+_NAMES_IT = (  # a word that names a secret, as people say it
+    r"passw\w*|pass[- ]?(?:phrase|code)s?|(?<!by)(?<!com)passe?(?![a-z])"
+    r"|(?<![a-z])(?:pwd?|psk|pins?|creds?|otp|2fa|mfa|puk)(?![a-z])"
+    r"|keys?(?= (?:is|are|was) )|keys?(?=:? [0-9a-f]{32})|secrets?(?![a-z])"
+    r"|tokens?(?![a-z])|credentials?|bearer|clave|senha|contrase\w+"
+    r"|kennwort"
+    r"|wachtwoord|heslo|adgangskode|lozinka|parola|salasana|chiave"
+    r"|sleutel|mdp(?![a-z])|jeton|gettone|community(?= string)"
+)
+_SPEAKS_OF_IT = (  # a word that speaks of secrets, or a flag that takes one
+    r"(?<![a-z])(?:auth|log(?:ging|ged)?[ -]?in|sign(?:ing|ed|er)?(?:[ -]?in)?"
+    r"|sudo|wi-?fi|superuser|zugang\w*|identifiants"
+    r"|keys?|asks?|prompt|users?|username|accounts?|admin|root|cookies?|basic|shared|mailbox|salt)(?![a-z])"
+    r"|secret|token|crypt|serializer|(?<= )eap | -p[ \tw]| /p:| -u |(?<![a-z])ssh |authenticat"
+)
+_LINK = (  # what leads from the name of a secret to the secret
+    r"(?:(?<![\w'])(?:is|are|was|be|become|then|and|string|c'est|a"
+    r"|to|with|it'?s|type|enter|answer|use|using|será|sera|wird|lautet"
+    r"|ist|es|est|é|è|jest|je|är|er"
+    r"|на|это|adalah)(?: now| still| set to)?|->|=>| /(?= )|[:=\uff1a→—\u2013"
+    r"|\])]|[은는是为為はがを])[\s\"'`“„«\u2018「『(*<]*\Z"
+)
+_HARMLESS = (  # what else a hexadecimal or random word may be: the nearest name says
+    r"(?:(?:sha-?\d*|md5|commits?|rev(?:ision)?s?|digest|checksum|hash(?:e[sd])?"
+    r"|integrity|etag|fingerprint|trace|span|request"
+    r"|run|build|job|order|ticket|issue|version|address|contract|tx"
+    r"|transaction|public|nonce|iv|blob|tree|image|layer|program|mint"
+    r"|container|cursor|offset|file|path|branch|tag|ref|head|id|kid"
+    r"|uuid|guid|sid|thumbprint|serial|object|wallet|accessor)"
+    r"(?<![a-z][a-z](?:id|iv|tx))(?: (?:is|was|of|at|in))?[\s\"'`:=#(@/.,*|-]{0,6}|0x)\Z"
+)
+_DIGESTED = (
+    r"commit|sha-?\d|digest|checksum|revision|fingerprint|\bgit |publi(?:c"
+    r"|sh)|message-id|[\"']jti|[\"']s[iu][db]|address|contract|program"
+    r"|mint\b|\brsa |\bgpg|sum\b|dgst|[\"']kty"
+)
+_EDGE = r"\s\"'`()<>\[\]{},;:=|/“”\u2018\u2019„«»「」『』\uff0c。\uff1a、"
+_CANDIDATE = rf"(?<![^{_EDGE}])[^{_EDGE}\\0-9]{{0,60}}[0-9][^{_EDGE}\\]{{0,400}}"  # a word with a digit in it
+_BASE64 = r"(?<![A-Za-z0-9+/_.-])[A-Za-z0-9+/]{40,400}={0,2}(?![A-Za-z0-9+/_.-])"
+_COMMON = (
+    r"(?!(?:my)?[A-Z][a-z]{2,}[-_.]?[A-Z][a-z]{2,}[-_.]?\d\d\Z)[A-Za-z_.-]{1,40}\d{1,2}\Z"
+    r"|#?[a-z]+(?:[-_][a-z]+){2,}(?:[-_.]\d+){0,3}\Z|.*(?:[a-z]-v\d"
+    r"|a-z|A-Z|0-9)|\d+[A-Za-z]{1,4}-\d+[A-Za-z]{1,4}\Z|[\d.,_xX%-]+[A-Za-z]{0,3}\.?\Z"
+    r"|[A-Za-z_]\w*\.\w+\Z|0x[0-9a-fA-F]{1,40}\Z"
+)  # words with digits
+_CUE = f"(?P<name>{_NAMES_IT}|{'|'.join((*_ABROAD, *_CUES_ABROAD))})|{_SPEAKS_OF_IT}"
+_ISSUE = r"[\w.]{4,30}[#*@]\d{3,4}\Z"  # Summer#2026, which elsewhere may be an issue or a product
+_GROUPED = r"(?=.*\d)[0-9A-Z]{4,8}(?:-[0-9A-Z]{4,8}){2,7}\Z"  # of a licence
+_SAID = r"[\"'`]? (?:as|is) (?:\w{1,12} ){0,2}\Z"  # `... as the password`
+_REACH = 160  # characters from a word that speaks of secrets to the secret
+
+
+def _without_strong(text: str) -> tuple[str, int]:
+    """Replace words that can hardly be anything but a secret, near a word that speaks of one.
+
+    What the nearest name governs need not be as strong: `the signing key, which both share, is 5f3a...`.
+    """
+    words = [word for word in _pattern(_CANDIDATE).finditer(text) if _candidate(word.group())]
+    if max(map(len, text.split()), default=0) >= 40:
+        whole = [
+            word for word in _pattern(_BASE64).finditer(text) if "/" in word.group() or "+" in word.group()
+        ]
+        spans = [word.span() for word in whole]
+        words = sorted(
+            [*whole, *(word for word in words if not _within(word.start(), spans))],
+            key=lambda word: word.start(),
+        )
+    if not words:
+        return text, 0
+    folded = _folded(text)
+    places = _places(_CUES if folded.isascii() else (*_CUES, *_CUES_ABROAD), folded)
+    if "[redacted:" in folded:  # a placeholder names a secret that is gone
+        folded = _pattern(r"\[redacted:[a-z0-9-]{1,40}\]").sub(lambda match: " " * len(match.group()), folded)
+        places = [place for place in places if folded[place] != " " or text[place] == " "]
+    cues = [cue for cue in (_pattern(_CUE).match(folded, place) for place in places) if cue]
+    starts = [cue.start() for cue in cues]
+    parts: list[str] = []
+    count = end = 0
+    for word in words:
+        value = word.group().rstrip(".!?") if word.group()[-1] == "." else word.group()
+        at = bisect_left(starts, word.start())
+        before = cues[at - 1] if at and starts[at - 1] > word.start() - _REACH else None
+        if before and not before["name"]:  # what names a secret, a few words before, says more than `user`
+            named = (cue for cue in reversed(cues[max(0, at - 4) : at - 1]) if cue["name"])
+            nearest = next(named, None)
+            if (
+                nearest
+                and nearest.start() > word.start() - 60
+                and "\n" not in folded[nearest.end() : word.start()]
+            ):
+                before = nearest
+        line = folded[max(folded.rfind("\n", 0, word.start()) + 1, word.start() - 100) : word.start()]
+        after = cues[bisect_left(starts, word.end())] if starts and word.end() <= starts[-1] else None
+        if after and (after.start() > word.end() + 80 or "\n" in folded[word.end() : after.start()]):
+            after = None
+        said = after and _pattern(_SAID).match(folded[word.end() : after.start()])
+        edges = text[word.start() - 1 : word.start()] + text[word.end() : word.end() + 1]
+        quoted = edges in ('""', "''", "``")
+        if (
+            ((before or after) and _strong(value, line))
+            or (said and after and after["name"] and _is_likely(value))
+            or (quoted and 10 <= len(value) <= 24 and _is_beside(value, line, before, after))
+            or _varied(value)
+            or _introduced(value, text[word.start() - len(line) : word.start()])
+            or (before and _plausible(value, folded, before, word.start(), line))
+        ):
+            armour = text.rfind("-----BEGIN ", max(0, word.start() - 4000), word.start())
+            if armour >= 0 and "-----END" not in text[armour : word.start()]:
+                continue  # of a certificate or a public key
+            parts.append(f"{text[end : word.start()]}[redacted:{'password' if _made_up(value) else 'token'}]")
+            count, end = count + 1, word.start() + len(value)
+    return "".join(parts) + text[end:], count
+
+
+def _is_beside(value: str, line: str, before: re.Match[str] | None, after: re.Match[str] | None) -> bool:
+    """Whether a quoted word beside a word that names a secret is random, or a password as people make it."""
+    near = [cue for cue in (before, after) if cue and cue["name"]]
+    if not near or _pattern(_DIGESTED).search(line) or _pattern(_HARMLESS).search(line[-40:]):
+        return False
+    of_password = any(cue.group().startswith(("pass", "pw")) for cue in near)
+    chosen = of_password and bool(_pattern(_TITLED).match(value) or _pattern(_ISSUE).match(value))
+    return (_jumbled(value) or chosen) and not _pattern(r"[a-z]{2,10}_").match(value)
+
+
+def _within(place: int, spans: list[tuple[int, int]]) -> bool:
+    at = bisect_left(spans, (place + 1,)) - 1
+    return at >= 0 and place < spans[at][1]
+
+
+def _candidate(value: str) -> bool:
+    """Whether a word may be a secret at all."""
+    return (
+        len(value) >= 6
+        and not _pattern(_COMMON).match(value)
+        and (
+            len(value) >= 30
+            or _is_password(value.rstrip("."))
+            or bool(_pattern(_TITLED).match(value.rstrip(".")))
+        )
+    )
+
+
+def _varied(value: str) -> bool:
+    """Whether a word has capitals, small letters, digits and signs, and cannot be anything but a password."""
+    return (
+        9 <= len(value) <= 32
+        and _made_up(value)
+        and sum(map(str.isdigit, value)) >= 3
+        and any(map(str.isupper, value))
+        and any(map(str.islower, value))
+        and not _pattern(r".*[.@&~]|\w+#").match(value)
+    )
+
+
+def _strong(value: str, line: str) -> bool:
+    if _made_up(value):
+        return len(value) >= 8 and not (line.endswith("/") and "#" in value)
+    return (
+        _unguessable(value)
+        and not _pattern(_DIGESTED).search(line)
+        and not _pattern(_HARMLESS).search(line[-40:])
+    )
+
+
+def _plausible(value: str, folded: str, cue: re.Match[str], start: int, line: str) -> bool:
+    """Whether a word after a word that names secrets is one."""
+    before = folded[max(0, cue.start() - 24) : cue.start()]
+    between = folded[cue.end() : start]
+    if len(between) > 90 or between.count("\n") > 2 or _pattern(_DIGESTED).search(line):
+        return False
+    if _pattern(_ABOUT).match(between) or (between == ":" and before.endswith(":")):
+        return False
+    of_key = cue.group().startswith("key") and _pattern(r"[a-z]{2}[ _-]?\Z").search(before)
+    if of_key and _pattern(_PUBLIC).search(before):
+        return False
+    flag = cue.group().startswith(" -p") and not between.strip(" \"'")
+    user = _pattern(r"cred|log").match(cue.group()) and _pattern(r"[ :]{1,2}[\w.@-]{1,40} ?/ ?\Z").match(
+        between
+    )
+    linked = (
+        flag
+        or bool(user)
+        or bool(_pattern(r"[^\n]{0,40} --?[a-z-]{1,20}[ =][\"']?\Z").match(between))
+        or bool(_pattern(_LINK).search(between[-24:]))
+    )
+    prefixed = _pattern(r"(?:[a-z]{2,10}|[A-Z]{2,10}|[A-Z][a-z]{2,9})[_-]").match(value)
+    if not (cue["name"] or of_key):
+        return (
+            linked and len(value) >= (16 if "key" in cue.group() else 12) and _jumbled(value) and not prefixed
+        )
+    if _pattern(_HARMLESS).search(between[-40:]) or (value.startswith("0x") and len(value) != 66):
+        return False
+    if linked and of_key and _pattern(_GROUPED).match(value):
+        return True
+    if _pattern(r"(?:md5|sha\d*|b2)sum|dgst|git |gpg ").search(folded[max(0, start - 160) : start]):
+        return False
+    if _pattern(r"[0-9a-f]{32,}\Z|[0-9A-F]{32,}\Z|(?=.*\d.*\d)[A-Z2-7]{16,64}\Z").match(value):
+        return True
+    if len(value) >= 16 and _dense(value) and _jumbled(value) and (_is_password(value) or "/" in value):
+        return not prefixed or linked
+    quoted = folded[start - 1 : start] in ("'", '"', "`")
+    issue = (linked or quoted) and _pattern(_ISSUE).match(value)
+    return bool(issue) or bool(
+        (linked or between == " ")
+        and (
+            _pattern(_TITLED).match(value) or (linked and not of_key and _is_password(value) and _firm(value))
+        )
+        and (
+            sum(map(str.isdigit, value)) >= (2 if linked else 3)
+            or (linked and len(value) >= 10 and _jumbled(value))
+        )
+    )
+
+
+def _firm(value: str) -> bool:
+    """Whether a word is rather a password than a version, a model or an identifier."""
+    named = (
+        r"[A-Za-z-]+\d{1,2}[a-z]?\Z|[A-Z][a-z]+-\d|[\w./-]*[._/][\w./-]*\Z"
+        r"|\w+&\w+\Z|[A-Za-z]+[-_]?v?\d+\.\d+[\w.-]*\Z|[A-Za-z]+(?:-[A-Za-z]*\d*[a-z]?)+-\d{1,"
+        r"4}\Z"
+    )
+    plain = not value.isascii() or _pattern(named).match(value)
+    digits = sum(map(str.isdigit, value))
+    return (
+        _made_up(value)
+        or bool(_pattern(_TITLED).match(value))
+        or (not plain and (digits >= 2 or _jumbled(value)))
+    )
+
+
 _NO_PASSWORD = (  # an address, a version, an escaped letter, an issue, a line, a query
-    r".*(?:@[\w-]+\.|@v?\d|%(?:20|2[A-F]|3[A-F]|5[BD]|40)|\$\d\Z|&(?:#|amp|[lg]t)|#L\d|#[a-z]{4}|\?[.a-z])"
-    r"|(?:[A-Z]*|[A-Z]?[a-z.-]+)#\d+\Z"
+    r".*(?:@[\w-]+\.|@v?\d+(?:\.|\Z)|@sha\d|%[0-9A-F]{2}%|%(?:20|2[A-F]"
+    r"|3[A-F]|5[BD]|40)(?!\d\d\Z)|[\w.-]+@[a-z][a-z-]*-\d+\Z|\$\d\Z"
+    r"|&(?:#|amp|[lg]t)|#L\d|#[a-z]{4}|\?[.a-z])"
+    r"|(?:[A-Z]*|[A-Z]?[a-z.-]+)#\d+\Z|[\w%.-]+&[a-z_]+\Z|[a-z-]{4,}@v?\d"
 )
-_SUM = (
-    r"(?:\d|.*[.+*-].*\*|.*\*.*[.+-])[^!#$%^?&@]*\Z|[^!#$%^*?&@]*\Z"  # or a product; `~` alone is of a path
-)
+# A sum or a product; `~` alone is of a path.
+_SUM = r"(?:\d[\w.]{0,4}[*+~-]|.*[.+*-].*\*|.*\*.*[.+-])[^!#$%^?&@]*\Z|[^!#$%^*?&@]*\Z"
 
 
 def _made_up(value: str) -> bool:
     """Whether a word has letters, digits and signs as a password has, and as no address and no term has."""
     ending = value[-1] in "!?" and not any(sign in value[:-1] for sign in "!#$%^*?&@")
     return (
-        bool(_pattern(r"(?=.*[A-Za-z]{2})(?=.*\d)\w[\w.+~-]*[!#$%^*?&@~][\w.+~!#$%^*?&@-]*\Z").match(value))
+        bool(
+            _pattern(
+                r"(?=.*[A-Za-z]{2})(?=.*\d)(?:\w|[!?#$%^&*@](?=[A-Za-z][\w-]*[!#$%^&*?@]\d{2,}))[\w.+~"
+                r"-]*[!#$%^*?&@~][\w.+~!#$%^*?&@-]*\Z"
+            ).match(value)
+        )
         and not _pattern(_NO_PASSWORD).match(value)
+        and not _pattern(
+            r"[A-Z]+[_-]?\d+[#?*]|[A-Za-z]+(?:19|20)\d\d[!?]\Z|[A-Za-z]+#(?:\d+-\d+|[0-9a-f-]{20,})\Z"
+        ).match(value)
         and (_jumbled(value) or not _pattern(_SUM).match(value))
         and (not ending or sum(map(str.isdigit, value)) >= 3)
         and not _stands_in(value)
