@@ -112,10 +112,24 @@ def compared_words(text: str) -> list[str]:
 def spelled_words(text: str, beginnings: Iterable[str] = ("",)) -> list[str]:
     """List the compared words that stand in the text as they are and have one of these beginnings."""
     prefixes = tuple(beginnings)
+    if text.isascii() and "" not in prefixes:
+        return list(_beginning(text.lower(), prefixes))
     found = [word for word in words(text) if word.startswith(prefixes) and word not in STOP]
-    if text.isascii():
-        return found
     return [word for word in found if len(word) <= 2 or not _CJK_RUN.fullmatch(word)]
+
+
+def _beginning(letters: str, prefixes: Iterable[str]) -> Iterator[str]:
+    """Yield the words with these prefixes of a text in small ASCII letters, without looking at the others."""
+    for prefix in prefixes:
+        at = letters.find(prefix)
+        while at >= 0:
+            end = at + len(prefix)
+            if at == 0 or not letters[at - 1].isalnum():
+                while letters[end : end + 1].isalnum():
+                    end += 1
+                if (word := letters[at:end]) not in STOP:
+                    yield word
+            at = letters.find(prefix, end)
 
 
 def hidden_words(text: str, beginnings: Collection[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """Lays candidates out, what the legs found and the turns around it, by session, as aligned columns."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
@@ -126,12 +126,10 @@ def lay_out(
         Signals(
             cosine=_column(pools.cosine, ids, np.nan),
             bm25=_column(pools.bm25, ids, np.nan),
-            unembedded=np.array(
-                [
-                    one is not None and one.space_id is None and one.record_id not in pools.cosine
-                    for one in passages
-                ],
-                dtype=bool,
+            unembedded=_marks(
+                ids,
+                {each.record_id for each in pools.best.values() if each.space_id is None}
+                - pools.cosine.keys(),
             ),
             date=np.array(
                 [max((closeness(each, moment(at)) for each in periods), default=0.0) for at in dates]
@@ -139,7 +137,9 @@ def lay_out(
                 else np.zeros(len(ids)),
                 dtype=float,
             ),
-            speaker=np.array([speaker is not None and role == speaker for role in roles], dtype=bool),
+            speaker=np.array(
+                [role == speaker for role in roles] if speaker else np.zeros(len(ids)), dtype=bool
+            ),
             quoted=_quoted(pools, ids, query),
             named=np.maximum(_named(pools, ids), _labelled(passages, query)),
             session=np.array(numbers + alone, dtype=np.int64),
@@ -166,8 +166,14 @@ def _column(values: Mapping[str, float], ids: Sequence[str], absent: float) -> F
 
 
 def _quoted(pools: Pools, ids: Sequence[str], query: str) -> np.ndarray:
-    quoted = {passage.record_id for passage, _ in pools.quotable if quotes(query, passage.text)}
-    return np.array([record_id in quoted for record_id in ids], dtype=bool)
+    return _marks(ids, {each.record_id for each, _ in pools.quotable if quotes(query, each.text)})
+
+
+def _marks(ids: Sequence[str], chosen: Collection[str]) -> np.ndarray:
+    """Mark the ids that were chosen; nearly always none is."""
+    if not chosen:
+        return np.zeros(len(ids), dtype=bool)
+    return np.array([record_id in chosen for record_id in ids], dtype=bool)
 
 
 def labels(passage: PassageRow | None) -> str:
@@ -181,7 +187,8 @@ def _labelled(passages: Sequence[PassageRow | None], query: str) -> Floats:
     """Compute which share of the query's content words each fact has as tags or as its partition."""
     shares = np.zeros(len(passages))
     words = {at: text for at, passage in enumerate(passages) if (text := labels(passage))}
-    shares[list(words)] = coverage(query, words.values())
+    if words:
+        shares[list(words)] = coverage(query, words.values())
     return shares
 
 
@@ -190,4 +197,4 @@ def _named(pools: Pools, ids: Sequence[str]) -> Floats:
         record_id: max((tie.weight for tie in ties), default=0.0)
         for record_id, ties in pools.entities.items()
     }
-    return _column(weights, ids, 0.0)
+    return _column(weights, ids, 0.0) if weights else np.zeros(len(ids))
