@@ -164,6 +164,8 @@ async def test_a_fact_that_changes_while_an_opening_is_made_is_not_told_as_it_wa
     written = Openings(home, compose)
     written.consider(asked)
     await written.work()
+    assert openings.read(home, SCOPE, 0.0) is None and made == [SCOPE], "the next quiet moment is waited for"
+    await written.work()
     assert openings.read(home, SCOPE, 0.0) == "made 2 times"
 
 

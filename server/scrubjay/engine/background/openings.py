@@ -19,7 +19,9 @@ from scrubjay.store.failures import reason
 
 log = logging.getLogger("scrubjay.engine.background.openings")
 
-QUIET_SECONDS = 1.0  # without a commit: a session may start right after another one ended
+# Without a commit: a session may start right after another one ended. While programs write there is one every
+# 1.1 s or so.
+QUIET_SECONDS = 2.0
 
 
 class Openings:
@@ -61,9 +63,14 @@ class Openings:
                 await self.work()
 
     async def work(self) -> None:
-        """Write every opening that is due; what fails is due again with the next change of its scope."""
-        while self._due:
-            scope = self._composed = self._due.pop()
+        """Write every opening that is due; what fails is due again with the next change of its scope.
+
+        What becomes due meanwhile waits until it is quiet again: to read all for an opening, while a program
+        adds facts, took more of the processor than the facts.
+        """
+        due, self._due = self._due, set()
+        for scope in due:
+            self._composed = scope
             try:
                 opening = await self._compose(scope)
                 if opening is not None and scope not in self._due:
