@@ -27,6 +27,7 @@ class HashingEncoder:
     """
 
     parallel = False
+    symmetric = False
 
     def __init__(self, salt: str = "", width: int = WIDTH) -> None:
         self._salt, self._width = salt, width

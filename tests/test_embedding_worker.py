@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrubjay.encoders import EmbeddingWorker, Encoder
+from scrubjay.encoders.token_codes import EncodedTexts
 from scrubjay.errors import EncoderError
 from scrubjay.wire.cores import Cores
 
@@ -353,3 +354,19 @@ async def test_a_text_that_breaks_the_encoder_takes_its_callers_other_texts_out_
     await worker.documents(["next"])
     assert [text for text in encoder.seen if text != "after "] == ["ready", "breaks", "next"]
     assert encoder.seen.count("after ") <= 1, "at most the piece that had begun"
+
+
+async def test_a_text_that_was_a_question_is_not_embedded_again(make) -> None:
+    class Counting(HashingEncoder):
+        symmetric, embedded = True, list[str]()
+
+        def embed_passages(self, texts: Sequence[str]) -> EncodedTexts:
+            self.embedded += texts
+            return super().embed_passages(texts)
+
+    worker = make(Counting)
+    asked = await worker.question("The port is 8421.")
+    made = await worker.passages(["Another one.", "The port is 8421."])
+    assert Counting.embedded == ["Another one."]
+    assert np.array_equal(made.vectors[1], asked.vector) and made.codes[1] == asked.tokens.tobytes()
+    assert np.array_equal(made.vectors[0], HashingEncoder().embed_documents(["Another one."])[0])

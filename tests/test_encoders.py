@@ -92,6 +92,14 @@ def test_the_default_vectors_have_length_one_and_put_like_meanings_together() ->
     assert [int(np.argmax(vectors @ encoder.embed_query(text))) for text in asked] == [0, 1, 2]
 
 
+def test_a_question_and_a_stored_text_of_the_same_words_are_one() -> None:
+    encoder = open_encoder()
+    for text in ("We release every Tuesday.", "The port of staging is 8421."):
+        stored, asked = encoder.embed_passages([text]), encoder.embed_question(text)
+        assert encoder.symmetric and asked.tokens is not None
+        assert np.array_equal(stored.vectors[0], asked.vector) and stored.codes[0] == asked.tokens.tobytes()
+
+
 def test_many_threads_get_the_vectors_that_one_gets() -> None:
     encoder, texts = open_encoder(), _texts()[::4]
     assert encoder.parallel

@@ -103,6 +103,7 @@ class BundledEncoder:
             document_prompt=document_prompt,
             precision="int8",
         )
+        self.symmetric = query_prompt == document_prompt
         self._vocabulary = WordPiece(FOLDER / VOCABULARY)
         # onnxruntime reports to its maker by default, and keeps what it would report in the user's ~/.cache.
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"

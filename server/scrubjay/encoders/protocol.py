@@ -92,6 +92,9 @@ class Encoder(Protocol):
 class TokenEncoder(Encoder, Protocol):
     """An encoder that gives a text's tokens too, from the forward that makes its vector; same errors."""
 
+    symmetric: bool
+    """Whether a question that it can read and a stored text of the same words have one vector and codes."""
+
     def embed_passages(self, texts: Sequence[str]) -> EncodedTexts:
         """Embed stored texts as `embed_documents` does, with the codes of their tokens."""
         ...

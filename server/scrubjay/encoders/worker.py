@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +75,7 @@ class EmbeddingWorker:
         self._numbers = itertools.count()
         self._waiting: set[asyncio.Future[Any]] = set()
         self._questions: OrderedDict[str, EncodedQuery] = OrderedDict()
+        self._asked: dict[str, asyncio.Future[EncodedQuery]] = {}  # questions that are being embedded
         self._closed = False
 
     @property
@@ -126,7 +127,11 @@ class EmbeddingWorker:
         if known is None:
             with self.aside():
                 encoder = await self.ready()
-                known = await self._put(encoder, _QUESTION, lambda encoder: _question(encoder, text))
+                self._asked[text] = answer = self._put(
+                    encoder, _QUESTION, lambda encoder: _question(encoder, text)
+                )
+                answer.add_done_callback(lambda _: self._asked.pop(text, None))
+                known = await answer
             for array in known:
                 if array is not None:
                     array.setflags(write=False)
@@ -162,14 +167,27 @@ class EmbeddingWorker:
         return vectors
 
     async def passages(self, texts: Sequence[str], *, soon: bool = False) -> EncodedTexts:
-        """Embed as `documents` does, with the codes of the tokens; the encoder must be a `TokenEncoder`."""
-        vectors = np.empty((len(texts), (await self.ready()).space.dim), np.float32)
-        codes = [b""] * len(texts)
+        """Embed as `documents` does, with the codes of the tokens; the encoder must be a `TokenEncoder`.
+
+        A fact was a question a moment ago, when others like it were looked for, and is not embedded again.
+        """
+        encoder = cast(TokenEncoder, await self.ready())
+        if encoder.symmetric and (coming := [self._asked[text] for text in texts if text in self._asked]):
+            await asyncio.wait(coming)
+        vectors, codes = np.empty((len(texts), encoder.space.dim), np.float32), [b""] * len(texts)
+        rest = []
+        for place, text in enumerate(texts):
+            asked = self._questions.get(text) if encoder.symmetric else None
+            if asked is None or asked.tokens is None:
+                rest.append(place)
+            else:
+                vectors[place], codes[place] = asked.vector, asked.tokens.tobytes()
         for piece, embedded in await self._embed(
-            lambda encoder, batch: encoder.embed_passages(batch), texts, soon
+            lambda encoder, batch: encoder.embed_passages(batch), [texts[place] for place in rest], soon
         ):
-            vectors[piece] = embedded.vectors
-            for place, code in zip(piece, embedded.codes, strict=True):
+            places = [rest[at] for at in piece]
+            vectors[places] = embedded.vectors
+            for place, code in zip(places, embedded.codes, strict=True):
                 codes[place] = code
         return EncodedTexts(vectors, tuple(codes))
 
