@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from scrubjay.engine.background.upkeep import BUSY, IDLE, VECTOR_SEGMENTS, Bounds, Upkeep
+from scrubjay.engine.background.upkeep import BUSY, IDLE, VECTOR_SEGMENTS, VECTORS, Bounds, Upkeep
 from scrubjay.models.records import Passage
 from scrubjay.store.store import Store
-from scrubjay.store.tables import VECTORS, index_vectors
 from scrubjay.store.upserts import passage_rows, upsert
 
 EVERYWHERE = "hidden = false"
@@ -171,13 +170,6 @@ async def test_the_segments_of_the_vector_index_stay_few(many: Store) -> None:
         )
         await upkeep.tidy(Bounds(0, 0))
     assert (await segments(store) or 0) <= VECTOR_SEGMENTS
-
-
-async def test_an_index_that_is_not_searched_is_dropped(store: Store) -> None:
-    await fill(store, 300)
-    await index_vectors(store.tables.passages, segments=1)
-    await Upkeep(store).tidy(Bounds(0, 0))
-    assert await segments(store) is None
 
 
 async def test_vectors_in_memory_find_what_comparing_every_row_finds(store: Store) -> None:

@@ -48,9 +48,6 @@ SMALL_ENVIRONMENT = {
 }
 # of glibc: with one a thread 20,000 chunks peak at 836 MB, with two at 579, with all of the above at 369
 ARENAS = 2
-# Objects after which Python looks for cycles of dead ones, which are few here: with its own 700 it looked at
-# all 100,000 once in a hundred searches, for 100 ms.
-_COLLECT_AFTER = 20_000
 _M_ARENA_MAX = -8  # malloc.h
 
 
@@ -87,7 +84,6 @@ def serve(root: str, *, auto: bool, client: Carry | None = None, http: Options |
         os.chdir(home.root)
         os.umask(0o077)
         stay_small()
-        gc.set_threshold(_COLLECT_AFTER)
         _log_to_file(home, also_here=by_hand)
         _use_own_scratch(home)
         import anyio
@@ -179,7 +175,7 @@ async def _serve(
         if client is not None:
             client(lambda: life.finish("its own client left"))
         await engine.load()
-        gc.freeze()  # what stands there now stays
+        gc.freeze()  # 100,000 objects, which stay: to look for dead cycles among them took 100 ms of a search
 
     try:
         async with _http(engine, sdk_server, listening, http), page:

@@ -21,7 +21,6 @@ from lancedb.index import FTS, Bitmap, BTree, IndexConfig, IvfSq
 from scrubjay.errors import StoreError
 from scrubjay.home.paths import is_shared
 from scrubjay.models.records import Memory, Passage, Turn
-from scrubjay.store import conditions
 from scrubjay.store.cache import PassageCache, PassageRow, RecordCache, TableCache, VectorCache
 from scrubjay.store.changes import TABLE_OF
 from scrubjay.store.failures import RESTORE
@@ -77,12 +76,9 @@ _WORDS = FTS(
     remove_stop_words=False,
     with_position=False,
 )
-# Passages whose vectors are compared one by one, in memory: 58 MB and 12 ms of processor for so many. From
-# there on LanceDB's index of vectors is searched.
+# Passages whose vectors are compared one by one, in memory: 58 MB and 12 ms of processor for so many. With
+# more, LanceDB's index of vectors is searched.
 FEW_VECTORS = 150_000
-# Passages with a vector from which on a vector index pays in a bucket, where vectors do not stand in memory:
-# meaning takes 5 ms, not 11, at 3,000 and 13, not 46, at 30,000.
-VECTORS = 1_000
 _TORN = ("Invalid range 0..0", "file size is too small", "Invalid user input: Invalid range")
 
 
@@ -259,15 +255,6 @@ async def index_vectors(table: AsyncTable, *, segments: int) -> None:
     if count == 0 or count >= segments:
         config: Any = IvfSq(distance_type="l2")  # which the types of `create_index` lack
         await table.create_index(VECTOR, config=config, replace=True)
-
-
-async def keep_vector_index(table: AsyncTable, *, segments: int, in_bucket: bool) -> None:
-    """Build the vector index of a passages table as `index_vectors` does; drop it where none is searched."""
-    if await table.count_rows() > FEW_VECTORS or in_bucket:
-        if await table.count_rows(conditions.present("space_id")) >= VECTORS:
-            await index_vectors(table, segments=segments)
-    elif await vector_segments(table):
-        await table.drop_index(f"{VECTOR}_idx")
 
 
 async def rebuild_index(table: AsyncTable, index: IndexConfig) -> None:

@@ -15,14 +15,19 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from scrubjay.engine.background.tasks import passed
+from scrubjay.store import conditions
 from scrubjay.store.allocator import give_memory_back
 from scrubjay.store.bucket.sharing import VERSION_LIFETIME
 from scrubjay.store.store import Store
-from scrubjay.store.tables import keep_vector_index, vector_segments
+from scrubjay.store.tables import index_vectors, vector_segments
 
 log = logging.getLogger("scrubjay.engine.background.upkeep")
 
 IDLE_SECONDS = 3.0  # without a write; a compaction rewrites its table, so it waits for a pause where it can
+# Passages with a vector from which on there is a vector index. Few are compared in memory, and yet it pays:
+# a compaction leaves the fragments of its segments apart, and does not write all rows again. Without it, at
+# 10,000 turns, the engine's peak was 796 MB instead of 649, and a write waited for 4.4 s, not 1.7.
+VECTORS = 1_000
 # Rows from which on a compaction or a vector index takes seconds, so a table may exceed its bounds first.
 LARGE = 50_000
 LARGE_TABLE_SLACK = 4  # bounds are multiplied by this
@@ -177,10 +182,9 @@ class Upkeep:
             if name not in self._store.tables.names:  # it took the place of the one that was searched
                 return
             table = self._store.tables.of(name)
-            if name in _INDEXES:
+            if name in _INDEXES and await table.count_rows(conditions.present("space_id")) >= VECTORS:
                 slack = LARGE_TABLE_SLACK if await table.count_rows() > LARGE else 1
-                in_bucket = self._store.shared is not None
-                await keep_vector_index(table, segments=bounds.segments * slack, in_bucket=in_bucket)
+                await index_vectors(table, segments=bounds.segments * slack)
             await table.optimize(cleanup_older_than=self._kept(KEEP_ALL))
         await self._store.checkpoint()
         await asyncio.sleep(pause)
