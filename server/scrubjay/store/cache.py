@@ -86,6 +86,8 @@ class TableCache:
     async def warm(self, table: AsyncTable, before: "TableCache") -> None:
         """Read the table again if `before` was used since the last time: this or one of an older handle."""
         self._asked, used, before._used = before._asked, before._used, False
+        if before is not self:
+            before._rows = None  # not both at once
         if used:
             await self.current(table)
             self._used = False
@@ -112,6 +114,7 @@ class TableCache:
         there = await _row_ids(table.query())
         new = there[~_among(there, self._row_ids)]
         if rows is None or len(new) > _MANY:
+            self._rows = rows = None  # not both at once
             rows = (await query.with_row_id().to_arrow()).combine_chunks()
             if (np.diff(rows["_rowid"].to_numpy().astype(np.int64)) < 0).any():
                 rows = rows.sort_by("_rowid").combine_chunks()
