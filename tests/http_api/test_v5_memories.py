@@ -49,9 +49,11 @@ async def test_only_what_is_asked_for_is_included(http: httpx2.AsyncClient) -> N
 
 
 async def test_each_id_that_is_forgotten_stands_for_itself(http: httpx2.AsyncClient) -> None:
-    id = await keep(http, "The alarm code is 4711.")
+    id = await keep(http, "The alarm rings in room 4711.")
     answer = await call(http, "DELETE", f"/ns/{NS}/memories", json={"ids": [id, "nope", id]})
-    assert answer["matches"] == [{"id": id, "memory": "The alarm code is 4711."}] and answer["count"] == 1
+    assert (
+        answer["matches"] == [{"id": id, "memory": "The alarm rings in room 4711."}] and answer["count"] == 1
+    )
     assert [each["id"] for each in answer["errors"]] == ["nope"]
     assert (await call(http, "GET", f"/ns/{NS}/memories/{id}"))["isForgotten"] is True
     assert (await call(http, "DELETE", f"/ns/{NS}/memories", json={"ids": [id]}))["count"] == 1
@@ -151,7 +153,7 @@ async def test_chunks_are_listed_by_their_place(http: httpx2.AsyncClient) -> Non
 async def test_memories_are_listed_in_their_latest_version(http: httpx2.AsyncClient) -> None:
     id = await keep(http, "The port is 8080.", metadata={"team": "ops"})
     newer = await revise(http, id, "The port is 9090.")
-    gone = await keep(http, "The alarm code is 4711.")
+    gone = await keep(http, "The alarm rings in room 4711.")
     await call(http, "DELETE", f"/ns/{NS}/memories", json={"ids": [gone]})
     assert [each["id"] for each in (await listed(http, "memories"))["memories"]] == [newer]
     every = (await listed(http, "memories", body={"include": {"forgotten": True}}))["memories"]
