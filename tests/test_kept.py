@@ -109,6 +109,7 @@ async def test_an_engine_copies_what_an_older_one_wrote_and_what_somebody_edited
     )
 
 
+@pytest.mark.long
 def test_the_doctor_misses_them_and_puts_them_back(user: User) -> None:
     user.gets("config", "min_length", "7")
     user.says("Which port does staging use?", "9443.", session="s", turn=0)
@@ -124,6 +125,7 @@ def test_the_doctor_misses_them_and_puts_them_back(user: User) -> None:
     assert json.loads(Path(user.home.scopes).read_text())["scopes"]
 
 
+@pytest.mark.long
 def test_the_doctor_names_projects_that_no_file_knows(user: User) -> None:
     user.gets("add", "The heron build uses Clang.", "--scope", "repo_heron__0123456789abcdef")
     assert "names no folder of 1 project: repo_heron__0123456789abcdef" in user.types("doctor").stdout

@@ -73,6 +73,7 @@ async def test_an_engine_that_cannot_be_opened_says_why(home: Home) -> None:
     assert wrong == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ends", ["before", "meanwhile"])
 async def test_an_engine_that_closes_fails_with_a_sentence_at_most(home: Home, ends: str) -> None:
     engine = Engine(home, open_model=lambda *_, **__: HashingEncoder())
