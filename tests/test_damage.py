@@ -90,6 +90,20 @@ async def test_a_damaged_index_is_built_anew_while_it_is_used(home: Home, clock:
     await core.close()
 
 
+async def test_a_flipped_bit_that_makes_lancedb_panic_ends_no_work(home: Home, clock: Clock, caplog):
+    await filled(home, clock)
+    for part in used(home, "passages_1", "_indices"):
+        part.write_bytes(part.read_bytes().replace(b"string", b"spring"))
+    core = await opened(home, clock)
+    assert BIRDS[0] in said.texts(await said.search(core, "owl church tower"))
+    await said.fact(core, "The kite circles.")
+    await said.embedded(core)
+    assert "The kite circles." in said.texts(await said.search(core, "kite circles"))
+    assert await problems(core) == [] and core.store.repairs
+    await core.close()
+    assert "background work ended" not in caplog.text
+
+
 async def test_a_flipped_bit_in_an_index_is_found_by_doctor(home: Home, clock: Clock):
     await filled(home, clock)
     flip(used(home, "memories", "_indices")[0])

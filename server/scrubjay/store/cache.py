@@ -17,6 +17,7 @@ from lancedb.query import AsyncQuery
 from numpy.typing import NDArray
 
 from scrubjay.models.records import PassageSrc, Row
+from scrubjay.store.failures import read, read_in_pieces
 from scrubjay.store.schema import VECTOR, from_table
 
 # New rows that are read one by one; from there on, all of 10,000 are read in the same time (7 ms).
@@ -115,7 +116,7 @@ class TableCache:
         new = there[~_among(there, self._row_ids)]
         if rows is None or len(new) > _MANY:
             self._rows = rows = None  # not both at once
-            rows = (await query.with_row_id().to_arrow()).combine_chunks()
+            rows = (await read(query.with_row_id())).combine_chunks()
             if (np.diff(rows["_rowid"].to_numpy().astype(np.int64)) < 0).any():
                 rows = rows.sort_by("_rowid").combine_chunks()
         else:
@@ -124,7 +125,7 @@ class TableCache:
             if len(new):  # in new fragments, so that they come after all others
                 taken = table.take_row_ids(new.tolist())
                 taken = taken if self._columns is None else taken.select(self._columns)
-                added = (await taken.with_row_id().to_arrow()).sort_by("_rowid")
+                added = (await read(taken.with_row_id())).sort_by("_rowid")
                 rows = pa.concat_tables([rows, added.select(rows.column_names)]).combine_chunks()
         fits: bool = rows.nbytes <= _MOST_BYTES
         self._rows = rows if fits else None
@@ -150,7 +151,7 @@ class PassageCache:
                 rows.update(_passages(self._whole.met(unknown)))
             else:
                 query = table.take_row_ids(unknown).select(list(PassageRow._fields)).with_row_id()
-                rows.update(_passages(await query.to_arrow()))
+                rows.update(_passages(await read(query)))
         if len(self._rows) > _MOST_ROWS:
             self._rows = {}
         self._rows.update(rows)
@@ -278,7 +279,7 @@ class VectorCache:
     async def _add(self, rows: Any, new: NDArray[np.uint64]) -> None:
         """Read these rows' vectors in pieces: all at once they take four times the memory."""
         pieces = [(self._row_ids, self._codes, self._steps)] if len(self._row_ids) else []
-        async for batch in await rows.select([VECTOR]).with_row_id().to_batches():
+        async for batch in read_in_pieces(rows.select([VECTOR]).with_row_id()):
             row_ids, codes, steps = await asyncio.to_thread(_coded, batch)
             added = _among(row_ids, new)
             pieces.append((row_ids[added], codes[added], steps[added]))
@@ -296,7 +297,7 @@ class VectorCache:
 
 async def _row_ids(query: AsyncQuery) -> NDArray[np.uint64]:
     """Return the row ids of all rows of a query, in ascending order."""
-    rows = await query.select([]).with_row_id().to_arrow()
+    rows = await read(query.select([]).with_row_id())
     return np.sort(rows["_rowid"].to_numpy())
 
 

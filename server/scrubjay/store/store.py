@@ -24,7 +24,7 @@ from scrubjay.store.bucket.sharing import Shared
 from scrubjay.store.cache import PassageRow, RecordCache, with_value
 from scrubjay.store.changes import TABLE_OF, Change, Embedding, Staged
 from scrubjay.store.conditions import Where
-from scrubjay.store.failures import not_written
+from scrubjay.store.failures import not_written, read
 from scrubjay.store.inventory import Inventory, Rows
 from scrubjay.store.notes import (
     BUILDING,
@@ -324,7 +324,7 @@ class Store:
         """Return the newest committed records of one kind that match, newest first."""
         order = _descending("started_at" if kind is Turn else "created_at")
         query = _scan(self.tables.of(TABLE_OF[kind])).where(where)
-        return from_table(kind, await query.order_by(order).limit(limit).to_arrow())
+        return from_table(kind, await read(query.order_by(order).limit(limit)))
 
     async def count(self, kind: type[T], where: Where | None = None) -> int:
         """Count the committed records that match."""
@@ -419,7 +419,7 @@ class Store:
     async def _leg(self, query: Any, value: str, limit: int) -> Leg:
         """Run a search for row ids alone: reading one column of what it finds costs as much as the search."""
         mark = self._mark
-        rows = await query.select([value]).with_row_id().limit(limit).to_arrow()
+        rows = await read(query.select([value]).with_row_id().limit(limit))
         return Leg(rows["_rowid"].to_numpy() | mark, rows[value].to_numpy().astype(np.float64))
 
     @property
@@ -443,7 +443,7 @@ class Store:
         while True:
             tries -= 1
             query = _scan(self.tables.passages).where(where).select([]).with_row_id().limit(limit)
-            row_ids: list[int] = ((await query.to_arrow())["_rowid"].to_numpy() | mark).tolist()
+            row_ids: list[int] = ((await read(query))["_rowid"].to_numpy() | mark).tolist()
             rows = await self.read_passages(row_ids)
             if not tries or len(rows) == len(row_ids):
                 return list(rows.values())
@@ -475,7 +475,7 @@ class Store:
         """Return columns and at most `text` characters of the newest passages that match, newest first."""
         query = _scan(self.tables.passages).where(where).order_by(_descending("dated_at")).limit(limit)
         wanted = {name: name for name in (*columns, "dated_at")}
-        rows = await query.select(wanted | {"text": conditions.beginning("text", text)}).to_arrow()
+        rows = await read(query.select(wanted | {"text": conditions.beginning("text", text)}))
         return list(zip(*(rows[name].to_pylist() for name in (*columns, "text")), strict=True))
 
     async def vectors(self, where: Where) -> AsyncIterator[tuple[list[str], NDArray[np.float32]]]:
@@ -520,7 +520,7 @@ class Store:
     async def _to_embed(self, table: AsyncTable, limit: int, where: Where) -> list[Passage]:
         query = _scan(table).where(where).order_by(_descending("dated_at"))
         columns = ["id", "src", "record_id", "role", "part", "text", "embed_text", "dated_at"]
-        return from_table(Passage, await query.select(columns).limit(limit).to_arrow())
+        return from_table(Passage, await read(query.select(columns).limit(limit)))
 
     async def set_vectors(
         self,
@@ -678,7 +678,7 @@ class Names:
         if self._scopes is None:
             scopes: set[str] = set()
             for name in TABLE_OF.values():
-                rows = await self._store.tables.of(name).query().select(["scope"]).to_arrow()
+                rows = await read(self._store.tables.of(name).query().select(["scope"]))
                 scopes.update(rows["scope"].unique().to_pylist())
             self._scopes = scopes | self._staged
         return frozenset(self._scopes)
@@ -687,7 +687,7 @@ class Names:
         """Return the names of speakers other than user and assistant in these scopes (None: everywhere)."""
         if self._speakers is None:
             query = self._store.tables.turns.query().where(conditions.present("role"))
-            rows = await query.select(["scope", "role"]).to_arrow()
+            rows = await read(query.select(["scope", "role"]))
             # In Arrow, because there may be millions of turns.
             pairs = rows.group_by(["scope", "role"]).aggregate([]).to_pydict()
             staged = [(turn.scope, turn.role) for turn in self._store.staged(Turn) if turn.role]
@@ -714,7 +714,7 @@ async def _rows(
     query = _scan(table).where(where)
     if columns:
         query = query.select(list(columns))
-    return await (query if limit is None else query.limit(limit)).to_arrow()
+    return await read(query if limit is None else query.limit(limit))
 
 
 def _descending(column: str) -> list[ColumnOrdering]:
