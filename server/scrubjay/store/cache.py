@@ -17,8 +17,7 @@ from lancedb.query import AsyncQuery
 from numpy.typing import NDArray
 
 from scrubjay.models.records import PassageSrc, Row
-from scrubjay.store.failures import read, read_in_pieces
-from scrubjay.store.schema import VECTOR, from_table
+from scrubjay.store.schema import VECTOR, from_table, read_batches, read_table
 
 # New rows that are read one by one; from there on, all of 10,000 are read in the same time (7 ms).
 _MANY = 64
@@ -116,7 +115,7 @@ class TableCache:
         new = there[~_among(there, self._row_ids)]
         if rows is None or len(new) > _MANY:
             self._rows = rows = None  # not both at once
-            rows = (await read(query.with_row_id())).combine_chunks()
+            rows = (await read_table(query.with_row_id())).combine_chunks()
             if (np.diff(rows["_rowid"].to_numpy().astype(np.int64)) < 0).any():
                 rows = rows.sort_by("_rowid").combine_chunks()
         else:
@@ -125,7 +124,7 @@ class TableCache:
             if len(new):  # in new fragments, so that they come after all others
                 taken = table.take_row_ids(new.tolist())
                 taken = taken if self._columns is None else taken.select(self._columns)
-                added = (await read(taken.with_row_id())).sort_by("_rowid")
+                added = (await read_table(taken.with_row_id())).sort_by("_rowid")
                 rows = pa.concat_tables([rows, added.select(rows.column_names)]).combine_chunks()
         fits: bool = rows.nbytes <= _MOST_BYTES
         self._rows = rows if fits else None
@@ -151,7 +150,7 @@ class PassageCache:
                 rows.update(_passages(self._whole.met(unknown)))
             else:
                 query = table.take_row_ids(unknown).select(list(PassageRow._fields)).with_row_id()
-                rows.update(_passages(await read(query)))
+                rows.update(_passages(await read_table(query)))
         if len(self._rows) > _MOST_ROWS:
             self._rows = {}
         self._rows.update(rows)
@@ -202,14 +201,14 @@ class RecordCache(Generic[R]):
 class VectorCache:
     """The vectors of a table that searches ask for, one byte a number, compared one by one.
 
-    That takes 2 ms of processor for 30,000 vectors of 384 numbers, and LanceDB's index 12 to 17; a cosine is
-    off by less than .002. A table with more than `most` vectors is not for it.
+    That takes 4 ms of processor for 30,000 vectors of 384 numbers, and LanceDB's index 12 to 17; a cosine is
+    off by less than .002. A table with more than `most` rows is not for it.
     """
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._lock = asyncio.Lock()
-        self._version = -1
+        self._version, self._fits = -1, True
         self._row_ids: NDArray[np.uint64] = np.empty(0, np.uint64)  # ascending
         self._codes: NDArray[np.int8] = np.empty((0, 0), np.int8)
         self._steps: NDArray[np.float32] = np.empty(0, np.float32)  # a code's unit; 0: there is no vector
@@ -221,7 +220,7 @@ class VectorCache:
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64]] | None:
         """Return the row ids and cosines of the vectors nearest to one of length 1 among rows that match.
 
-        None if there are too many.
+        None if the table has too many.
         """
         async with self._lock:
             if len(self._used) < _CONDITIONS:
@@ -250,12 +249,13 @@ class VectorCache:
         for _ in range(_TRIES):
             # Before the reading, so that what is committed meanwhile is read again next time.
             if (version := await table.version()) != self._version:
+                self._fits = await table.count_rows() <= self._most
                 self._matching, self._version = {}, version
+            if not self._fits:
+                return None
             if (known := self._matching.get(where)) is not None:
                 return known
             wanted = await _row_ids(table.query().where(where))
-            if len(wanted) > self._most:
-                return None
             new = wanted[~_among(wanted, self._row_ids)]
             if len(new) > _MANY:
                 self._keep(await _row_ids(table.query()), self._most - len(new))
@@ -279,7 +279,7 @@ class VectorCache:
     async def _add(self, rows: Any, new: NDArray[np.uint64]) -> None:
         """Read these rows' vectors in pieces: all at once they take four times the memory."""
         pieces = [(self._row_ids, self._codes, self._steps)] if len(self._row_ids) else []
-        async for batch in read_in_pieces(rows.select([VECTOR]).with_row_id()):
+        async for batch in read_batches(rows.select([VECTOR]).with_row_id()):
             row_ids, codes, steps = await asyncio.to_thread(_coded, batch)
             added = _among(row_ids, new)
             pieces.append((row_ids[added], codes[added], steps[added]))
@@ -297,7 +297,7 @@ class VectorCache:
 
 async def _row_ids(query: AsyncQuery) -> NDArray[np.uint64]:
     """Return the row ids of all rows of a query, in ascending order."""
-    rows = await read(query.select([]).with_row_id())
+    rows = await read_table(query.select([]).with_row_id())
     return np.sort(rows["_rowid"].to_numpy())
 
 

@@ -17,8 +17,7 @@ from scrubjay.models.records import Memory, Turn
 from scrubjay.store import conditions
 from scrubjay.store.changes import TABLE_OF
 from scrubjay.store.conditions import Where
-from scrubjay.store.failures import read
-from scrubjay.store.schema import micros, moment
+from scrubjay.store.schema import micros, moment, read_table
 from scrubjay.store.store import Store
 from scrubjay.store.tables import Tables
 
@@ -56,14 +55,14 @@ async def count_by_partition(store: Store, scopes: Sequence[str], now: datetime)
     counts: Counter[str] = Counter()
     for kind in KINDS:
         query = store.tables.of(TABLE_OF[kind]).query().where(current(kind, scopes, now))
-        counts.update(_tally(await read(query.select(["partition_id"])), "partition_id"))
+        counts.update(_tally(await read_table(query.select(["partition_id"])), "partition_id"))
     return counts
 
 
 async def count_by_host(store: Store, where: Where) -> dict[str, tuple[int, datetime]]:
     """Count the turns of each host, and say when the last of them was said."""
     query = store.tables.of(TABLE_OF[Turn]).query().where(conditions.both(where, conditions.present("host")))
-    rows = await read(query.select(["host", "started_at"]))
+    rows = await read_table(query.select(["host", "started_at"]))
     groups = rows.group_by("host").aggregate([("started_at", "count"), ("started_at", "max")])
     return {
         row["host"]: (row["started_at_count"], moment(row["started_at_max"])) for row in groups.to_pylist()
@@ -79,7 +78,7 @@ async def record_tags(
         column = "root_id" if kind is Memory else "id"
         where = current(kind, scopes, now, conditions.has_items("tags"))
         query = store.tables.of(TABLE_OF[kind]).query().where(where)
-        rows = await read(query.select([column, "tags"]).limit(max(1, most - len(found))))
+        rows = await read_table(query.select([column, "tags"]).limit(max(1, most - len(found))))
         found += zip(rows[column].to_pylist(), rows["tags"].to_pylist(), strict=True)
     return found[:most]
 
@@ -141,7 +140,7 @@ async def spoken(store: Store, scope: str | None = None) -> Spoken:
     query = store.tables.turns.query().where(where)
     if await store.tables.turns.count_rows() > MOST_SPOKEN:
         query = query.order_by([ColumnOrdering(column_name="started_at", ascending=False)]).limit(MOST_SPOKEN)
-    rows = await read(query.select(["scope", "session_id", "host", "source", "started_at"]))
+    rows = await read_table(query.select(["scope", "session_id", "host", "source", "started_at"]))
     host = pc.coalesce(rows["host"], rows["source"])
     return Spoken(rows.drop_columns(["host", "source"]).append_column("host", host))
 
@@ -158,7 +157,7 @@ async def count_by_scope(tables: Tables, now: datetime, scope: str | None = None
         where = conditions.both(conditions.matching(scope=scope), there)
         columns = ["scope", "created_at", "updated_at", "forgotten_at", "expires_at"]
         columns += ["is_latest"] if kind is Memory else []
-        rows = await read(tables.of(name).query().where(where).select(columns))
+        rows = await read_table(tables.of(name).query().where(where).select(columns))
         counts = _tally(rows.filter(_current_rows(rows, now)), "scope")
         times = rows.group_by("scope").aggregate([("created_at", "min"), ("updated_at", "max")])
         for row in times.to_pylist():

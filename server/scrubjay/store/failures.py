@@ -1,9 +1,7 @@
 """LanceDB's failures in words: what the disk or the bucket refused, and what to do about it."""
 
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Sequence
 
 from scrubjay.errors import StoreError
 from scrubjay.home.paths import is_shared
@@ -30,33 +28,6 @@ def reason(error: Exception) -> str:
         return f"a file of the store is missing or damaged ({file[1]})"
     refusal = _SYSTEM_REFUSAL.search(text) or _NO_CONNECTION.search(text)
     return refusal[1] if refusal else getattr(error, "strerror", None) or type(error).__name__
-
-
-async def read(query: Any) -> Any:
-    """Read the rows of a LanceDB query: an Arrow table.
-
-    Raises:
-        RuntimeError, ValueError, OSError: as LanceDB says; a panic in it is a RuntimeError too.
-    """
-    with _panics():
-        return await query.to_arrow()
-
-
-async def read_in_pieces(query: Any) -> AsyncIterator[Any]:
-    """Yield the rows of a LanceDB query in Arrow's batches. Raises as `read` does."""
-    with _panics():
-        async for batch in await query.to_batches():
-            yield batch
-
-
-@contextmanager
-def _panics() -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:  # a flipped bit makes LanceDB panic, in a class that it does not export
-        if type(error).__name__ == "RustPanic":
-            raise RuntimeError(f"LanceDB panicked over damaged data: {error}") from error
-        raise
 
 
 def not_opened(path: str, error: Exception) -> StoreError:

@@ -14,8 +14,8 @@ from lancedb import AsyncTable
 
 from scrubjay.store import conditions
 from scrubjay.store.changes import TABLE_OF
-from scrubjay.store.failures import read
 from scrubjay.store.inventory import Damage, Inventory, Rows
+from scrubjay.store.schema import read_table
 from scrubjay.store.store import Store
 from scrubjay.store.tables import rebuild_index
 
@@ -90,13 +90,13 @@ async def mend(store: Store) -> int:
 
 async def _unreadable(table: AsyncTable, fragments: Collection[int]) -> list[int]:
     """Return those of these fragments with a row that cannot be read."""
-    row_ids = (await read(table.query().select([]).with_row_id()))["_rowid"].to_pylist()
+    row_ids = (await read_table(table.query().select([]).with_row_id()))["_rowid"].to_pylist()
     unreadable = []
     for fragment in fragments:
         own = [each for each in row_ids if each >> 32 == fragment]
         try:
             for start in range(0, len(own), 100):
-                await read(table.take_row_ids(own[start : start + 100]))
+                await read_table(table.take_row_ids(own[start : start + 100]))
         except (RuntimeError, ValueError):
             unreadable.append(fragment)
     return unreadable

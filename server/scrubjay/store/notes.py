@@ -20,7 +20,7 @@ from scrubjay.errors import StoreError
 from scrubjay.home.files import clear_way, open_regular, sync_folder
 from scrubjay.home.paths import SCHEMA_VERSION
 from scrubjay.store import conditions
-from scrubjay.store.failures import read
+from scrubjay.store.schema import read_table
 from scrubjay.store.tables import open_or_create
 
 INDEX = "index"  # the name of the note on the index
@@ -95,7 +95,7 @@ class TableNotes:
 
     async def read(self, name: str) -> str | None:
         """Return the text of that name, None if there is none."""
-        rows = await read(self.table.query().where(conditions.equal("id", name)))
+        rows = await read_table(self.table.query().where(conditions.equal("id", name)))
         return rows["text"][0].as_py() if len(rows) else None
 
     async def write(self, name: str, text: str) -> None:

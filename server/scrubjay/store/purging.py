@@ -17,8 +17,8 @@ from lancedb import AsyncTable
 from scrubjay.models.records import Turn
 from scrubjay.store import conditions
 from scrubjay.store.bucket.sharing import VERSION_LIFETIME
-from scrubjay.store.failures import not_written, read
-from scrubjay.store.schema import VECTOR, arrow_schema, to_table
+from scrubjay.store.failures import not_written
+from scrubjay.store.schema import VECTOR, arrow_schema, read_table, to_table
 from scrubjay.store.store import Store
 from scrubjay.store.tables import rebuild_index
 from scrubjay.store.upserts import upsert
@@ -90,7 +90,7 @@ async def _rewrite(table: AsyncTable, *, at_once: bool) -> None:
 
     Not `at_once`, older versions stay as long as another engine may read them.
     """
-    first = await read(table.query().limit(1))
+    first = await read_table(table.query().limit(1))
     if len(first):
         await upsert(table, first)
     for index in await table.list_indices():

@@ -1,5 +1,7 @@
 """Arrow schemas and rows, computed from the models: a field is typed in `models.records` and nowhere else.
 
+Rows are read here, so that all of LanceDB's failures are of kinds that callers know.
+
 Instants are int64 microseconds since 1970 UTC (no SQL timestamp pitfalls), metadata is JSON text, tuples are
 lists.
 """
@@ -7,7 +9,8 @@ lists.
 import json
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, Literal, TypeVar
@@ -17,6 +20,7 @@ import pyarrow as pa
 from scrubjay.models.records import Row
 
 VECTOR = "vector"
+BATCH = 512  # rows that are read at once where all are wanted: 0.8 MB of vectors
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 R = TypeVar("R", bound=Row)
@@ -155,3 +159,30 @@ def _present(names: list[str], row: tuple[Any, ...], required: frozenset[str]) -
     if None in row:
         return {name: value for name, value in values.items() if value is not None or name not in required}
     return values
+
+
+async def read_table(query: Any) -> pa.Table:
+    """Read the rows of a LanceDB query.
+
+    Raises:
+        RuntimeError, ValueError, OSError: as LanceDB says; a panic in it is a RuntimeError too.
+    """
+    with _panics():
+        return await query.to_arrow()
+
+
+async def read_batches(query: Any) -> AsyncIterator[pa.RecordBatch]:
+    """Read the rows of a LanceDB query, `BATCH` at a time. Raises as `read_table` does."""
+    with _panics():
+        async for batch in await query.to_batches(max_batch_length=BATCH):
+            yield batch
+
+
+@contextmanager
+def _panics() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # a flipped bit makes LanceDB panic, in a class that it does not export
+        if type(error).__name__ == "RustPanic":
+            raise RuntimeError(f"LanceDB panicked over damaged data: {error}") from error
+        raise

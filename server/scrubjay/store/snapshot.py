@@ -14,8 +14,7 @@ from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.store import conditions
 from scrubjay.store.changes import TABLE_OF
 from scrubjay.store.conditions import Where
-from scrubjay.store.failures import read
-from scrubjay.store.schema import from_table
+from scrubjay.store.schema import from_table, read_table
 from scrubjay.store.store import Store
 from scrubjay.store.tables import connect
 
@@ -39,11 +38,11 @@ class Snapshot:
         """Yield all records of a kind in the order of their creation, which no later write changes."""
         name = TABLE_OF[kind]
         table = self.tables[name]
-        rows = await read(table.query().where(self.where).select(["id", "created_at"]))
+        rows = await read_table(table.query().where(self.where).select(["id", "created_at"]))
         ids = rows.sort_by([("created_at", "ascending"), ("id", "ascending")])["id"]
         for start in range(0, len(ids), _PAGE[name]):
             wanted = ids.slice(start, _PAGE[name]).to_pylist()
-            page = await read(table.query().where(conditions.one_of("id", wanted)))
+            page = await read_table(table.query().where(conditions.one_of("id", wanted)))
             records: dict[str, AnyRecord] = {row.id: row for row in from_table(kind, page)}
             yield [records[each] for each in wanted]
 

@@ -24,7 +24,7 @@ from scrubjay.store.bucket.sharing import Shared
 from scrubjay.store.cache import PassageRow, RecordCache, with_value
 from scrubjay.store.changes import TABLE_OF, Change, Embedding, Staged
 from scrubjay.store.conditions import Where
-from scrubjay.store.failures import not_written, read
+from scrubjay.store.failures import not_written
 from scrubjay.store.inventory import Inventory, Rows
 from scrubjay.store.notes import (
     BUILDING,
@@ -36,7 +36,7 @@ from scrubjay.store.notes import (
     dump_note,
     parse_note,
 )
-from scrubjay.store.schema import VECTOR, arrow_schema, from_table, micros, to_table
+from scrubjay.store.schema import VECTOR, arrow_schema, from_table, micros, read_batches, read_table, to_table
 from scrubjay.store.sessions import COLUMNS, Key, Place, Sessions, places_of
 from scrubjay.store.tables import Tables, drop_other_passages, open_tables
 from scrubjay.store.upserts import (
@@ -56,8 +56,6 @@ PROBES = 64
 # Passages outside the word index that a search reads: 30 to 50 us each, twice. Upkeep lets it come to a tenth
 # of this; of 100,000 that were just added a search would read for many seconds.
 MOST_READ = 5_000
-
-_VECTORS = 512  # that are read at a time where all are wanted: 0.8 MB
 
 _MARKS = 127 << 56  # the bits of a row id that say its generation; LanceDB's numbers are smaller
 
@@ -244,8 +242,8 @@ class Store:
             table, cache = self._table(kind)
             cached = await cache.of(table, missing) if cache and columns is None else None
             if cached is None:
-                read = from_table(kind, await self._columns(kind, missing, columns))
-                cached = {row.id: row for row in read}
+                rows = from_table(kind, await self._columns(kind, missing, columns))
+                cached = {row.id: row for row in rows}
             found.update(cached)
         return found
 
@@ -324,7 +322,7 @@ class Store:
         """Return the newest committed records of one kind that match, newest first."""
         order = _descending("started_at" if kind is Turn else "created_at")
         query = _scan(self.tables.of(TABLE_OF[kind])).where(where)
-        return from_table(kind, await read(query.order_by(order).limit(limit)))
+        return from_table(kind, await read_table(query.order_by(order).limit(limit)))
 
     async def count(self, kind: type[T], where: Where | None = None) -> int:
         """Count the committed records that match."""
@@ -419,7 +417,7 @@ class Store:
     async def _leg(self, query: Any, value: str, limit: int) -> Leg:
         """Run a search for row ids alone: reading one column of what it finds costs as much as the search."""
         mark = self._mark
-        rows = await read(query.select([value]).with_row_id().limit(limit))
+        rows = await read_table(query.select([value]).with_row_id().limit(limit))
         return Leg(rows["_rowid"].to_numpy() | mark, rows[value].to_numpy().astype(np.float64))
 
     @property
@@ -443,7 +441,7 @@ class Store:
         while True:
             tries -= 1
             query = _scan(self.tables.passages).where(where).select([]).with_row_id().limit(limit)
-            row_ids: list[int] = ((await read(query))["_rowid"].to_numpy() | mark).tolist()
+            row_ids: list[int] = ((await read_table(query))["_rowid"].to_numpy() | mark).tolist()
             rows = await self.read_passages(row_ids)
             if not tries or len(rows) == len(row_ids):
                 return list(rows.values())
@@ -475,7 +473,7 @@ class Store:
         """Return columns and at most `text` characters of the newest passages that match, newest first."""
         query = _scan(self.tables.passages).where(where).order_by(_descending("dated_at")).limit(limit)
         wanted = {name: name for name in (*columns, "dated_at")}
-        rows = await read(query.select(wanted | {"text": conditions.beginning("text", text)}))
+        rows = await read_table(query.select(wanted | {"text": conditions.beginning("text", text)}))
         return list(zip(*(rows[name].to_pylist() for name in (*columns, "text")), strict=True))
 
     async def vectors(self, where: Where) -> AsyncIterator[tuple[list[str], NDArray[np.float32]]]:
@@ -484,7 +482,7 @@ class Store:
         They come in no particular order; `where` says that they have a vector.
         """
         query = _scan(self.tables.passages).where(where).select(["id", VECTOR])
-        async for rows in await query.to_batches(max_batch_length=_VECTORS):
+        async for rows in read_batches(query):
             ids: list[str] = rows["id"].to_pylist()
             yield ids, rows[VECTOR].flatten().to_numpy().reshape(len(ids), self.note.dim)
 
@@ -520,7 +518,7 @@ class Store:
     async def _to_embed(self, table: AsyncTable, limit: int, where: Where) -> list[Passage]:
         query = _scan(table).where(where).order_by(_descending("dated_at"))
         columns = ["id", "src", "record_id", "role", "part", "text", "embed_text", "dated_at"]
-        return from_table(Passage, await read(query.select(columns).limit(limit)))
+        return from_table(Passage, await read_table(query.select(columns).limit(limit)))
 
     async def set_vectors(
         self,
@@ -678,7 +676,7 @@ class Names:
         if self._scopes is None:
             scopes: set[str] = set()
             for name in TABLE_OF.values():
-                rows = await read(self._store.tables.of(name).query().select(["scope"]))
+                rows = await read_table(self._store.tables.of(name).query().select(["scope"]))
                 scopes.update(rows["scope"].unique().to_pylist())
             self._scopes = scopes | self._staged
         return frozenset(self._scopes)
@@ -687,7 +685,7 @@ class Names:
         """Return the names of speakers other than user and assistant in these scopes (None: everywhere)."""
         if self._speakers is None:
             query = self._store.tables.turns.query().where(conditions.present("role"))
-            rows = await read(query.select(["scope", "role"]))
+            rows = await read_table(query.select(["scope", "role"]))
             # In Arrow, because there may be millions of turns.
             pairs = rows.group_by(["scope", "role"]).aggregate([]).to_pydict()
             staged = [(turn.scope, turn.role) for turn in self._store.staged(Turn) if turn.role]
@@ -714,7 +712,7 @@ async def _rows(
     query = _scan(table).where(where)
     if columns:
         query = query.select(list(columns))
-    return await read(query if limit is None else query.limit(limit))
+    return await read_table(query if limit is None else query.limit(limit))
 
 
 def _descending(column: str) -> list[ColumnOrdering]:

@@ -14,8 +14,7 @@ from lancedb import AsyncTable
 from scrubjay.models.records import Passage
 from scrubjay.store import conditions
 from scrubjay.store.changes import Embedding
-from scrubjay.store.failures import read
-from scrubjay.store.schema import arrow_schema, micros, to_table
+from scrubjay.store.schema import arrow_schema, micros, read_table, to_table
 
 
 class AccessCount(NamedTuple):
@@ -52,12 +51,12 @@ def passage_rows(passages: Sequence[Passage], dim: int, embeddings: Mapping[str,
 async def stored_embeddings(table: AsyncTable, ids: Iterable[str]) -> dict[str, Embedding]:
     """Read the embeddings of these passages, by id."""
     query = table.query().where(conditions.one_of("id", ids)).select(["id", *Embedding._fields])
-    return {row.pop("id"): Embedding(**row) for row in (await read(query)).to_pylist()}
+    return {row.pop("id"): Embedding(**row) for row in (await read_table(query)).to_pylist()}
 
 
 async def put_vectors(table: AsyncTable, embeddings: Mapping[str, Embedding]) -> None:
     """Give stored passages their embeddings, by passage id; unknown ids are ignored."""
-    rows = await read(table.query().where(conditions.one_of("id", embeddings)))
+    rows = await read_table(table.query().where(conditions.one_of("id", embeddings)))
     if not len(rows):
         return
     new = [embeddings[each] for each in rows["id"].to_pylist()]
@@ -67,7 +66,7 @@ async def put_vectors(table: AsyncTable, embeddings: Mapping[str, Embedding]) ->
 
 async def put_counts(table: AsyncTable, counts: Mapping[str, AccessCount]) -> None:
     """Add to the access counts of the records that this table has."""
-    rows = await read(table.query().where(conditions.one_of("id", counts)))
+    rows = await read_table(table.query().where(conditions.one_of("id", counts)))
     if not len(rows):
         return
     new = [counts[each] for each in rows["id"].to_pylist()]

@@ -11,8 +11,7 @@ from lancedb.index import BTree
 from lancedb.query import ColumnOrdering
 
 from scrubjay.store import conditions
-from scrubjay.store.failures import read
-from scrubjay.store.schema import micros, moment
+from scrubjay.store.schema import micros, moment, read_table
 from scrubjay.store.tables import open_or_create
 from scrubjay.store.upserts import AccessCount
 
@@ -66,14 +65,14 @@ class Inbox:
         if version == self._version:
             return []
         order = [ColumnOrdering(column_name="id", ascending=True)]
-        rows = (await read(self.table.query().order_by(order).limit(_PAGE))).to_pylist()
+        rows = (await read_table(self.table.query().order_by(order).limit(_PAGE))).to_pylist()
         if not rows:
             self._version = version
         return [Entry(**row) for row in rows]
 
     async def holds(self, ids: Iterable[str]) -> set[str]:
         """Return those of these ids whose entries still wait."""
-        rows = await read(self.table.query().where(conditions.one_of("id", ids)).select(["id"]))
+        rows = await read_table(self.table.query().where(conditions.one_of("id", ids)).select(["id"]))
         return set(rows["id"].to_pylist())
 
     async def remove(self, ids: Iterable[str]) -> None:
