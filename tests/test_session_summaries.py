@@ -295,6 +295,16 @@ async def test_a_write_that_comes_in_between_is_waited_for(core: Core):
     assert "src/late.py" in made.content
 
 
+async def test_who_looks_at_the_page_goes_before_summaries(core: Core, monkeypatch):
+    monkeypatch.setattr(consolidation, "QUIET_SECONDS", 3_600.0)
+    await session(core, "s", EVERY)
+    await core.writer.settle()
+    core.look()
+    assert await core.consolidation.work() == 0 and core.consolidation.waiting
+    monkeypatch.setattr("scrubjay.engine.core.QUIET_SECONDS", 0.0)
+    assert await core.consolidation.work() == 1
+
+
 async def test_the_turns_themselves_are_never_touched(core: Core):
     ids = await session(core, "s", EVERY)
     await core.writer.settle()

@@ -36,7 +36,8 @@ bytes: headers and bodies as they came over the wire until then. keystroke: from
 the DOM, the 40 ms in which a further key may come included; keys 250 ms apart. map: from the change of view until it is painted; then
 the pointer moves 300 times over it, drags it 300 times and turns the wheel 60 times: time between two frames, and the longest task of
 the page's thread (Chromium tells of none below 50 ms); painting: of the page's work for a frame alone. memory: anonymous resident (RssAnon), of the engine; more than
-before anybody asked for a link, after 40 searches over MCP and a rest. Median of the rounds unless it says otherwise."""
+before anybody asked for a link, after 40 searches over MCP and a rest. The summaries of the sessions were written before. Median of the rounds unless it
+says otherwise."""
 SEEN = """
   window.seen = new Promise((done) => new MutationObserver((_, watch) => {
     if (!document.querySelector(".session")) return;
@@ -105,6 +106,8 @@ def _fill(place: Place, options: argparse.Namespace) -> None:
     subprocess.run([COMMAND, "import", str(lines)], env=place.env, cwd=place.project, check=True)
     _say("waiting for their vectors")
     place.until("embedded", lambda status: status["records"]["waiting_for_vector"] == 0, 3600)
+    _say("waiting for the summaries of its sessions")
+    _rested(place.start_engine(), 1800)
     place.stop_engine()
     if options.kept:
         shutil.copytree(place.home, options.kept, symlinks=True, ignore=shutil.ignore_patterns("*.sock"))
@@ -312,12 +315,13 @@ def _resident(engine: psutil.Process) -> int:
     return int(line.split()[1]) * 1024
 
 
-def _rested(engine: psutil.Process) -> None:
-    """Wait until the engine has worked for less than a tenth of a second in two, for a minute at most."""
-    for _ in range(30):
+def _rested(engine: psutil.Process, most: float = 60.0) -> None:
+    """Wait until the engine has worked for less than .3 s in 6: its background work pauses for 3 at a time."""
+    end = time.monotonic() + most
+    while time.monotonic() < end:
         before = sum(engine.cpu_times()[:2])
-        time.sleep(2)
-        if sum(engine.cpu_times()[:2]) - before < 0.1:
+        time.sleep(6)
+        if sum(engine.cpu_times()[:2]) - before < 0.3:
             return
 
 

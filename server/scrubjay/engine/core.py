@@ -5,7 +5,9 @@ Importing this module imports LanceDB, so it is imported late.
 
 import asyncio
 import logging
+import math
 import os
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import cast
@@ -86,6 +88,7 @@ class Core:
         self.access = Access(store, clock, self.upkeep.wake)
         self.sharing = Sharing(store, self.writer, self.upkeep, self._begin)
         self.listeners: list[Callable[[AnyRecord], None]] = []  # told of each record that is written
+        self._looked = -math.inf  # when somebody looked last, on a monotonic clock
         self._background = Background()
         self._add_verbs()
 
@@ -161,6 +164,10 @@ class Core:
         finally:
             looking.cancel()
 
+    def look(self) -> None:
+        """Somebody looks at what is stored: background work that can wait lets them go first."""
+        self._looked = time.monotonic()
+
     async def await_vectors(self, ids: Sequence[str], seconds: float) -> None:
         """Wait at most so long until these records are found by meaning too; a search commits them."""
         if not self.store.writes:
@@ -210,8 +217,9 @@ class Core:
         return capture.policy(capture_view(self.settings))
 
     def _resting(self) -> bool:
-        """Whether nobody waits for the machine: no work of ours, and no search for a while."""
-        return not self.reindex.working and self.search.idle_seconds > QUIET_SECONDS
+        """Whether nobody waits for the machine: no work of ours, and no search or look for a while."""
+        idle = min(self.search.idle_seconds, time.monotonic() - self._looked)
+        return not self.reindex.working and idle > QUIET_SECONDS
 
     def _staged(self, change: Change) -> None:
         self.indexer.expect(change)

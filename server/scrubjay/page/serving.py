@@ -236,7 +236,9 @@ class Page:
 
     async def _answered(self, name: str, work: Callable[[Core], Awaitable[object]]) -> Response:
         try:
-            answer = await work(await self._engine.core())
+            core = await self._engine.core()
+            core.look()
+            answer = await work(core)
         except ScrubjayError as error:
             return _refusal(status_of(error), str(error))
         except OSError as error:
