@@ -26,20 +26,26 @@ async function ask(path, options) {
   return answered(response);
 }
 
+const given = (params) => Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null && value !== undefined && value !== ""));
+const post = (path, values, signal) => ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(values), signal });
+
+let first = null; // the call that was sent with the key of a link
+
 /** Call one of the calls of `scrubjay.page.calls`; `signal` may cancel it. */
 export function call(name, params = {}, signal = undefined) {
-  const kept = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null && value !== undefined && value !== ""));
-  return ask(`call/${name}`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(kept),
-    signal,
-  });
+  const values = given(params);
+  if (first?.asked === JSON.stringify([name, values])) {
+    const { answer } = first;
+    first = null;
+    return answer;
+  }
+  return post(`call/${name}`, values, signal);
 }
 
-/** Exchange the key of a link for the cookie of this browser. */
-export function enter(key) {
-  return ask("enter", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ key }) });
+/** Exchange the key of a link for the cookie of this browser, and send the first call with it, whose answer `call` gives. */
+export function enter(key, name, params) {
+  first = { asked: JSON.stringify([name, params]), answer: post("enter", { key, call: name, params }) };
+  return first.answer;
 }
 
 /** Send a file; `onprogress` hears the share that is sent, from 0 to 1. */

@@ -2,6 +2,7 @@
 
 import { button, choice, empty, fill, h, s } from "./dom.js";
 import { call, enter, listen, news } from "./engine.js";
+import * as today from "./today.js";
 import { number, plural, project } from "./words.js";
 
 const VIEWS = {
@@ -104,7 +105,8 @@ async function open() {
   }
   for (const link of projects.querySelectorAll("a")) markProject(link, where);
   try {
-    const view = await import(`./${FILES[where.view]}.js`);
+    // Nothing waits for the first view: even a module that is loaded is imported after the next painting.
+    const view = where.view === "today" ? today : await import(`./${FILES[where.view]}.js`);
     if (mine !== turn) return;
     const place = h("div.view");
     document.title = `${VIEWS[where.view]?.[0] ?? "Scrubjay"} · Scrubjay`;
@@ -233,9 +235,12 @@ async function start() {
   addEventListener("locked", () => locked());
   const key = /^#key=([\w-]+)$/.exec(location.hash)?.[1];
   if (key) history.replaceState(null, "", address("today"));
-  const entering = key && enter(key);
-  import(`./${FILES[here().view]}.js`).catch(() => {}); // while the key is on its way; `open` tells of a failure
+  const entering = key && enter(key, ...today.FIRST);
   frame();
+  news.addEventListener("state", hear);
+  addEventListener("hashchange", open);
+  addEventListener("keydown", pressed);
+  const opening = open(); // while the key is on its way, which brings what is shown first
   if (key) {
     try {
       await entering;
@@ -243,12 +248,11 @@ async function start() {
       // who reloads the page of a link that was used has its cookie already
       const known = await call("home").catch(() => null);
       if (!known) return locked(error.message);
+      await opening;
+      await open();
     }
   }
-  news.addEventListener("state", hear);
-  addEventListener("hashchange", open);
-  addEventListener("keydown", pressed);
-  await open();
+  await opening;
   listen();
   listProjects();
 }

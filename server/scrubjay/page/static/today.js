@@ -6,6 +6,8 @@ import { address, attempt, chosen, refine } from "./page.js";
 import { ago, bytes, dayName, firstLine, inline, isoDay, moment, month, plural, project, time } from "./words.js";
 
 const PAGE = 40;
+/** What a page that is opened by a link shows first, as `ask` asks for it. */
+export const FIRST = ["sessions", { size: PAGE }];
 const WEEKS = innerWidth < 600 ? 8 : 16;
 
 export async function show(place, where, signal) {
