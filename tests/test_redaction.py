@@ -275,11 +275,12 @@ def test_what_only_looks_like_them_stays_as_it_is(seed: int) -> None:
     assert len(changed) <= len(made) / 400, "\n".join(changed)
 
 
-LATER = ("fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth")
+LATER = ("fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth")
+SECRETS_ONLY = ("ninth", "thirteenth")  # corpora without look-alikes
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_of_eight_later_corpora_few_stay(seed: int) -> None:
+def test_of_nine_later_corpora_few_stay(seed: int) -> None:
     made = [sample for name in LATER for sample in corpus(name, seed)]
     stay = [sample.text for sample in made if sample.shows(redact(sample.text)[0])]
     assert len(made) >= 1800
@@ -288,7 +289,9 @@ def test_of_eight_later_corpora_few_stay(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_what_only_looks_like_the_later_secrets_stays_as_it_is(seed: int) -> None:
-    made = [sample for name in LATER if name != "ninth" for sample in corpus(f"{name}_harmless", seed)]
+    made = [
+        sample for name in LATER if name not in SECRETS_ONLY for sample in corpus(f"{name}_harmless", seed)
+    ]
     changed = [clean for sample in made if (clean := redact(sample.text)[0]) != sample.text]
     assert len(made) >= 1700
     assert len(changed) <= len(made) / 400, "\n".join(changed)

@@ -736,7 +736,7 @@ _LINES = (
         "echo |printf ",
         r"\b(?:echo|printf)[ \t](?:-n[ \t])?[\"']?(?P<secret>[^\s\"']{4,64})[\"']?[ \t]*\|[ \t]*"
         r"(?:[\w./-]+[ \t][^\n|]{0,120}?(?:--?password-stdin|--with-token|secrets? (?:put|set))"
-        r"|sudo[ \t]+-S|su\b|passwd\b|chpasswd)",
+        r"|sudo[ \t]+-S|(?:sudo[ \t]+)?(?:su\b|passwd\b|chpasswd))",
         _literal,
     ),
     _rule(
@@ -814,7 +814,7 @@ _LINES = (
     _rule(  # the key of an account, as an argument
         "api-key",
         "client(|algoliasearch(",
-        r"(?i)(?:client|algoliasearch)\((?:[\"'][\w.:/-]{1,80}[\"'],[ \t]?)?[\"']"
+        r"(?i)(?:client|algoliasearch)\((?:[\"']?[\w.:/-]{1,80}[\"']?,[ \t]?)?[\"']"
         r"(?P<secret>[\w-]{24,100})[\"']",
         lambda match: _opaque(match.group("secret")),
     ),
@@ -884,7 +884,8 @@ _VARIABLE = (
 _ROLE = (  # who a password belongs to, before a colon
     r"(?<![\w/.:@-])(?:deploy\w*|ci|bot|admin|root|user|svc|service"
     r"|api|me|oauth2?|git|aws|build|x-token-auth):\Z"
-    r"|(?i:auth|creds?|credentials)[\"']?[ ]?[=:][ ]?(?P<quote>[\"']?)[\w.@-]{1,40}:\Z"
+    r"|(?i:auth|creds?|credentials|users)[\"']?[ ]?[=:][ ]?(?:\{ ?)?"
+    r"(?P<quote>[\"']?)[\w.@-]{1,40}[\"']?: ?[\"']?\Z"
 )
 
 
@@ -1043,8 +1044,8 @@ _FOLLOWS = (  # what may stand between a name and its value, the value, and whet
         r"(?:(?:(?: is)? (?:for|of|to|on|at|in|from|generated|combination|you|we|they|i|he|she|it|that"
         r"|which)(?: [\w@.'/-]{1,30}){0,6}?"
         r"(?: (?:is|was|are)|[ \t]{0,2}[:=?])"
-        r"|(?: (?:is|was|are|to|(?:used to|will|should|must) be|ist|war|lautet|est|es|became)(?: now"
-        r"| still| set to)?:?|[ \t]{0,2}[:=?])?)"
+        r"|(?:(?: (?:is|was|are|to|(?:used to|will|should|must) be|ist|war|lautet|est|es|became)|'s)(?: now"
+        r"| still| set to| jetzt)?:?|[ \t]{0,2}[:=?])?)"
         r"[ \t({]{1,4}(?:[0-9] )?|[是は为][ \t]{0,2})" + _VALUE + _BARE,
         _beside,
     ),
@@ -1637,7 +1638,7 @@ def _plausible(value: str, folded: str, cue: re.Match[str], start: int, line: st
         return False
     if not (cue["name"] or of_key or flag):
         handed = _pattern(_HANDED).search(between) and _pattern(
-            r"log|admin|root|user|wi-?fi|account|sudo"
+            r"log|admin|root|user|wi-?fi|account|sudo|zugang|ident"
         ).match(cue.group())
         chosen = _pattern(_TITLED).match(value) and len(value) >= 10
         least = 16 if "key" in cue.group() else 10 if handed else 12
