@@ -246,9 +246,11 @@ def test_what_is_moved_aside_keeps_what_was_moved_before(tmp_path: Path):
     assert not clear_way(str(tmp_path / "place"))
 
 
-async def test_a_purge_reaches_earlier_generations_and_what_was_moved_aside(home: Home, clock: Clock):
+async def test_a_purge_reaches_earlier_generations_drafts_and_what_was_moved_aside(home: Home, clock: Clock):
     await filled(home, clock)
     core = await opened(home, clock)
+    draft = Path(home.data, "memories.lance", "data", ".tmpbBmcJr")  # LanceDB's, of a writer that died
+    draft.write_text(BIRDS[0])
     await core.reindex.run()
     assert Path(home.data, "passages_1.lance").exists()
     remains = Path(f"{home.data}.inventory", "memories.1a2b.aside")
@@ -257,5 +259,14 @@ async def test_a_purge_reaches_earlier_generations_and_what_was_moved_aside(home
     fact = (await said.search(core, "owl church tower")).results[0]
     await said.forget(core, fact.id, purge=True)
     await core.writer.settle()
-    assert not remains.exists() and not Path(home.data, "passages_1.lance").exists()
+    assert not (remains.exists() or draft.exists() or Path(home.data, "passages_1.lance").exists())
     await core.close()
+
+
+async def test_an_engine_removes_the_drafts_of_one_that_died(home: Home, clock: Clock):
+    await filled(home, clock)
+    drafts = [Path(home.data, "memories.lance", folder, ".tmpbBmcJr") for folder in ("data", "_versions")]
+    for draft in drafts:
+        draft.write_text(BIRDS[0])
+    await (await opened(home, clock)).close()
+    assert not any(draft.exists() for draft in drafts)

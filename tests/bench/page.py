@@ -31,7 +31,8 @@ from scrubjay.records.exchange import Header, RecordCounts, first_line, line_of
 
 DEFINITIONS = """\
 first view: from navigation start until the first session stands in the DOM (a MutationObserver); opened by a link, with the exchange
-of its key, and loaded again. server: of the call `sessions` in it, from the first byte sent to the last received, as Chromium times it.
+of its key, and loaded again. server: of the call `sessions` in it (of a link's: of the exchange, which brings its answer), from the first
+byte sent to the last received, as Chromium times it.
 bytes: headers and bodies as they came over the wire until then. keystroke: from the last key of a question until its hits stand in
 the DOM, the 40 ms in which a further key may come included; keys 250 ms apart. map: from the change of view until it is painted; then
 the pointer moves 300 times over it, drags it 300 times and turns the wheel 60 times: time between two frames, and the longest task of
@@ -213,8 +214,8 @@ def _received(context: BrowserContext, page: Page) -> list[int]:
 
 
 def _server_ms(page: Page) -> float:
-    return page.evaluate("""() => {
-      const asked = performance.getEntriesByType("resource").find((each) => each.name.endsWith("call/sessions"));
+    return page.evaluate(r"""() => {
+      const asked = performance.getEntriesByType("resource").find((each) => /(call\/sessions|enter)$/.test(each.name));
       return asked.responseEnd - asked.requestStart;
     }""")
 

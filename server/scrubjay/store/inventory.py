@@ -32,6 +32,7 @@ _BLOCK = 1 << 20  # bytes that are read at once
 _WORTH_WRITING_ANEW = 4  # lines for each that still says something
 _ASIDE = ".aside"  # in the name of what was moved aside; `clear_way` adds it too
 _ENDINGS = (".manifest", ".lance", ".arrow", ".bin", ".txn", ".json", ".idx")  # of LanceDB's files
+_DRAFT = ".tmp"  # begins the name of a file that LanceDB has not finished; a writer that dies leaves it
 _DERIVED = ("_versions/latest_version_hint.json",)  # which each commit replaces
 
 
@@ -211,13 +212,15 @@ class Inventory:
             self.write()
 
     def remove_remains(self) -> None:
-        """Remove what was moved aside, because it may hold what somebody wants gone.
+        """Remove what was moved aside and every draft, because they may hold what somebody wants gone.
+
+        The caller lets nobody write meanwhile.
 
         Raises:
             OSError: as the disk says.
         """
-        aside = [path for folder in (self.root, self.folder) for path in _aside_below(folder)]
-        for path in aside:
+        remains = [path for folder in (self.root, self.folder) for path in _remains_below(folder)]
+        for path in remains:
             if os.path.isdir(path) and not os.path.islink(path):
                 shutil.rmtree(path)
             else:
@@ -246,9 +249,11 @@ class Inventory:
             odd = [path for path in _odd_below(folder) if clear_way(path)]
             if odd:
                 said.append(f"Table {table}: what stood in place of a file was moved aside.")
-            for name in _DERIVED:  # which would mislead where it is wrong
+            drafts = [path for path in _files_below(folder) if _is_draft(path)]
+            # What was derived would mislead where it is wrong.
+            for path in (*drafts, *(os.path.join(folder, name) for name in _DERIVED)):
                 with suppress(FileNotFoundError):
-                    os.unlink(os.path.join(folder, name))
+                    os.unlink(path)
             noted, newest = self._newest_noted(table), newest_manifest(folder)
             if (
                 noted is not None
@@ -338,7 +343,7 @@ def _is_judged(name: str) -> bool:
     return (
         table.endswith(".lance")
         and rest.startswith(("data/", "_deletions/", "_indices/", "_versions/"))
-        and (rest not in _DERIVED and _ASIDE not in rest and "/.tmp" not in rest)
+        and (rest not in _DERIVED and _ASIDE not in rest and not _is_draft(rest))
     )
 
 
@@ -364,16 +369,20 @@ def _files_below(folder: str) -> Iterator[str]:
                 yield entry.path
 
 
-def _aside_below(folder: str) -> list[str]:
-    """Return what was moved aside below a folder."""
-    aside = []
-    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+def _is_draft(path: str) -> bool:
+    return os.path.basename(path).startswith(_DRAFT)
+
+
+def _remains_below(folder: str) -> list[str]:
+    """Return what was moved aside below a folder, and the drafts there."""
+    remains = []
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
         for entry in entries:
-            if _ASIDE in entry.name:
-                aside.append(entry.path)
+            if _ASIDE in entry.name or _is_draft(entry.name):
+                remains.append(entry.path)
             elif entry.is_dir(follow_symlinks=False):
-                aside += _aside_below(entry.path)
-    return aside
+                remains += _remains_below(entry.path)
+    return remains
 
 
 def _odd_below(folder: str) -> list[str]:
