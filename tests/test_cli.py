@@ -339,6 +339,7 @@ def test_in_the_bare_home_status_says_why_nothing_is_recorded_and_add_wants_a_sc
     assert "zebras" in user.gets("search", "which animals do I like best, zebras?")
 
 
+@pytest.mark.long
 def test_what_does_not_exist_is_refused_with_what_is_nearly_called_so(user):
     (user.folder / "secret").mkdir()
     for words, says in {

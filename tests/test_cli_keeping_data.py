@@ -71,6 +71,7 @@ def test_an_export_is_imported_elsewhere_and_again(user, tmp_path_factory):
     assert "is no file" in user.refused("import", "nowhere.jsonl")
 
 
+@pytest.mark.long
 def test_a_backup_takes_the_place_of_a_home_that_no_engine_serves(user):
     folder = str(user.folder / "copy")
     assert "copied and checked" in user.gets("backup", folder)
@@ -99,6 +100,7 @@ def test_a_home_above_its_limit_is_called_too_much():
     )
 
 
+@pytest.mark.long
 def test_a_killed_reindex_goes_on_at_the_next_start_and_the_old_index_answers(user):
     user.gets("add", "The wren scheduler is cron.")
     user.waits_for_vectors()

@@ -194,6 +194,7 @@ async def test_a_damaged_line_leaves_everything_as_it_was(core: Core, other: Cor
     assert not other.exchange.working
 
 
+@pytest.mark.long
 async def test_an_import_that_was_cut_off_is_completed_by_a_repetition(
     core: Core, other: Core, tmp_path: Path
 ):

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from asked import call, refusal, text_of
 from campaign.hostile_files import FILES
 from mcp import Client
@@ -112,6 +113,7 @@ def test_standard_input_is_a_document_and_its_title_names_it(user) -> None:
     assert [each.get("title") for each in json.loads(user.gets("documents", "--json"))].count("quay") == 1
 
 
+@pytest.mark.long
 def test_a_watched_folder_is_followed_until_ctrl_c(user) -> None:
     fill(user.project, "watched")
     watching = subprocess.Popen(

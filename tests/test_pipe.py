@@ -274,6 +274,7 @@ def test_an_engine_that_gives_no_sign_of_life_is_given_up(monkeypatch):
     frozen.close()
 
 
+@pytest.mark.long
 def test_an_engine_that_gives_signs_of_life_may_take_its_time(monkeypatch):
     monkeypatch.setattr(relay, "_SILENCE_SECONDS", 0.02)
     monkeypatch.setattr(relay, "STALL_SECONDS", 0.1)

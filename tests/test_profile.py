@@ -32,6 +32,7 @@ async def test_lasting_facts_come_by_importance_and_new_ones_by_date(core: Core)
     assert known.total == 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tokens", [50, 200, 400])
 async def test_it_stays_within_its_tokens_and_leaves_room_for_what_is_new(core: Core, tokens: int):
     await facts(core, (f"Lasting fact number {n} of the zebra project." for n in range(40)), is_static=True)

@@ -176,6 +176,7 @@ async def test_the_best_hit_is_shortened_rather_than_left_out(core: Core):
     assert len(hits.results) == 1 and hits.results[0].truncated and hits.tokens.spent <= 50
 
 
+@pytest.mark.long
 async def test_no_answer_exceeds_ten_thousand_tokens(core: Core):
     for n in range(120):
         await turn(core, f"s{n}", user=f"zebra {n} " + "word " * 160)

@@ -116,6 +116,7 @@ async def test_what_many_share_ties_nothing(core: Core):
     assert await tied(core, "zebra") == []
 
 
+@pytest.mark.long
 async def test_what_everything_shares_does_not_hide_what_two_share(core: Core):
     await turn(core, "z", user="the zebra in load_all_cursors", tags=["work"])
     for n in range(210):

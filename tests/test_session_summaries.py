@@ -195,6 +195,7 @@ async def test_a_turn_that_is_completed_later_changes_its_summary_in_place(core:
     assert await core.store.count_passages(conditions.equal("record_id", after.id)) == 1
 
 
+@pytest.mark.long
 async def test_a_forgotten_turn_leaves_its_summary_at_once_and_comes_back_with_it(core: Core):
     ids = await session(core, "s", EVERY - 1)
     ids.append(

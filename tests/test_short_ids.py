@@ -213,6 +213,7 @@ async def test_an_id_alone_opens_no_other_project(client: Client) -> None:
         await client.read_resource(f"scrubjay://memory/{own['id']}?scope=*")
 
 
+@pytest.mark.long
 def test_the_command_line_takes_short_ids(user: User) -> None:
     user.says("Which port?", "The atlas has 5433.", session=V4, turn=0)
     fact = user.gets("add", "The atlas has port 5433.", "--derives", "66288832/0").split()[2].rstrip(".")

@@ -89,6 +89,7 @@ def test_an_archive_that_lies_about_its_size_is_damaged() -> None:
     assert "is a damaged archive" in refusal(bytes(data), "a.xlsx")
 
 
+@pytest.mark.long
 def test_entities_that_grow_without_end_are_damage() -> None:
     entities = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10 if n else "ha" * 20}">' for n in range(12))
     bomb = f"<?xml version='1.0'?><!DOCTYPE x [{entities}]><x>&e11;</x>".encode()

@@ -25,6 +25,7 @@ async def test_upkeep_compacts_by_fragments_and_loses_nothing(core: Core):
     assert len((await search(core, "zebra number", top_k=50)).results) == 25
 
 
+@pytest.mark.long
 async def test_what_was_superseded_leaves_the_disk_when_nothing_happens_for_a_while(
     core: Core, home: Home, monkeypatch
 ):
@@ -46,6 +47,7 @@ async def test_what_was_superseded_leaves_the_disk_when_nothing_happens_for_a_wh
     assert upkeep.failures == 0 and len((await search(core, "zebra number", top_k=50)).results) == 8
 
 
+@pytest.mark.long
 async def test_what_was_superseded_stays_until_what_replaced_it_is_on_disk(
     core: Core, home: Home, monkeypatch
 ):

@@ -186,6 +186,7 @@ async def test_the_spool_is_watched_on_after_a_disk_that_failed_for_a_moment(cor
     watch.cancel()
 
 
+@pytest.mark.long
 async def test_a_search_waits_for_a_busy_store_only_so_long_and_says_so(core: Core, monkeypatch):
     await fact(core, "The owl nests in the tower.")
     assert texts(await search(core, "owl tower"))

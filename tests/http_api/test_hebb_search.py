@@ -202,6 +202,7 @@ async def test_tags_and_the_partition_count_as_if_a_memory_said_them(
         assert all(each["relevance_score"] < best["relevance_score"] for each in others)
 
 
+@pytest.mark.long
 async def test_a_memory_among_many_is_found_by_its_tags_alone(http: httpx2.AsyncClient, engine: Engine):
     batch = [{"content": f"The zebra stable has door number {n}."} for n in range(300)]
     batch.append({"content": "Nobody enters on Sundays.", "tags": ["quagga"]})
@@ -282,6 +283,7 @@ async def test_windows_of_recorded_turns_come_in_order_without_results(
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.long
 async def test_the_results_do_not_depend_on_the_window(http: httpx2.AsyncClient, engine: Engine):
     core = await engine.core()
     for n in range(12):

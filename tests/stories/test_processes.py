@@ -27,6 +27,7 @@ pytestmark = ON_POSIX
 # One engine, then none.
 
 
+@pytest.mark.long
 def test_twenty_clients_at_once_share_one_engine_that_ends_when_they_left(root, start):
     clients = [start() for _ in range(20)]
     for client in clients:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 
+import pytest
 from clients import ON_POSIX, PATIENCE, command_line, root, start, until
 
 __all__ = ["root", "start"]  # fixtures
@@ -61,6 +62,7 @@ def test_the_end_of_input_waits_for_answers(start, tmp_path):
     assert client.process.wait(PATIENCE) == 0
 
 
+@pytest.mark.long
 def test_the_end_of_input_does_not_wait_for_ever(start, tmp_path):
     client = start()
     client.open()
