@@ -250,7 +250,6 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
     user.types("stop")
 
 
-@pytest.mark.long
 def test_a_user_takes_in_every_memory_once_and_finds_what_holds_now(collector: User):
     counted = collector.gets("import", "--from", "all", "--dry-run")
     assert counted.endswith("together     15 facts\n")
