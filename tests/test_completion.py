@@ -176,9 +176,8 @@ async def test_what_was_run_and_what_the_user_added_meanwhile_complete_a_turn(
     (turn,) = await settled(core)
     assert turn.user == "Rename tick() to advance() please\n\nin the tests too"
     assert turn.commands == ("GH_TOKEN=[redacted:github-token] gh-deploy --canary",)
-    await (
-        core.writer.settle()
-    )  # a search waits 4 s for a commit at most, and a shared disk may stall for longer
+    # A search waits 4 s for a commit at most, and a shared disk may stall for longer.
+    await core.writer.settle()
     (hit, *_) = (await core.search.memories(SearchMemories(query="gh-deploy"), (SCOPE,))).results
     assert hit.id == turn.id
 

@@ -88,6 +88,13 @@ async def test_a_link_opens_the_page_once_and_for_one_browser(stranger: Browser)
         assert (await other.post("home")).status_code == 401
 
 
+async def test_background_work_rests_while_somebody_looks(stranger: Browser, engine: Engine):
+    core = await engine.core()
+    assert core._resting()
+    await stranger.enter()
+    assert not core._resting()
+
+
 def test_a_link_that_waited_too_long_opens_nothing_and_neither_does_one_that_nobody_made():
     now = [0.0]
     browsers = Browsers(lambda: now[0])

@@ -154,7 +154,7 @@ class Page:
     async def _enter(self, request: Request) -> Response:
         """Exchange the key of a link for a cookie, and answer the call that comes with it.
 
-        A browser that asked for it afterwards showed the first sessions 60 ms later.
+        A browser that asked for it afterwards showed the first sessions 30 ms later.
         """
         asked = await _object(request)
         key, name, params = asked.get("key"), asked.get("call"), asked.get("params")

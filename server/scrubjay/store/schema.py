@@ -20,7 +20,7 @@ import pyarrow as pa
 from scrubjay.models.records import Row
 
 VECTOR = "vector"
-BATCH = 512  # rows that are read at once where all are wanted: 0.8 MB of vectors
+_BATCH = 512  # rows that are read at once where all are wanted: 0.8 MB of vectors
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 R = TypeVar("R", bound=Row)
@@ -172,9 +172,9 @@ async def read_table(query: Any) -> pa.Table:
 
 
 async def read_batches(query: Any) -> AsyncIterator[pa.RecordBatch]:
-    """Read the rows of a LanceDB query, `BATCH` at a time. Raises as `read_table` does."""
+    """Read the rows of a LanceDB query, `_BATCH` at a time. Raises as `read_table` does."""
     with _panics():
-        async for batch in await query.to_batches(max_batch_length=BATCH):
+        async for batch in await query.to_batches(max_batch_length=_BATCH):
             yield batch
 
 
