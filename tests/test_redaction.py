@@ -275,16 +275,19 @@ def test_what_only_looks_like_them_stays_as_it_is(seed: int) -> None:
     assert len(changed) <= len(made) / 400, "\n".join(changed)
 
 
-LATER = ("fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth")
+LATER = (
+    "fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth "
+    "eighteenth nineteenth twentieth twenty_first"
+).split()
 SECRETS_ONLY = ("ninth", "thirteenth")  # corpora without look-alikes
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_of_nine_later_corpora_few_stay(seed: int) -> None:
+def test_of_the_later_corpora_few_stay(seed: int) -> None:
     made = [sample for name in LATER for sample in corpus(name, seed)]
     stay = [sample.text for sample in made if sample.shows(redact(sample.text)[0])]
     assert len(made) >= 1800
-    assert len(stay) <= 0.025 * len(made), "\n".join(stay)  # 1.6 % to 2.1 % were measured
+    assert len(stay) <= 0.02 * len(made), "\n".join(stay)  # 1.2 % to 1.5 % were measured
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -309,3 +312,9 @@ def test_what_stands_before_a_long_value_that_is_no_secret_is_not_lost(name: str
 def test_redacting_a_secret_of_the_corpus_twice_changes_nothing_more(made: Sample) -> None:
     once, _ = redact(made.text)
     assert redact(once) == (once, 0)
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_redacting_a_later_corpus_twice_changes_nothing_more(name: str) -> None:
+    once = [redact(sample.text)[0] for sample in corpus(name, 1)]
+    assert [redact(text)[0] for text in once] == once

@@ -4,9 +4,9 @@
 the one, then for the other. `THIRD` and `FOURTH` were written after that, each measured what it had come to, and then served as well. A sample is a template: what stands in «» is the secret, {hex:32}
 is 32 hexadecimal digits. Values are made at run time from a seed, so that no scanner takes one for real.
 
-The fifth to the thirteenth stand as files in `unseen_secrets_texts/`, a secret in its turn, output or file after each line of
+The fifth to the twenty-first stand as files in `unseen_secrets_texts/`, a secret in its turn, output or file after each line of
 `%%`. Each was written after the rules had been mended by the one before, and measured before it served too; the
-eleventh was written by somebody who had not read the rules.
+eleventh and the last eight were written by somebody who had not read the rules.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ def samples(templates: list[str], seed: int) -> list[Unseen]:
 
 def corpus(name: str, seed: int) -> list[Unseen]:
     """Read the texts of a file and fill them; those of `<name>_harmless` hold no secret."""
-    text = "\n" + (_TEXTS / f"{name}.txt").read_text(encoding="utf-8").replace("PRIVATE{}KEY", "PRIVATE KEY")
+    text = "\n" + (_TEXTS / f"{name}.txt").read_text(encoding="utf-8")
+    # Words that other tests and scanners look for are split in the files.
+    text = text.replace("PRIVATE{}KEY", "PRIVATE KEY").replace("{-}", "")
     return samples([part.partition("\n")[2].rstrip("\n") for part in text.split("\n%%")[1:]], seed)
 
 

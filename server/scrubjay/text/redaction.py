@@ -32,26 +32,35 @@ _compiled: dict[str, re.Pattern[str]] = {}  # by source
 _WORD = r"(?<![A-Za-z0-9_])"  # not inside a word
 _RUN = r"(?<![A-Za-z0-9_-])"  # not inside a run of base64url
 _REFERENCE = (  # a value that names where the secret is kept
-    r"\.\*|\[\^|\$[A-Za-z_]\w*(?:\Z|->|::|[.\[:/?\"'])|\$[{(]|%\w+%\Z"
+    r"\.\*|\[\^|\$[A-Za-z_]\w*(?:-?\Z|->|::|[.\[:/?\"'])|\$[{(]|%\w+%\Z"
     r"|[A-Za-z]:[\\/]|(?:~|\.{1,2})?/[\w.-]|@@?[A-Za-z][\w.]*\Z"
-    r"|#[A-Za-z][\w-]*\Z|#\{|!\w+\Z|__\w+__\Z|"
+    r"|#[A-Za-z][\w-]*\Z|#\{|!\w+\Z|__\w+__\Z|:\w+\Z|[A-Za-z_][\w.:>-]*\(.*\)\Z|%\(|\\[uUx]|\w+\[[\w-]*\]\.|[A-Z]{2,}(?:_[A-Z]{2,})+\Z|"
     r"(?:vault|ssm|env|file|op):|arn:|ENC\[|[a-z][a-z-]*:\d+(?:\.\d+)+\Z|(?:[A-Z]{2,6}\d{0,3}-)+[A-Z]{2,6}\d{0,3}\Z"
     r"|(?:os|env|process|self|this|cls|config|settings|secrets|request|req|ctx|args|opts|options|params"
     r"|data|user|form|props|state|app"
     r"|import|vars?|local|module|vault|aws|kwargs|context|session|response|res|body|payload|faker"
     r"|crypto)\??\.[A-Za-z_]"
-    r"|#[0-9a-fA-F]{3,8}\Z|Test(?:[A-Z][a-z]+){2,}\d*\Z|(?:required|nullable|sometimes|string"
-    r"|confirmed)\|"  # a colour, a rule of validation
+    r"|#[0-9a-fA-F]{3,8}\Z|Test(?:_?[A-Z][a-z]+){2,}\d*(?:/\S+)?\Z|\?[a-z ]+\Z|(?:required|nullable|sometimes"
+    r"|string|confirmed)\|"  # a colour, a test, a rule of validation
+)
+_PUBLIC_FORM = (  # what says itself that it is a version, a date, a digest, a public key, a name, an alphabet
+    r"[\^~<>=v]{0,2}(?:\d:)?\d{1,4}\.\d+[.+-][\w.+~-]*\Z|\d{4}-\d\d-\d\d|(?:[0-9A-F]{16}|[0-9A-F]{40})\Z"
+    r"|(?:(?:hmac-)?sha\d{1,3}|md5|h1)[:=-]|AAAA(?:[BC]3Nza|E2Vj|[GI][nk])|UGFzc3dvcmQ6|age1[a-z0-9]{40,}\Z|(?:pk|phc|pub\w{0,5})[._-]|_[ZR][A-Z0-9]|(?:RW[A-Za-z0-9+/]{54}|Ag[A-C][A-Za-z0-9+/]{90,}={0,2})\Z"
+    r"|(?:Qm[A-Za-z0-9]{44}|baf[ky][a-z2-7]{50,60}|(?:AC|AP|CA|CL|CN|CR|FX|GB|MG|MM|NO|PN|QU|RE|SI|SM|TR|US|VA|WK)[0-9a-f]{32})\Z|0x[0-9A-Fa-f]{1,16}U?L{0,2}\Z|(?i:.*abcdefgh)"
+)
+_NAME_OF_SECRET = (  # words, of which one is `password` or the like: the name of a secret, not the secret
+    r"(?=.*[a-z]{2}[A-Z]|.*[A-Za-z][_.:/-][A-Za-z]|my)[A-Za-z_.:/-]*"
+    r"(?:(?:(?<![a-z])|(?<=my)|(?<=new))(?i:pass(?:word|wd|phrase|code)?|secret|token|key|auth|credential)"
+    r"|Pass(?:word|phrase|code)|Secret|Token|Key|Auth|Credential)s?(?![a-z])[A-Za-z_.:/-]*\Z"
+    r"|[\w.]*(?:Password|Secret|Token|Key|Auth)s?(?:(?:[A-Z][a-z]*\d*)*(?<!\d)|_[a-z0-9]+)\Z"
 )
 _NAME = r"[A-Za-z_.:-]+[0-9]{0,2}\Z"  # an identifier, perhaps with its version
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.:-"
 _STAND_IN = (  # a word that stands where a secret would
-    r"(?:none|null|nil|true|false|undefined|string|number|integer|boolean|object|bytes|value|default"
-    r"|password|passwd|pass|secret|token"
-    r"|api[_-]?key|bearer|basic|user|username|required|optional|example"
-    r"|placeholder|change[_-]?(?:me|it)(?:[_-][a-z-]+)?"
-    r"|redacted|removed|hidden|missing"
-    r"|invalid|expired|unknown|password[_-]here|replace[\w-]*|todo|tbd|dummy|fake|sample)[0-9]{0,3}\Z"
+    r"(?:none|null|nil|true|false|undefined|string|number|integer|boolean|object|bytes|value|default|password"
+    r"|passwd|pass|(?:base(?:32|64)[_-]?)?secret|token|api[_-]?key|bearer|basic|user|username|required|optional|example|placeholder"
+    r"|change[_-]?(?:me|it)(?:[_-][a-z-]+)?|redacted|removed|hidden|missing|invalid|expired|unknown"
+    r"|password[_-]here|passwort|replace[\w-]*|todo|tbd|dummy|fake|sample)[0-9]{0,3}\Z"
 )
 # What a manager makes up.
 _SIGNS = r"(?=.*[a-z])(?=.*[A-Z])\w[^\s()<>]{0,60}(?:[!#$%^*+~&][^\s()<>]{0,60}\w|[!#$%^*&]\Z)"
@@ -61,9 +70,9 @@ _TITLED = (  # HarbourKestrel42, Falcon-Umbra-427, Berlin2019!
 )
 _KEBAB = r"[a-z]{2,}(?:[-_.][a-z]{2,})+(?:[-_.][a-z]?\d{1,4})?\Z"
 _TERM = (  # a word with digits that stands in prose or code, and is no secret
-    r"(?i)(?:id_)?(?:sha|md|aes|rsa|base|utf|iso|oauth|http|argon|pbkdf|bcrypt|ed|rs|hs|es|tls|ipv?|v|x|p)-?\d+"
+    r"(?i)(?:id_|rsa\w{0,4}-|hmac-)?(?:sha|md|aes|rsa|pkcs|base|utf|iso|oauth|http|argon|pbkdf|bcrypt|ed|rs|hs|es|tls|ipv?|v|x|p)-?\d+"
     r"(?:[-_a-z]|[-.]\d+)*\Z"
-    r"|[0-9]+-?[a-z]{1,12}\Z|[a-z]+-[0-9.]+\Z|[0-9T:.Z+-]+\Z|[a-z]+\(\d.*|[\w.-]+"
+    r"|[0-9]+-?[a-z]{1,12}\Z|[a-z]+-[0-9.]+\Z|[0-9TE:.Z#+_-]+\Z|[a-z]+\(\d.*|[\w.-]+"
     r"(?:/[\w.-]+)+\.[a-z0-9]{1,4}\Z|(?-i:(?:[a-z][a-z0-9_-]*/)+[a-z0-9_-]+\Z)"  # 256-bit, page-2, a path
     r"|(?-i:[A-Z]{4,8}\d{4,8}\Z)|[\w.-]+:\d+(?:\.\d+)+\Z"  # an error, a version
 )
@@ -84,9 +93,9 @@ def _mixed(value: str) -> bool:
 
 def _opaque(value: str) -> bool:
     """Whether a value is a key in itself: a long run of hex, or of capitals, small letters and digits."""
-    if not _pattern(r"[A-Za-z0-9_+/=.~%-]{20,}\Z").match(value) or _pattern(r"[A-Za-z]{3,12}[-_.]").match(
-        value
-    ):
+    if not _pattern(r"[A-Za-z0-9_+/=.~%-]{20,}\Z").match(value) or _pattern(
+        r"(?:[A-Z]?[a-z]{3,12}|[A-Z]{3,12})[-_.]"
+    ).match(value):
         return False
     if _pattern(r"[0-9a-f]{32,}\Z|[0-9A-F]{32,}\Z").match(value):
         return True
@@ -96,7 +105,14 @@ def _opaque(value: str) -> bool:
 def _dense(value: str) -> bool:
     """Whether a value has digits as only random text does: two, or one within 20 characters of both cases."""
     several = any(map(str.isdigit, value)) and any(map(str.isupper, value)) and any(map(str.islower, value))
-    return _mixed(value) or (len(value) >= 20 and several)
+    words = r"(?:[A-Z]?[a-z]{3,}\d{0,3}|[A-Z]{1,3}\d?(?=[A-Z]))+\Z"
+    return not _pattern(words).match(value) and (_mixed(value) or (len(value) >= 20 and several))
+
+
+def _mixes_groups(match: re.Match[str]) -> bool:
+    """Whether at least three of the groups mix letters and digits."""
+    groups = match.group("secret").split("-")
+    return sum(not group.isalpha() and not group.isdigit() for group in groups) >= 3
 
 
 def _issued(match: re.Match[str]) -> bool:
@@ -119,7 +135,8 @@ def _url_password(match: re.Match[str]) -> bool:
     value = match.group("secret")
     example = rf"{re.escape(value)}:{re.escape(value)}@(?:localhost|127\.0\.0\.1)"
     return not (
-        _stands_in(value)
+        len(value) < 4
+        or _stands_in(value)
         or value.startswith(":")
         or re.search(
             rf"/{example}", match.string[max(0, match.start("secret") - len(value) - 2) : match.end() + 10]
@@ -145,8 +162,8 @@ def _is_password(value: str) -> bool:
         and value.isascii()
         and any(map(str.isalpha, value))
         and (any(map(str.isdigit, value)) or bool(_pattern(_SIGNS).match(value)))
+        and not any(_pattern(source).match(value) for source in (_NAME, _TERM, _REFERENCE))
         and not _stands_in(value)
-        and not any(_pattern(source).match(value) for source in (_REFERENCE, _NAME, _TERM))
     )
 
 
@@ -190,6 +207,7 @@ def _assigned(key: str, before: str, match: re.Match[str]) -> bool:
     if (
         compared
         or named
+        or (bare and _refers(match))
         or "!Ref" in match.group()
         or "!GetAtt" in match.group()
         or (bare and _called(match))
@@ -204,7 +222,7 @@ def _assigned(key: str, before: str, match: re.Match[str]) -> bool:
         return _opaque(value) and not (key.lower() == "key" and _pattern(_PUBLIC).search(before))
     if _kind(key) != "password" and _pattern(_KEBAB).match(value):
         return False  # the name of a secret
-    if key.isupper() and sign == "=" and not key.startswith("CREDENTIAL"):
+    if key.isupper() and sign == "=" and bare and not key.startswith("CREDENTIAL"):
         return len(value) >= 6
     signs = "" if value.isalpha() else value.strip(_NAME_CHARACTERS)  # what no plain name begins or ends with
     if _kind(key) in ("password", "secret"):
@@ -216,21 +234,34 @@ def _assigned(key: str, before: str, match: re.Match[str]) -> bool:
     return (
         len(value) >= 8
         and (not value.isdigit() or (len(value) >= 12 and not bare))
-        and (
-            value.isdigit()
-            or (any(map(str.isdigit, value)) and not _pattern(_NAME).match(value))
-            or _jumbled(value)
-        )
+        and (value.isdigit() or _mixed(value))
     )
+
+
+def _is_digest(value: str, above: str) -> bool:
+    """Whether hex stands in a column that is headed as one of digests."""
+    return bool("DIGEST" in above and _pattern(r"[0-9a-f]+\Z").match(value))
+
+
+def _refers(match: re.Match[str]) -> bool:
+    """Whether the bare value says where a secret is kept, or follows the name of a branch."""
+    start = match.start("bare")
+    before = match.string[max(0, start - 200) : start]
+    mounted = "-secrets" in before and _pattern(r"--(?:set|update)-secrets[ =]\S*\Z").search(before)
+    return bool(mounted or ("stash@" in before and _pattern(r"stash@\{\d+\}: [^\n]*\Z").search(before)))
 
 
 def _beside(key: str, before: str, match: re.Match[str]) -> bool:
     """Whether what stands beside such a name without an equals sign is a secret: stricter, as for prose."""
     value = _value(match)
-    if (
-        "bare" in match.re.groupindex
-        and match["bare"]
-        and (_called(match) or _pattern(r"[a-z_]{2,20}=").match(value))
+    bare = "bare" in match.re.groupindex and match["bare"]
+    if (bare and _called(match)) or _pattern(r"[A-Za-z_]{2,40}=[\w\"']").match(value):
+        return False  # an argument
+    start = match.start(_group(match))
+    if _pattern(r"(?i)digest=\"[^\"\n]{3,12}\">\s{0,9}\Z").search(match.string[max(0, start - 40) : start]):
+        return False  # of a certificate that is pinned
+    if _is_digest(value, match.string[max(0, start - 400) : start]) or _pattern(_TEMPLATE).search(
+        match.string[max(0, start - 100) : start]
     ):
         return False
     if _vague(key, before):  # a sum or the name of a file would stand there as well
@@ -239,8 +270,8 @@ def _beside(key: str, before: str, match: re.Match[str]) -> bool:
             and any(map(str.islower, value))
             and not _pattern(r".*[./]").match(value)
         )
-        return cased and _opaque(value) and not _pattern(_PUBLIC).search(before)
-    if _kind(key) == "password":
+        return cased and _opaque(value) and not _stands_in(value) and not _pattern(_PUBLIC).search(before)
+    if _kind(key) == "password" or _pattern(r" \d ").match(match.group()):
         numbered = "bare" in match.re.groupindex and _pattern(_NUMBERED).match(value)
         if (
             numbered
@@ -258,6 +289,9 @@ def _beside(key: str, before: str, match: re.Match[str]) -> bool:
     return len(value) >= 16 and not plain and _dense(value) and _is_password(value)
 
 
+_TEMPLATE = r"\{\{[^{}\n]*\Z"  # `{{ password | b64enc }}`
+
+
 def _gibberish(value: str) -> bool:
     """Whether letters follow one another as in no word."""
     return (
@@ -269,7 +303,8 @@ def _gibberish(value: str) -> bool:
 
 def _called(match: re.Match[str]) -> bool:
     """Whether the bare value is called, indexed, or a type that a value is assigned after."""
-    return bool(_pattern(r"[(\[{]|<[A-Z]|[ \t]{1,3}=[^=]").match(match.string, match.end()))
+    after = r"[(\[{]|\.\.\.|<[A-Z]|[ \t]{1,3}=[^=]|[ \t]\*\w|(?<==)[\"'][\w{\[]"
+    return bool(_pattern(after).match(match.string, match.end()))
 
 
 def _vague(key: str, before: str) -> bool:
@@ -282,10 +317,14 @@ def _stands_in(value: str) -> bool:
     folded = _pattern(r"\{\w{1,12}\}").sub("", value.lower().strip().rstrip("/"), 1) or "none"
     return (
         bool(_pattern(_STAND_IN).match(folded))
-        or any(mark in folded for mark in ("[redacted:", "{", "://", " ", "your"))
+        or folded in _ABROAD
+        or max(folded) > "\u2e80"  # a sentence in a script without blanks
+        or bool(_pattern(_PUBLIC_FORM).match(value))
+        or bool(_pattern(_NAME_OF_SECRET).match(value))
+        or any(mark in folded for mark in ("[redacted:", "{", "://", " ", "your", "example"))
         or (value[0], value[-1]) in (("<", ">"), ("[", "]"), ("(", ")"))
         or len(set(folded)) <= 2  # ******, xxxxxx
-        or folded.endswith("xxxxxxxx")
+        or folded.endswith(("xxxxxxxx", "..."))
     )
 
 
@@ -323,6 +362,7 @@ _TOKENS = (
     _rule("jwt", "eyJ", _RUN + r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){1,3}"),
     _token("aws-access-key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}"),
     _token("aws-access-key", "amzn.mws.", _UUID),
+    _token("digitalocean-key", "DO00 DO801", r"[A-Z0-9]{16,17}", _random),
     _token("aws-bedrock-key", "ABSK", r"[A-Za-z0-9+/]{100,}"),
     _rule("github-token", "ghp_|gho_|ghu_|ghs_|ghr_", _WORD + r"gh[pousr]_[A-Za-z0-9]{30,}"),
     _rule("github-token", "github_pat_", _WORD + r"github_pat_[A-Za-z0-9_]{22,}"),
@@ -334,7 +374,8 @@ _TOKENS = (
     _rule(
         "slack-token",
         "xoxb-|xoxp-|xoxa-|xoxr-|xoxs-|xoxo-|xoxe-|xoxe.|xoxd-|xoxc-|xapp-",
-        _RUN + r"(?:xox[a-z]|xapp)[-.][A-Za-z0-9_.-]{10,}",
+        _RUN + r"(?P<secret>(?:xox[a-z]|xapp)[-.][A-Za-z0-9_.-]{10,})",
+        _random,
     ),
     _rule(
         "slack-webhook",
@@ -456,6 +497,7 @@ _TOKENS = (
         "braintree-token", "access_token$production$ access_token$sandbox$", r"[a-z0-9]{16}\$[0-9a-f]{32}"
     ),
     _token("e2b-key", "e2b_", r"[0-9a-f]{40}"),
+    _token("lob-key", "live_ test_", r"[0-9a-f]{35}"),
     _token("elevenlabs-key", "sk_", r"[0-9a-f]{40,}"),
     _token("honeycomb-key", "hcaik_ hcamk_ hcbik_", r"[a-z0-9]{40,}"),
     _token("jina-key", "jina_", r"[A-Za-z0-9_-]{50,}"),
@@ -518,13 +560,19 @@ _TOKENS = (
         "LS0tLS1CRUdJTi",
         r"(?<![\w+/-])LS0tLS1CRUdJTi(?:BSU0EgU|BQUkl|BFQyBQ|BPUEVOU1NI)[A-Za-z0-9+/]{40,}={0,2}",
     ),
+    _rule(
+        "licence-key",
+        "-",
+        r"(?<![\w-])(?P<secret>[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4})(?![\w-])",
+        _mixes_groups,
+    ),
     _rule("recovery-key", "-", r"(?<![\d-])\d{6}(?:-\d{6}){7}(?![\d-])"),
     _token("aiven-password", "AVNS_", _URL + "{16,}", _random),
     _rule(  # of an issuer that no rule names: few ids have so long a random part, and no name has
         "token",
         "_",
         (
-            r"(?<![A-Za-z0-9_-])(?P<secret>(?!(?:pk|phc|pub\w{0,5})_)[A-Za-z][A-Za-z0-9]{1,11}_(?:"
+            r"(?<![A-Za-z0-9_-])(?P<secret>(?!(?:pk|phc|pub\w{0,5})_)(?:[a-z][a-z0-9]{1,11}|[A-Z][A-Z0-9]{1,11})_(?:"
             r"[a-z]{2,6}_)?[A-Za-z0-9]{32,200})(?![\w-])"
         ),
         _issued,
@@ -536,7 +584,7 @@ def _command(names: str, flags: str) -> str:
     """The pattern of a command line that holds a password beside one of its flags."""
     first = "|".join(rf"{name}(?<![\w.-]{name})" for name in names.split("|"))  # found quickly, as a literal
     arguments = r"[\w-]{0,12}[ \t][^\n|;]{0,200}?(?<!\S)"
-    return rf"{_COMMAND}(?:{first}){arguments}(?:{flags})[\"']?(?P<secret>[^\s\"'`]{{4,}})"
+    return rf"{_COMMAND}(?:{first}){arguments}(?:{flags})[\"']?(?!\[redacted:)(?P<secret>[^\s\"'`]{{4,}})"
 
 
 _CALLS = (
@@ -546,7 +594,37 @@ _ANY_CALL = "|".join(
     rf"(?<={name}\()" for name in (*_CALLS, "auth = ", "credentials::new")
 )  # `re` finds the parenthesis quickly
 
+_IN_LIST = (  # before a value of a list, after those that are gone
+    r"[\"']?:[ ]?\[(?:[\"']\[redacted:[a-z-]{1,20}\][\"'],\s{0,9}){0,4}[\"']"
+)
 _LINES = (
+    _rule(
+        "token",
+        'pat =|pat=|pat:=|pat" =',
+        r"(?i)(?<![A-Za-z])pat[\"']?[ \t]{0,3}:?=[ \t]{0,3}[\"'](?P<secret>[A-Za-z0-9]{32,90})[\"']",
+        _random,
+    ),
+    _rule(
+        "url-key",
+        "key=",
+        r"(?i)://[^\s\"'?]{0,200}(?:hook|deploy|trigger)[^\s\"'?]{0,100}\?key=(?P<secret>[\w-]{10,})",
+        _random,
+    ),
+    _rule(  # that sign the cookies of sessions
+        "session-key",
+        "keys",
+        rf"keys(?<!\wkeys){_IN_LIST}(?P<secret>(?:[0-9a-f]{{32}}){{2,4}})[\"']",
+    ),
+    _rule(
+        "private-key",
+        "accounts",
+        rf"accounts(?<!\waccounts){_IN_LIST}(?P<secret>0x[0-9a-fA-F]{{64}})[\"']",
+    ),
+    _rule(
+        "otp-secret",
+        '\n" ',
+        r"(?<!\w)(?P<secret>[A-Z2-7]{16,64})\n\" (?:RATE_LIMIT|TOTP_AUTH|HOTP_|WINDOW|DISALLOW)",
+    ),
     _rule("azure-signature", "sig=", r"(?<=[?&;])sig=(?P<secret>[A-Za-z0-9%+/=_-]{30,})"),
     _rule("url-signature", "signature=", r"(?i)(?<=[?&-])signature=(?P<secret>[A-Za-z0-9%+/=_-]{30,})"),
     _rule(
@@ -562,7 +640,7 @@ _LINES = (
         "token",
         "authorization",
         r"(?i)authorization[\"'\\\]]{0,3}[ \t]{0,3}[:=,][ \t]{0,3}[fbru]?[\"'`\\]{0,3}"
-        r"(?:token|api-?key|ssws|bot|key|oauth|splunk|aws|digest[^\n]{1,300}?response=)[ \t=\"]{0,2}"
+        r"(?:token|(?:api-?|genie)?key|ssws|bot|oauth|splunk|aws|digest[^\n]{1,300}?response=)[ \t=\"]{0,2}"
         r"(?:token=)?[\"]?"
         r"(?P<secret>[A-Za-z0-9+/=_.~-]{16,})",
         _random,
@@ -581,9 +659,6 @@ _LINES = (
         lambda match: (
             not _pattern(_PLACE_OR_DIGEST).search(match.string[max(0, match.start() - 60) : match.start()])
         ),
-    ),
-    _rule(
-        "cookie", "\tTRUE\t|\tFALSE\t", r"\t(?:TRUE|FALSE)\t\d+\t[^\t\n]{1,64}\t(?P<secret>\S{16,})", _random
     ),
     _rule("url-password", "://", r"://(?P<secret>[A-Za-z0-9_.~-]{20,})(?::x-oauth-basic)?@", _random),
     _rule(
@@ -605,9 +680,8 @@ _LINES = (
         "password",
         "passphrase|psk|passwort|password",
         r"(?i)(?:passphrase|psk|passwor[dt])(?: (?:is|to|(?:for|of) [\w' -]{1,40}?(?: is|:))[ :]{1,2}"
-        r"| \([\w ]{1,20}\): |[\"']?[ \t]?[:=(][ \t]?| \()[\"'`“]?"
-        r"(?P<secret>[a-z]{3,12}(?:[ -](?:[a-z]{3,12}|\d{1,6})){1,11}?)(?=[\"'`)”]"
-        r"|[ .,;]*(?:\n|\Z)|[.,;] | (?:for|on|as|and|in|until)\b)",
+        r"| \([\w ]{1,20}\): |[\"']?[ \t]?[:=(][ \t]?| \()[\"'`“]?(?P<secret>[a-z]{3,12}(?:[ -](?:[a-z]{3,12}"
+        r"|\d{1,6})){1,11}?)(?=[\"'`)”]|[ .,;]*(?:\n|\Z)|[.,;] | (?:for|on|as|and|in|until)\b)",
         lambda match: _words(match),  # noqa: PLW0108 - it stands below
     ),
     _rule(  # as Google and Apple give them to other programs
@@ -682,7 +756,7 @@ _LINES = (
             _is_likely(match.group("secret"))
             and bool(
                 _pattern(r"(?i)sensitive|random_password|securestring").search(
-                    match.string, max(0, match.start() - 300), match.start()
+                    match.string, max(0, match.start() - 300), match.end() + 200
                 )
             )
         ),
@@ -701,23 +775,32 @@ _LINES = (
     ),
     _rule(
         "password",
-        " -u| --user| --proxy-user",
-        r" (?:-u|--user|--proxy-user)[ \t=]?[\"']?[^\s:\"'$/]{1,64}:(?P<secret>[^\s\"'`]{4,})",
+        " -u| --user| --proxy-user| -auth",
+        r" (?:-u|--user|--proxy-user|-auth)[ \t=]?[\"']?[^\s:\"'$/]{1,64}:[\"']?(?P<secret>[^\s\"'`]{4,})",
         _chosen,
     ),
     _rule(
         "password",
-        "zip |mosquitto|ssh-keygen",
-        _command("zip|unzip|mosquitto_pub|mosquitto_sub|ssh-keygen", r"-[PN][ \t]?"),
+        "zip |mosquitto|ssh-keygen|oathtool",
+        _command("zip|unzip|mosquitto_pub|mosquitto_sub|ssh-keygen|oathtool", r"-[PNb][ \t]?"),
         _given,
     ),
     _rule(
         "password",
-        "net user|rabbitmqctl|htpasswd|mc alias",
-        r"(?:net user|rabbitmqctl (?:add_user|change_password)|htpasswd -\w{0,6}b\w{0,6}(?:[ \t"
-        r"]\S{1,200})?|mc alias set \S{1,40} \S{1,200})"
-        r"[ \t]\S{1,200}[ \t][\"']?(?P<secret>[^\s\"'/]{4,})",
+        "net use|rabbitmqctl|htpasswd|mc alias|http-basic.",
+        r"(?:net user|net use (?:\S{1,40}|[^\n]{0,80}?(?=[ \t]/user:))|rabbitmqctl (?:add_user"
+        r"|change_password)|http-basic\.\S{1,40}|htpasswd -\w{0,6}b\w{0,6}(?:[ \t]\S{1,200})?"
+        r"|mc alias set \S{1,40} \S{1,200})[ \t]\S{1,200}[ \t][\"']?(?P<secret>[^\s\"'/]{4,})",
         _chosen,
+    ),
+    _rule(  # beside the name of its user, though no digit shows it
+        "password",
+        " / ",
+        r" / (?<=\w / )(?P<secret>[A-Za-z]{9,24})(?![\w./-])",
+        lambda match: _jumbled(match["secret"]),
+    ),
+    _rule(
+        "password", "rotated", r"otated .{0,99}?(?:Old|New): (?P<secret>[^\s\"'[]{8,99})(?<![.,;])", _chosen
     ),
     _rule("password", "<<<", r"<<<[ \t]{0,4}\$?[\"']?(?P<secret>[^\s\"'$\\]{8,})", _chosen),
     _rule(
@@ -726,7 +809,7 @@ _LINES = (
         _command(
             "mysql|mariadb|7z|unrar|sshpass|mongo|docker login|podman login|az login|oc login|cf login"
             "|registry login|redis-cli|ldap|openssl|smbclient|snmp",
-            r"-p(?!bkdf|ass)[ \t]?|-a[ \t]|-c[ \t]|-w[ \t]|-[kK][ \t]"
+            r"-p(?!bkdf|ass)[ \t]?|-[aAX][ \t]|-c[ \t]|-w[ \t]|-[kK][ \t]"
             r"|-pass(?:in|out)?[ \t]pass:|-U[ \t][^\s%]{1,64}%",
         ),
         _chosen,
@@ -742,15 +825,16 @@ _LINES = (
     _rule(
         "api-key",
         "jwt.",
-        r"jwt\.(?:sign|verify|encode|decode)\([^\n\"'`]{1,80},[ \t]{0,4}b?[\"'`]"
+        r"jwt\.(?:sign|verify|encode|decode)\((?:[^\n\"'`{}]{1,80}|\{[^\n{}]{0,200}\}),[ \t]{0,4}b?[\"'`]"
         r"(?P<secret>[^\s\"'`]{8,})[\"'`]",
         _chosen,
     ),
-    _rule(
-        "aws-secret-key",
-        "[redacted:aws-access-key]",
-        r"\[redacted:aws-access-key\][\"'`,;:/ \t]{1,6}(?:\w{3,20}[ :=]{1,3})?"
-        r"(?P<secret>[A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])",
+    _rule(  # what stands beside a key that is known
+        "api-key",
+        "key]",
+        r"\[redacted:[a-z-]{1,40}key\][\"'`,;:/ \t]{1,6}(?:\w{3,20}[ :=]{1,3})?[\"']?"
+        r"(?P<secret>[A-Za-z0-9+/=_-]{20,100})(?![\w+/=-])",
+        lambda match: _opaque(match.group("secret")),
     ),
     _rule("twilio-key", "AC", r"AC[0-9a-f]{32}[\"', :]{1,6}(?P<secret>[0-9a-f]{32})(?![0-9a-f])"),
     _rule(
@@ -762,9 +846,9 @@ _LINES = (
     ),
     _rule(
         "password",
-        "requirepass|masterauth|community|storepass|keypass",
-        r"(?<![\w])(?:requirepass|masterauth|snmp-server community|-storepass"
-        r"|-keypass)[ \t]+[\"']?(?P<secret>[^\s\"']{4,})",
+        "requirepass|masterauth|community|storepass|keypass|securestring",
+        r"(?:(?<!\w)(?:requirepass|masterauth|snmp-server community|-storepass|-keypass)[ \t]+[\"']?"
+        r"|(?i:securestring[ \t(]{1,3}(?:-string )?)[\"'])(?P<secret>[^\s\"']{4,})",
         _chosen,
     ),
     _rule(
@@ -774,28 +858,24 @@ _LINES = (
         r"(?P<secret>\S{4,})$",
         _chosen,
     ),
-    _rule(
+    _rule(  # what is sent when a program asks
         "password",
-        "securestring",
-        r"(?i)securestring[ \t(]{1,3}(?:-string )?[\"'](?P<secret>[^\s\"']{4,})[\"']",
+        "assword",
+        r"assword[^\n]{0,30}\n[^\n]{0,30}?send(?:line)?[ (](?:-- )?[\"'](?P<secret>[^\"'$\\\n]{4,64})",
         _chosen,
     ),
     _rule(  # beside an address of mail, whatever the word
         "password",
         "login(",
-        r"login\([\"'][^\s\"'@]{1,64}@[^\s\"'@]{1,64}[\"'],[ \t]{0,2}[\"'](?P<secret>[^\s\"']{6,})[\"']",
-        _url_password,
+        r"login\([\"'][^\s\"'@]{1,64}@[^\s\"'@]{1,64}[\"'],[ \t]{0,2}[\"']"
+        r"(?P<secret>[^\s\"']{6,}|[a-z]{4}(?: [a-z]{4}){3})[\"']",
+        lambda match: " " in match["secret"] or _url_password(match),
     ),
     _rule(
         "token",
         " pat |_pat |_pat:|_pat=| pat:| pat=",
         r"(?i)(?<=[ _])pat[ \t]{0,2}[:= ][ \t]{0,2}[\"']?(?P<secret>[A-Za-z0-9_-]{24,})",
         _random,
-    ),
-    _rule(
-        "password",
-        "passphrase=",
-        r"(?im)passphrase=[\"']?(?P<secret>[a-z]{3,12}(?:[ -][a-z]{3,12}){2,11})[\"']?[ \t]*$",
     ),
     _rule(
         "url-password",
@@ -859,21 +939,19 @@ _LINES = (
 
 _NEEDS = {rule.needs for rule in _LINES}
 _PLACE_OR_DIGEST = (
-    r"(?i)(?:sha-?\d{0,3}|digest|checksum|integrity|token|cursor|id(?:-2)?|"
+    r"(?i)(?:sha-?\d{0,3}|digest|checksum|integrity|token|cursor|id(?:-2)?|base64,|"
     r"sig\w*|DNSKEY[\d ]*)[\"']?[=: -]{0,4}[\"']?\Z"
 )
 _FUNCTION_WORD = (  # what a sentence has and no list of words
-    r"(?i)(?<![a-z])(?:the|and|for|that|this|with|you|your|not|are"
-    r"|was|were|has|have|from|into|must|should|will|can|cannot|but"
-    r"|all|any|its|when|then|than|they|there|which|been|does|least"
-    r"|characters|password|field|reset)(?![a-z])"
+    r"(?i)(?<![a-z])(?:the|and|for|that|this|with|you|your|not|are|was|were|has|have|from|into|must|should"
+    r"|will|can|cannot|but|all|any|its|when|then|than|they|there|which|been|does|least|characters|password"
+    r"|field|reset)(?![a-z])"
 )
 _HARMLESS_NAME = (
-    r"(?:\w*_)?(?:ID|IDS|UUID|GUID|SHA\d*|HASH|COMMIT|REV|REVISION"
-    r"|DIGEST|CHECKSUM|URL|URI|VERSION|PATH|PUBLIC|PUB|ETAG|NONCE|IV"
-    r"|TRACE\w*|FINGERPRINT|BUILD|IMAGE|TAG|REF|MD5|HOST|DOMAIN|ADDR\w*"
-    r"|ADDRESS|CONTRACT|TX|SID|BRANCH|FILE|DIR|NAME|REGION|CERT\w*"
-    r"|PUBKEY|PUBLIC_KEY|PUBLISHABLE_KEY|CLASSPATH|OPTS|OPTIONS|FLAGS|ARGS|BASE64|OWNER)\Z"
+    r"(?:\w*_)?(?:ID|IDS|UUID|GUID|SHA\d*|HASH|COMMIT|REV|REVISION|DIGEST|CHECKSUM|URL|URI|VERSION|PATH"
+    r"|PUBLIC|PUB|ETAG|NONCE|IV|TRACE\w*|FINGERPRINT|BUILD|IMAGE|TAG|REF|MD5|HOST|DOMAIN|ADDR\w*|ADDRESS"
+    r"|CONTRACT|TX|SID|BRANCH|FILE|DIR|NAME|REGION|CERT\w*|PUBKEY|PUBLIC_KEY|PUBLISHABLE_KEY|CLASSPATH|OPTS"
+    r"|OPTIONS|FLAGS|ARGS|BASE64|OWNER)\Z"
 )
 
 
@@ -931,37 +1009,24 @@ def _segment(value: str) -> bool:
 def _words(match: re.Match[str]) -> bool:
     """Whether words that follow `passphrase` are one, and no sentence about it."""
     value = match.group("secret")
-    marked = match.string[match.start("secret") - 1] in "\"'`“" or "-" in value
+    marked = match.string[match.start("secret") - 1] in "\"'`“=" or "-" in value
     several = len(_pattern(r"[ -]").findall(value)) >= (2 if marked else 3)
-    return several and not _pattern(_FUNCTION_WORD).search(value)
+    named = _pattern(r"(?i)\b(?:key|secret|token|shared)\b").search(value)
+    return several and not named and not _pattern(_FUNCTION_WORD).search(value)
 
 
 _VAGUE = r"(?i)(?:auth|key|session)\Z"  # names of secrets and of much else
 _PUBLIC = (  # what a key is that is none
-    r"(?i)(?:public|publishable|pub|primary|foreign|partition|cache|sort|kms|row|hot|unique|index|object"
-    r"|group|range|hash|storage|event|file"
-    r"|from|idempotency|websocket|host|known|rsa|ssh|gpg|pgp)[_ .-]?\Z"
+    r"(?i)(?:public|publishable|pub|site|primary|foreign|partition|cache|sort|kms|row|hot|unique|index|object"
+    r"|group|range|hash|storage|event|file|from|idempotency|websocket|host|known|rsa|ssh|gpg|pgp)[_ .-]?\Z"
 )
-_PLACE = r"(?i)(?:next|page|continuation|sync|cursor|delta|resume)[ _-]?\Z"  # `token` is a place in a list
-_ABROAD = (  # what a password is called in other languages
-    *("contraseña", "contrasenya", "kennwort", "senha", "wachtwoord", "lösenord", "adgangskode", "hasło"),
-    *(
-        "heslo",
-        "jelszó",
-        "lozinka",
-        "geheimnis",
-        "geheim",
-        "segreto",
-        "segredo",
-        "секрет",
-        "şifre",
-        "пароль",
-        "密码",
-        "密碼",
-        "口令",
-        "パスワード",
-        "비밀번호",
-    ),
+_NO_SECRET = (  # a token that is a place in a list or marks a repetition, and what is public
+    r"(?i)(?:next|page|continuation|sync|cursor|delta|resume|request|change|idempotency)[ _-]?tokens?\Z"
+    r"|publi(?:c|sh\w*)[\w-]*\Z|(?i:hashed|sealed)[ _-]?\w+\Z"
+)
+_ABROAD = tuple(  # what a password is called in other languages
+    "contraseña contrasenya kennwort senha wachtwoord lösenord adgangskode hasło heslo jelszó lozinka "
+    "geheimnis geheim segreto segredo секрет şifre пароль 密码 密碼 口令 パスワード 비밀번호".split()
 )
 _WORDS = (  # in each name of a secret one of these stands, in folded text
     "pass pwd pw psk credential kennwort senha wachtwoord contrasenya adgangskode heslo lozinka geheim "
@@ -971,34 +1036,28 @@ _KEYS = (  # the name from that word on
     r"password|passwd|passphrase|passwort|passcode|(?<!by)(?<!com)(?<!tres)(?<!sur)(?<!und"
     r"er)(?<!over)(?<!bi)pass(?![a-z])|"
     rf"(?<=mot de )passe|pwd|{'|'.join(_ABROAD)}|credentials?"
-    r"|pw(?![a-z])|(?<![a-z])(?:psk|totp|otp|mfa|pin)(?![a-z])|totp seed|secret[_-]?key(?:[_-]base)"
-    r"?|secret|token|authorization"
-    r"|auth[_-]?(?:token|key)"
-    r"|(?<![a-z])auth(?![a-z])|(?<=client[_-])key[_-]data|key(?![a-z_])"
-    r"|(?<=_)salt(?![a-z])|session(?![a-z_])"
+    r"|pw(?![a-z])|(?<![a-z])(?:psk|totp|otp|mfa|pin)(?![a-z])|totp seed|secret[_-]?key(?:[_-]base)?|secret"
+    r"|token|authorization|auth[_-]?(?:token|key)|(?<![a-z])auth(?![a-z])|(?<=client[_-])key[_-]data"
+    r"|key(?![a-z_])|(?<=_)salt(?![a-z])|session(?![a-z_])"
 )
 _OF_SECRETS = (  # what stands before `key` if it is a secret
     r"(?i)(?:api|access|master|private|account|encryption|signing|auth|master|license|pre[_-]?shared|shared"
     r"|admin|client|jwt|app|session|hmac|service|deploy)[_ -]?\Z"
 )
 _VALUE = (
-    r"(?:\\\"(?P<escaped>[^\"\\\n]{4,2000})\\\"|[bruN@]{0,2}(?:\"(?P<double>[^\"\n]{4,2000})\"|'"
-    r"(?P<single>[^'\n]{4,2000})'"
-    r"|`(?P<tick>[^`\n]{4,2000})`)"
+    r"(?:\\\"(?P<escaped>[^\"\\\n]{4,2000})\\\"|[bruN@]{0,2}(?:\"(?P<double>[^\"\n]{4,2000})\""
+    r"|'(?P<single>[^'\n]{4,2000})'|`(?P<tick>[^`\n]{4,2000})`)"
 )
 _WORD_OF_VALUE = r"[^\s\"'`,;<>(){}\[\]&|\\]"
 _BARE = (
     r"|(?P<bare>" + _WORD_OF_VALUE + r"{6,100})(?<![.:!?]))"
 )  # judged by 100 characters, which bounds the work
 _ABOUT_PARTS = (  # what makes the name of a secret a word about secrets
-    r"(?:polic|len|min|max|rule|strength|field|reset|hash|count|budget"
-    r"|limit|type|usage|cost|expir|lifetime|ttl|ids?\b|size|name"
-    r"|version|manager|store|scan|rotation|format|header|bucket|program"
-    r"|endpoint|ur[il]|service|file|path|column|table|prefix|ref"
-    r"|class|algo|method|mode|alias|pattern|regex|valid|enabled|required"
-    r"|status|state|page|host|port|user|pair|map|set|list|s\b|encr"
-    r"|chang|creat|updat|at\b|on\b|date|time|min|sec|back|command|last"
-    r"|attempt|hint|rate|fail|thr|ing|e[sd]|band|port)"
+    r"(?:polic|less|len|min|max|rule|strength|field|reset|hash|digest|count|budget|limit|type|usage|cost|expir"
+    r"|lifetime|ttl|ids?\b|size|name|version|manager|store|scan|rotation|format|header|bucket|program"
+    r"|endpoint|ur[il]|service|file|path|column|table|prefix|ref|class|algo|method|mode|alias|pattern|regex"
+    r"|valid|enabled|required|status|state|page|host|port|user|pair|map|set|list|s\b|encr|chang|creat|updat"
+    r"|question|at\b|on\b|date|time|min|sec|back|command|last|attempt|hint|rate|fail|thr|ing|e[sd]|band|port)"
 )
 _ABOUT = r"[ _-](?!(?<= )(?:at|on) )" + _ABOUT_PARTS
 _FOLLOWS = (  # what may stand between a name and its value, the value, and whether that is a secret
@@ -1029,24 +1088,20 @@ _FOLLOWS = (  # what may stand between a name and its value, the value, and whet
     (  # the next argument, the next cell, the value of the same element or entry
         r"(?:[\"']?[ \t]{0,2},?[ \t]{0,2}(?:\r?\n[ \t]{0,20})?[\"']?value[\"']?[ \t]{0,2}:[ \t]{0,4}"
         r"|[\"'][ \t]{0,2},[ \t]{0,16}(?=[bru]?[\"'`])|,[ \t](?=\")|\]?[\"'`]\){1,2}\.\w{2,16}\((?=[\"'])"
-        r"|[\"']\r?\n\r?\n"
-        r"|[\"'](?:[ \t][^<>\n]{0,80}?)?[ \t]value=|[*`]{0,4}[ \t]{1,6}\|[ \t]{1,4}"
-        r"|[\"'][ \t]{0,2}\{[^{}]{0,300}?\bdefault[ \t]{0,8}=[ \t]{0,4}"
-        r"|[\w.-]{0,20}(?:[ \t][^<>\n]{0,80})?>(?!@[\w.-]+[:/])"
+        r"|[\"']\r?\n\r?\n|[\"'](?:[ \t][^<>\n]{0,80}?)?[ \t]value=|[*`]{0,4}[ \t]{1,6}\|[ \t]{1,4}"
+        r"|[\"'][ \t]{0,2}\{[^{}]{0,300}?\bdefault[ \t]{0,8}=[ \t]{0,4}|(?!\w{0,12}(?:I[dD]|Name|Ur[li]|Path"
+        r"|File|Type)\b)[\w.-]{0,20}(?:[ \t][^<>\n]{0,80})?>(?!@[\w.-]+[:/])"
         r"|[\"'][^<>\n]{0,80}>\s{0,20}(?:<(?:\w{1,20}[:-])?(?:value|string)>)?"
-        r"|</[\w:-]{1,40}>\s{0,20}<(?:\w{1,20}[:-])?(?:value|string)>"
-        r"|[^\S\n]?=%[sv][\"'],[ ]|[ ]?\{[ ]?[Vv]alue[ ]?=[ ]|>\s{1,20}<value>)"
-        + _VALUE
-        + r"|(?P<bare>[^\s\"'`,<>{}]{6,100}))",
+        r"|</[\w:-]{1,40}>\s{0,20}<(?:\w{1,20}[:-])?(?:value|string)>|[^\S\n]?=%[sv][\"'],[ ]"
+        r"|[ ]?\{[ ]?[Vv]alue[ ]?=[ ]|>\s{1,20}<value>)" + _VALUE + r"|(?P<bare>[^\s\"'`,<>{}]{6,100}))",
         _beside,
     ),
     (  # the next word, or the word after `is`, as people and commands say it
         r"(?:(?:(?: is)? (?:for|of|to|on|at|in|from|generated|combination|you|we|they|i|he|she|it|that"
-        r"|which)(?: [\w@.'/-]{1,30}){0,6}?"
-        r"(?: (?:is|was|are)|[ \t]{0,2}[:=?])"
-        r"|(?:(?: (?:is|was|are|to|(?:used to|will|should|must) be|ist|war|lautet|est|es|became)|'s)(?: now"
-        r"| still| set to| jetzt)?:?|[ \t]{0,2}[:=?])?)"
-        r"[ \t({]{1,4}(?:[0-9] )?|[是は为][ \t]{0,2})" + _VALUE + _BARE,
+        r"|which)(?: [\w@.'/-]{1,30}){0,6}?(?:,? (?:is|was|are|it's)|[ \t]{0,2}[:=?])|(?:(?: (?:is|was|are|to"
+        r"|(?:used to|will|should|must) be|ist|war|lautet|est|es|became)|'s)(?: now| still| set to| jetzt)?:?"
+        r"|[ \t]{0,2}[:=?])?)"
+        r"[ \t(]{1,4}(?:[0-9] )?|[是は为][ \t]{0,2})" + _VALUE + _BARE,
         _beside,
     ),
 )
@@ -1072,7 +1127,7 @@ def _once(text: str) -> tuple[str, int]:
     if "<private" in folded:
         text, count = _without_private(text)
         folded = text.lower()
-    if "PRIVATE KEY" in text:
+    if "PRIVATE KEY" in text or "Static key" in text:
         text, more = _without_key_blocks(text)
         count += more
     long = " ".join(_pattern(_LONG_WORD).findall(" ".join(word for word in text.split() if len(word) >= 16)))
@@ -1107,7 +1162,8 @@ def _replace(rule: _Rule, text: str) -> tuple[str, int]:
             return match.group()
         name = "secret" if "secret" in match.re.groupindex else 0
         value = match.group(name)
-        if "[redacted:" in value or value[-12:].lower() == "x" * 12:
+        done = "[redacted:" in match.string[max(0, match.start(name) - 10) : match.end(name)]
+        if done or value[-12:].lower() == "x" * 12:
             return match.group()  # done before, or the form of a token rather than one
         count += 1
         before = match.string[match.start() : match.start(name)]
@@ -1128,7 +1184,7 @@ def _without_values(text: str) -> tuple[str, int]:
         if name is None or _pattern(r"\[redacted:[a-z0-9-]*\Z").search(before):
             continue  # a placeholder names a kind of secret, which is no key
         key = text[place : name.end()]
-        if name.group() == "token" and _pattern(_PLACE).search(before):
+        if _pattern(_NO_SECRET).search(before + name.group()):
             continue
         for follows, is_genuine in _FOLLOWS:
             match = _pattern(follows).match(text, name.end())
@@ -1174,29 +1230,27 @@ _HEAD = (  # of a column whose cells are secrets
 _PARENT = (  # of lines that are secrets, or that name them
     r"(?i)[^\n]{0,100}(?:secrets?|tokens?|credentials?|passwords?|codes?"
     r"|(?:api|access|private|secret)[ _-]?keys?|auth|(?P<data>data))[\"'*]{0,3}"
-    r"(?: (?:are|is|were)(?: now)?)?[ \t]?[:=][ \t]?[|>{\[]?-?\Z"
+    r"(?: (?:for|of) [^\n:=]{1,80})?(?: (?:are|is|were)(?: now)?)?[ \t]?[:=][ \t]?[|>{\[]?-?\Z"
 )
 _PROMPTED = (  # a command that shows a secret
-    r"(?i)[ \t]*(?:[\w@:~.-]{0,40} ?[$%#\u276f>]) (?!git|docker|kubectl get pods"
-    r"|ls|sha|md5|grep|rg|find|cd|gpg|ssh-add|openssl dgst|[^\n]*list)[^\n]{0,200}"
+    r"(?i)[ \t]*(?:[\w@:~.-]{0,40} ?[$\u276f]|[\w@:~.-]{1,40}[%#>]) (?!git|docker|kubectl get pods"
+    r"|ls|sha|md5|grep|rg|find|cd|gpg|ssh-add|openssl dgst|[^\n]*(?:list|describe|keyid))[^\n]{0,200}"
     r"(?:pass|secret|token|credential|genkey|genpsk|pwgen|openssl rand|mkpasswd|apg|\bkey)"
 )
 _BASE64_VALUE = r"(?:[A-Za-z0-9+/]{4}){2,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\Z"
 _CHILD = (
     r"[\s*>\"'`-]*(?:\d{1,2}[.)][ \t])?(?:(?P<name>[\w./-]{1,60})[\"']?[ \t]{0,3}[:=][ \t]"
-    r"{0,3})?[\"'`]?(?P<secret>[^\s\"'`]{6,4000})[\"'`]?,?[ \t]*\Z"
+    r"{0,3})?[\"'`]?(?P<secret>[^\s\"'`]{5,4000}[^\s\"'`,])[\"'`]?,?[ \t]*\Z"
 )
 
 
 _CODE = r"(?:(?=[a-z-]*\d)[a-z0-9]{4,6}-[a-z0-9]{4,6}|\d{4,8})"
 _CODES = (
-    r"(?:(?<![a-z])(?:pins?|otp|puk|2fa|mfa)|(?<=pass)code|(?:(?<=backup )"
-    r"|(?<=recovery )|(?<=security )|(?<=time )|(?<=2fa )"
-    r"|(?<=otp )|(?<=mfa )|(?<=sms )|(?<=unlock )|(?<=access )|(?<=entry )"
-    r"|(?<=door )|(?<=alarm )|(?<=gate )|(?<=verification )"
-    r"|(?<=pairing )|(?<=login )|(?<=confirmation )|(?<=reset )|(?<=auth ))codes?"
-    r"|(?<=time )password)(?![a-z])"
-    r"(?:(?: [\w'@./:-]{1,60}){0,6}?(?:[ ,]{0,2}(?:is|are|was|were|it's|[:=])){1,2}|)[ :=\"'`?-]{1,6}"
+    r"(?:(?<![a-z])(?:pins?|otp|puk|2fa|mfa)|(?<=pass)code|(?:(?<=backup )|(?<=recovery )|(?<=security )"
+    r"|(?<=time )|(?<=2fa )|(?<=otp )|(?<=mfa )|(?<=sms )|(?<=unlock )|(?<=access )|(?<=entry )|(?<=door )"
+    r"|(?<=alarm )|(?<=gate )|(?<=verification )|(?<=pairing )|(?<=login )|(?<=confirmation )|(?<=reset )"
+    r"|(?<=auth ))codes?|(?<=time )password)(?![a-z])(?:(?: [\w'@./:-]{1,60}){0,6}?(?:[ ,]{0,2}(?:is|are|was"
+    r"|were|it's|[:=])){1,2}|)[ :=\"'`?-]{1,6}"
     rf"(?P<secret>{_CODE}(?:,? (?:and )?{_CODE})*)\b"
     r"(?![.-]\d|[ -]?(?:bit"
     r"|digit|char|ms|s\b)| [a-z]{2,12}s\b)"
@@ -1245,7 +1299,7 @@ def _without_cells(text: str) -> tuple[str, int]:
                     child = _pattern(_CHILD).match(line)
                     if child and _of_parent(child, manifest, prompted):
                         found = [child.span("secret")]
-                elif bare or depth == 0:
+                elif bare or (depth == 0 and number != first + 1):  # a blank line may follow the name
                     depth = -1
                 if depth < 0 and named and _is_parent(line.rstrip(), manifest):
                     depth, prompted = inside, bool(_pattern(_PROMPTED).match(line))
@@ -1259,11 +1313,7 @@ def _without_cells(text: str) -> tuple[str, int]:
 
 def _is_parent(line: str, manifest: bool) -> bool:
     """Whether the lines below are secrets: this line names them, or is a command that shows one."""
-    if (
-        len(line) < 60
-        and _pattern(r"(?i)[^:=]{0,40}(?:codes|keys|tokens|passwords)\Z").match(line)
-        and " " in line
-    ):
+    if len(line) < 200 and _pattern(r"(?i).*\b(?:recovery|backup|scratch|2fa)[ -]codes\b").match(line):
         return True
     if line.endswith((":", "{", "[", "|", ">", "|-", "=")) and len(line) < 200:
         parent = _pattern(_PARENT).match(line)
@@ -1318,7 +1368,7 @@ def _heads(line: str) -> _Cells:
             continue
         spans = _cells(line, separator)
         heads = [line[start:end] for start, end in spans]
-        if len(heads) < 2 or any(len(head) > 40 for head in heads):
+        if len(heads) < 2 or not all(0 < len(head) <= 40 for head in heads):
             continue
         named = [(at, _pattern(_HEAD).match(head)) for at, head in enumerate(heads)]
         columns = [(at, bool(name["vague"])) for at, name in named if name]
@@ -1349,15 +1399,12 @@ def _listed(value: str, vague: bool = False) -> bool:
     """Whether a cell, or a line below the name of secrets, is one of them."""
     if " " in value or len(value) < 6 or "[redacted:" in value or _stands_in(value):
         return False
-    grouped = _pattern(r"[a-z0-9]{4}(?:-[a-z0-9]{4}){2,7}\Z").match(value)
-    if _pattern(_REFERENCE).match(value) or ":" in value:
+    if _pattern(rf"{_REFERENCE}|.*(?:[:;]|\((?![\"']))|(?:[a-z-]{{3,}}/){{2}}").match(value):
         return False
     return (
         _made_up(value)
         or _opaque(value)
-        or (not vague and (_jumbled(value) or _gibberish(value)))
-        or (not vague and bool(grouped))
-        or (not vague and _is_password(value) and (_firm(value) or _jumbled(value)))
+        or (not vague and (_jumbled(value) or _gibberish(value) or (_is_password(value) and _firm(value))))
     )
 
 
@@ -1365,7 +1412,7 @@ def _of_parent(child: re.Match[str], manifest: bool, prompted: bool) -> bool:
     """Whether a line below the name of secrets is one, or gives one its name."""
     name, value = child["name"], child["secret"]
     if name and _pattern(
-        r"(?i)\w*(?:id|name|arn|type|realm|role|url|host|path|file|version|image|provider)\Z"
+        r"(?i)\w*(?:id|name|arn|sha\d*|hash|digest|integrity|checksum|type|realm|role|url|host|path|file|version|image|provider)\Z"
     ).match(name):
         return False
     base64 = manifest and _pattern(_BASE64_VALUE).match(value)
@@ -1382,9 +1429,14 @@ def _of_parent(child: re.Match[str], manifest: bool, prompted: bool) -> bool:
         and len(value) >= 8
         and (("/" not in value and _is_password(value)) or _pattern(r"[A-Za-z0-9+/]{43}=\Z").match(value))
     )
-    if base64 or grouped or shown or _pattern(_UUID + r"\Z").match(value):
+    if base64 or grouped or shown:
         return True
-    key = _pattern(r"[0-9a-f]{32,}\Z").match(value) or _unguessable(value)
+    long = _pattern(r"[A-Za-z0-9]{16,}\Z") if name is None else _pattern(r"(?!)")
+    key = (
+        _pattern(r"[0-9a-f]{32,}\Z").match(value)
+        or _unguessable(value)
+        or (long.match(value) and _jumbled(value))
+    )
     return (
         _made_up(value) or bool(key) or (bool(name) and sum(map(str.isdigit, value)) >= 2 and _listed(value))
     )
@@ -1407,13 +1459,11 @@ _CUES_ABROAD = (
     "mật khẩu",
 )
 _NAMES_IT = (  # a word that names a secret, as people say it
-    r"passw\w*|pass[- ]?(?:phrase|code)s?|(?<!by)(?<!com)passe?(?![a-z])"
-    r"|(?<![a-z])(?:pwd?|psk|pins?|creds?|otp|2fa|mfa|puk)(?![a-z])"
-    r"|keys?(?= (?:is|are|was) )|keys?(?=:? [0-9a-f]{32})|secrets?(?![a-z])"
-    r"|tokens?(?![a-z])|credentials?|bearer|clave|senha|contrase\w+"
-    r"|kennwort"
-    r"|wachtwoord|heslo|adgangskode|lozinka|parola|salasana|chiave"
-    r"|sleutel|mdp(?![a-z])|jeton|gettone|community(?= string)"
+    r"passw\w*|pass[- ]?(?:phrase|code)s?|(?<!by)(?<!com)passe?(?![a-z])|(?<=root)pw(?![a-z])"
+    r"|(?<![a-z])(?:pwd?|psk|pins?|creds?|otp|2fa|mfa|puk)(?![a-z])|keys?(?= (?:is|are|was) )"
+    r"|keys?(?=:? [0-9a-f]{32})|secrets?(?![a-z])|tokens?(?![a-z])|credentials?|bearer|clave|senha"
+    r"|contrase\w+|kennwort|wachtwoord|heslo|adgangskode|lozinka|parola|salasana|chiave|sleutel|mdp(?![a-z])"
+    r"|jeton|gettone|community(?= string)"
 )
 _SPEAKS_OF_IT = (  # a word that speaks of secrets, or a flag that takes one
     r"(?<![a-z])(?:auth|log(?:ging|ged)?[ -]?in|sign(?:ing|ed|er)?(?:[ -]?in)?"
@@ -1422,37 +1472,34 @@ _SPEAKS_OF_IT = (  # a word that speaks of secrets, or a flag that takes one
     r"|secret|token|crypt|serializer|(?<= )eap | -p[ \tw]| /p:| -u |(?<![a-z])ssh |authenticat"
 )
 _LINK = (  # what leads from the name of a secret to the secret
-    r"(?:(?<![\w'])(?:is|are|was|be|become|then|and|string|c'est|a"
-    r"|to|with|it'?s|says|type|enter|auf|zu|sur|en|answer|use|using|será|sera|wird|lautet"
-    r"|ist|es|est|é|è|jest|je|är|er"
-    r"|на|это|adalah)(?: now| still| set to)?|->|=>| /(?= )|[:=\uff1a→—\u2013"
-    r"|\])]|[은는是为為はがを])[\s\"'`“„«\u2018「『(*<]*\Z"
+    r"(?:(?<![\w'])(?:is|are|was|be|become|then|and|string|c'est|a|to|from|with|it'?s|says|type|enter|auf|zu"
+    r"|sur|en|answer|use|using|será|sera|wird|lautet|ist|es|est|é|è|jest|je|är|er|на|это|adalah)(?: now"
+    r"| still| set to)?|->|=>| /(?= )|[:=\uff1a→—\u2013|\])]|[은는是为為はがを])[\s\"'`“„«\u2018「『(*<]*\Z"
 )
 _HANDED = r"(?: /| with| and|,) [\"'`]?\Z"  # what follows the name of a user
 _HARMLESS = (  # what else a hexadecimal or random word may be: the nearest name says
-    r"(?:(?:sha-?\d*|md5|commits?|rev(?:ision)?s?|digest|checksum|hash(?:e[sd])?"
-    r"|integrity|etag|fingerprint|trace|span|request"
-    r"|run|build|job|order|ticket|issue|version|address|contract|tx"
-    r"|transaction|public|nonce|iv|blob|tree|image|layer|program|mint"
-    r"|container|cursor|offset|file|path|branch|tag|ref|head|id|kid"
-    r"|uuid|guid|sid|thumbprint|identifier|p256dh"
-    r"|(?:next|page|continuation|sync|cursor|delta)[ _-]?(?:page)?[ _-]?token|serial|object|wallet|accessor)"
-    r"(?<![a-z][a-z](?:id|iv|tx))(?: (?:is|was|of|at|in))?[\s\"'`:=#(@/.,*|-]{0,6}|0x)\Z"
+    r"(?:(?:sha-?\d*|md5|commits?|rev(?:ision)?s?|digest|checksum|hash(?:e[sd])?|integrity|etag|fingerprint"
+    r"|trace|span|request|run|build|job|order|ticket|issue|version|address|contract|tx|transaction|public"
+    r"|nonce|iv|blob|tree|image|layer|program|mint|container|cursor|offset|file|path|branch|tag|ref|head|id"
+    r"|kid|uuid|guid|sid|thumbprint|identifier|p256dh|(?:next|page|continuation|sync|cursor"
+    r"|delta)[ _-]?(?:page)?[ _-]?token|serial(?:[ _-]?number)?|object|wallet|accessor|name|h1"
+    r"|pub[_-]?key\w{0,4}|recv-keys?|peer|idempotency[_-]key)(?<![a-z][a-z](?:id|iv|tx))(?: (?:is|was|of|at"
+    r"|in))?[\s\"'`:=#(@/.,*|-]{0,6}|0x)\Z"
 )
 _DIGESTED = (
-    r"commit|sha-?\d|digest|checksum|revision|fingerprint|\bgit |publi(?:c"
-    r"|sh)|message-id|[\"']jti|[\"']s[iu][db]|address|contract|program"
-    r"|mint\b|enc\[|\brsa |\bgpg|sum\b|dgst|[\"']kty"
+    r"commit|refs/|stash@|sha-?\d|digest|checksum|revision|fingerprint|\bgit |publi(?:c|sh)|message-id"
+    r"|[\"']jti|[\"']s[iu][db]|address|contract|program|mint\b|enc\[|\brsa |\bgpg|sum\b|dgst|[\"']kty"
 )
+_IDENTIFIED = r"[a-z](?:Id|ID|UUID|Sha256|Hash|Version|Digest)[\"']?[=:][ ]?[\"']?\Z"
 _EDGES = " \t\n\r\f\v\u00a0\u3000\"'`()<>[]{},;:=|/“”\u2018\u2019„«»「」『』\uff0c。\uff1a、"  # of a word
 _FROM_START = rf"[^{re.escape(_EDGES)}\\]{{1,461}}"
 _STOPS = frozenset(_EDGES + "\\")
-_BASE64 = r"(?<![A-Za-z0-9+/_.-])[A-Za-z0-9+/]{40,400}={0,2}(?![A-Za-z0-9+/_.-])"
+_BASE64 = r"(?<![A-Za-z0-9+/_.-])[A-Za-z0-9+/]{40,800}={0,2}(?![A-Za-z0-9+/_.-])"
 _COMMON = (
-    r"(?!(?:my)?[A-Z][a-z]{2,}[-_.]?[A-Z][a-z]{2,}[-_.]?\d\d\Z)[A-Za-z_.-]{1,40}\d{1,2}\Z"
-    r"|#?[a-z]+(?:[-_][a-z]+){2,}(?:[-_.]\d+){0,3}\Z|.*(?:[a-z]-v\d"
+    r"(?!(?:my)?[A-Z][a-z]{2,}[-_.]?[A-Z][a-z]{2,}[-_.]?\d{1,2}\Z)[A-Za-z_.-]{1,40}\d{1,2}\Z"
+    r"|#?[a-z]+\d?(?:[-_][a-z]+\d?){2,}(?:[-_.]\d+){0,3}(?:%|-[a-z0-9]{5})?\Z|.*(?:[a-z]-v\d"
     r"|a-z|A-Z|0-9)|\d+[A-Za-z]{1,4}-\d+[A-Za-z]{1,4}\Z|[\d.,_xX%-]+[A-Za-z]{0,3}\.?\Z"
-    r"|[A-Za-z_]\w*\.\w+\Z|0x[0-9a-fA-F]{1,40}\Z|[a-z_]+\+\d{1,2}\Z"
+    r"|&?[A-Za-z_]\w*\.\w+\Z|&[A-Za-z_]\w*\Z|[a-z]+\d{0,3}(?:-[a-z]{4,})+\Z|0x[0-9a-fA-F]{1,40}\Z|[a-z_]+\+\d{1,2}\Z"
 )  # words with digits
 _CUE = f"(?P<name>{_NAMES_IT}|{'|'.join((*_ABROAD, *_CUES_ABROAD))})|{_SPEAKS_OF_IT}"
 _ISSUE = r"[\w.]{4,30}[#*@]\d{3,4}\Z"  # Summer#2026, which elsewhere may be an issue or a product
@@ -1474,7 +1521,10 @@ def _without_strong(text: str) -> tuple[str, int]:
         ]
         spans = [word.span() for word in whole]
         words = sorted(
-            [*whole, *(word for word in words if not _within(word.start(), spans))],
+            [
+                *(word for word in whole if not _stands_in(word.group())),
+                *(word for word in words if not _within(word.start(), spans)),
+            ],
             key=lambda word: word.start(),
         )
     if not words:
@@ -1519,7 +1569,7 @@ def _without_strong(text: str) -> tuple[str, int]:
         edges = text[word.start() - 1 : word.start()] + text[word.end() : word.end() + 1]
         quoted = edges in ('""', "''", "``")
         if (
-            ((before or after) and _strong(value, line))
+            ((before or said or (after and line)) and _strong(value, line))
             or (said and after and after["name"] and _is_likely(value))
             or (
                 after
@@ -1527,16 +1577,26 @@ def _without_strong(text: str) -> tuple[str, int]:
                 and _pattern(_OF_SECRETS).search(folded[word.end() : after.start()])
             )
             or (quoted and 10 <= len(value) <= 24 and _is_beside(value, line, before, after))
-            or _varied(value)
             or _introduced(value, text[word.start() - len(line) : word.start()])
             or (before and _plausible(value, folded, before, word.start(), line))
         ):
             armour = text.rfind("-----BEGIN ", max(0, word.start() - 4000), word.start())
             if armour >= 0 and "-----END" not in text[armour : word.start()]:
                 continue  # of a certificate or a public key
+            if _is_digest(value, text[max(0, word.start() - 400) : word.start()]):
+                continue
+            if _pattern(_IDENTIFIED).search(text, word.start() - 30, word.start()) or _in_code(word):
+                continue
             parts.append(f"{text[end : word.start()]}[redacted:{'password' if _made_up(value) else 'token'}]")
             count, end = count + 1, word.start() + len(value)
     return "".join(parts) + text[end:], count
+
+
+def _in_code(word: re.Match[str]) -> bool:
+    """Whether a word is called, indexed, the type of a pointer, or compared with `!=`; or is cut off."""
+    value, follows = word.group(), word.string[word.end() : word.end() + 3]
+    called = _pattern(r"[(\[]| \*\w").match(follows) and _pattern(r"[*&]{0,2}[A-Za-z_][\w.]*\Z").match(value)
+    return bool(called) or value.endswith("...") or (value[-1] == "!" and follows[:1] == "=")
 
 
 def _numbered_words(text: str) -> list[re.Match[str]]:
@@ -1583,26 +1643,19 @@ def _candidate(value: str) -> bool:
             or _is_password(value.rstrip("."))
             or bool(_pattern(_TITLED).match(value.rstrip(".")))
         )
-    )
-
-
-def _varied(value: str) -> bool:
-    """Whether a word has capitals, small letters, digits and signs, and cannot be anything but a password."""
-    return (
-        9 <= len(value) <= 32
-        and _made_up(value)
-        and sum(map(str.isdigit, value)) >= 3
-        and any(map(str.isupper, value))
-        and any(map(str.islower, value))
-        and not _pattern(r".*[.@&~]|\w+#").match(value)
+        and not _pattern(_PUBLIC_FORM).match(value)
+        and not _pattern(_NAME_OF_SECRET).match(value)
     )
 
 
 def _strong(value: str, line: str) -> bool:
     if _made_up(value):
         return len(value) >= 8 and not (line.endswith("/") and "#" in value)
+    if _pattern(r"[A-Z][a-z]{3,}-?[A-Z][a-z]{3,}-?(?!19|20|128|256|512)\d{3,4}\Z").match(value):
+        return not line.endswith("/") and bool(_pattern(_TITLED).match(value))
     return (
         _unguessable(value)
+        and not _pattern(r"://\S*/\Z").search(line)
         and not _pattern(_DIGESTED).search(line)
         and not _pattern(_HARMLESS).search(line[-40:])
     )
@@ -1612,8 +1665,14 @@ def _plausible(value: str, folded: str, cue: re.Match[str], start: int, line: st
     """Whether a word after a word that names secrets is one."""
     before = folded[max(0, cue.start() - 24) : cue.start()]
     between = folded[cue.end() : start]
-    if len(between) > 90 or between.count("\n") > 2 or _pattern(_DIGESTED).search(line):
+    if _pattern(_NO_SECRET).search(before + cue.group()):
         return False
+    if len(between) > 90 or between.count("\n") > 2 or _pattern(f"{_DIGESTED}|{_TEMPLATE}").search(line):
+        return False
+    if not line and _pattern(r"[0-9a-f]{32,64} [ *]?[a-z./]").match(folded, start):
+        return False  # a digest before what it is of
+    if "\n" in between and not _pattern(r"[\"'`*.,;)]*\s*?(?:\n|\Z)").match(folded, start + len(value)):
+        return False  # another line, which says more than the value
     if (cue["name"] and _pattern(_ABOUT).match(between)) or (between == ":" and before.endswith(":")):
         return False
     of_key = cue.group().startswith("key") and _pattern(r"[a-z]{2}[ _-]?\Z").search(before)
@@ -1637,10 +1696,12 @@ def _plausible(value: str, folded: str, cue: re.Match[str], start: int, line: st
     if _pattern(_HARMLESS).search(between[-40:]) or _pattern(_HARMLESS).search(line[-40:]):
         return False
     if not (cue["name"] or of_key or flag):
+        if cue.group() + between in ("login ", "auth ") and _pattern(r"[0-9a-f-]{32,64}\Z").match(value):
+            return True  # of a command
         handed = _pattern(_HANDED).search(between) and _pattern(
             r"log|admin|root|user|wi-?fi|account|sudo|zugang|ident"
         ).match(cue.group())
-        chosen = _pattern(_TITLED).match(value) and len(value) >= 10
+        chosen = (_pattern(_TITLED).match(value) or _pattern(_ISSUE).match(value)) and len(value) >= 10
         least = 16 if "key" in cue.group() else 10 if handed else 12
         return bool(handed and chosen) or (
             linked and len(value) >= least and _jumbled(value) and not prefixed
@@ -1666,7 +1727,7 @@ def _plausible(value: str, folded: str, cue: re.Match[str], start: int, line: st
         )
         and (
             sum(map(str.isdigit, value)) >= (2 if linked else 3)
-            or (linked and len(value) >= 10 and _jumbled(value))
+            or (linked and len(value) >= 10 and (_jumbled(value) or cue.group().startswith("pass")))
         )
     )
 
@@ -1674,9 +1735,8 @@ def _plausible(value: str, folded: str, cue: re.Match[str], start: int, line: st
 def _firm(value: str) -> bool:
     """Whether a word is rather a password than a version, a model or an identifier."""
     named = (
-        r"[A-Za-z-]+\d{1,2}[a-z]?\Z|[A-Z][a-z]+-\d|[\w./-]*[._/][\w./-]*\Z"
-        r"|\w+&\w+\Z|[A-Za-z]+[-_]?v?\d+\.\d+[\w.-]*\Z|[A-Za-z]+(?:-[A-Za-z]*\d*[a-z]?)+-\d{1,"
-        r"4}\Z"
+        r"[A-Za-z-]+\d{1,2}[a-z]?\Z|[A-Z][a-z]+-\d|[\w./-]*[._/][\w./-]*\Z|\w+&\w+\Z"
+        r"|[A-Za-z]+[-_]?v?\d+\.\d+[\w.-]*\Z|[A-Za-z]+(?:-[A-Za-z]*\d*[a-z]?)+-\d{1,4}\Z"
     )
     plain = not value.isascii() or _pattern(named).match(value)
     digits = sum(map(str.isdigit, value))
@@ -1688,10 +1748,10 @@ def _firm(value: str) -> bool:
 
 
 _NO_PASSWORD = (  # an address, a version, an escaped letter, an issue, a line, a query
-    r".*(?:@[\w-]+\.|@v?\d+(?:\.|\Z)|@sha\d|%[0-9A-F]{2}%|%(?:20|2[A-F]"
+    r".*(?:@[\w-]+\.|@[\^~<>=]{0,2}v?\d+(?:\.|\Z)|@sha\d|%[0-9A-F]{2}%|%(?:20|2[A-F]"
     r"|3[A-F]|5[BD]|40)(?!\d\d\Z)|[\w.-]+@[a-z][a-z-]*-\d+\Z|\$\d\Z"
-    r"|&(?:#|amp|[lg]t)|#L\d|#[a-z]{4}|\?[.a-z])"
-    r"|(?:[A-Z]*|[A-Z]?[a-z.-]+)#\d+\Z|[\w%.-]+&[a-z_]+\Z|[a-z-]{4,}@v?\d"
+    r"|!(?:important|[rsa])\Z|\$[A-Za-z]+_[A-Za-z]|&(?:&|#|amp|[lg]t)|return!|#L\d|#[a-z]{4}|\?[.a-z]|@(?:(?=\d*[a-f])[0-9a-f]{6,8}|[0-9a-f]{40})\Z)"
+    r"|(?:[A-Z]*|[A-Z]?[a-z.-]+)#\d+\Z|[\w%.-]+&[a-z_]+(?:\Z|\d\.)|[a-z-]{4,}@v?\d|[a-z][a-z._-]+@[a-z]{2,}\d{1,3}\Z"
 )
 # A sum or a product; `~` alone is of a path.
 _SUM = r"(?:\d[\w.]{0,4}[*+~-]|.*[.+*-].*\*|.*\*.*[.+-])[^!#$%^?&@]*\Z|[^!#$%^*?&@]*\Z"
@@ -1709,7 +1769,7 @@ def _made_up(value: str) -> bool:
         )
         and not _pattern(_NO_PASSWORD).match(value)
         and not _pattern(
-            r"[A-Z]+[_-]?\d+[#?*]|[A-Za-z]+(?:19|20)\d\d[!?]\Z|[A-Za-z]+#(?:\d+-\d+[\d#-]*|[0-9a-f-]{20,})\Z|.*Z#"
+            r"\w+(?:_|_t|_\w\d\w*|[a-z](?:8|16|32|64|128|256))[*&]+\Z|\d+\*\w|(?:[a-z]+\.){2}|[A-Z]+[_-]?\d+[#?*]|[A-Za-z]+(?:19|20)\d\d[!?]\Z|[A-Za-z]+#(?:\d+-\d+[\d#-]*|[0-9a-f-]{20,})\Z|.*Z#"
         ).match(value)
         and (_jumbled(value) or not _pattern(_SUM).match(value))
         and (not ending or sum(map(str.isdigit, value)) >= 3)
@@ -1724,6 +1784,7 @@ def _unguessable(value: str) -> bool:
         and _mixed(value)
         and _jumbled(value)
         and not _pattern(r"[A-Za-z]{2,10}[_-]").match(value)
+        and not _pattern(_PUBLIC_FORM).match(value)
     )
 
 
@@ -1780,7 +1841,8 @@ def _without_key_blocks(text: str) -> tuple[str, int]:
     """Replace private keys in PEM armour; one that is cut off ends where its base64 does."""
     parts: list[str] = []
     count = end = 0
-    heads = list(_pattern(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----").finditer(text))
+    kind = r"(?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-----"
+    heads = list(_pattern("-----BEGIN " + kind).finditer(text))
     for place, head in enumerate(heads):
         if head.start() < end:
             continue
@@ -1791,7 +1853,7 @@ def _without_key_blocks(text: str) -> tuple[str, int]:
             body = base64.end() if base64 else head.end()
         if max(map(len, text[head.end() : body].split()), default=0) < 24:
             continue  # the words alone, with no key after them
-        foot = _pattern(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----").match(text, body)
+        foot = _pattern("-----END " + kind).match(text, body)
         parts.append(text[end : head.start()] + "[redacted:private-key]")
         count, end = count + 1, foot.end() if foot else body
     return "".join(parts) + text[end:], count
