@@ -118,7 +118,7 @@ async def test_passages_that_are_gone_or_damaged_are_made_anew_from_the_records(
     await filled(home, clock)
     for damage in (
         lambda: shutil.rmtree(Path(home.data, "passages_1.lance")),
-        lambda: os.unlink(used(home, "passages_2", "data")[0]),
+        lambda: os.unlink(used(home, max(Path(home.data).glob("passages_*.lance")).stem, "data")[0]),
         lambda: Path(home.data, "index.json").write_text("{"),
         lambda: os.unlink(Path(home.data, "index.json")),
     ):
@@ -128,7 +128,7 @@ async def test_passages_that_are_gone_or_damaged_are_made_anew_from_the_records(
         assert BIRDS[1] in said.texts(await said.search(core, "heron mill"))
         assert await problems(core) == [] and core.store.repairs
         await core.close()
-    assert [name for name in os.listdir(home.data) if name.startswith("passages_")] == ["passages_5.lance"]
+    assert len(list(Path(home.data).glob("passages_*"))) == 1
 
 
 async def test_a_damaged_manifest_is_put_back_from_its_copy(home: Home, clock: Clock):

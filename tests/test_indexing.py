@@ -109,16 +109,20 @@ async def test_an_interrupted_reindex_is_resumed_by_the_next_engine_and_the_old_
 ):
     core = await opened(home, clock, HashingEncoder)
     for n in range(5):
-        await turn(core, f"s{n}", user=f"zebra number {n}")
+        await turn(core, f"s{n}", user=f"zebra {n} of the backlog")
     await embedded(core)
     # As a reindex does, killed before it filled anything.
     await core.indexer.begin_generation(await core.indexer.load())
     await core.close()
 
-    core = await opened(home, clock, HashingEncoder)
+    encoder = GatedBeside()
+    core = await opened(home, clock, lambda: encoder)
+    assert await asyncio.to_thread(encoder.reached.wait, 30)
     hits = await search(core, "zebra", top_k=10, include={"explain": True})
     assert len(hits.results) == 5 and all(hit.explain.dense for hit in hits.results) and not hits.degraded
-    await core.reindex.run()
+    resumed = asyncio.create_task(core.reindex.run())  # which waits for the one that goes on
+    encoder.gate.set()
+    await resumed
     assert (core.store.building, core.store.note.generation) == (None, 2)
     assert len((await search(core, "zebra", top_k=10)).results) == 5
     await core.close()
