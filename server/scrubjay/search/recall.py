@@ -17,7 +17,7 @@ from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import HALF_LIFE_DAYS, Floats, blend, order, recency
 from scrubjay.search.retrieval.relevance import WEAK, behind, bounds
 from scrubjay.search.retrieval.retrieve import Embed, Ranking, retrieve
-from scrubjay.search.timeline import period_searched, retrieve_within, span_asked, timeline
+from scrubjay.search.timeline import period_searched, retrieve_in_time, span_asked, timeline
 from scrubjay.store.schema import micros
 from scrubjay.store.store import Store
 from scrubjay.text.terms import asks_nothing
@@ -66,9 +66,10 @@ async def search_memories(
     is_narrow = question.filtered or question.session_id is not None
     if not (apart or is_narrow) and asks_nothing(question.text):
         return no_hits(period_searched(question))
-    ranking = await retrieve(store, question, embed)
-    if span is not None and (inside := await retrieve_within(store, span, embed, instead_of=ranking)):
-        question, ranking = span.question, inside
+    if span is None:
+        ranking = await retrieve(store, question, embed)
+    else:
+        question, ranking = await retrieve_in_time(store, question, span, embed)
     period = span.period if span is not None and question is span.question else period_searched(question)
     confidence = "strong" if apart else _confidence(ranking, request, is_narrow=is_narrow)
     if confidence == "none":

@@ -106,15 +106,22 @@ async def timeline(store: Store, request: SearchMemories, span: Span, measure: M
     return hits.model_copy(update={"period": span.period, "left_out": left or None})
 
 
-async def retrieve_within(store: Store, span: Span, embed: Embed, *, instead_of: Ranking) -> Ranking | None:
-    """Rank what may answer from within a span; None if what may answer from anywhere is much more likely.
+async def retrieve_in_time(
+    store: Store, question: Question, span: Span, embed: Embed
+) -> tuple[Question, Ranking]:
+    """Rank what may answer from within a span, or from anywhere if that is much more likely.
 
-    What was before something is often told of later, so there it must not be more likely at all.
+    What was before something is often told of later, so there the span must be as likely at least. Anything
+    else that is likely within its span needs no comparison.
     """
     inside = await retrieve(store, span.question, embed)
-    best, anywhere = (float(each.relevance.max(initial=0.0)) for each in (inside, instead_of))
-    likely = best >= (anywhere if span.backwards else min(LIKELY, NEARLY * anywhere))
-    return inside if likely and inside.confidence() != "none" else None
+    best = float(inside.relevance.max(initial=0.0))
+    found = inside.confidence() != "none"
+    if found and best >= LIKELY and not span.backwards:
+        return span.question, inside
+    anywhere = await retrieve(store, question, embed)
+    needed = float(anywhere.relevance.max(initial=0.0)) * (1.0 if span.backwards else NEARLY)
+    return (span.question, inside) if found and best >= needed else (question, anywhere)
 
 
 def period_searched(question: Question) -> str | None:
