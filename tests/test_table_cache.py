@@ -12,9 +12,12 @@ from said import SCOPE, embedded, fact, turn
 
 from scrubjay.engine.background.upkeep import Bounds
 from scrubjay.engine.core import Core
+from scrubjay.models.records import Memory, content_hash
 from scrubjay.models.requests import Forget, SearchMemories, parse
 from scrubjay.search.recall import search_memories
-from scrubjay.store.cache import TableCache
+from scrubjay.store import conditions
+from scrubjay.store.cache import KnownKeys, TableCache
+from scrubjay.store.schema import read_table
 from scrubjay.store.tables import open_tables
 
 WORDS = ("lighthouse", "marmalade", "bicycle", "telescope")
@@ -91,6 +94,60 @@ async def test_a_search_with_the_memory_equals_one_without(core: Core, acts: lis
         assert remembered == anew, what
 
 
+@pytest.mark.long
+@settings(max_examples=8)
+@given(acts=st.lists(act, min_size=2, max_size=8))
+async def test_every_fact_of_the_table_is_among_the_known_ones(core: Core, acts: list[tuple[str, str]]):
+    ids: list[str] = []
+    for what, word in (*(("fact", word) for word in WORDS), *acts):
+        await do(core, what, word, ids)
+        hashes = [row.content_hash for row in await core.store.select(Memory, conditions.present("id"))]
+        assert await core.store.may_hold(Memory, hashes) == hashes, what
+
+
+async def test_a_fact_that_is_new_is_not_looked_for_on_the_disk_and_a_known_one_is_found(
+    core: Core, monkeypatch
+):
+    for number in range(4):
+        await fact(core, f"Fact number {number}.")
+        await core.writer.settle()
+    with monkeypatch.context() as patched:
+        patched.setattr("scrubjay.store.store._rows", _read_nothing)
+        assert (await fact(core, "A new fact.")).action == "stored"
+        with pytest.raises(AssertionError, match="reads a table"):
+            await fact(core, "fact number 2")
+    await core.writer.settle()
+    assert [(await fact(core, said)).action for said in ("A new fact.", "fact number 2")] == [
+        "known",
+        "known",
+    ]
+
+
+async def test_a_fact_that_is_committed_while_the_keys_are_read_is_known(core: Core, monkeypatch):
+    memories, keys = core.store.tables.memories, core.store._known_keys[Memory]
+    await fact(core, "The port is 8080.")
+    for _ in range(2):  # with the fact's own look three, so that the next one reads them
+        await keys.among(memories, ())
+
+    async def read_before_the_commit(query: Any) -> Any:
+        monkeypatch.undo()
+        rows = await read_table(query)
+        await core.writer.settle()
+        return rows
+
+    monkeypatch.setattr("scrubjay.store.cache.read_table", read_before_the_commit)
+    assert await keys.among(memories, [digest := content_hash("The port is 8080.")]) == {digest}
+
+
+async def test_more_keys_than_may_be_known_are_forgotten(core: Core):
+    keys = KnownKeys("content_hash", most=2)
+    for _ in range(4):
+        await keys.among(core.store.tables.memories, ())
+    assert await keys.among(core.store.tables.memories, ["new"]) == set()
+    keys.add("abcde")
+    assert await keys.among(core.store.tables.memories, ["new"]) == {"new"}
+
+
 async def test_a_table_that_is_too_long_is_not_remembered(core: Core):
     await turn(core, "s", user="one", assistant="two")
     await turn(core, "s", user="three", assistant="four", turn=1)
@@ -117,7 +174,7 @@ async def test_what_searches_use_is_in_memory_again_after_a_compaction(core: Cor
             assert await found(core) == before
 
 
-def _read_nothing(query: object) -> None:
+def _read_nothing(*_: object) -> None:
     raise AssertionError("A search reads a table.")
 
 

@@ -6,10 +6,12 @@ import asyncio
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import said
 
 from scrubjay.engine.core import Core
+from scrubjay.store.schema import read_table
 
 
 async def test_only_what_can_be_found_is_counted_and_yet_every_scope_is_there(core: Core) -> None:
@@ -81,3 +83,20 @@ async def test_a_scope_that_is_written_while_all_are_read_is_among_them(core: Co
     await said.fact(core, "The port is 9090.", scope="b")
     await reading
     assert await core.store.names.scopes() == {"a", "b"}
+
+
+async def test_who_speaks_while_all_speakers_are_read_is_among_them(core: Core, monkeypatch) -> None:
+    await said.turn(core, "s", scope="a", role="Ann", text="The port is 8080.")
+    await core.writer.settle()
+    core.store.names.clear()
+
+    async def read_before_bob_speaks(query: Any) -> Any:
+        monkeypatch.undo()
+        rows = await read_table(query)
+        await said.turn(core, "s", scope="a", role="Bob", text="It is 9090.", turn=1)
+        await core.writer.settle()
+        return rows
+
+    monkeypatch.setattr("scrubjay.store.store.read_table", read_before_bob_speaks)
+    await core.store.names.speakers(["a"])
+    assert await core.store.names.speakers(["a"]) == {"Ann", "Bob"}

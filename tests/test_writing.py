@@ -9,22 +9,30 @@ import json
 import os
 import shutil
 import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hashing_encoder import HashingEncoder
+from lancedb import AsyncTable
 from said import SCOPE, document, fact, search, texts, turn
 
+import scrubjay.store.store
 from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.verbs.documents import Prefetch
 from scrubjay.engine.writing import _PLANNERS, Writer
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import spool
 from scrubjay.home.capture import unanswered
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import Settings
-from scrubjay.models.envelopes import Envelope
-from scrubjay.models.records import Document, Memory, Turn
-from scrubjay.records.documents import plan_add
+from scrubjay.models.envelopes import Envelope, envelope
+from scrubjay.models.records import Document, Memory, Turn, content_hash
+from scrubjay.models.requests import DocumentText, parse
+from scrubjay.records.documents import _find_at, plan_add
+from scrubjay.records.full_ids import _turns_called
+from scrubjay.records.memories import facts_with_text
 from scrubjay.store.opening import open_store
 from scrubjay.store.store import Store
 
@@ -46,6 +54,65 @@ async def test_an_acknowledged_write_is_on_disk_before_the_store_has_it(core: Co
     assert len(spool.pending(core.home)) == 1
     await core.writer.settle()
     assert spool.pending(core.home) == [] and await core.store.count(Turn) == 1
+
+
+async def _named(core: Core) -> Any:
+    return await core.documents.with_custom_id("heron", [SCOPE])
+
+
+async def _at_a_path(core: Core) -> Any:
+    return await _find_at(core.store, SCOPE, "notes/heron.md")
+
+
+async def _meant(core: Core) -> Any:
+    return await _turns_called(core.store, "a/0", [SCOPE])
+
+
+async def _in_a_session(core: Core) -> Any:
+    return (await core.store.sessions.of([(SCOPE, "a")]))[SCOPE, "a"].places
+
+
+async def _with_a_text(core: Core) -> Any:
+    return await facts_with_text(core.store, SCOPE, [content_hash("Frogs fear herons.")])
+
+
+async def _in_a_batch(core: Core) -> Any:
+    request, prefetch = parse(DocumentText, {"content": "Frogs fear herons."}), Prefetch(core.store)
+    await prefetch.load([envelope("document", request, scope=SCOPE, source="test", at=core.clock())])
+    return prefetch.facts_of(SCOPE)[content_hash("Frogs fear herons.")]
+
+
+@pytest.mark.parametrize(
+    ("table", "look"),
+    [
+        ("documents", _named),
+        ("documents", _at_a_path),
+        ("turns", _meant),
+        ("turns", _in_a_session),
+        ("memories", _with_a_text),
+        ("memories", _in_a_batch),
+    ],
+)
+async def test_a_record_that_is_committed_while_the_disk_is_read_is_found(
+    core: Core, monkeypatch: pytest.MonkeyPatch, table: str, look: Callable[[Core], Awaitable[Any]]
+):
+    """A slow machine found it: neither the table, read before, nor what was staged, read afterwards, had it."""
+    await turn(core, "a", user="Where do herons wait?")
+    await fact(core, "Frogs fear herons.")
+    await document(core, "Herons wait for frogs.", custom_id="heron")
+    await document(core, "Herons wait.", path="notes/heron.md")
+    core.store.forget_cache()
+
+    async def read_before_the_commit(read: AsyncTable, *args: Any) -> Any:
+        rows = await read_rows(read, *args)
+        if read.name == table:
+            await core.writer.settle()
+        return rows
+
+    read_rows = scrubjay.store.store._rows
+    monkeypatch.setattr("scrubjay.store.store._rows", read_before_the_commit)
+    assert await look(core)
+    assert await core.store.count(Turn) == 1  # the commit did come
 
 
 async def test_a_write_that_changes_nothing_leaves_no_envelope(core: Core):

@@ -175,18 +175,18 @@ async def find_document(
 
 
 async def _get(store: Store, document_id: str) -> Document | None:
-    return (await store.get(Document, [document_id])).get(document_id)
+    return (await store.get(Document, await store.may_hold(Document, [document_id]))).get(document_id)
 
 
 async def _find_at(store: Store, scope: str, path: str) -> Document | None:
     here = conditions.matching(scope=scope, path=path)
     where = conditions.both(here, conditions.missing("custom_id"), conditions.NOT_FORGOTTEN)
-    rows = await store.select(Document, where, columns=["id"])
-    staged = [
+    staged = [  # before the look at the disk, or a commit could hide one
         row.id
         for row in store.staged(Document)
         if row.scope == scope and row.path == path and row.custom_id is None
     ]
+    rows = await store.select(Document, where, columns=["id"])
     # A committed one may have moved, or been forgotten, by a write that is staged.
     found = await store.get(Document, [*staged, *(row.id for row in rows)])
     return next((row for row in found.values() if row.path == path and row.forgotten_at is None), None)

@@ -117,10 +117,11 @@ async def _same_texts(
 ) -> dict[str, Memory]:
     """Return facts of a scope with these texts that are not the document's own, by the hash of their text."""
     hashes = {content_hash(text) for text in texts.values()}
+    staged = store.staged(Memory)  # before the look at the disk, or a commit could hide one
     rows = {row.id: row for digest in hashes if (row := looked_up.get(digest)) is not None}
     if missing := hashes - looked_up.keys():
         rows.update((row.id, row) for row in await facts_with_text(store, scope, missing))
-    rows.update((row.id, row) for row in store.staged(Memory))
+    rows.update((row.id, row) for row in staged)
     found = [
         row
         for row in rows.values()

@@ -52,7 +52,8 @@ async def full_document_id(store: Store, said: str, scopes: Scopes) -> str:
         InputError: it fits several.
     """
     where = conditions.matching(custom_id=said, scope=scopes)
-    if await store.count(Document, where) or any(row.custom_id == said for row in store.staged(Document)):
+    # First the staged ones, or a commit could hide one.
+    if any(row.custom_id == said for row in store.staged(Document)) or await store.count(Document, where):
         return said
     return await full_id(store, said, scopes, ["doc"])
 
@@ -116,12 +117,13 @@ async def _as_written(
 
     `fits` decides of a record what `where` decides of a row.
     """
-    staged = store.staged(kind)  # before the look at the disk, or a commit could hide one
     here = conditions.both(where, conditions.matching(scope=scopes))
     columns = ["id", "scope", "started_at" if kind is Turn else "created_at", *columns]
-    rows = {row.id: row for row in await store.select(kind, here, columns=columns)}
-    rows.update((row.id, row) for row in staged if fits(row) and (scopes is None or row.scope in scopes))
-    return list(rows.values())
+
+    def fits_here(row: T) -> bool:
+        return fits(row) and (scopes is None or row.scope in scopes)
+
+    return await store.select_newest(kind, here, fits_here, columns=columns)
 
 
 def _date(record: AnyRecord) -> datetime:

@@ -185,6 +185,8 @@ def _answer(memory: Memory, action: Literal["stored", "known", "updated"], envel
 
 async def facts_with_text(store: Store, scope: str, hashes: Collection[str]) -> list[Memory]:
     """Return the facts of a scope whose text has one of these hashes, forgotten and replaced ones too."""
+    if not (hashes := await store.may_hold(Memory, hashes)):
+        return []
     where = conditions.matching(content_hash=sorted(hashes), scope=scope)
     ids = [row.id for row in store.staged(Memory)]  # before the look at the disk, or a commit could hide one
     # Most facts are new: their ids cost half of what whole rows do.

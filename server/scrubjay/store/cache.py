@@ -6,12 +6,11 @@ what every search looks up anew.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from lancedb import AsyncTable
 from lancedb.query import AsyncQuery
 from numpy.typing import NDArray
@@ -29,6 +28,7 @@ _TRIES = 3  # to see all rows that match at one moment
 _CONDITIONS = 8  # of which the matching rows are remembered
 _AT_ONCE = 1_024  # vectors that are multiplied at once: their numbers fit into a processor's cache
 _MOST_RECORDS = 4_000  # records of a kind at hand as objects
+_MOST_KEYS = 100_000  # rows; a key takes some 70 bytes
 
 R = TypeVar("R", bound=Row)
 
@@ -54,16 +54,21 @@ class PassageRow(NamedTuple):
 
 
 class TableCache:
-    """A whole table in memory, or some of its columns, unless it has more than `most` rows or 64 MB."""
+    """A whole table in memory, or some of its columns, unless it has more than `most` rows or 64 MB.
 
-    def __init__(self, most: int, columns: list[str] | None = None) -> None:
-        self._most, self._columns = most, columns
+    Rows are found by their values in the column `key`.
+    """
+
+    def __init__(self, most: int, columns: list[str] | None = None, *, key: str = "id") -> None:
+        self._most, self._columns, self._key = most, columns, key
         self._lock = asyncio.Lock()
         self._asked, self._version = 0, -1
         self._used = False  # since it was warmed last
         self._fits = True
         self._rows: pa.Table = None
         self._row_ids: NDArray[np.uint64] = np.empty(0, np.uint64)  # of these rows, in order
+        self._placed: NDArray[np.uint64] = np.empty(0, np.uint64)  # row ids whose places are known
+        self._places: dict[str, list[int]] = {}  # of the rows, by key
 
     async def current(self, table: AsyncTable, *, read: bool = True) -> pa.Table | None:
         """Return the table as it is now; None if it is too long, or was not asked for often enough.
@@ -96,6 +101,18 @@ class TableCache:
     def row_ids(self) -> NDArray[np.uint64]:
         """The row ids of what `current` returned last, in its order."""
         return self._row_ids
+
+    @property
+    def places(self) -> Mapping[str, Sequence[int]]:
+        """Where the rows with each key are in what `current` returned last."""
+        if self._placed is not self._row_ids:
+            known = len(self._placed)
+            if not np.array_equal(self._row_ids[:known], self._placed):  # else rows were only added
+                self._places, known = {}, 0
+            for at, key in enumerate(self._rows[self._key].slice(known).to_pylist(), known):
+                self._places.setdefault(key, []).append(at)
+            self._placed = self._row_ids
+        return self._places
 
     def met(self, row_ids: Iterable[int]) -> pa.Table | None:
         """Return those rows with these ids that were there when the table was read."""
@@ -163,18 +180,16 @@ class RecordCache(Generic[R]):
     def __init__(self, kind: type[R], most: int) -> None:
         self.whole = TableCache(most)
         self._kind = kind
-        self._rows: pa.Table = None
-        self._places: dict[str, int] = {}  # in the table, by id
         self._records: dict[int, R] = {}  # by row id
 
     async def of(self, table: AsyncTable, ids: Iterable[str]) -> dict[str, R] | None:
         """Return the records with these ids; None if the table is not in memory."""
         ids = list(ids)
-        rows = await self._current(table, read=len(ids) > _FEW)
+        rows = await self.whole.current(table, read=len(ids) > _FEW)
         if rows is None:
             return None
-        row_ids = self.whole.row_ids
-        places = {each: self._places[each] for each in ids if each in self._places}
+        row_ids, known = self.whole.row_ids, self.whole.places
+        places = {each: known[each][0] for each in ids if each in known}
         if unknown := [at for at in places.values() if int(row_ids[at]) not in self._records]:
             if len(self._records) > _MOST_RECORDS:
                 self._records = {}
@@ -185,17 +200,8 @@ class RecordCache(Generic[R]):
 
     async def columns(self, table: AsyncTable, ids: Iterable[str], names: list[str]) -> pa.Table | None:
         """Return these columns of the rows with these ids; None if the table is not in memory."""
-        rows = await self._current(table)
-        if rows is None:
-            return None
-        return rows.select(names).take([self._places[each] for each in ids if each in self._places])
-
-    async def _current(self, table: AsyncTable, *, read: bool = True) -> pa.Table | None:
-        rows = await self.whole.current(table, read=read)
-        if rows is not None and rows is not self._rows:
-            self._rows = rows
-            self._places = {record_id: at for at, record_id in enumerate(rows["id"].to_pylist())}
-        return rows
+        rows = await self.whole.current(table)
+        return None if rows is None else taken(rows.select(names), self.whole.places, ids)
 
 
 class VectorCache:
@@ -229,13 +235,9 @@ class VectorCache:
             if places is None:
                 return None
             row_ids, codes, steps = self._row_ids, self._codes, self._steps
-        cosines = await asyncio.to_thread(_cosines, codes, places, vector)
-        cosines *= steps[places]
-        cosines[steps[places] == 0] = -np.inf
-        best = np.argpartition(-cosines, limit)[:limit] if len(cosines) > limit else np.arange(len(cosines))
-        best = best[np.lexsort((row_ids[places[best]], -cosines[best]))]
-        best = best[np.isfinite(cosines[best])]
-        return row_ids[places[best]], cosines[best].astype(np.float64)
+        # In a thread, because it takes milliseconds, in which the loop serves other clients.
+        best, cosines = await asyncio.to_thread(_nearest, codes, steps, places, vector, limit)
+        return row_ids[best], cosines
 
     async def warm(self, table: AsyncTable, before: "VectorCache") -> None:
         """Read again what searches used of `before` since the last time: this or one of an older handle."""
@@ -295,6 +297,46 @@ class VectorCache:
         self._matching = {}  # places have moved
 
 
+class KnownKeys:
+    """Every key that rows of a table may have, so that a new one need not be looked for on the disk (3 ms).
+
+    It holds Python's hashes of them. A key of a row that is gone stays, so that it outlives a connection;
+    such a row is looked for in vain. A table with more than `most` rows is not for it.
+    """
+
+    def __init__(self, column: str, most: int = _MOST_KEYS) -> None:
+        self._column, self._most = column, most
+        self._lock = asyncio.Lock()
+        self._asked = 0
+        self._hashes: set[int] | None = None  # None: nobody has begun to read them
+        self._complete, self._fits = False, True
+
+    def add(self, keys: Iterable[str]) -> None:
+        """Take the keys of rows that were written this moment."""
+        if self._hashes is not None:
+            self._hashes.update(map(hash, keys))
+            if len(self._hashes) > 2 * self._most:
+                self._hashes, self._complete, self._fits = None, False, False
+
+    async def among(self, table: AsyncTable, keys: Iterable[str]) -> set[str]:
+        """Return those of these keys that a row may have: all, while it is not known."""
+        self._asked += 1
+        if self._asked > _FIRST and self._fits:
+            async with self._lock:
+                if not self._complete:
+                    await self._read(table)
+        hashes = self._hashes if self._complete else None
+        return {each for each in keys if hashes is None or hash(each) in hashes}
+
+    async def _read(self, table: AsyncTable) -> None:
+        self._fits = await table.count_rows() <= self._most
+        if self._fits:
+            self._hashes = set()  # before the reading, so that what is written meanwhile is in it too
+            rows = await read_table(table.query().select([self._column]))
+            self.add(rows[self._column].to_pylist())
+            self._complete = self._hashes is not None
+
+
 async def _row_ids(query: AsyncQuery) -> NDArray[np.uint64]:
     """Return the row ids of all rows of a query, in ascending order."""
     rows = await read_table(query.select([]).with_row_id())
@@ -322,7 +364,24 @@ def _coded(batch: pa.RecordBatch) -> tuple[NDArray[np.uint64], NDArray[np.int8],
     return batch.column("_rowid").to_numpy(), codes, steps
 
 
-def _cosines(
+def _nearest(
+    codes: NDArray[np.int8],
+    steps: NDArray[np.float32],
+    places: NDArray[np.int64],
+    vector: NDArray[np.float32],
+    limit: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return which places have the nearest vectors, the earliest first of equals, and their cosines."""
+    units = steps[places]
+    cosines = _products(codes, places, vector) * units
+    cosines[units == 0] = -np.inf
+    best = np.argpartition(-cosines, limit)[:limit] if len(cosines) > limit else np.arange(len(cosines))
+    best = best[np.lexsort((places[best], -cosines[best]))]
+    best = best[np.isfinite(cosines[best])]
+    return places[best], cosines[best].astype(np.float64)
+
+
+def _products(
     codes: NDArray[np.int8], places: NDArray[np.int64], vector: NDArray[np.float32]
 ) -> NDArray[np.float32]:
     """Multiply the vectors at these places with one; the numbers of some at a time, to stay in the cache."""
@@ -335,9 +394,9 @@ def _cosines(
     return values
 
 
-def with_value(table: pa.Table, column: str, values: Iterable[str]) -> pa.Table:
-    """Return the rows that have one of these values in a column."""
-    return table.filter(pc.is_in(table[column], pa.array(values, pa.string())))
+def taken(table: pa.Table, places: Mapping[str, Sequence[int]], keys: Iterable[str]) -> pa.Table:
+    """Return the rows of a table at the places of these keys."""
+    return table.take(np.fromiter((at for each in keys for at in places.get(each, ())), dtype=np.int64))
 
 
 def _passages(table: pa.Table | None) -> dict[int, PassageRow]:

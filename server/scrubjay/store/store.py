@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn
 from scrubjay.store import conditions
 from scrubjay.store.bucket.sharing import Shared
-from scrubjay.store.cache import PassageRow, RecordCache, with_value
+from scrubjay.store.cache import KnownKeys, PassageRow, RecordCache, taken
 from scrubjay.store.changes import TABLE_OF, Change, Embedding, Staged
 from scrubjay.store.conditions import Where
 from scrubjay.store.failures import not_written
@@ -57,6 +57,8 @@ PROBES = 64
 # of this; of 100,000 that were just added a search would read for many seconds.
 MOST_READ = 5_000
 
+# By what a document or a fact that is added is recognised, unless it is new.
+_KEYS: dict[type, str] = {Document: "id", Memory: "content_hash"}
 _MARKS = 127 << 56  # the bits of a row id that say its generation; LanceDB's numbers are smaller
 
 T = TypeVar("T", Turn, Memory, Document)
@@ -97,6 +99,7 @@ class Store:
         self.readers = 0  # of versions that are not the newest; while there are any, none is removed
         self.sessions = Sessions(self._places)
         self.names = Names(self)
+        self._known_keys = {kind: KnownKeys(column) for kind, column in _KEYS.items()}
         self._unindexed: int | None = None  # passages that the word index lacks
         self.bare = 0  # counts what may have left passages without a vector
         self._note_lock = asyncio.Lock()
@@ -175,6 +178,8 @@ class Store:
             for kind, name in TABLE_OF.items():
                 if rows := staged.records(kind):
                     await put(self.tables.of(name), to_table(rows, arrow_schema(kind)))
+                    if kind in _KEYS:
+                        self._known_keys[kind].add(getattr(row, _KEYS[kind]) for row in rows)
         except (RuntimeError, ValueError, OSError) as error:  # LanceDB has two for a damaged file
             raise not_written(self.path, error) from error
 
@@ -247,6 +252,17 @@ class Store:
             found.update(cached)
         return found
 
+    async def may_hold(self, kind: type[T], keys: Iterable[str]) -> list[str]:
+        """Return those of these keys that a record has, or may have: a document's id, a fact's content hash.
+
+        All others are new for sure, without a look at the disk.
+        """
+        if self.shared is not None:  # other engines write too
+            return list(keys)
+        keys, staged = list(keys), {getattr(row, _KEYS[kind]) for row in self.staged(kind)}
+        there = staged | await self._known_keys[kind].among(self.tables.of(TABLE_OF[kind]), keys)
+        return [each for each in keys if each in there]
+
     async def last_accessed(self, ids: Iterable[str]) -> dict[str, int]:
         """Return when each of these facts was last recalled, in microseconds since 1970, by id."""
         wanted = dict.fromkeys(ids)
@@ -299,13 +315,21 @@ class Store:
         """Return committed records that match, in no particular order."""
         return from_table(kind, await _rows(self.tables.of(TABLE_OF[kind]), where, limit, columns))
 
-    async def select_newest(self, kind: type[T], where: Where, matches: Callable[[T], bool]) -> list[T]:
+    async def select_newest(
+        self,
+        kind: type[T],
+        where: Where,
+        matches: Callable[[T], bool],
+        *,
+        columns: Sequence[str] | None = None,
+    ) -> list[T]:
         """Return records that match as they were last written, staged or committed.
 
-        `matches` decides of a record what `where` decides of a row.
+        `matches` decides of a record what `where` decides of a row, of the same `columns` alone.
         """
-        rows = {row.id: row for row in await self.select(kind, where)}
-        rows.update((row.id, row) for row in self.staged(kind))
+        staged = self.staged(kind)  # before the look at the disk, or a commit could hide one
+        rows = {row.id: row for row in await self.select(kind, where, columns=columns)}
+        rows.update((row.id, row) for row in staged)
         return [row for row in rows.values() if matches(row)]
 
     async def latest(self, last: int, scope: str | None, now: datetime) -> list[AnyRecord]:
@@ -359,8 +383,9 @@ class Store:
 
     async def _places(self, keys: list[Key]) -> dict[Key, list[Place]]:
         where = conditions.one_of("session_id", {session for _, session in keys})
+        staged = self.staged(Turn)  # before the look at the disk, or a commit could hide one
         places = places_of(keys, await _rows(self.tables.turns, where, None, COLUMNS))
-        for turn in self.staged(Turn):
+        for turn in staged:
             if (session := places.get((turn.scope, turn.session_id))) is not None:
                 session[turn.id] = _place(turn)
         return {key: list(session.values()) for key, session in places.items()}
@@ -453,8 +478,9 @@ class Store:
         for 80 records.
         """
         ids = list(record_ids)
-        if (rows := await self.tables.whole_codes.current(self.tables.passages)) is not None:
-            rows = with_value(rows, "record_id", ids)
+        codes = self.tables.whole_codes
+        if (rows := await codes.current(self.tables.passages)) is not None:
+            rows = taken(rows, codes.places, ids)
         else:
             columns = ["record_id", "token_vectors"]
             rows = await _rows(self.tables.passages, conditions.one_of("record_id", ids), None, columns)
@@ -655,21 +681,23 @@ class Names:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._scopes: set[str] | None = None
-        self._staged: set[str] = set()  # scopes of what was staged: a commit may hide one from who reads them
         self._speakers: dict[str, set[str]] | None = None  # by scope
+        # Scopes and speakers of what was staged: a commit may hide one from who reads them.
+        self._staged: set[tuple[str, str | None]] = set()
 
     def add(self, record: AnyRecord) -> None:
         """Take the names in a record that is staged."""
-        self._staged.add(record.scope)
+        scope, role = _names(record)
+        self._staged.add((scope, role))
         if self._scopes is not None:
-            self._scopes.add(record.scope)
-        if self._speakers is not None and isinstance(record, Turn) and record.role:
-            self._speakers.setdefault(record.scope, set()).add(record.role)
+            self._scopes.add(scope)
+        if self._speakers is not None and role:
+            self._speakers.setdefault(scope, set()).add(role)
 
     def clear(self) -> None:
         """Read all names anew when they are next needed."""
         self._scopes = self._speakers = None
-        self._staged = {row.scope for kind in TABLE_OF for row in self._store.staged(kind)}
+        self._staged = {_names(row) for kind in TABLE_OF for row in self._store.staged(kind)}
 
     async def scopes(self) -> frozenset[str]:
         """Return every scope that holds a record, or held one when the tables were read."""
@@ -678,7 +706,7 @@ class Names:
             for name in TABLE_OF.values():
                 rows = await read_table(self._store.tables.of(name).query().select(["scope"]))
                 scopes.update(rows["scope"].unique().to_pylist())
-            self._scopes = scopes | self._staged
+            self._scopes = scopes | {scope for scope, _ in self._staged}
         return frozenset(self._scopes)
 
     async def speakers(self, scopes: Iterable[str] | None) -> frozenset[str]:
@@ -688,13 +716,17 @@ class Names:
             rows = await read_table(query.select(["scope", "role"]))
             # In Arrow, because there may be millions of turns.
             pairs = rows.group_by(["scope", "role"]).aggregate([]).to_pydict()
-            staged = [(turn.scope, turn.role) for turn in self._store.staged(Turn) if turn.role]
             self._speakers = {}
-            for scope, role in (*zip(pairs["scope"], pairs["role"], strict=True), *staged):
-                self._speakers.setdefault(scope, set()).add(role)
+            for scope, role in (*zip(pairs["scope"], pairs["role"], strict=True), *self._staged):
+                if role:
+                    self._speakers.setdefault(scope, set()).add(role)
         by_scope = self._speakers
         names = by_scope.values() if scopes is None else (by_scope.get(scope, ()) for scope in scopes)
         return frozenset(name for each in names for name in each)
+
+
+def _names(record: AnyRecord) -> tuple[str, str | None]:
+    return record.scope, record.role if isinstance(record, Turn) else None
 
 
 def _scan(table: AsyncTable) -> AsyncQuery:

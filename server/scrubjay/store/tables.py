@@ -94,10 +94,10 @@ class Tables:
     repairs: tuple[str, ...] = ()
     # Of documents a search shows chunks, and reads few records.
     cached_records: Mapping[str, RecordCache[Any]] = field(
-        default_factory=lambda: {"turns": RecordCache(Turn, 12_000), "memories": RecordCache(Memory, 12_000)}
+        default_factory=lambda: {"turns": RecordCache(Turn, 50_000), "memories": RecordCache(Memory, 50_000)}
     )
     whole_codes: TableCache = field(
-        default_factory=lambda: TableCache(40_000, ["record_id", "token_vectors"])
+        default_factory=lambda: TableCache(150_000, ["record_id", "token_vectors"], key="record_id")
     )
     whole_passages: TableCache = field(default_factory=lambda: TableCache(150_000, list(PassageRow._fields)))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, NamedTuple, cast
@@ -100,9 +100,11 @@ class Documents(Verb):
         Those that are not forgotten come first, and of these the latest.
         """
         where = conditions.matching(custom_id=custom_id, scope=scopes)
-        rows = {row.id: row for row in await self._store.select(Document, where, columns=_COLUMNS)}
-        rows.update((row.id, row) for row in self._store.staged(Document))
-        named = [row for row in rows.values() if row.custom_id == custom_id and row.scope in scopes]
+
+        def fits(row: Document) -> bool:
+            return row.custom_id == custom_id and row.scope in scopes
+
+        named = await self._store.select_newest(Document, where, fits, columns=_COLUMNS)
         return sorted(named, key=lambda row: (row.forgotten_at is None, row.updated_at), reverse=True)
 
     async def statuses(self, rows: Sequence[Document]) -> dict[str, Status]:
@@ -192,6 +194,7 @@ class Prefetch:
 
     async def load(self, envelopes: Sequence[Envelope]) -> None:
         """Look up the documents that these envelopes may be for, and facts that equal their short texts."""
+        staged = self._store.staged(Memory)  # before the look at the disk, or a commit could hide one
         ids = [_id_of(each) for each in envelopes]
         rows = await self._get(ids)
         self._documents.update((document_id, rows.get(document_id)) for document_id in ids)
@@ -199,24 +202,31 @@ class Prefetch:
             if len(content := str(each.args.get("content") or "").strip()) <= SHORT:
                 self._facts.setdefault(each.scope, {})[content_hash(content)] = None
         for scope, facts in self._facts.items():
-            words = conditions.matching(content_hash=sorted(facts), scope=scope)
+            if not (likely := await self._store.may_hold(Memory, facts)):
+                continue
+            words = conditions.matching(content_hash=sorted(likely), scope=scope)
             where = conditions.both(words, conditions.NOT_FORGOTTEN, conditions.LATEST)
             if matches := await self._store.select(Memory, where, columns=["id"]):
                 stored = await self._store.get(Memory, [row.id for row in matches])
                 facts.update((row.content_hash, row) for row in stored.values())
+        self._add_facts(staged)
         self.add_staged()
 
     async def _get(self, ids: Sequence[str]) -> dict[str, Document]:
         """Whole rows of those that exist. Most do not: to look for an id takes 3 ms, for every column 7."""
-        existing = await self._store.get(Document, ids, columns=["id"])
-        return await self._store.get(Document, existing) if existing else {}
+        likely = await self._store.may_hold(Document, ids)
+        existing = await self._store.get(Document, likely, columns=["id"])
+        return await self._store.get(Document, existing)
 
     def add_staged(self) -> None:
         """Take over what is staged."""
         self._documents.update((row.id, row) for row in self._store.staged(Document))
-        for fact in self._store.staged(Memory):
-            if fact.content_hash in (facts := self._facts.get(fact.scope, {})):
-                facts[fact.content_hash] = fact
+        self._add_facts(self._store.staged(Memory))
+
+    def _add_facts(self, facts: Iterable[Memory]) -> None:
+        for fact in facts:
+            if fact.content_hash in (known := self._facts.get(fact.scope, {})):
+                known[fact.content_hash] = fact
 
 
 def continue_text(old: str, new: str) -> str:

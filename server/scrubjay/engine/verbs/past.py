@@ -121,9 +121,11 @@ class Past(Verb):
         """The scope of each session, by host and id: the only one that knows it, else that of its folder."""
         scopes = {(each.host, each.session_id): each.scope for each in kept}
         known: dict[tuple[str, str], set[str]] = defaultdict(set)
-        where = conditions.one_of("session_id", {session_id for _, session_id in scopes})
-        rows = await self._store.select(Turn, where, columns=["id", "host", "session_id", "scope"])
-        for row in (*rows, *self._store.staged(Turn)):
+        ids = {session_id for _, session_id in scopes}
+        where, columns = conditions.one_of("session_id", ids), ["id", "host", "session_id", "scope"]
+        for row in await self._store.select_newest(
+            Turn, where, lambda row: row.session_id in ids, columns=columns
+        ):
             known[row.host or "", row.session_id].add(row.scope)
         for key, scope in scopes.items():
             if len(known[key]) == 1 and scope not in known[key]:
