@@ -108,6 +108,7 @@ except EncoderError as error:
     return done.stdout.strip()
 
 
+@pytest.mark.long
 def test_a_pull_fetches_what_is_needed_and_pins_the_commit(tmp_path: Path, hub: str) -> None:
     expected = f"{COMMIT} ['1_Pooling/config.json', 'config.json', 'model.safetensors']"
     assert _pull("'org/small'", tmp_path, hub) == expected
@@ -140,6 +141,7 @@ def test_what_the_hub_does_not_have_is_said(tmp_path: Path, hub: str, arguments:
     assert _pull(arguments, tmp_path, hub).startswith(sentence)
 
 
+@pytest.mark.long
 def test_a_hub_out_of_reach_and_an_offline_process_are_said(tmp_path: Path) -> None:
     nowhere = "http://127.0.0.1:9"
     assert "Check the network" in _pull("'org/small'", tmp_path, nowhere)

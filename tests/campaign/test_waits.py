@@ -1,7 +1,8 @@
 """The real product under kills, floods, full disks and clocks that jump: what was acknowledged is there once,
 and every call is answered within ten seconds.
 
-`SCRUBJAY_CAMPAIGN` is how many times as much is tried as in CI.
+`SCRUBJAY_CAMPAIGN` is how many times as much is tried as in CI; many times take `-o faulthandler_timeout=0`, because
+pytest ends a story after four minutes.
 """
 
 from __future__ import annotations

@@ -104,6 +104,7 @@ async def test_an_engine_that_a_client_started_makes_room_and_the_client_stays(t
     somebody.types("stop")
 
 
+@pytest.mark.long
 def test_an_address_of_other_machines_needs_a_token_before_anything_is_started(tmp_path: Path):
     newcomer = make_user(tmp_path)
     assert "scrubjay token add" in newcomer.refused("serve", "--http", "0.0.0.0:0")
@@ -120,6 +121,7 @@ def test_an_address_of_other_machines_needs_a_token_before_anything_is_started(t
         )
 
 
+@pytest.mark.long
 def test_options_about_http_need_http(tmp_path: Path):
     newcomer = make_user(tmp_path)
     for words in (
@@ -133,6 +135,7 @@ def test_options_about_http_need_http(tmp_path: Path):
     assert "--rate-limit" in newcomer.refused("serve", "--http", "0", "--rate-limit", "-1")
 
 
+@pytest.mark.long
 def test_tokens_are_made_listed_and_removed_on_the_command_line(tmp_path: Path):
     newcomer = make_user(tmp_path)
     assert "no token" in newcomer.gets("token")
