@@ -16,7 +16,7 @@ from scrubjay.models.records import Memory, content_hash
 from scrubjay.models.requests import Forget, SearchMemories, parse
 from scrubjay.search.recall import search_memories
 from scrubjay.store import conditions
-from scrubjay.store.cache import KnownKeys, TableCache
+from scrubjay.store.cache import KnownKeys, TableCache, _row_ids
 from scrubjay.store.schema import read_table
 from scrubjay.store.tables import open_tables
 
@@ -157,6 +157,25 @@ async def test_a_table_that_is_too_long_is_not_remembered(core: Core):
     lengths = [(await short.current(turns), await long.current(turns)) for _ in range(5)]
     assert not any(found for found, _ in lengths)
     assert [found is not None and len(found) for _, found in lengths][-1] == 2 and lengths[0][1] is None
+
+
+async def test_a_row_that_a_compaction_moves_while_the_table_is_read_is_there(core: Core, monkeypatch):
+    turns, whole = core.store.tables.turns, TableCache(100)
+    for number in range(6):
+        await turn(core, "a", turn=number, user=f"Where is number {number}?")
+        await core.writer.settle()
+        await whole.current(turns)
+    assert whole.row_ids.size == 6
+    await turn(core, "a", turn=6, user="Where is the last one?")
+    await core.writer.settle()
+
+    async def row_ids(query: Any) -> Any:
+        found = await _row_ids(query)
+        await turns.optimize()
+        return found
+
+    monkeypatch.setattr("scrubjay.store.cache._row_ids", row_ids)
+    assert len(await whole.current(turns) or ()) == 7
 
 
 async def test_what_searches_use_is_in_memory_again_after_a_compaction(core: Core, monkeypatch):

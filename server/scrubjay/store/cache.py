@@ -124,25 +124,31 @@ class TableCache:
 
     async def _read(self, table: AsyncTable) -> bool:
         """Read what is new, and drop what is gone; False if it is too much."""
-        rows, query = (
-            self._rows,
-            table.query() if self._columns is None else table.query().select(self._columns),
-        )
-        there = await _row_ids(table.query())
-        new = there[~_among(there, self._row_ids)]
-        if rows is None or len(new) > _MANY:
-            self._rows = rows = None  # not both at once
-            rows = (await read_table(query.with_row_id())).combine_chunks()
-            if (np.diff(rows["_rowid"].to_numpy().astype(np.int64)) < 0).any():
-                rows = rows.sort_by("_rowid").combine_chunks()
-        else:
-            if not (kept := _among(self._row_ids, there)).all():
-                rows = rows.filter(kept)
-            if len(new):  # in new fragments, so that they come after all others
-                taken = table.take_row_ids(new.tolist())
-                taken = taken if self._columns is None else taken.select(self._columns)
-                added = (await read_table(taken.with_row_id())).sort_by("_rowid")
-                rows = pa.concat_tables([rows, added.select(rows.column_names)]).combine_chunks()
+        query = table.query() if self._columns is None else table.query().select(self._columns)
+        for _ in range(_TRIES):
+            there = await _row_ids(table.query())
+            new = there[~_among(there, self._row_ids)]
+            if self._rows is None or len(new) > _MANY:
+                break
+            added = await self._taken(table, new) if len(new) else None
+            if added is None or len(added) == len(new):  # else a compaction moved one between the two looks
+                kept = _among(self._row_ids, there)
+                rows = self._rows if kept.all() else self._rows.filter(kept)
+                if added is not None:  # in new fragments, so that they come after all others
+                    rows = pa.concat_tables([rows, added.select(rows.column_names)]).combine_chunks()
+                return self._keep(rows)
+        self._rows = None  # not both at once
+        rows = (await read_table(query.with_row_id())).combine_chunks()
+        if (np.diff(rows["_rowid"].to_numpy().astype(np.int64)) < 0).any():
+            rows = rows.sort_by("_rowid").combine_chunks()
+        return self._keep(rows)
+
+    async def _taken(self, table: AsyncTable, row_ids: NDArray[np.uint64]) -> pa.Table:
+        rows = table.take_row_ids(row_ids.tolist())
+        rows = rows if self._columns is None else rows.select(self._columns)
+        return (await read_table(rows.with_row_id())).sort_by("_rowid")
+
+    def _keep(self, rows: pa.Table) -> bool:
         fits: bool = rows.nbytes <= _MOST_BYTES
         self._rows = rows if fits else None
         self._row_ids = rows["_rowid"].to_numpy() if fits else np.empty(0, np.uint64)
