@@ -144,6 +144,24 @@ async def test_many_segments_call_for_a_compaction_in_a_pause_and_not_in_bulk(ma
     assert await upkeep.tidy(Bounds(50, 500, segments=1)) == 1
 
 
+async def test_a_compaction_that_joins_segments_writes_all_rows_once(many: Store) -> None:
+    store = many
+    await fill(store, VECTORS)
+    upkeep = Upkeep(store)
+    await upkeep.tidy(Bounds(0, 0))
+    for seed in range(VECTOR_SEGMENTS - 1):
+        assert await segments(store) == 1 + seed
+        await put(store, VECTORS + seed)
+        await store.set_vectors({f"p{VECTORS + seed}": vectors(1, seed)[0]}, "space")
+        await upkeep.tidy(Bounds(0, 0))
+    table = store.tables.passages
+    assert await segments(store) == 1
+    assert (await table.stats())["fragment_stats"]["num_fragments"] == 1
+    row_ids = (await table.query().select([]).with_row_id().to_arrow())["_rowid"].to_pylist()
+    await table.optimize()
+    assert (await table.query().select([]).with_row_id().to_arrow())["_rowid"].to_pylist() == row_ids
+
+
 async def test_the_index_cache_grows_with_the_passages(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     await fill(store, 300)
     monkeypatch.setattr("scrubjay.store.tables._INDEX_CACHE", 1_000)

@@ -245,16 +245,18 @@ async def _open_or_create(
     return table
 
 
-async def index_vectors(table: AsyncTable, *, segments: int) -> None:
+async def index_vectors(table: AsyncTable, *, segments: int) -> bool:
     """Build the vector index of a passages table if it has none or at least `segments` segments.
 
     Every optimize adds a segment, and fragments of different segments are never merged; only a new index
-    makes them one again.
+    makes them one again. Tell whether it was built.
     """
     count = await vector_segments(table)
-    if count == 0 or count >= segments:
-        config: Any = IvfSq(distance_type="l2")  # which the types of `create_index` lack
-        await table.create_index(VECTOR, config=config, replace=True)
+    if 0 < count < segments:
+        return False
+    config: Any = IvfSq(distance_type="l2")  # which the types of `create_index` lack
+    await table.create_index(VECTOR, config=config, replace=True)
+    return True
 
 
 async def rebuild_index(table: AsyncTable, index: IndexConfig) -> None:

@@ -33,7 +33,7 @@ LARGE = 50_000
 LARGE_TABLE_SLACK = 4  # bounds are multiplied by this
 # Segments with which the vector index is built anew, in 0.3 s for 30,000 passages; fragments of two
 # never merge.
-VECTOR_SEGMENTS = 3
+VECTOR_SEGMENTS = 4
 # Younger versions may still be read, by a query of this process alone. Where other processes write, 5 s was
 # measured to be enough and 0 to bring rows back.
 KEEP_VERSIONS = timedelta(seconds=30)
@@ -177,23 +177,19 @@ class Upkeep:
         """Compact, put the result on disk, and only then remove the versions it replaces.
 
         `pause` spares the version that a query of this moment reads, where it is older than `KEEP_VERSIONS`.
+        Writes come in between: each step of a table that has many rows takes seconds.
         """
-        async with self._store.lock:
-            if name not in self._store.tables.names:  # it took the place of the one that was searched
-                return
-            table = self._store.tables.of(name)
-            if name in _INDEXES and await table.count_rows(conditions.present("space_id")) >= VECTORS:
-                slack = LARGE_TABLE_SLACK if await table.count_rows() > LARGE else 1
-                await index_vectors(table, segments=bounds.segments * slack)
-            await table.optimize(cleanup_older_than=self._kept(KEEP_ALL))
+        if not await self._optimize(name, self._kept(KEEP_ALL)):
+            return
+        # After the first, so that every index has every row. Rows that one lacks would stay apart, and
+        # the next would write all rows once more (30,000 passages: 4.4 to 5.2 s instead of 2.8 to 3.3).
+        if name in _INDEXES and await self._join_segments(name, bounds):
+            await self._optimize(name, self._kept(KEEP_ALL))
         await self._store.checkpoint()
         await asyncio.sleep(pause)
+        if not await self._optimize(name, self._kept(KEEP_VERSIONS), orphans=True):
+            return
         async with self._store.lock:
-            if name not in self._store.tables.names:
-                return
-            await self._store.tables.of(name).optimize(
-                cleanup_older_than=self._kept(KEEP_VERSIONS), delete_unverified=self._orphans_due()
-            )
             self._store.forget_unindexed()
             self.compactions += 1
             self._since_reopened += 1
@@ -202,6 +198,27 @@ class Upkeep:
                 self._since_reopened = 0
                 await self._store.reopen()
         give_memory_back()
+
+    async def _optimize(self, name: str, keep: timedelta, *, orphans: bool = False) -> bool:
+        """Compact a table and add new rows to its indexes; False if it took the place of the one searched."""
+        async with self._store.lock:
+            if name not in self._store.tables.names:
+                return False
+            await self._store.tables.of(name).optimize(
+                cleanup_older_than=keep, delete_unverified=orphans and self._orphans_due()
+            )
+            return True
+
+    async def _join_segments(self, name: str, bounds: Bounds) -> bool:
+        """Build the vector index anew if its segments are too many, or if it is time for a first one."""
+        async with self._store.lock:
+            if name not in self._store.tables.names:
+                return False
+            table = self._store.tables.of(name)
+            if await table.count_rows(conditions.present("space_id")) < VECTORS:
+                return False
+            slack = LARGE_TABLE_SLACK if await table.count_rows() > LARGE else 1
+            return await index_vectors(table, segments=bounds.segments * slack)
 
     async def sweep(self) -> None:
         """Remove from a shared store what nobody needs.
