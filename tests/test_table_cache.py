@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from said import SCOPE, embedded, fact, turn
+from said import SCOPE, embedded, fact, forget, turn
 
 from scrubjay.engine.background.upkeep import Bounds
 from scrubjay.engine.core import Core
@@ -18,7 +18,9 @@ from scrubjay.search.recall import search_memories
 from scrubjay.store import conditions
 from scrubjay.store.cache import KnownKeys, TableCache, _row_ids
 from scrubjay.store.schema import read_table
+from scrubjay.store.store import Store
 from scrubjay.store.tables import open_tables
+from scrubjay.text.entities import query_ties
 
 WORDS = ("lighthouse", "marmalade", "bicycle", "telescope")
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
@@ -50,6 +52,7 @@ async def found_anew(core: Core) -> list[Any]:
         *(each.whole for each in store.tables.cached_records.values()),
         store.tables.whole_passages,
         store.tables.whole_codes,
+        store.tables.cached_ties.whole,
     ):
         whole._fits = False
     try:
@@ -195,6 +198,37 @@ async def test_what_searches_use_is_in_memory_again_after_a_compaction(core: Cor
 
 def _read_nothing(*_: object) -> None:
     raise AssertionError("A search reads a table.")
+
+
+async def test_ties_in_memory_find_what_their_index_finds(core: Core):
+    names = ("HttpClient", "retry_policy", "src/app/cache.py", "ECONNREFUSED")
+    words = {name: next(tie.word for tie in query_ties(f"`{name}`")) for name in names}
+    made: list[str] = []
+    for number in range(40):
+        said = " and ".join(name for at, name in enumerate(names) if number % (at + 2) == 0)
+        where = "another" if number % 7 == 6 else SCOPE
+        made.append((await fact(core, f"Number {number} is about {said or 'nothing'}.", scope=where)).id)
+        if number % 10 == 3:
+            await forget(core, made[number // 2], purge=number == 23)
+        if number % 16 == 9:
+            await core.writer.settle()
+            await core.upkeep.tidy(Bounds(0, 0))
+        if number % 5 == 4:
+            await core.writer.settle()
+            await _ties_agree(core.store, [*words.values(), "0" * 16])
+    assert await core.store.tables.cached_ties.whole.current(core.store.tables.passages) is not None
+
+
+async def _ties_agree(store: Store, words: list[str]) -> None:
+    """Compare what `by_ties` finds with what LanceDB's index of the column does, for one word and for all."""
+    here = conditions.both(conditions.equal("scope", SCOPE), conditions.equal("hidden", False))
+    for asked in ([words[0]], words[1:3], words):
+        found = await store.by_ties(asked, here, 100)
+        index = await store._search_words(" ".join(asked), "tied", here, 100)
+        assert sorted(found.row_ids) == sorted(index.row_ids)
+        assert sorted(found.values, reverse=True) == list(found.values)
+        first = await store.by_ties(asked, here, 3)
+        assert list(first.values) == pytest.approx(found.values[:3], rel=0.2)  # an index counts what is gone
 
 
 async def test_a_row_id_means_the_same_row_for_ever(core: Core):

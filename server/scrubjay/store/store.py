@@ -415,7 +415,17 @@ class Store:
         return Leg(found.row_ids, 1.0 - found.values / 2.0)
 
     async def by_ties(self, words: Iterable[str], where: Where, limit: int) -> Leg:
-        """Find passages that have one of these ties, first those that share the most and the rarest."""
+        """Find passages that have one of these ties, first those that share the most and the rarest.
+
+        In memory, where `by_vector` does so.
+        """
+        passages, words = self.tables.passages, list(words)
+        if self.shared is None:
+            matching = await self.tables.cached_vectors.matching(passages, where)
+            if matching is not None:
+                tied = await self.tables.cached_ties.best(passages, words, matching, limit)
+                if tied is not None:
+                    return Leg(tied[0] | self._mark, tied[1])
         return await self._search_words(" ".join(words), "tied", where, limit)
 
     async def _search_words(self, text: str, column: str, where: Where, limit: int) -> Leg:

@@ -21,7 +21,7 @@ from lancedb.index import FTS, Bitmap, BTree, IndexConfig, IvfSq
 from scrubjay.errors import StoreError
 from scrubjay.home.paths import is_shared
 from scrubjay.models.records import Memory, Passage, Turn
-from scrubjay.store.cache import PassageCache, PassageRow, RecordCache, TableCache, VectorCache
+from scrubjay.store.cache import PassageCache, PassageRow, RecordCache, TableCache, TieCache, VectorCache
 from scrubjay.store.changes import TABLE_OF
 from scrubjay.store.failures import RESTORE
 from scrubjay.store.manifest import newest_manifest
@@ -102,6 +102,7 @@ class Tables:
     whole_passages: TableCache = field(default_factory=lambda: TableCache(150_000, list(PassageRow._fields)))
 
     cached_vectors: VectorCache = field(default_factory=lambda: VectorCache(FEW_VECTORS))
+    cached_ties: TieCache = field(default_factory=lambda: TieCache(FEW_VECTORS))
 
     @cached_property
     def cached_passages(self) -> PassageCache:
@@ -118,6 +119,7 @@ class Tables:
         await self.whole_passages.warm(self.passages, before.whole_passages)
         await self.whole_codes.warm(self.passages, before.whole_codes)
         await self.cached_vectors.warm(self.passages, before.cached_vectors)
+        await self.cached_ties.warm(self.passages, before.cached_ties)
 
     @property
     def names(self) -> tuple[str, ...]:
