@@ -275,3 +275,24 @@ async def test_an_export_replaces_an_older_one_and_nothing_else(core: Core, tmp_
     with pytest.raises(InputError, match="is not a plain file"):
         await core.exchange.export(str(tmp_path), None, quietly)
     assert path.read_text() == "my diary" and not list(tmp_path.glob("*.part"))
+
+
+async def test_half_a_character_in_an_export_of_others_is_left_out_and_stops_nothing(
+    core: Core, other: Core, tmp_path: Path
+):
+    await filled(core)
+    path = tmp_path / "all.jsonl"
+    await core.exchange.export(str(path), None, quietly)
+    head, *lines = path.read_text().rstrip("\n").split("\n")  # not at the separator in `ODD`
+    records = [json.loads(line) for line in lines]
+    for record in records:
+        prose = {"content", "user", "assistant", "text", "title", "summary", "source", "custom_id"}
+        record.update({name: f"{record[name]}\ud83d" for name in prose & record.keys()})
+    path.write_text("\n".join([head, *map(json.dumps, records)]) + "\n")
+    made = await other.exchange.load(str(path), "test", quietly)
+    assert made.added == 7
+    await fact(other, "What is written afterwards is found.")
+    kept = await everything(other)
+    assert len(kept) == 8 and "Which port?" in next(
+        row.user for row in kept.values() if isinstance(row, Turn) and row.user
+    )

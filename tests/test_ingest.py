@@ -222,3 +222,25 @@ async def test_one_edited_line_of_a_large_file_embeds_three_chunks_at_most(core:
     await core.store.flush()
     after = {piece.id for piece in await core.store.passages("true", columns=["id"])}
     assert len(before) > 100 and 1 <= len(after - before) <= 3
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names of files are text there")
+async def test_a_name_that_is_no_text_is_escaped_and_its_file_stays_known(core: Core, tree: Path) -> None:
+    folder = os.fsencode(tree / "docs")
+    (tree / "docs" / "ports.md").unlink()
+    os.mkdir(os.path.join(folder, b"caf\xe9"))
+    for name in (b"men\xfc.md", os.path.join(b"caf\xe9", b"list.md")):
+        with open(os.path.join(folder, name), "w") as file:
+            file.write("# Menu\n\nThe walrus eats at noon.\n")
+    first = await ingest(core, tree)
+    await said.fact(core, "What is written afterwards is found.")
+    assert (first.added, first.failed) == (3, [])
+    assert sorted(await found(core, "walrus")) == ["list.md", "men\\xfc.md"]
+    assert f"{tree}/docs/caf\\xe9/list.md" in await stored(core)
+    again = await ingest(core, tree)
+    assert (again.added, again.removed, again.unchanged) == (0, 0, 3)
+    os.remove(os.path.join(folder, b"men\xfc.md"))
+    assert (await ingest(core, tree)).removed == 1
+    assert (
+        said.texts(await said.search(core, "written afterwards"))[0] == "What is written afterwards is found."
+    )

@@ -5,6 +5,7 @@ reason.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import os
 import shutil
@@ -285,3 +286,30 @@ async def test_a_long_document_keeps_no_other_write_waiting(core: Core, monkeypa
     free.set()
     assert (await adding).chunks == 1
     assert await core.store.get(Document, [(await adding).id or ""])
+
+
+async def test_what_is_no_text_is_removed_before_secrets_are_looked_for_and_the_rest_is_kept(core: Core):
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT" + "5vW7xY9zA1cD3eF5"
+    parted = f"{token[:12]}\ud83d{token[12:20]}\x00{token[20:]}"
+    request = DocumentText.model_construct(
+        content=f"The heron queue: {parted}", title="half \ud83d of a bird", _fields_set={"content", "title"}
+    )
+    made = envelope("document", request, scope=SCOPE, source="test", at=core.clock())
+    assert made.redacted == 1 and made.args["title"] == "half  of a bird"
+    assert token[4:20] not in json.dumps(made.args)
+
+
+async def test_a_write_that_no_table_takes_is_set_aside_and_holds_nothing_up(core: Core):
+    async def plan_half(store: Store, said: Envelope, now: Any) -> Any:
+        plan = await _PLANNERS["turn"](store, said, now)
+        record = plan.change.record.model_copy(update={"user": "half \ud83d of a character"})
+        return dataclasses.replace(plan, change=dataclasses.replace(plan.change, record=record))
+
+    await turn(core, "a", user="before it")
+    bad = Envelope.model_validate(an_envelope(core.clock(), 7))
+    await core.writer.write(bad, planner=plan_half)
+    await turn(core, "b", user="after it")
+    assert "after it" in texts(await search(core, "after it"))
+    await core.writer.settle()
+    assert await core.store.count(Turn) == 2 and core.writer.pending == 0 and core.writer.set_aside == 1
+    assert spool.pending(core.home) == []

@@ -172,7 +172,7 @@ class Writer:
         Where the disk does not take that, or not within so many seconds, return a sentence that says so: what
         is committed can still be read.
         """
-        return await self._patiently(self._catch_up(self._store.flush), seconds)
+        return await self._patiently(self._catch_up(lambda: self._committed(self._store.flush)), seconds)
 
     async def settled(self) -> str | None:
         """Empty the spool and settle what it held, as far as the disk takes it; answer as `caught_up`."""
@@ -280,16 +280,33 @@ class Writer:
                     await self._hand_over(self._handover)
                     return
         paths, doomed, role = list(self._open), set(self._doomed), self._role
-        await self._store.commit()
+        await self._committed(self._store.commit)
         await self._store.checkpoint()
         if doomed:
             await self._purge(doomed)
         if role != self._role:
             return  # they were planned anew meanwhile
+        paths = [path for path in paths if path in self._open]
         await asyncio.to_thread(spool.remove, paths)
         await self._give_back([path for path in paths if path in self._borrowed])
         for path in paths:
             self._open.pop(path, None)
+
+    async def _committed(self, commit: Callable[[], Awaitable[object]]) -> None:
+        """Commit; if a value that no table takes came past every check, set its envelope aside and go on."""
+        try:
+            await commit()
+        except StoreError:
+            unstorable = set(self._store.unstorable())
+            paths = [path for path, ids in self._open.items() if unstorable.intersection(ids)]
+            if not paths:
+                raise
+            for path in paths:
+                self._store.unstage(self._open.pop(path))
+                self._put_aside(
+                    path, "It holds a value that the store cannot keep, such as half of a character."
+                )
+            await commit()
 
     async def _give_back(self, paths: Sequence[str]) -> None:
         """Remove what is written from the inbox, which tells its engine so."""

@@ -114,6 +114,8 @@ def should_record(user: str | None, assistant: str | None, policy: Policy) -> bo
 def storable(text: str) -> str:
     """Remove NUL characters and lone surrogates, which are no text and which the store refuses."""
     text = text.replace("\x00", "")
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -5,8 +5,9 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import uuid4
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from scrubjay.home.capture import storable
 from scrubjay.home.scopes import SCOPE_NAME
 from scrubjay.models.fields import Instant
 from scrubjay.models.requests import Request
@@ -39,6 +40,23 @@ class Envelope(BaseModel):
     transcript_path: str | None = None  # where a hook's turn can be completed from
     args: dict[str, Any]
 
+    @field_validator("args")
+    @classmethod
+    def _only_text(cls, args: dict[str, Any]) -> dict[str, Any]:
+        """Remove what no table takes: a write that cannot be committed would hold up all after it."""
+        cleaned: dict[str, Any] = _storable(args)
+        return cleaned
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, list | tuple):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {storable(key): _storable(item) for key, item in value.items()}
+    return value
+
 
 def envelope(
     kind: Kind,
@@ -51,7 +69,8 @@ def envelope(
     host: str | None = None,
 ) -> Envelope:
     """Put a request into an envelope, its secrets replaced by placeholders; the default id is a new one."""
-    args, count = redact_fields(request.model_dump(mode="json", exclude_unset=True, exclude={"scope"}))
+    said = request.model_dump(mode="json", exclude_unset=True, exclude={"scope"})
+    args, count = redact_fields(_storable(said))  # first what is no text, which could part a secret
     return Envelope(
         id=envelope_id or uuid4().hex,
         kind=kind,

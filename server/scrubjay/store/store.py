@@ -180,8 +180,21 @@ class Store:
                     await put(self.tables.of(name), to_table(rows, arrow_schema(kind)))
                     if kind in _KEYS:
                         self._known_keys[kind].add(getattr(row, _KEYS[kind]) for row in rows)
-        except (RuntimeError, ValueError, OSError) as error:  # LanceDB has two for a damaged file
+        except (RuntimeError, ValueError, OSError, TypeError, OverflowError) as error:
+            # LanceDB has two for a damaged file, and Arrow three for a value that no column takes.
             raise not_written(self.path, error) from error
+
+    def unstorable(self) -> list[str]:
+        """Return the ids of staged records that no commit can write: a column does not take a value."""
+        found = []
+        for record_id, change in self._staged.changes.items():
+            try:
+                to_table([change.record], arrow_schema(type(change.record)))
+                if change.passages:
+                    to_table(change.passages, arrow_schema(Passage))
+            except (ValueError, TypeError, OverflowError):
+                found.append(record_id)
+        return found
 
     async def _any_committed(self, staged: Staged) -> bool:
         """Whether one of the ids is in its table, as after the merging of scopes."""

@@ -192,4 +192,4 @@ def _before(started_at: str | None, since: datetime | None) -> bool:
 
 
 def _clean(text: str) -> str:
-    return capture.cut(capture.storable(redact(text)[0]))
+    return capture.cut(redact(capture.storable(text))[0])

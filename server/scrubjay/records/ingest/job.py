@@ -20,7 +20,7 @@ from scrubjay.models.requests import DocumentText, FileState, ForgetRecords
 from scrubjay.models.results import Ingested, NotRead, Result
 from scrubjay.reading import SECONDS, read_file
 from scrubjay.records.documents import id_of_path
-from scrubjay.records.ingest.tree import FileEntry, files_at
+from scrubjay.records.ingest.tree import FileEntry, as_text, files_at
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
 
@@ -60,12 +60,12 @@ class Ingest:
         work = await self._differences(paths, again, hidden)
         self._unchanged = work.unchanged
         self._movable = {row.file_digest: row for row in work.gone if row.file_digest}
-        self.states.update((file.path, "queued") for file, _ in work.to_read)
+        self.states.update((file.name, "queued") for file, _ in work.to_read)
         try:
             for number, (file, document) in enumerate(work.to_read):
-                await report(number, len(work.to_read), file.path)
+                await report(number, len(work.to_read), file.name)
                 await self._read(file, document, _root(file, paths))
-                del self.states[file.path]
+                del self.states[file.name]
         finally:
             self.states.clear()
         if gone := [document.id for document in work.gone if document.id not in self._renamed]:
@@ -97,27 +97,28 @@ class Ingest:
         where = conditions.both(conditions.matching(scope=self.scope), by_path, conditions.NOT_FORGOTTEN)
         known = await self.store.select(Document, where, columns=_COLUMNS)
         self._known_ids = {document.id for document in known}
-        work = await asyncio.to_thread(differences, files, known, paths, again=again)
+        roots = [as_text(path) for path in paths]
+        work = await asyncio.to_thread(differences, files, known, roots, again=again)
         gone = [document.path or "" for document in work.gone]
         for path in missing:  # what was indexed and is deleted now is gone; what never was is a mistake
-            if not any(each == path or each.startswith(f"{path}/") for each in gone):
+            if not any(_within(each, [as_text(path)]) for each in gone):
                 problem = f"There is nothing at {path[:300]!r} to index."
                 raise InputError(f"{problem} Give the path of a file or a folder.")
         return replace(work, passed_over=passed_over)
 
     async def _read(self, file: FileEntry, document: Document | None, folder: str | None) -> None:
         """Read a file and write it as its document, the document of a file that moved, or a new one."""
-        self.states[file.path] = "extracting"
+        self.states[file.name] = "extracting"
         text, digest = await asyncio.to_thread(_read, file, folder)
         before = document
         if document is None and (before := self._movable.pop(digest, None)) is not None:
             self._renamed.add(before.id)
-        document_id = before.id if before is not None else self._new_id(file.path, digest)
+        document_id = before.id if before is not None else self._new_id(file.name, digest)
         text = text.model_copy(update={"document_id": document_id})  # so that nobody looks for it by its path
-        self.states[file.path] = "chunking"
+        self.states[file.name] = "chunking"
         await self.write(await asyncio.to_thread(self._envelope, "document", text))
         if text.error is not None:
-            self._failed.append(NotRead(path=file.path, reason=text.error))
+            self._failed.append(NotRead(path=file.name, reason=text.error))
         elif before is None:
             self._added += 1
         elif document is not None:
@@ -150,14 +151,15 @@ def _read(file: FileEntry, folder: str | None) -> tuple[DocumentText, str]:
             "metadata": {**language, **content.metadata},
         }
     state = FileState(size=file.size, mtime=file.mtime, digest=digest, folder=folder)
-    return DocumentText(path=file.path, file=state, **fields), digest
+    return DocumentText(path=file.name, file=state, **fields), digest
 
 
 def _root(file: FileEntry, paths: Sequence[str]) -> str | None:
     """Return the indexed folder that a file came with, None for a file that was named itself."""
     if file.named:
         return None
-    return max((path for path in paths if file.path.startswith(path)), key=len, default=None)
+    folder = max((path for path in paths if file.path.startswith(path)), key=len, default=None)
+    return None if folder is None else as_text(folder)
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,7 @@ def differences(
     A document is gone when its file is not on the disk; one that came with one of the folders also when the
     folder no longer gives it, because a .gitignore names it now. `again` reads all files anew.
     """
-    files = {file.path: file for file in entries}
+    files = {file.name: file for file in entries}
     documents = {document.path: document for document in known if document.path is not None}
     to_read = [
         (file, documents.get(path))

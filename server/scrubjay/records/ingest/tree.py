@@ -33,6 +33,11 @@ class FileEntry:
     mtime: int
     named: bool = False
 
+    @property
+    def name(self) -> str:
+        """The path as a document has it, where bytes that are no UTF-8 are escaped."""
+        return as_text(self.path)
+
 
 @dataclass(frozen=True)
 class Tree:
@@ -40,6 +45,15 @@ class Tree:
 
     files: list[FileEntry]
     passed_over: list[str] = field(default_factory=list)
+
+
+def as_text(path: str) -> str:
+    r"""Return a path as text.
+
+    >>> as_text("/notes/caf\udce9.md")
+    '/notes/caf\\xe9.md'
+    """
+    return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def files_at(path: str, *, hidden: bool = False) -> Tree:
@@ -58,7 +72,7 @@ def files_at(path: str, *, hidden: bool = False) -> Tree:
             return Tree([FileEntry(path, state.st_size, state.st_mtime_ns, named=True)])
         passed_over: list[str] = []
         files = sorted(_below(path, _above(path), hidden, passed_over), key=lambda seen: seen.path)
-        return Tree(files, sorted(passed_over))
+        return Tree(files, sorted(map(as_text, passed_over)))
     except (OSError, ValueError) as error:
         raise InputError(
             f"{path[:300]!r} cannot be looked at: {getattr(error, 'strerror', None) or error}."
