@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -80,6 +82,19 @@ def test_a_home_removed_under_its_engine_ends_it(root, start):
     client.open()
     os.rename(root, root + ".gone")
     until(lambda: not engines(root), "the engine ended")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can tell whose process it is")
+def test_an_engine_of_this_machine_that_hangs_is_named_with_the_way_to_end_it(root, start):
+    home = open_home(root)
+    sleeper = subprocess.Popen([sys.executable, "-c", "input()", "scrubjay"], stdin=subprocess.PIPE)
+    with sleeper, FileLock(home.engine_lock) as lock:
+        assert lock.acquire()
+        Path(home.engine_json).write_text(json.dumps({"socket": f"{root}/none.sock", "pid": sleeper.pid}))
+        client = start(UNREACHABLE="0.2")
+        client.say(0, **INITIALIZE)
+        assert f"`kill -9 {sleeper.pid}` ends it" in client.hear()["error"]["message"]
+        sleeper.kill()
 
 
 def test_an_engine_out_of_reach_is_described_and_its_lock_is_left_alone(root, start):

@@ -79,6 +79,18 @@ def test_a_last_line_without_a_newline_is_answered(start):
     assert client.hear()["id"] == 1
 
 
+def test_what_is_no_message_is_answered_and_harms_nothing_after_it(start):
+    client = start()
+    bad_ids = ("null", "true", "[1]", '{"a":1}', "1e400", "9" * 5_000)
+    lines = ["junk", "{}", "[]", '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', '{"jsonrpc":"2.0","id":1}']
+    lines += [f'{{"jsonrpc":"2.0","id":{each},"method":"ping"}}' for each in bad_ids]
+    for line in lines:
+        client.send(line.encode() + b"\n")
+        answer = client.hear()
+        assert answer["error"]["code"] == -32600 and answer["id"] == (1 if line == lines[4] else None), line
+    assert client.open()["id"] == 0
+
+
 def test_settings_in_a_clients_environment_are_reported(start):
     client = start(SCRUBJAY_MODEL="other")
     client.open()

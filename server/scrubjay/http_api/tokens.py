@@ -186,4 +186,6 @@ def _save(home: Home, tokens: Sequence[Token]) -> None:
         durable_write(home, home.tokens, text.encode())
     except OSError as error:
         why = error.strerror or error
-        raise HomeError(f"{home.tokens} cannot be written: {why}. Look at its rights.") from error
+        raise HomeError(
+            f"{home.tokens} cannot be written: {why}. Make room, or look at its rights."
+        ) from error

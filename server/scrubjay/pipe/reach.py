@@ -198,9 +198,23 @@ def _out_of_reach(home: Home) -> str:
     who = "it left no address"
     if "pid" in facts:
         who = f"pid {facts['pid']}, version {facts.get('version')}, started {facts.get('started_at')}"
+    if _runs_here(facts.get("pid")):
+        return (
+            f"The engine ({who}) does not answer: it is stopped, or hangs. `kill -9 {facts['pid']}` ends it, "
+            "and the next client starts another. What was acknowledged is kept, and turns wait in the spool."
+        )
     where = facts.get("socket") or ":".join(str(part) for part in facts["address"])
     return (
         f"An engine ({who}) holds {home.engine_lock}, but does not answer at {where}. It may run in another "
         "container or sandbox: stop it there, or give this client a home of its own with SCRUBJAY_HOME. "
         "Turns that hooks record meanwhile wait in the spool."
     )
+
+
+def _runs_here(pid: object) -> bool:
+    """Tell whether a process of this machine, as we see it, is an engine; known on Linux alone."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return b"scrubjay" in file.read(4_096)
+    except OSError:
+        return False

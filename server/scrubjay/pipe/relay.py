@@ -107,6 +107,9 @@ class Relay:
         if line.isspace():
             return
         message = Message(line)
+        if (problem := message.problem) is not None:
+            self._terminal.write(_error(message.seen.id, _INVALID_REQUEST, problem))
+            return
         answer = self._offer.answer(message)
         message.answered = answer is not None
         if answer is not None:

@@ -49,6 +49,15 @@ class Message:
         self.since: float | None = None
 
     @property
+    def problem(self) -> str | None:
+        """Why nobody could answer this line; None for a message."""
+        if self.seen.has_bad_id and not self.seen.is_answer:
+            return "The id of this request is neither text nor a number. Send another one."
+        if self.seen.method is None and not self.seen.is_answer:
+            return "This is no message of JSON-RPC. Send one object a line; batches are not taken."
+        return None
+
+    @property
     def is_request(self) -> bool:
         """Whether the client waits for an answer; a notification gets none."""
         return self.seen.method is not None and self.seen.key is not None

@@ -4,6 +4,7 @@ Standard library only. A line is never parsed whole: it may have 64 MiB, and a p
 """
 
 import json
+import math
 import re
 from typing import NamedTuple
 
@@ -91,6 +92,7 @@ class Glance(NamedTuple):
     uri: str | None = None  # params.uri: the resource of a subscription
     request_id: RequestId | None = None  # params.requestId: what a cancellation cancels
     is_answer: bool = False  # it has a result or an error
+    has_bad_id: bool = False  # one that is neither text nor a number, such as null
 
     @property
     def key(self) -> tuple[str, object] | None:
@@ -106,8 +108,8 @@ def key_of(request_id: object) -> tuple[str, object]:
 def glance(line: bytes) -> Glance:
     """Read the parts of a line; an empty Glance if it is not a JSON object.
 
-    >>> glance(b'{"method":"tools/call","params":{"name":"forget","arguments":{"id":5}},"id":"7"}')
-    Glance(id='7', method='tools/call', name='forget', uri=None, request_id=None, is_answer=False)
+    >>> glance(b'{"method":"tools/call","params":{"name":"forget","arguments":{"id":5}},"id":"7"}')[:3]
+    ('7', 'tools/call', 'forget')
     """
     if isinstance(line, TooLong):
         return Glance(id=_id_of_excerpt(line))
@@ -134,13 +136,15 @@ def glance(line: bytes) -> Glance:
                     break  # an answer needs no more, and what follows may be 64 MiB
         elif depth == 1 and _VALUE.match(line, end) is not None:
             section = b""
+    request_id = _value(parts.get(b'"id"'))
     return Glance(
-        id=_value(parts.get(b'"id"')),
+        id=request_id,
         method=_text(parts.get(b'"method"')),
         name=_text(parts.get(b'"name"')),
         uri=_text(parts.get(b'"uri"')),
         request_id=_value(parts.get(b'"requestId"')),
         is_answer=not _ANSWER.isdisjoint(parts),
+        has_bad_id=request_id is None and b'"id"' in parts,
     )
 
 
@@ -169,6 +173,8 @@ def _value(raw: bytes | None) -> RequestId | None:
     try:
         value = json.loads(raw)
     except ValueError:
+        return None
+    if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, str | int | float) and not isinstance(value, bool) else None
 
