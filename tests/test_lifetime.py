@@ -9,6 +9,8 @@ import json
 import os
 import signal
 import stat
+import subprocess
+import sys
 
 import pytest
 from served import HELLO, PATIENCE, home, served
@@ -148,3 +150,25 @@ async def test_work_in_the_background_is_cancelled_at_the_end(home):
     async with served(home, background) as engine:
         await engine.client()
     assert cancelled.is_set()
+
+
+_HANGING = """
+import asyncio, re, sys
+from scrubjay.engine.process.lifetime import ended_if_it_hangs
+
+async def live():
+    async with ended_if_it_hangs(sys.argv[1], 1.0):
+        await asyncio.sleep(2)  # longer than it may hang, while its loop turns
+        print("alive", flush=True)
+        re.match("(a+)+b", "a" * 40)  # for hours, with the interpreter held
+
+asyncio.run(live())
+"""
+
+
+def test_an_engine_whose_interpreter_is_held_ends_and_says_where(tmp_path):
+    deaths = tmp_path / "deaths.log"
+    command = [sys.executable, "-c", _HANGING, str(deaths)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert ended.stdout == "alive\n" and ended.returncode == 1
+    assert "in live" in deaths.read_text() and stat.S_IMODE(deaths.stat().st_mode) == 0o600

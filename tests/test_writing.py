@@ -22,7 +22,7 @@ from said import SCOPE, document, fact, search, texts, turn
 import scrubjay.store.store
 from scrubjay.engine.core import Core, open_core
 from scrubjay.engine.verbs.documents import Prefetch
-from scrubjay.engine.writing import _PLANNERS, Writer
+from scrubjay.engine.writing import _PLANNERS, InHand, Writer
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import spool
 from scrubjay.home.capture import unanswered
@@ -313,3 +313,24 @@ async def test_a_write_that_no_table_takes_is_set_aside_and_holds_nothing_up(cor
     await core.writer.settle()
     assert await core.store.count(Turn) == 2 and core.writer.pending == 0 and core.writer.set_aside == 1
     assert spool.pending(core.home) == []
+
+
+async def test_an_envelope_over_which_two_engines_hung_is_not_read_again(core: Core):
+    home = core.home
+    paths = [spool.write(home, an_envelope(core.clock(), number)) for number in (1, 2)]
+
+    def hung() -> None:
+        InHand(home).take(paths[0])
+        with open(home.deaths, "a") as file:
+            file.write("Timeout!\n")
+
+    InHand(home).take(paths[0])  # and was killed, which says nothing against it
+    hung()
+    InHand(home).take(paths[0])
+    hung()
+    core.writer._in_hand = InHand(home)
+    await core.writer.drain()
+    await core.writer.settle()
+    assert [row.user for row in await core.store.select(Turn, "true")] == ["zebra 2"]
+    (broken,) = spool.set_aside_paths(home)
+    assert "deaths.log" in Path(broken + ".reason").read_text()

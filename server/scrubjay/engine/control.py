@@ -103,7 +103,11 @@ async def serve_cli(engine: Engine, finish: Finish, open_page: OpenPage, connect
             else:
                 sentence = f"This engine knows no method {name!r}. It may be older than your command line."
                 answer = {"error": {"message": sentence}}
-        except (ScrubjayError, OSError) as error:
+        except OSError as error:
+            where = f" ({error.filename})" if error.filename else ""
+            advice = "Make room, or look at the rights there, and try again."
+            answer = {"error": {"message": f"The disk refuses: {error.strerror or error}{where}. {advice}"}}
+        except ScrubjayError as error:
             answer = {"error": {"message": str(error), "kind": type(error).__name__}}
         except _Left:
             return

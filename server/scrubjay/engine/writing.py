@@ -12,7 +12,7 @@ import logging
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from scrubjay.engine.handover import Handover
 from scrubjay.errors import HomeError, InputError, NotFound, SpoolError, StoreError
 from scrubjay.home import spool
+from scrubjay.home.files import read_regular
 from scrubjay.home.paths import Home
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.results import Result
@@ -47,6 +48,7 @@ SHARED_GROUP_SECONDS = 0.15  # in a shared store, where a search of another engi
 CATCH_UP_SECONDS = 4.0
 BUSY = "What was written last is not found yet, because the store is busy with many changes."
 LONG_DOCUMENT = 100_000  # characters; a million are planned in 0.6 s
+MOST_DEATHS = 2  # engines that may die over an envelope before it is set aside
 DRAIN_SECONDS = 2.0  # how often the spool is looked at without being asked; hooks ask
 Clock = Callable[[], datetime]
 Planner = Callable[[Store, Envelope, datetime], Awaitable[Plan[Result]]]
@@ -60,6 +62,55 @@ _PLANNERS: dict[str, Planner] = {
     "review": plan_review,
     "sessions": plan_sessions,
 }
+
+
+class InHand:
+    """Remembers beyond the death of an engine which envelope it was reading.
+
+    One over which two engines hung or crashed is not read again. An engine that was killed says nothing
+    against what it was reading.
+    """
+
+    def __init__(self, home: Home) -> None:
+        self._path = home.in_hand
+        self._deaths = _size(home.deaths)  # grows with every engine that hangs or crashes
+        self._suspect, self._died = "", 0  # the envelope that the last engine had in hand; who died over it
+        with suppress(OSError, ValueError):
+            name, deaths, died = read_regular(self._path, 1_000).decode().split()
+            self._suspect, self._died = name, int(died) + (int(deaths) < self._deaths)
+
+    def take(self, path: str) -> None:
+        """Note that an envelope is read now.
+
+        Raises:
+            InputError: two engines died over it.
+        """
+        name = os.path.basename(path)
+        died = self._died if name == self._suspect else 0
+        if died >= MOST_DEATHS:
+            raise InputError(f"{died} engines hung or crashed over it; log/deaths.log says where.")
+        self._write(f"{name} {self._deaths} {died}")
+
+    def put_down(self) -> None:
+        """Note that nothing is in hand."""
+        self._write("")
+
+    def _write(self, note: str) -> None:
+        """Write without a sync: an engine's death leaves the file, and a power cut says nothing."""
+        with suppress(OSError):  # of a full disk, or of what stands there and is no file
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)
+            descriptor = os.open(self._path, flags, 0o600)
+            try:
+                os.write(descriptor, note.encode())
+            finally:
+                os.close(descriptor)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0
 
 
 class Writer:
@@ -93,6 +144,7 @@ class Writer:
         self._handover = None if store.shared is None else Handover(home, store, store.shared)
         store.wait_for_writer = self._hand_over_and_wait
         self._wake = asyncio.Event()
+        self._in_hand = InHand(home)
         self._doomed: set[str] = set()  # records whose bytes are to leave the disk
         self.set_aside = 0
         self._unfinished: set[asyncio.Task[str | None]] = set()  # what reads did not wait for any longer
@@ -164,6 +216,8 @@ class Writer:
                     # settled and removed.
                     if path not in self._open and os.path.exists(path):
                         await self._replay(path)
+            if paths:
+                self._in_hand.put_down()
             return len(paths)
 
     async def caught_up(self, seconds: float = CATCH_UP_SECONDS) -> str | None:
@@ -212,6 +266,7 @@ class Writer:
 
     async def _replay(self, path: str, content: object = None) -> None:
         try:
+            self._in_hand.take(path)
             envelope = Envelope.model_validate(spool.read(path) if content is None else content)
             plan = await _PLANNERS[envelope.kind](self._store, envelope, self._clock())
         except (SpoolError, InputError) as error:

@@ -41,11 +41,13 @@ class Home:
         self.spool_new = self._path("spool", "new")  # envelopes: the write-ahead log
         self.spool_tmp = self._path("spool", "tmp")  # envelopes being written
         self.spool_broken = self._path("spool", "broken")  # envelopes set aside, each with a .reason file
+        self.in_hand = self._path("spool", "in_hand")  # which envelope the engine is reading
         self.prompts = self._path("spool", "prompts")  # prompts waiting for their answer
         self.reconcile = self._path("spool", "reconcile")  # sessions to be compared with their transcript
         self.openings = self._path("openings")  # what the next session of each scope is to be shown, derived
         self.scratch = self._path("tmp")  # what libraries of the engine put aside, while it lives
         self.log = self._path("log")  # engine.log, hooks.log
+        self.deaths = self._path("log", "deaths.log")  # where engines stood that hung or crashed
 
     def __repr__(self) -> str:
         return f"Home({self.root!r})"

@@ -5,12 +5,13 @@ The faces are handed in. Whoever calls `serve` has taken the engine's lock befor
 
 import asyncio
 import contextlib
+import faulthandler
 import logging
 import os
 import signal
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -19,6 +20,7 @@ from scrubjay.engine.process.connection import OUTPUT_LIMIT, Connection
 from scrubjay.engine.process.greeting import Identity, greet
 from scrubjay.engine.process.listener import Listener, listen
 from scrubjay.errors import EngineError
+from scrubjay.home.files import open_log
 from scrubjay.home.paths import Home
 from scrubjay.wire.address import HAS_UNIX_SOCKETS, write_facts
 from scrubjay.wire.hello import HELLO_LIMIT, decode
@@ -31,6 +33,9 @@ Face = Callable[[Connection], Awaitable[None]]
 
 _HELLO_SECONDS = 10.0  # a client that says nothing this long is not one
 _CLOSE_SECONDS = 2.0  # for a client to read its last lines
+# After which an engine whose event loop stands still ends itself. Pipes say after seven that it gives no
+# sign of life, and busy machines were seen to stand still for eighteen.
+HANG_SECONDS = 60.0
 _TICK_SECONDS = 5.0  # at most this late the engine notices that it is idle or homeless
 
 
@@ -48,6 +53,7 @@ class Lifetime:
     busy: Callable[[], bool] = lambda: False  # whether work goes on that no client waits for
     ready: Callable[[], bool] = lambda: True  # whether loading is over; told to every client in the hello
     grace_seconds: float = 30.0  # for requests in flight once the engine is finishing
+    hang_seconds: float = HANG_SECONDS
     http: str | None = None  # the address of the HTTP face for `engine.json`
     version: str = VERSION
     env: Mapping[str, str] = field(default_factory=lambda: os.environ)  # SCRUBJAY_*, XDG_RUNTIME_DIR
@@ -87,6 +93,12 @@ class Lifetime:
                 error is raised here.
         """
         self._loop = asyncio.get_running_loop()
+        async with ended_if_it_hangs(self.home.deaths, self.hang_seconds):
+            return await self._serve(faces, background)
+
+    async def _serve(
+        self, faces: Mapping[str, Face], background: Callable[[], Awaitable[None]] | None
+    ) -> str:
         listener = listen(self.home, dict(self.env), loopback=self.loopback)
         work: asyncio.Future[None] | None = None
         try:
@@ -255,3 +267,31 @@ def finishing_on_signals(finish: Callable[[str], None]) -> Iterator[None]:
         finally:
             for each in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(each)
+
+
+@contextlib.asynccontextmanager
+async def ended_if_it_hangs(path: str, seconds: float) -> AsyncIterator[None]:
+    """End this process if its event loop stands still for so long; the file at `path` then says where.
+
+    A text that no test foresaw may hold the interpreter for hours, and with it every client. Python's own
+    watchdog needs no interpreter. What crashes amid native code leaves its place in that file as well.
+    """
+
+    async def keep_alive() -> None:
+        while True:
+            faulthandler.dump_traceback_later(seconds, exit=True, file=file)
+            await asyncio.sleep(seconds / 6)
+
+    try:
+        file = open_log(path)
+    except OSError:  # a full disk, on which an engine starts all the same
+        file = os.open(os.devnull, os.O_WRONLY)
+    faulthandler.enable(file)
+    task = asyncio.create_task(keep_alive())
+    try:
+        yield
+    finally:
+        task.cancel()
+        faulthandler.cancel_dump_traceback_later()
+        faulthandler.disable()
+        os.close(file)
