@@ -62,6 +62,21 @@ def test_the_doctor_says_what_really_arrived_and_who_is_not_connected(user):
     assert "claude-code: 1 turn came" in user.gets("status")
 
 
+def test_the_doctor_says_that_an_engine_hung_and_names_each_stranger_in_the_spool(user):
+    Path(user.home.deaths).write_text("Timeout (0:01:00)!\n")
+    strangers = [Path(user.home.spool_new, name) for name in ("a.json", "b.json")]
+    for stranger in strangers:
+        stranger.mkdir()
+    try:
+        page = user.types("doctor").stdout
+        assert re.search(r"note +engine +An engine hung or crashed", page)
+        assert all(str(stranger) in page for stranger in strangers)
+    finally:
+        os.unlink(user.home.deaths)
+        for stranger in strangers:
+            stranger.rmdir()
+
+
 def test_the_doctor_says_what_is_wrong_with_the_settings(tmp_path):
     broken = make_user(tmp_path)
     broken.gets("status")

@@ -81,6 +81,7 @@ def examine(place: Place, clients: Clients, *, mend: bool = False) -> Findings:
         yield from guarded("settings", settings, place)
         yield from guarded("model", model, place)
         yield from guarded("engine", lambda place: _with_engine(place, clients, mend), place)
+        yield from deaths(place)
         yield from guarded("spool", spool, place)
         yield from kept(place)
     yield from registrations(place, clients)
@@ -267,12 +268,20 @@ def http(place: Place) -> Findings:
     yield ok("http", f"{url} answers, and {key}; MCP is at {url}/mcp.")
 
 
+def deaths(place: Place) -> Findings:
+    """Whether engines hung or crashed."""
+    path = place.home.deaths
+    if os.path.isfile(path) and os.path.getsize(path):
+        day = time.strftime("%Y-%m-%d", time.localtime(os.path.getmtime(path)))
+        says = f"An engine hung or crashed (last on {day}), and another took its place; {path} says where."
+        yield note("engine", says, "Please report it with that file, which holds no text; then delete it.")
+
+
 def spool(place: Place) -> Findings:
     """The spool: whether it moves, and what was set aside."""
     left = inbox(place.home)
-    if odd := strangers(place.home):
-        says = f"{odd[0]} is no file, so the write that stood there is lost."
-        yield problem("spool", says, "Look at it and move it away.")
+    for odd in strangers(place.home):
+        yield problem("spool", f"{odd} is no file, so no write stands there.", "Look at it and move it away.")
     if left.set_aside:
         again = f"move a file to {place.home.spool_new} to have it tried again, or delete it"
         says = f"{plural(left.set_aside, 'write')} set aside, the last: {left.reasons[-1]}"
