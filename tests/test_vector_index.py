@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from scrubjay.engine.background.upkeep import BUSY, IDLE, VECTOR_SEGMENTS, VECTORS, Bounds, Upkeep
 from scrubjay.models.records import Passage
+from scrubjay.store.conditions import EVER, Dates, both, dated
+from scrubjay.store.schema import micros
 from scrubjay.store.store import Store
 from scrubjay.store.upserts import passage_rows, upsert
 
@@ -30,7 +32,7 @@ def passage(number: int) -> Passage:
         scope="user",
         partition_id="mem_episodic",
         importance_score=5.0,
-        dated_at=datetime(2026, 3, 5, tzinfo=UTC),
+        dated_at=datetime(2026, 3, 5, number % 24, tzinfo=UTC),
     )
 
 
@@ -50,6 +52,11 @@ async def fill(store: Store, count: int) -> None:
     await store.set_vectors(
         {f"p{number}": vector for number, vector in enumerate(vectors(count, 1))}, "space"
     )
+
+
+def hour(number: int) -> int:
+    """An hour of the day that all passages are of, as they are dated."""
+    return micros(datetime(2026, 3, 5, number, tzinfo=UTC))
 
 
 async def segments(store: Store) -> int | None:
@@ -198,10 +205,16 @@ async def test_vectors_in_memory_find_what_comparing_every_row_finds(store: Stor
         await store.tables.passages.delete(f"id IN ('p{seed}', 'p{7 * seed}')")
         if seed % 2:
             await Upkeep(store).tidy(Bounds(0, 0))
-        for where in (EVERYWHERE, f"record_id IN ('t{seed + 1}', 't2', 't1000')"):
-            query = store.tables.passages.query().nearest_to(question).distance_type("l2").where(where)
+        for where, dates in (
+            (EVERYWHERE, EVER),
+            (EVERYWHERE, Dates(since=hour(7), until=hour(19))),
+            (EVERYWHERE, Dates(until=hour(seed))),
+            (f"record_id IN ('t{seed + 1}', 't2', 't1000')", EVER),
+        ):
+            sql = both(where, dated(dates))
+            query = store.tables.passages.query().nearest_to(question).distance_type("l2").where(sql)
             rows = (await query.limit(50).to_arrow()).to_pylist()
-            found = await store.by_vector(question, where, 50)
+            found = await store.by_vector(question, where, 50, dates)
             read = await store.read_passages(found.row_ids.tolist())
             cosines = dict(zip((read[at].id for at in found.row_ids.tolist()), found.values, strict=True))
             expected = {row["id"]: 1 - row["_distance"] / 2 for row in rows if row["space_id"]}

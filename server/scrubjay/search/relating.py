@@ -54,7 +54,9 @@ async def related(
         return []
     asked = replace(question, srcs=srcs)
     # The rarest ties first.
-    (found,) = await search(store, asked, lambda where: store.by_ties(own.ties, where, MOST_PASSAGES))
+    (found,) = await search(
+        store, asked, lambda where, dates: store.by_ties(own.ties, where, MOST_PASSAGES, dates)
+    )
     passages = [passage for passage, _ in found]
     if own.parents:
         passages += await _passages_of(store, asked, own.parents)

@@ -16,6 +16,7 @@ from lancedb.query import AsyncQuery
 from numpy.typing import NDArray
 
 from scrubjay.models.records import PassageSrc, Row
+from scrubjay.store.conditions import EVER, Dates
 from scrubjay.store.schema import VECTOR, from_table, read_batches, read_table
 
 # New rows that are read one by one; from there on, all of 10,000 are read in the same time (7 ms).
@@ -224,28 +225,29 @@ class VectorCache:
         self._row_ids: NDArray[np.uint64] = np.empty(0, np.uint64)  # ascending
         self._codes: NDArray[np.int8] = np.empty((0, 0), np.int8)
         self._steps: NDArray[np.float32] = np.empty(0, np.float32)  # a code's unit; 0: there is no vector
+        self._dates: NDArray[np.int64] = np.empty(0, np.int64)  # of the passages, in microseconds since 1970
         self._matching: dict[str, NDArray[np.int64]] = {}  # places of the rows that match, as of the version
         self._used: dict[str, None] = {}  # conditions of searches since it was warmed last
 
     async def nearest(
-        self, table: AsyncTable, vector: NDArray[np.float32], where: str, limit: int
+        self, table: AsyncTable, vector: NDArray[np.float32], where: str, limit: int, dates: Dates = EVER
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64]] | None:
         """Return the row ids and cosines of the vectors nearest to one of length 1 among rows that match.
 
         None if the table has too many.
         """
         async with self._lock:
-            if (places := await self._asked_places(table, where)) is None:
+            if (places := await self._asked_places(table, where, dates)) is None:
                 return None
             row_ids, codes, steps = self._row_ids, self._codes, self._steps
         # In a thread, because it takes milliseconds, in which the loop serves other clients.
         best, cosines = await asyncio.to_thread(_nearest, codes, steps, places, vector, limit)
         return row_ids[best], cosines
 
-    async def matching(self, table: AsyncTable, where: str) -> NDArray[np.uint64] | None:
+    async def matching(self, table: AsyncTable, where: str, dates: Dates = EVER) -> NDArray[np.uint64] | None:
         """Return the row ids of all rows that match, ascending; None if the table has too many."""
         async with self._lock:
-            places = await self._asked_places(table, where)
+            places = await self._asked_places(table, where, dates)
             return None if places is None else self._row_ids[places]
 
     async def warm(self, table: AsyncTable, before: "VectorCache") -> None:
@@ -255,10 +257,16 @@ class VectorCache:
             for where in used:
                 await self._places(table, where)
 
-    async def _asked_places(self, table: AsyncTable, where: str) -> NDArray[np.int64] | None:
+    async def _asked_places(self, table: AsyncTable, where: str, dates: Dates) -> NDArray[np.int64] | None:
+        """Return the places of rows that match and are of a period; LanceDB takes 20 ms for 100,000 rows."""
         if len(self._used) < _CONDITIONS:
             self._used[where] = None
-        return await self._places(table, where)
+        places = await self._places(table, where)
+        if places is not None and dates.since is not None:
+            places = places[self._dates[places] >= dates.since]
+        if places is not None and dates.until is not None:
+            places = places[self._dates[places] < dates.until]
+        return places
 
     async def _places(self, table: AsyncTable, where: str) -> NDArray[np.int64] | None:
         """Return the places of rows that match; read those vectors of them that are not here yet."""
@@ -290,24 +298,31 @@ class VectorCache:
         """Drop rows that are gone, and the oldest that are too many."""
         kept = np.flatnonzero(_among(self._row_ids, there))
         kept = kept[max(0, len(kept) - most) :]
-        self._put(self._row_ids[kept], self._codes[kept], self._steps[kept])
+        self._put(self._row_ids[kept], self._codes[kept], self._steps[kept], self._dates[kept])
 
     async def _add(self, rows: Any, new: NDArray[np.uint64]) -> None:
         """Read these rows' vectors in pieces: all at once they take four times the memory."""
-        pieces = [(self._row_ids, self._codes, self._steps)] if len(self._row_ids) else []
-        async for batch in read_batches(rows.select([VECTOR]).with_row_id()):
-            row_ids, codes, steps = await asyncio.to_thread(_coded, batch)
-            added = _among(row_ids, new)
-            pieces.append((row_ids[added], codes[added], steps[added]))
+        there = (self._row_ids, self._codes, self._steps, self._dates)
+        pieces = [there] if len(self._row_ids) else []
+        async for batch in read_batches(rows.select([VECTOR, "dated_at"]).with_row_id()):
+            columns = await asyncio.to_thread(_coded, batch)
+            added = _among(columns[0], new)
+            pieces.append(tuple(column[added] for column in columns))
         if pieces:
-            row_ids, codes, steps = (np.concatenate(each) for each in zip(*pieces, strict=True))
-            if (row_ids[1:] < row_ids[:-1]).any():
-                order = np.argsort(row_ids)
-                row_ids, codes, steps = row_ids[order], codes[order], steps[order]
-            self._put(row_ids, codes, steps)
+            columns = tuple(np.concatenate(each) for each in zip(*pieces, strict=True))
+            if (columns[0][1:] < columns[0][:-1]).any():
+                order = np.argsort(columns[0])
+                columns = tuple(column[order] for column in columns)
+            self._put(*columns)
 
-    def _put(self, row_ids: NDArray[np.uint64], codes: NDArray[np.int8], steps: NDArray[np.float32]) -> None:
-        self._row_ids, self._codes, self._steps = row_ids, codes, steps
+    def _put(
+        self,
+        row_ids: NDArray[np.uint64],
+        codes: NDArray[np.int8],
+        steps: NDArray[np.float32],
+        dates: NDArray[np.int64],
+    ) -> None:
+        self._row_ids, self._codes, self._steps, self._dates = row_ids, codes, steps, dates
         self._matching = {}  # places have moved
 
 
@@ -432,8 +447,8 @@ def _tie_numbers(words: str) -> NDArray[np.uint64]:
     return np.frombuffer(bytes.fromhex(words), ">u8").astype(np.uint64)
 
 
-def _coded(batch: pa.RecordBatch) -> tuple[NDArray[np.uint64], NDArray[np.int8], NDArray[np.float32]]:
-    """Return the row ids of a batch, its vectors as codes from -127 to 127, and what one unit of each is."""
+def _coded(batch: pa.RecordBatch) -> tuple[Any, ...]:
+    """Return row ids, vectors as codes from -127 to 127, what a unit of each is, and dates of a batch."""
     column = batch.column(VECTOR)
     vectors = np.zeros((len(column), column.type.list_size), np.float32)
     vectors[column.is_valid().to_numpy(zero_copy_only=False)] = (
@@ -441,7 +456,7 @@ def _coded(batch: pa.RecordBatch) -> tuple[NDArray[np.uint64], NDArray[np.int8],
     )
     steps = np.abs(vectors).max(axis=1, initial=0.0) / 127
     codes = np.rint(vectors / np.where(steps == 0, 1, steps)[:, None]).astype(np.int8)
-    return batch.column("_rowid").to_numpy(), codes, steps
+    return batch.column("_rowid").to_numpy(), codes, steps, batch.column("dated_at").fill_null(0).to_numpy()
 
 
 def _nearest(

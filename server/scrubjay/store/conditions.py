@@ -7,13 +7,22 @@ caller.
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
-from typing import Literal, NewType
+from typing import Literal, NamedTuple, NewType
 
 from scrubjay.models.records import SUMMARY, Memory, Record
 from scrubjay.store.schema import micros
 
 Where = NewType("Where", str)  # a condition as SQL; only this room makes one
 
+
+class Dates(NamedTuple):
+    """A period, in microseconds since 1970: from `since` on, and before `until`; None is no bound."""
+
+    since: int | None = None
+    until: int | None = None
+
+
+EVER = Dates()
 EVERY_ROW = Where("true")
 NO_ROW = Where("false")
 
@@ -71,6 +80,12 @@ def present(column: str) -> Where:
 def number(column: str, operator: Literal["<", "<=", ">", ">="], value: int) -> Where:
     """The number in the column compares so with this one."""
     return Where(f"{column} {operator} {value}")
+
+
+def dated(dates: Dates) -> Where:
+    """The passage is of this period."""
+    since = None if dates.since is None else number("dated_at", ">=", dates.since)
+    return both(since, None if dates.until is None else number("dated_at", "<", dates.until))
 
 
 def every_nth(column: str, step: int) -> Where:

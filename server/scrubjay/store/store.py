@@ -23,7 +23,7 @@ from scrubjay.store import conditions
 from scrubjay.store.bucket.sharing import Shared
 from scrubjay.store.cache import KnownKeys, PassageRow, RecordCache, taken
 from scrubjay.store.changes import TABLE_OF, Change, Embedding, Staged
-from scrubjay.store.conditions import Where
+from scrubjay.store.conditions import EVER, Dates, Where
 from scrubjay.store.failures import not_written
 from scrubjay.store.inventory import Inventory, Rows
 from scrubjay.store.notes import (
@@ -409,7 +409,9 @@ class Store:
         """Find passages by BM25 (k1 1.2, b 0.75)."""
         return await self._search_words(text, "search_text", where, limit)
 
-    async def by_vector(self, vector: NDArray[np.float32], where: Where, limit: int) -> Leg:
+    async def by_vector(
+        self, vector: NDArray[np.float32], where: Where, limit: int, dates: Dates = EVER
+    ) -> Leg:
         """Find passages by their cosine to a vector of length 1; those without a vector are not seen.
 
         In memory, unless there are too many, or they are read from a bucket. Then the search is by squared
@@ -420,25 +422,27 @@ class Store:
         """
         mark, passages = self._mark, self.tables.passages
         if self.shared is None:
-            near = await self.tables.cached_vectors.nearest(passages, vector, where, limit)
+            near = await self.tables.cached_vectors.nearest(passages, vector, where, limit, dates)
             if near is not None:
                 return Leg(near[0] | mark, near[1])
+        where = conditions.both(where, conditions.dated(dates))
         query = _scan(passages).nearest_to(vector).distance_type("l2").nprobes(PROBES).where(where)
         found = await self._leg(query, "_distance", limit)
         return Leg(found.row_ids, 1.0 - found.values / 2.0)
 
-    async def by_ties(self, words: Iterable[str], where: Where, limit: int) -> Leg:
+    async def by_ties(self, words: Iterable[str], where: Where, limit: int, dates: Dates = EVER) -> Leg:
         """Find passages that have one of these ties, first those that share the most and the rarest.
 
         In memory, where `by_vector` does so.
         """
         passages, words = self.tables.passages, list(words)
         if self.shared is None:
-            matching = await self.tables.cached_vectors.matching(passages, where)
+            matching = await self.tables.cached_vectors.matching(passages, where, dates)
             if matching is not None:
                 tied = await self.tables.cached_ties.best(passages, words, matching, limit)
                 if tied is not None:
                     return Leg(tied[0] | self._mark, tied[1])
+        where = conditions.both(where, conditions.dated(dates))
         return await self._search_words(" ".join(words), "tied", where, limit)
 
     async def _search_words(self, text: str, column: str, where: Where, limit: int) -> Leg:

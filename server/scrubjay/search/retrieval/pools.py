@@ -8,8 +8,9 @@ import numpy as np
 
 from scrubjay.encoders.token_codes import EncodedQuery
 from scrubjay.search.retrieval.query import Question
+from scrubjay.store import conditions
 from scrubjay.store.cache import PassageRow
-from scrubjay.store.conditions import Where
+from scrubjay.store.conditions import Dates, Where
 from scrubjay.store.store import Leg, Store
 from scrubjay.text.entities import Tie, query_ties
 from scrubjay.text.terms import query_terms
@@ -20,7 +21,7 @@ NAMED_POOL = 100
 # A passage that the query quotes holds all of its words, so it is among the first of the word leg.
 QUOTABLE = 10
 
-Search = Callable[[Where], Awaitable[Leg]]
+Search = Callable[[Where, Dates], Awaitable[Leg]]
 Found = list[tuple[PassageRow, float]]  # passages with their scores or cosines, best first
 _NOTHING = Leg(np.empty(0, np.uint64), np.empty(0))
 
@@ -47,7 +48,7 @@ async def search_legs(store: Store, question: Question, vector: Awaitable[Encode
         by_words(store, question.text, POOL),
         by_vector(store, vector, POOL),
         # A query that names no entity, as prose does, costs nothing.
-        lambda where: store.by_ties(ties, where, NAMED_POOL) if ties else _nothing(),
+        lambda where, dates: store.by_ties(ties, where, NAMED_POOL, dates) if ties else _nothing(),
     )
     pools = Pools({}, {}, {}, {}, {}, lexical[:QUOTABLE])
     for passage, value in dense:
@@ -70,14 +71,14 @@ async def search(store: Store, question: Question, *legs: Search) -> list[Found]
     Nearly nothing expires, so it is looked at afterwards: as a condition it costs half as much as a search. A
     passage may move while it is looked for, and then all is searched again.
     """
-    unexpired, tries = question.where(unexpired=False), 3
+    unexpired, tries = question.where(unexpired=False, dated=False), 3
     while True:
         tries -= 1
-        found = await asyncio.gather(*(leg(unexpired) for leg in legs))
+        found = await asyncio.gather(*(leg(unexpired, question.dates) for leg in legs))
         ids = [leg.row_ids.tolist() for leg in found]
         rows = await store.read_passages(row_id for each in ids for row_id in each)
         if any(map(question.is_expired, rows.values())):
-            unexpired = question.where()
+            unexpired = question.where(dated=False)
         elif not tries or all(row_id in rows for each in ids for row_id in each):
             break
     return [
@@ -89,18 +90,24 @@ async def search(store: Store, question: Question, *legs: Search) -> list[Found]
 def by_words(store: Store, text: str, limit: int) -> Search:
     """Search passages by BM25; a text of nothing but stop words finds nothing."""
     words = query_terms(text)
-    return lambda where: store.by_words(words, where, limit) if words.strip() else _nothing()
+
+    async def leg(where: Where, dates: Dates) -> Leg:
+        if not words.strip():
+            return _NOTHING
+        return await store.by_words(words, conditions.both(where, conditions.dated(dates)), limit)
+
+    return leg
 
 
 def by_vector(store: Store, vector: Awaitable[EncodedQuery | None], limit: int) -> Search:
     """Search passages by cosine; no vector, or one of zeros, finds nothing."""
     encoding = asyncio.ensure_future(vector)
 
-    async def leg(where: Where) -> Leg:
+    async def leg(where: Where, dates: Dates) -> Leg:
         query = await encoding
         if query is None or not np.any(query.vector):
             return _NOTHING
-        return await store.by_vector(query.vector, where, limit)
+        return await store.by_vector(query.vector, where, limit, dates)
 
     return leg
 

@@ -7,7 +7,7 @@ from scrubjay.models.filters import Filter
 from scrubjay.models.records import AnyRecord, Document, Memory, PassageSrc, Turn
 from scrubjay.store import conditions, facets
 from scrubjay.store.cache import PassageRow
-from scrubjay.store.conditions import Where
+from scrubjay.store.conditions import Dates, Where
 from scrubjay.store.schema import micros
 from scrubjay.store.sessions import Place, Session
 
@@ -38,8 +38,17 @@ class Question:
         filters = (self.tags, self.since, self.until, self.record_id, self.path, self.filters, self.as_of)
         return self.partition_ids is not None or self.host is not None or any(filters)
 
-    def where(self, *, unexpired: bool = True) -> Where:
-        """Build the prefilter over passages; without `unexpired`, the caller asks `is_expired` of each."""
+    @property
+    def dates(self) -> Dates:
+        """The period of the passages that may answer."""
+        since, until = self.since, self.until
+        return Dates(None if since is None else micros(since), None if until is None else micros(until))
+
+    def where(self, *, unexpired: bool = True, dated: bool = True) -> Where:
+        """Build the prefilter over passages.
+
+        Without `unexpired` the caller asks `is_expired` of each, without `dated` it looks at `dates` itself.
+        """
         return conditions.both(
             conditions.matching(scope=self.scopes, src=self.srcs, partition_id=self.partition_ids),
             conditions.matching(session_id=self.session_id, record_id=self.record_id, host=self.host),
@@ -48,8 +57,7 @@ class Question:
             conditions.has_all("tags", self.tags) if self.tags else None,
             None if self.path is None else conditions.at_or_below("path", self.path),
             None if self.filters is None else facets.where(self.filters),
-            None if self.since is None else conditions.number("dated_at", ">=", micros(self.since)),
-            None if self.until is None else conditions.number("dated_at", "<", micros(self.until)),
+            conditions.dated(self.dates) if dated else None,
         )
 
     def is_expired(self, passage: PassageRow) -> bool:
