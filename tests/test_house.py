@@ -26,7 +26,6 @@ ROOM_OF = {  # where alone a third party is imported, for those that import-lint
     "lxml": "reading",
     "mammoth": "reading",
     "markdownify": "reading",
-    "pathspec": "records",
     "pyarrow": "store histories",  # these for its codec of zstd
     "pypdfium2": "reading",
     "python_calamine": "reading",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from scrubjay.errors import InputError
 from scrubjay.models.records import Document
 from scrubjay.models.requests import SearchDocuments, parse
 from scrubjay.models.results import Ingested
-from scrubjay.records.ingest.tree import files_at
+from scrubjay.records.ingest.tree import DEEPEST, files_at
 
 
 async def stored(core: Core) -> dict[str, Document]:
@@ -97,6 +99,54 @@ def test_gitignore_is_followed_with_its_exceptions_in_every_folder_and_from_abov
         (tree / name).write_text("x")
     assert names(tree) == ["docs/kept.log", "docs/ports.md", "secret.md", "server.py"]
     assert names(tree / "docs") == ["kept.log", "ports.md"]
+
+
+def test_a_folder_is_taken_by_its_name_whatever_a_gitignore_above_says(tree: Path) -> None:
+    (tree / ".git").mkdir()
+    (tree / ".gitignore").write_text("docs/\n*.log\n")
+    (tree / "docs" / "a.log").write_text("x")
+    assert names(tree) == ["server.py"] and names(tree / "docs") == ["ports.md"]
+
+
+def test_what_a_repository_excludes_by_itself_is_kept_out_unless_its_gitignore_lets_it_in(tree: Path) -> None:
+    (tree / ".git" / "info").mkdir(parents=True)
+    (tree / ".git" / "info" / "exclude").write_text("*.py\r\n*.txt\n")
+    (tree / "docs" / "a.txt").write_text("x")
+    (tree / ".gitignore").write_text("\ufeff!a.txt\n")
+    assert names(tree) == ["docs/a.txt", "docs/ports.md"]
+
+
+@pytest.fixture
+def deep_tree(tree: Path) -> Iterator[Path]:
+    """The tree with 1,500 folders in each other, whose path is longer than a path may be."""
+    at = os.open(tree, os.O_RDONLY)
+    for _ in range(1_500):
+        os.mkdir("a", dir_fd=at)
+        around, at = at, os.open("a", os.O_RDONLY, dir_fd=at)
+        os.close(around)
+    os.close(at)
+    yield tree
+    subprocess.run(["rm", "-rf", str(tree / "a")], check=True)  # Python's own way is recursive
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows makes no such folders")
+async def test_hostile_rules_and_nested_folders_keep_no_good_file_from_being_read(
+    core: Core, deep_tree: Path
+) -> None:
+    tree = deep_tree
+    (tree / ".gitignore").write_text("*a*a*a*a*a*a*a*a*a*a*a*a*b\n" + "**/a/" * 6 + "**/b\n")
+    (tree / f"{'a' * 200}.md").write_text("The lighthouse is in Kiel.")
+    done = await asyncio.wait_for(ingest(core, tree), 60)
+    assert done.added == 3
+    assert "lies too deep, so what is in it was passed over" in done.failed[0].reason
+    assert done.failed[0].path == str(tree) + "/a" * (DEEPEST + 1)
+
+
+def test_a_gitignore_that_is_too_long_says_how_much_of_it_does_not_count(tree: Path) -> None:
+    (tree / ".gitignore").write_text("*.log\n" + f"{'x' * 999}\n" * 200)
+    (tree / "a.log").write_text("x")
+    seen = files_at(str(tree))
+    assert len(seen.files) == 2 and "101 rules of" in seen.not_read[0].reason
 
 
 def test_a_file_is_taken_by_its_name_whatever_a_gitignore_says(tree: Path) -> None:

@@ -24,7 +24,7 @@ from scrubjay.records.ingest.tree import FileEntry, as_text, files_at
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
 
-MOST_PASSED_OVER = 20  # hidden folders that are named
+MOST_PASSED_OVER = 20  # folders that are named
 GONE = "Its file is gone."
 _COLUMNS = ["id", "path", "status", "folder", "file_size", "file_mtime", "file_digest"]  # all but the text
 Write = Callable[[Envelope], Awaitable[Result]]
@@ -77,19 +77,21 @@ class Ingest:
             renamed=len(self._renamed),
             removed=len(gone),
             unchanged=self._unchanged,
-            failed=self._failed,
+            failed=[*work.not_read[:MOST_PASSED_OVER], *self._failed],
             passed_over=work.passed_over[:MOST_PASSED_OVER],
         )
 
     async def _differences(self, paths: Sequence[str], again: bool, hidden: bool) -> Differences:
         files: list[FileEntry] = []
         passed_over: list[str] = []
+        not_read: list[NotRead] = []
         missing: list[str] = []
         for path in paths:
             try:
                 tree = await asyncio.to_thread(files_at, path, hidden=hidden)
                 files += tree.files
                 passed_over += tree.passed_over
+                not_read += tree.not_read
             except InputError:
                 missing.append(path)
         await self.store.flush()
@@ -104,7 +106,7 @@ class Ingest:
             if not any(_within(each, [as_text(path)]) for each in gone):
                 problem = f"There is nothing at {path[:300]!r} to index."
                 raise InputError(f"{problem} Give the path of a file or a folder.")
-        return replace(work, passed_over=passed_over)
+        return replace(work, passed_over=passed_over, not_read=not_read)
 
     async def _read(self, file: FileEntry, document: Document | None, folder: str | None) -> None:
         """Read a file and write it as its document, the document of a file that moved, or a new one."""
@@ -170,6 +172,7 @@ class Differences:
     gone: tuple[Document, ...]  # whose file is not there
     unchanged: int
     passed_over: list[str] = field(default_factory=list)  # hidden folders
+    not_read: list[NotRead] = field(default_factory=list)  # of the folders
 
 
 def differences(

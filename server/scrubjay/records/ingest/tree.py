@@ -3,15 +3,18 @@
 No file but .gitignore is opened.
 """
 
-import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from __future__ import annotations
 
-from pathspec import GitIgnoreSpec
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from scrubjay.errors import InputError
 from scrubjay.home.files import read_regular
+from scrubjay.models.results import NotRead
 from scrubjay.reading.kinds import refusal
+from scrubjay.records.ingest.gitignore import MOST_CHARACTERS, Rules
 
 # Folders that tools make, whether or not .gitignore names them.
 _NEVER = frozenset(
@@ -20,8 +23,9 @@ _NEVER = frozenset(
     .mypy_cache .pytest_cache .ruff_cache
     """.split()
 )
-_LINES, _MOST_RULES = 10_000, 4 << 20  # lines and bytes that are read of a .gitignore
-_Rule = Callable[[str, bool], bool | None]  # (path, whether it is a folder) -> kept out, let in, or not named
+DEEPEST = 250  # folders below the one that is indexed
+_MOST_BYTES = 4 << 20  # that are read of a .gitignore
+_Held = tuple[Rules, int]  # the rules of a folder, and their state in a folder below it
 
 
 @dataclass(frozen=True)
@@ -41,10 +45,14 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class Tree:
-    """The files that a path stands for, sorted by path, and hidden folders in it that were passed over."""
+    """The files that a path stands for, sorted by path, and hidden folders in it that were passed over.
+
+    `not_read` says what else could not be looked at, or not wholly.
+    """
 
     files: list[FileEntry]
     passed_over: list[str] = field(default_factory=list)
+    not_read: list[NotRead] = field(default_factory=list)
 
 
 def as_text(path: str) -> str:
@@ -70,95 +78,98 @@ def files_at(path: str, *, hidden: bool = False) -> Tree:
         state = os.stat(path)
         if not os.path.isdir(path):
             return Tree([FileEntry(path, state.st_size, state.st_mtime_ns, named=True)])
-        passed_over: list[str] = []
-        files = sorted(_below(path, _above(path), hidden, passed_over), key=lambda seen: seen.path)
-        return Tree(files, sorted(map(as_text, passed_over)))
+        tree = Tree([])
+        tree.files.extend(sorted(_below(path, hidden, tree), key=lambda seen: seen.path))
+        tree.passed_over.sort()
+        return tree
     except (OSError, ValueError) as error:
         raise InputError(
             f"{path[:300]!r} cannot be looked at: {getattr(error, 'strerror', None) or error}."
         ) from None
 
 
-def _below(folder: str, ignored: list[_Rule], hidden: bool, passed_over: list[str]) -> Iterator[FileEntry]:
-    try:
-        with os.scandir(folder) as scan:
-            entries = list(scan)
-    except OSError:  # a folder that may not be entered, or is gone by now, has nothing for us
-        return
-    here = [*ignored, rules] if (rules := _rules(folder)) else ignored
-    for entry in entries:
+def _below(top: str, hidden: bool, tree: Tree) -> Iterator[FileEntry]:
+    waiting = [(top, _above(top, tree), 0)]
+    while waiting:
+        folder, around, depth = waiting.pop()
         try:
-            is_folder = entry.is_dir(follow_symlinks=False)
-            if _is_tools(entry, is_folder) or _is_ignored(entry.path, is_folder, here):
-                continue
-            if entry.name.startswith(".") and not hidden:
-                if is_folder:
-                    passed_over.append(entry.path)
-            elif is_folder:
-                yield from _below(entry.path, here, hidden, passed_over)
-            elif entry.is_file(follow_symlinks=False) and refusal(entry.name) is None:
-                state = entry.stat(follow_symlinks=False)
-                yield FileEntry(entry.path, state.st_size, state.st_mtime_ns)
-        except OSError:  # gone since the folder was listed
+            with os.scandir(folder) as scan:
+                entries = list(scan)
+        except OSError as error:  # a folder that may not be entered, or is gone by now, has nothing for us
+            if error.errno == errno.ENAMETOOLONG:
+                tree.not_read.append(_too_deep(folder))
             continue
+        held = _with_own(around, folder, tree)
+        for entry in entries:
+            try:
+                is_folder = entry.is_dir(follow_symlinks=False)
+                if _is_tools(entry, is_folder) or _is_ignored(entry.name, is_folder, held):
+                    continue
+                if entry.name.startswith(".") and not hidden:
+                    if is_folder:
+                        tree.passed_over.append(as_text(entry.path))
+                elif is_folder and depth == DEEPEST:
+                    tree.not_read.append(_too_deep(entry.path))
+                elif is_folder:
+                    waiting.append((entry.path, _inside(held, entry.name), depth + 1))
+                elif entry.is_file(follow_symlinks=False) and refusal(entry.name) is None:
+                    state = entry.stat(follow_symlinks=False)
+                    yield FileEntry(entry.path, state.st_size, state.st_mtime_ns)
+            except OSError:  # gone since the folder was listed
+                continue
 
 
-def _is_ignored(path: str, is_folder: bool, rules: list[_Rule]) -> bool:
-    verdicts = (rule(path, is_folder) for rule in reversed(rules))
+def _too_deep(folder: str) -> NotRead:
+    folder = as_text(folder)
+    at = f"{folder[:150]}…{folder[-150:]}" if len(folder) > 300 else folder
+    return NotRead(path=folder, reason=f"{at} lies too deep, so what is in it was passed over.")
+
+
+def _is_ignored(name: str, is_folder: bool, held: Sequence[_Held]) -> bool:
+    verdicts = (rules.verdict(state, name, is_folder) for rules, state in reversed(held))
     return next((verdict for verdict in verdicts if verdict is not None), False)
+
+
+def _inside(held: Sequence[_Held], name: str) -> list[_Held]:
+    return [(rules, rules.inside(state, name)) for rules, state in held]
 
 
 def _is_tools(entry: os.DirEntry[str], is_folder: bool) -> bool:
     return is_folder and (entry.name in _NEVER or os.path.exists(os.path.join(entry.path, "pyvenv.cfg")))
 
 
-def _above(folder: str) -> list[_Rule]:
+def _above(folder: str, tree: Tree) -> list[_Held]:
     """Return the rules of the folders above, from the repository's root down; none outside a repository."""
-    found: list[_Rule] = []
-    at = folder
+    at, names = folder, []
     while not os.path.exists(os.path.join(at, ".git")):
-        parent = os.path.dirname(at)
+        parent, name = os.path.split(at)
         if parent == at:
             return []
         at = parent
-        if rules := _rules(at):
-            found.append(rules)
-    return found[::-1]
+        names.append(name)
+    held: list[_Held] = []
+    for name in reversed(names):
+        held = _inside(_with_own(held, at, tree), name)
+        at = os.path.join(at, name)
+    return held
 
 
-def _rules(folder: str) -> _Rule | None:
-    """Return the rule of a folder's .gitignore and .git/info/exclude; None if it has neither."""
+def _with_own(held: list[_Held], folder: str, tree: Tree) -> list[_Held]:
+    """Add the rules of a folder's .gitignore and .git/info/exclude, if it has one."""
     lines: list[str] = []
     for name in (os.path.join(".git", "info", "exclude"), ".gitignore"):
         try:
-            rules = read_regular(os.path.join(folder, name), _MOST_RULES, own=False)
-            lines += rules.decode("utf-8", "replace").splitlines()[:_LINES]
+            data = read_regular(os.path.join(folder, name), _MOST_BYTES, own=False)
         except OSError:
             continue
-    lines = [line for line in lines if line.strip() and not line.startswith("#")]
+        text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+        lines += [line.removesuffix("\r") for line in text.split("\n")]
     if not lines:
-        return None
-    spec = _spec(lines)
-    start = len(folder.rstrip(os.sep)) + 1
-
-    def ignored(path: str, is_folder: bool) -> bool | None:
-        inner = path[start:].replace(os.sep, "/")
-        return spec.check_file(f"{inner}/" if is_folder else inner).include
-
-    return ignored
-
-
-def _spec(lines: list[str]) -> GitIgnoreSpec:
-    """Parse the lines that are rules; git ignores the others too."""
-    try:
-        return GitIgnoreSpec.from_lines(lines)
-    except ValueError:
-        return GitIgnoreSpec.from_lines([line for line in lines if _is_rule(line)])
-
-
-def _is_rule(line: str) -> bool:
-    try:
-        GitIgnoreSpec.from_lines([line])
-    except ValueError:
-        return False
-    return True
+        return held
+    rules = Rules(lines, MOST_CHARACTERS - sum(each.size for each, _ in held))
+    if rules.left_out:
+        path = as_text(os.path.join(folder, ".gitignore"))
+        most = f"at most {MOST_CHARACTERS:,} characters of rules hold at one place"
+        reason = f"{rules.left_out:,} rules of {path} do not count: {most}."
+        tree.not_read.append(NotRead(path=path, reason=reason))
+    return [*held, (rules, rules.begin)] if rules.size else held
