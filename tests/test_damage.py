@@ -8,16 +8,19 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
+import pytest
 import said
 from hashing_encoder import HashingEncoder
 
 from scrubjay.cli.doctor import PROBLEM
 from scrubjay.cli.doctor import store as findings_of
 from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.engine import Engine
 from scrubjay.home.files import clear_way
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import Settings
 from scrubjay.models.records import Memory
+from scrubjay.store.failures import not_read, not_written
 from scrubjay.store.inventory import Inventory
 from scrubjay.store.manifest import newest_manifest, read_manifest
 
@@ -270,3 +273,18 @@ async def test_an_engine_removes_the_drafts_of_one_that_died(home: Home, clock: 
         draft.write_text(BIRDS[0])
     await (await opened(home, clock)).close()
     assert not any(draft.exists() for draft in drafts)
+
+
+async def test_a_fault_of_ours_is_not_reported_as_damage_of_the_store(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core = await engine.core()
+    looked: list[bool] = []
+    monkeypatch.setattr(core.mending, "wake", lambda: looked.append(True))
+    deep = RecursionError("maximum recursion depth exceeded")
+    half = UnicodeEncodeError("utf-8", "\ud83d", 0, 1, "surrogates not allowed")
+    sentences = [engine.unforeseen("index", error) for error in (deep, half)]
+    sentences += [str(not_written("/home/data", error)) for error in (deep, half)]
+    sentences += [str(not_read("/home/data", error, ("Rows are lost.",))) for error in (deep, half)]
+    assert all("inside Scrubjay" in each and "doctor" not in each for each in sentences) and not looked
+    assert "doctor" in engine.unforeseen("index", RuntimeError("LanceError(IO)")) and looked

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 import said
 
+from scrubjay.cli.command import Place
+from scrubjay.cli.documents import _absolute as absolute
 from scrubjay.engine.core import Core
 from scrubjay.errors import InputError
 from scrubjay.models.records import Document
@@ -140,6 +142,15 @@ async def test_hostile_rules_and_nested_folders_keep_no_good_file_from_being_rea
     assert done.added == 3
     assert "lies too deep, so what is in it was passed over" in done.failed[0].reason
     assert done.failed[0].path == str(tree) + "/a" * (DEEPEST + 1)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows makes no such folders")
+def test_a_pattern_over_nested_folders_gives_files_or_a_sentence(deep_tree: Path) -> None:
+    place = Place({}, str(deep_tree), str(deep_tree), 0)
+    try:
+        assert os.path.realpath(deep_tree / "docs" / "ports.md") in absolute(place, ["**/*.md"])
+    except InputError as error:
+        assert "too deep for a pattern" in str(error)
 
 
 def test_a_gitignore_that_is_too_long_says_how_much_of_it_does_not_count(tree: Path) -> None:

@@ -109,6 +109,20 @@ def test_a_link_that_waited_too_long_opens_nothing_and_neither_does_one_that_nob
     assert cookie is not None and browsers.know(cookie) and not browsers.know("")
 
 
+async def test_whatever_is_sent_as_a_call_is_answered_with_a_sentence(stranger: Browser):
+    half = r'{"key": "\ud83d", "call": "\ud83d", "params": {}}'
+    for body in (half, "[" * 100_000, "null", "\x00", '{"key": "é"}'):
+        answer = await stranger.client.post(f"{stranger.path}enter", content=body)
+        assert (answer.status_code, "used already" in answer.text) == (403, True)
+    assert (await stranger.enter()).status_code == 200
+    names = ("id", "ids", "query", "scope", "name", "value", "text", "session_id", "host", "day", "reason")
+    values = [json.dumps(dict.fromkeys(names, value)) for value in ("\ud83d", ["\ud83d"], "\0", 10**400)]
+    for call in [*CALLS, "%ED%A0%BD"]:
+        for body in [half, "[" * 100_000, *values]:
+            answer = await stranger.client.post(f"{stranger.path}call/{call}", content=body)
+            assert answer.status_code != 500, (call, body[:80], answer.text)
+
+
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example"])
 async def test_a_name_that_was_made_to_point_here_is_refused(browser: Browser, host: str):
     assert (await browser.post("home", headers={"host": host})).status_code == 421

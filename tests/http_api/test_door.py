@@ -8,7 +8,7 @@ import asyncio
 import dataclasses
 import functools
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 
 import httpx2
@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.responses import JSONResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home
@@ -26,7 +26,6 @@ from scrubjay.http_api import answering, tokens
 from scrubjay.http_api import door as door_module
 from scrubjay.http_api.door import AT_ONCE, LONGEST_BODY, WAITING, Door, Rate
 from scrubjay.http_api.options import Options, parse_address, parse_name, parse_origin
-from scrubjay.http_api.refusals import refusal
 
 NOW = datetime(2026, 3, 5, 12, 0, tzinfo=UTC)
 HERE, EVERYWHERE = parse_address("127.0.0.1:6767"), parse_address("0.0.0.0:6767")
@@ -190,7 +189,16 @@ async def test_where_others_reach_it_numbers_and_allowed_names_are_answered(host
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://evil.example", "null", "http://localhost:3000", "file://", "http://127.0.0.1:67670"]
+    "origin",
+    [
+        "http://evil.example",
+        "null",
+        "http://localhost:3000",
+        "file://",
+        "http://127.0.0.1:67670",
+        "http://[",
+        "http://]",
+    ],
 )
 async def test_a_page_of_a_foreign_origin_is_refused(anybody: httpx2.AsyncClient, origin: str):
     for verb in ("GET", "POST", "OPTIONS"):
@@ -233,11 +241,27 @@ async def test_an_origin_that_the_user_named_may_ask_and_no_other(home: Home):
 
 @pytest.mark.parametrize(
     "origin",
-    ["*", "app.example.com", "https://app.example.com/path", "ftp://x", "https://u:p@x.example", "null", ""],
+    [
+        "*",
+        "app.example.com",
+        "https://app.example.com/path",
+        "ftp://x",
+        "https://u:p@x.example",
+        "null",
+        "",
+        "http://[",
+        "http://a:b",
+    ],
 )
 def test_cors_takes_exact_origins(origin: str):
     with pytest.raises(InputError, match="--cors"):
         parse_origin(origin)
+
+
+@pytest.mark.parametrize("port", ["x", "-1", "65536", "9" * 5_000])
+def test_a_port_that_is_none_is_refused_in_a_sentence(port: str):
+    with pytest.raises(InputError, match="--http"):
+        parse_address(f"127.0.0.1:{port}")
 
 
 @pytest.mark.parametrize("name", ["https://x", "x:80", "*", "", "a b"])
@@ -250,19 +274,11 @@ def test_allowed_hosts_are_plain_names(name: str):
 
 
 async def test_a_body_that_is_too_long_is_refused_whether_or_not_it_says_so():
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        from starlette.exceptions import HTTPException
-
-        try:
-            await says_its_permissions(scope, receive, send)
-        except HTTPException as error:  # as the application's own handler does
-            await refusal(Request(scope), error.status_code, error.detail)(scope, receive, send)
-
     async def chunks(size: int) -> AsyncIterator[bytes]:
         for _ in range(size // 1_000_000):
             yield bytes(1_000_000)
 
-    async with visitor(Door(app)) as client:
+    async with visitor(Door(says_its_permissions)) as client:
         said = await client.post(
             "/v3/documents", content=b"", headers={"Content-Length": str(LONGEST_BODY + 1)}
         )
@@ -374,6 +390,39 @@ async def test_a_connection_that_owes_a_request_is_closed(monkeypatch: pytest.Mo
         await asyncio.wait_for(reader.read(), 10)
         writer.close()
     server.close()
+
+
+async def test_a_connection_whose_client_takes_nothing_of_its_answer_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(answering, "IDLE_SECONDS", 0.05)
+    sent = asyncio.Event()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": bytes(50_000_000)})
+        sent.set()
+
+    options, listening = Options(parse_address("127.0.0.1:0")).bind()
+    async with answering.answering(app, listening):
+        _, writer = await asyncio.open_connection("127.0.0.1", options.address.port, limit=1_000)
+        writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await asyncio.wait_for(sent.wait(), 10)
+        writer.close()
+
+
+async def test_an_engine_that_ends_waits_for_no_request_that_is_not_here_whole(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    options, listening = Options(parse_address("127.0.0.1:0")).bind()
+    async with answering.answering(Door(says_its_permissions, Options(HERE)), listening):
+        reader, writer = await asyncio.open_connection("127.0.0.1", options.address.port)
+        writer.write(BEGUN)
+        async with httpx2.AsyncClient(base_url=options.address.url) as client:
+            assert (await client.get("/")).status_code == 200  # by now the other is heard too
+    assert await asyncio.wait_for(reader.read(), 10) == b""
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+    writer.close()
 
 
 class Slow:
@@ -491,6 +540,101 @@ async def test_connections_of_one_key_take_turns() -> None:
     for _ in range(40):
         slow.go.release()
     await asyncio.gather(other, *flood)
+
+
+@pytest.fixture
+async def served() -> AsyncIterator[
+    Callable[..., Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
+]:
+    """Opens connections to a door that any key opens, and sends what it is given."""
+    door = Door(says_its_permissions, Options(HERE, per_second=0))
+    options, listening = Options(parse_address("127.0.0.1:0")).bind()
+    writers: list[asyncio.StreamWriter] = []
+
+    async def connect(data: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", options.address.port)
+        writers.append(writer)
+        writer.write(data)
+        return reader, writer
+
+    async with answering.answering(door, listening):
+        yield connect
+        for writer in writers:
+            writer.close()
+    assert not door._turns._lines and not door._room.held
+
+
+BEGUN = b"POST /v4/search HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer any\r\nContent-Length: 100000\r\n\r\n{"
+
+
+async def test_who_sends_slowly_holds_up_no_other_and_is_sent_away(served, monkeypatch: pytest.MonkeyPatch):
+    slow = [await served(BEGUN) for _ in range(4 * AT_ONCE)]
+    for reader, _ in slow:
+        assert not reader.at_eof()
+    reader, writer = await served(BEGUN + bytes(99_999))
+    assert b" 200 " in await asyncio.wait_for(reader.readline(), 10)
+    monkeypatch.setattr(door_module, "BODY_SECONDS", 0.2)
+    reader, writer = await served(BEGUN)
+    answer = asyncio.create_task(reader.read())
+    began = asyncio.get_running_loop().time()
+    while not answer.done() and asyncio.get_running_loop().time() < began + 10:
+        writer.write(b"a")  # each byte is a sign of life, and all together are too few
+        await asyncio.wait({answer}, timeout=0.02)
+    assert b" 408 " in answer.result() and b"not come whole" in answer.result()
+
+
+async def test_a_long_body_that_comes_at_the_least_rate_is_read(served, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(door_module, "BODY_SECONDS", 0.1)
+    reader, writer = await served(BEGUN)
+    for _ in range(9):  # 99,000 bytes pay for three seconds, and half a second is needed
+        writer.write(bytes(11_000))
+        await asyncio.sleep(0.05)
+    writer.write(bytes(999))
+    assert b" 200 " in await asyncio.wait_for(reader.readline(), 10)
+
+
+async def test_what_waits_for_its_turn_takes_so_much_memory_and_no_more(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(door_module, "MOST_HELD", 1_000_000)
+    door, slow = Door(says_its_permissions, Options(HERE, per_second=0)), asyncio.Event()
+
+    async def half() -> AsyncIterator[bytes]:
+        yield bytes(900_000)
+        await slow.wait()
+
+    async with visitor(door) as client:
+        waits = asyncio.create_task(client.post("/v3/documents", content=half(), headers=bearer("any")))
+        await settled()
+        refused = await client.post("/v3/documents", content=bytes(300_000), headers=bearer("other"))
+        assert refused.status_code == 503 and refused.headers["Retry-After"] == "1"
+        small = await client.post("/v3/documents", content=bytes(60_000), headers=bearer("other"))
+        assert small.json()["bytes"] == 60_000
+        slow.set()
+        assert (await waits).json()["bytes"] == 900_000
+    assert not door._room.held
+
+
+async def test_who_takes_its_answer_slowly_holds_no_turn():
+    door, going = Door(says_its_permissions, Options(HERE, per_second=0)), asyncio.Event()
+
+    async def empty() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def unread(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            await going.wait()
+
+    headers = [(b"host", b"localhost"), (b"authorization", b"Bearer any")]
+    scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": headers}
+    taking = [
+        asyncio.create_task(door({**scope, "client": ("127.0.0.1", n)}, empty, unread))
+        for n in range(AT_ONCE)
+    ]
+    await settled()
+    assert not any(each.done() for each in taking) and door._room.held
+    assert (await asyncio.wait_for(asked(door, "/", "any"), 10)).status_code == 200
+    going.set()
+    await asyncio.gather(*taking)
+    assert not door._room.held
 
 
 async def test_a_caller_that_leaves_while_it_waits_takes_no_turn() -> None:

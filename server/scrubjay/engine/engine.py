@@ -21,7 +21,7 @@ from scrubjay.home import kept, scopes
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import is_scope
 from scrubjay.home.settings import Settings, capture_view, in_store, load, write_capture
-from scrubjay.store.failures import not_read, reason
+from scrubjay.store.failures import is_of_store, not_read, reason
 from scrubjay.wire.hello import Hello
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ class Engine:
     def unforeseen(self, what: str, error: Exception) -> str:
         """Return the sentence for a failure of ours or LanceDB's; the log gets its place and no content."""
         log.error("%s failed", what, exc_info=error)
-        if self._core is not None and isinstance(error, RuntimeError | ValueError | OSError):
+        if self._core is not None and is_of_store(error):
             self._core.mending.wake()  # LanceDB's, most likely
             return f"{what} failed. {not_read(self._core.store.path, error, self._core.store.damage)}"
         where = os.path.join(self.home.log, "engine.log")

@@ -10,7 +10,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-IDLE_SECONDS = 30.0  # without a byte of what a client owes: a request, or the rest of one
+IDLE_SECONDS = 30.0  # without a byte of what a client owes, or in which it takes none of its answer
 CLOSE_SECONDS = 5  # for requests in flight, once the engine is ending; what still streams then is cut off
 
 
@@ -41,10 +41,12 @@ async def answering(
 class _Connection(H11Protocol):
     """A connection that is closed when its client has sent nothing for IDLE_SECONDS that it still owes.
 
-    uvicorn closes one that rests after an answer, but waits for ever for a first request or the rest of one.
+    So it is when the client takes nothing of its answer, and at the end of the engine when a request is not
+    here whole. uvicorn closes one that rests after an answer, but waits for ever for all of these.
     """
 
     _heard = 0.0
+    _unsent = 0  # bytes, at the last look
     _look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -61,13 +63,25 @@ class _Connection(H11Protocol):
             self._look.cancel()
         super().connection_lost(exc)
 
+    def shutdown(self) -> None:
+        super().shutdown()
+        if self.cycle is not None and self.cycle.more_body and not self.cycle.response_complete:
+            self.transport.close()
+
     def _end_if_idle(self) -> None:
+        unsent, before = self.transport.get_write_buffer_size(), self._unsent
+        if unsent and unsent == before:
+            self.transport.abort()
+            return
+        self._unsent = unsent
         left = self._heard + IDLE_SECONDS - self.loop.time()
         works = self.cycle is not None and not self.cycle.response_complete and not self.cycle.more_body
         if left <= 0 and not works:
             self.transport.close()
         else:
-            self._look = self.loop.call_later(left if left > 0 else IDLE_SECONDS, self._end_if_idle)
+            self._look = self.loop.call_later(
+                left if left > 0 and not unsent else IDLE_SECONDS, self._end_if_idle
+            )
 
 
 class _Server(uvicorn.Server):

@@ -11,7 +11,6 @@ import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
@@ -31,7 +30,12 @@ CALL_SECONDS = session.CALL_SECONDS - 1.0  # this process loads the engine too, 
 EARLY_SECONDS = 2.0  # after the start, in which requests come that may have waited since the socket listened
 AT_ONCE = session.AT_ONCE  # requests of one caller that work
 WAITING = 256  # requests of one caller that wait for their turn
-_MOST_WAITING = 4 * WAITING  # of all callers: each may hold 64 kB of its body
+BODY_SECONDS = 30.0  # in which a body must be here, and a second more for each LEAST_RATE of its bytes
+LEAST_RATE = 32_000
+# Bytes of bodies whose turn has not come, beside PIECE of each, and of answers that clients do not take.
+MOST_HELD = AT_ONCE * LONGEST_BODY
+PIECE = 65_536  # bytes of a body that the application gets at once
+_MOST_WAITING = 4 * WAITING  # of all callers
 _MOST_CALLERS = 10_000  # remembered; one whose allowance is full again is like one who never came
 _LOCAL = Options(Address("127.0.0.1", 0))
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -69,6 +73,7 @@ class Door:
         self._open = options.address.is_loopback
         self._rate = Rate(options.per_second, time)
         self._turns = Turns(time)
+        self._room = Room()
         self._time = time
         self._early = time() + EARLY_SECONDS
         self._waited = 0.0 if options.since is None else max(0.0, time() - options.since)
@@ -99,21 +104,29 @@ class Door:
 
     async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
         waited = self._waited if self._time() < self._early else 0.0
-        request, answer = Request(scope), _Answer(receive, send, CALL_SECONDS - waited)
+        request, body = Request(scope), _Body(receive, self._room)
         try:
             self._check_origin(request)
             permissions = self._permissions(request)
             _check_size(request)
+            if not await body.read():
+                return
+            answer = _Answer(send, CALL_SECONDS - waited, self._room)
             caller = f"{_key(request)} {request.client.host if request.client else ''}"
             async with asyncio.timeout(max(0.0, CALL_SECONDS - waited)):
                 await self._turns.begin(caller, str(request.client))
-        except (HTTPException, TimeoutError) as error:
+        except BaseException as error:
+            body.forget()
+            if not isinstance(error, HTTPException | TimeoutError):
+                raise
             refused = error if isinstance(error, HTTPException) else _late(request)
             await refusal(request, refused.status_code, refused.detail, refused.headers)(scope, receive, send)
             return
         scope.setdefault("state", {})["permissions"] = permissions
-        work = asyncio.ensure_future(self._app(scope, answer.receive, answer.send))
-        work.add_done_callback(lambda _: self._turns.end(caller))
+        work = asyncio.ensure_future(self._app(scope, body.receive, answer.send))
+        work.add_done_callback(lambda _: body.forget())
+        # A client that takes its answer slowly holds no turn: the work is done by then.
+        answer.given.add_done_callback(lambda _: self._turns.end(caller))
         if await answer.in_time(work):
             await work
         else:  # it goes on, so that a document of ten million characters is there when it is sent again
@@ -161,34 +174,107 @@ class Door:
         return token.permissions
 
 
-class _Answer:
-    """The answer to one request, which the application gives, unless it comes too late."""
+class Room:
+    """How many bytes are held for clients without a turn: of what they send, and of what they are sent."""
 
-    def __init__(self, receive: Receive, send: Send, seconds: float) -> None:
-        self._receive, self._send = receive, send
-        self._due = asyncio.get_running_loop().time() + seconds
-        self._begun = self._over = False
-        self._size = 0
+    held = 0
+
+
+class _Body:
+    """The body of one request, which is read before its turn: whoever sends slowly holds up no other."""
+
+    def __init__(self, receive: Receive, room: Room) -> None:
+        self._receive, self._room = receive, room
+        self._data = bytearray()
+        self._given = 0  # bytes that the application has
+        self._is_over = False
+
+    async def read(self) -> bool:
+        """Read all of it; False if the client has gone.
+
+        Raises:
+            HTTPException: 413 for one that is too long, 408 for one that comes too slowly, 503 where too
+                much of others waits.
+        """
+        began, more = asyncio.get_running_loop().time(), True
+        while more:
+            try:
+                async with asyncio.timeout_at(began + BODY_SECONDS + len(self._data) / LEAST_RATE):
+                    message = await self._receive()
+            except TimeoutError:
+                sentence = f"This request has not come whole in {BODY_SECONDS:g} seconds. Send it again."
+                raise HTTPException(408, sentence, {"Connection": "close"}) from None
+            if message["type"] != "http.request":
+                self.forget()
+                return False
+            self._add(message.get("body", b""))
+            more = message.get("more_body", False)
+        return True
+
+    def _add(self, data: bytes) -> None:
+        before = self._counted
+        self._data += data
+        self._room.held += self._counted - before
+        if len(self._data) > LONGEST_BODY:
+            raise _too_large()
+        if self._counted and self._room.held > MOST_HELD:
+            headers = {"Retry-After": "1", "Connection": "close"}
+            raise HTTPException(503, "Too much is sent here at once. Send it again in a moment.", headers)
+
+    @property
+    def _counted(self) -> int:
+        return max(0, len(self._data) - PIECE)
 
     async def receive(self) -> Message:
-        """Pass the body on until it is too long; one in chunks does not say its length before."""
-        message = await self._receive()
-        self._size += len(message.get("body", b""))
-        if self._size > LONGEST_BODY:
-            raise _too_large()
-        if message.get("more_body"):  # how long the client takes is its own affair
-            self._due = asyncio.get_running_loop().time() + CALL_SECONDS
-        return message
+        """Give the application the next piece; after the last one, news of the client."""
+        if self._is_over:
+            return await self._receive()
+        await asyncio.sleep(0)  # so that others get on between the pieces of a long one
+        piece = bytes(self._data[self._given : self._given + PIECE])
+        self._given += len(piece)
+        if not (more := self._given < len(self._data)):
+            self.forget()
+        return {"type": "http.request", "body": piece, "more_body": more}
+
+    def forget(self) -> None:
+        """Let go of it."""
+        self._room.held -= self._counted
+        self._data, self._is_over = bytearray(), True
+
+
+class _Answer:
+    """The answer to one request, which the application gives, unless it comes too late.
+
+    `given` is done when the application has begun to send what it found, or has ended.
+    """
+
+    def __init__(self, send: Send, seconds: float, room: Room) -> None:
+        loop = asyncio.get_running_loop()
+        self._send, self._due, self._room = send, loop.time() + seconds, room
+        self._begun = self._over = False
+        self.given: asyncio.Future[None] = loop.create_future()
 
     async def send(self, message: Message) -> None:
         """Send a part of the answer."""
-        self._begun = True
-        if not self._over:
+        self._begun, size = True, len(message.get("body", b""))
+        if self._over:
+            return
+        self._room.held += size
+        if size and self._room.held <= MOST_HELD:
+            self._give()
+        try:
             await self._send(message)
+        finally:
+            self._room.held -= size
+
+    def _give(self) -> None:
+        if not self.given.done():
+            self.given.set_result(None)
 
     async def in_time(self, work: asyncio.Future[None]) -> bool:
         """Wait until the work is done; False if it has not even begun to answer when it is due."""
         loop = asyncio.get_running_loop()
+        work.add_done_callback(lambda _: self._give())
         try:
             while not work.done() and (self._begun or loop.time() < self._due):
                 await asyncio.wait({work}, timeout=None if self._begun else self._due - loop.time())
@@ -328,8 +414,7 @@ class Turns:
 
 def _is_own(origin: str, host: str) -> bool:
     """Whether an `Origin` header is of a page that this very server answered under this `Host`."""
-    parts = urlsplit(origin)
-    return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
+    return origin.lower() in (f"http://{host.lower()}", f"https://{host.lower()}")
 
 
 def _may_be_a_form(request: Request) -> bool:

@@ -106,7 +106,7 @@ def parse_address(text: str) -> Address:
     """
     host, _, port = text.rpartition(":")
     host = host.strip("[]") or "127.0.0.1"
-    if not port.isascii() or not port.isdigit() or int(port) > 65_535:
+    if not port.isascii() or not port.isdigit() or len(port) > 5 or int(port) > 65_535:
         raise InputError(
             f"--http {text!r}: the port must be a number up to 65535. Write it as 127.0.0.1:6767."
         )
@@ -126,12 +126,15 @@ def parse_origin(text: str) -> str:
     Raises:
         InputError: it is no origin; `*` is none, because any page could then read what is remembered.
     """
-    parts = urlsplit(text)
-    is_exact = parts.hostname and parts.path in ("", "/") and not parts.query and not parts.username
-    if parts.scheme not in ("http", "https") or not is_exact:
-        such = "https://app.example.com or http://localhost:3000"
-        raise InputError(f"--cors {text!r}: must be one exact origin, such as {such}.")
-    return f"{parts.scheme}://{parts.netloc.lower()}"
+    try:
+        parts = urlsplit(text)
+        is_exact = parts.hostname and parts.path in ("", "/") and not parts.query and not parts.username
+        if parts.scheme in ("http", "https") and is_exact and parts.port != 0:
+            return f"{parts.scheme}://{parts.netloc.lower()}"
+    except ValueError:  # brackets that do not close, a port that is none
+        pass
+    such = "https://app.example.com or http://localhost:3000"
+    raise InputError(f"--cors {text!r}: must be one exact origin, such as {such}.")
 
 
 def parse_name(text: str) -> str:

@@ -28,6 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from scrubjay.engine.core import Core
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import ScrubjayError
+from scrubjay.home.files import parsed
 from scrubjay.http_api.answering import answering
 from scrubjay.http_api.door import Door
 from scrubjay.http_api.options import Address, Options
@@ -294,14 +295,14 @@ def _event(name: str, values: dict[str, object]) -> str:
 
 async def _object(request: Request) -> dict[str, object]:
     try:
-        value = await request.json()
+        value = parsed(await request.body())
     except ValueError:
         value = None
     return value if isinstance(value, dict) else {}
 
 
 def _same(one: str, other: str) -> bool:
-    return hmac.compare_digest(one.encode(), other.encode())
+    return hmac.compare_digest(one.encode(), other.encode("utf-8", "replace"))  # half an emoji may come
 
 
 def _refusal(status: int, sentence: str) -> Response:

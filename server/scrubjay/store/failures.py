@@ -15,6 +15,12 @@ _FILE_GONE = re.compile(r"(\w+\.lance/(?:data|_indices|_versions|_deletions)[\w.
 _SYSTEM_REFUSAL = re.compile(r"([A-Z][\w ,'-]*) \(os error \d+\)")
 
 
+def is_of_store(error: Exception) -> bool:
+    """Whether LanceDB or the disk may have raised this. Two of these kinds are always faults of ours."""
+    ours = isinstance(error, RecursionError | UnicodeEncodeError)
+    return isinstance(error, RuntimeError | ValueError | OSError) and not ours
+
+
 def reason(error: Exception) -> str:
     """Return why the disk refused; where the error does not say, its kind.
 
@@ -47,6 +53,8 @@ def not_written(path: str, error: Exception) -> StoreError:
         problem = f"The store in {path} does not take a write: {reason(error)}."
         return StoreError(f"{problem} What was acknowledged waits and is not lost.")
     waits = "what was acknowledged waits in the spool and is not lost"
+    if not is_of_store(error):
+        return StoreError(f"A write failed inside Scrubjay: {reason(error)}; {waits}.")
     if isinstance(error, RuntimeError | ValueError) and not _SYSTEM_REFUSAL.search(str(error)):
         problem = f"The store in {path} does not take a write: {reason(error)}."
         return StoreError(f"{problem} `scrubjay doctor` looks for the damage and mends it; {waits}.")
@@ -58,6 +66,8 @@ def not_written(path: str, error: Exception) -> StoreError:
 
 def not_read(path: str, error: Exception, damage: Sequence[str]) -> StoreError:
     """Return what to raise when a read of the store at `path` failed; `damage` is known already."""
+    if not is_of_store(error):
+        return StoreError(f"A read failed inside Scrubjay: {reason(error)}. Trying again is safe.")
     if damage:
         return StoreError(
             " ".join([*damage, f"{RESTORE}, or run `scrubjay doctor --mend` to go on without."])

@@ -19,7 +19,7 @@ from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.records import exchange
 from scrubjay.records.exchange import Exported, Header, Imported, ImportRecords, Numbered, RecordCounts
-from scrubjay.store.failures import reason
+from scrubjay.store.failures import is_of_store, reason
 from scrubjay.store.snapshot import Snapshot, snapshot
 
 PAGE_RECORDS, PAGE_BYTES = 200, 2_000_000  # of one envelope; a larger record has one of its own
@@ -83,6 +83,8 @@ class Exchange(Verb):
                     done += len(page)
                     report(done, counts.total, "exporting")
         except RuntimeError as error:
+            if not is_of_store(error):
+                raise
             advice = "Run `scrubjay doctor`; no export was written."
             raise StoreError(f"The records cannot be read: {reason(error)}. {advice}") from error
         await asyncio.to_thread(os.fsync, file.fileno())

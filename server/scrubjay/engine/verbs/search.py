@@ -26,7 +26,7 @@ from scrubjay.search.recall import facts_about, search_memories
 from scrubjay.store import conditions
 from scrubjay.store.allocator import PeriodicRelease
 from scrubjay.store.conditions import Where
-from scrubjay.store.failures import SEE_DOCTOR, not_read
+from scrubjay.store.failures import SEE_DOCTOR, is_of_store, not_read
 from scrubjay.text.dates import LocalZone
 
 log = logging.getLogger("scrubjay.engine.verbs.search")
@@ -147,6 +147,8 @@ class Search(Verb):
             try:
                 hits = await search(self._store, request, **options)
             except (RuntimeError, ValueError) as error:  # LanceDB's, of an index or records that are damaged
+                if not is_of_store(error):
+                    raise
                 log.error("a search failed", exc_info=error)
                 await self._mend()  # which has indexes built anew
                 try:

@@ -17,7 +17,7 @@ from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.store import conditions
 from scrubjay.store.conditions import Where
 from scrubjay.store.counts import count_by_host
-from scrubjay.store.failures import not_read
+from scrubjay.store.failures import is_of_store, not_read
 from scrubjay.store.store import Store
 from scrubjay.store.tables import TABLES
 
@@ -46,6 +46,8 @@ class Status(Verb):
         try:
             return await self._report()
         except (RuntimeError, ValueError) as error:
+            if not is_of_store(error):
+                raise
             return {"damage": self._store.damage or [str(not_read(self._store.path, error, ()))]}
 
     async def _report(self) -> dict[str, Any]:
