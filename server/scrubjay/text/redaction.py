@@ -49,10 +49,10 @@ _PUBLIC_FORM = (  # what says itself that it is a version, a date, a digest, a p
     r"|(?:Qm[A-Za-z0-9]{44}|baf[ky][a-z2-7]{50,60}|(?:AC|AP|CA|CL|CN|CR|FX|GB|MG|MM|NO|PN|QU|RE|SI|SM|TR|US|VA|WK)[0-9a-f]{32})\Z|0x[0-9A-Fa-f]{1,16}U?L{0,2}\Z|(?i:.*abcdefgh)"
 )
 _NAME_OF_SECRET = (  # words, of which one is `password` or the like: the name of a secret, not the secret
-    r"(?=.*[a-z]{2}[A-Z]|.*[A-Za-z][_.:/-][A-Za-z]|my)[A-Za-z_.:/-]*"
+    r"(?=[A-Za-z_.:/-]*\Z)(?=.*[a-z]{2}[A-Z]|.*[A-Za-z][_.:/-][A-Za-z]|my)[A-Za-z_.:/-]*"
     r"(?:(?:(?<![a-z])|(?<=my)|(?<=new))(?i:pass(?:word|wd|phrase|code)?|secret|token|key|auth|credential)"
-    r"|Pass(?:word|phrase|code)|Secret|Token|Key|Auth|Credential)s?(?![a-z])[A-Za-z_.:/-]*\Z"
-    r"|[\w.]*(?:Password|Secret|Token|Key|Auth)s?(?:(?:[A-Z][a-z]*\d*)*(?<!\d)|_[a-z0-9]+)\Z"
+    r"|Pass(?:word|phrase|code)|Secret|Token|Key|Auth|Credential)s?(?![a-z])"
+    r"|[\w.]*(?:Password|Secret|Token|Key|Auth)s?(?:(?:[A-Z][a-z]*\d*){0,20}(?<!\d)|_[a-z0-9]+)\Z"
 )
 _NAME = r"[A-Za-z_.:-]+[0-9]{0,2}\Z"  # an identifier, perhaps with its version
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.:-"
@@ -105,7 +105,7 @@ def _opaque(value: str) -> bool:
 def _dense(value: str) -> bool:
     """Whether a value has digits as only random text does: two, or one within 20 characters of both cases."""
     several = any(map(str.isdigit, value)) and any(map(str.isupper, value)) and any(map(str.islower, value))
-    words = r"(?:[A-Z]?[a-z]{3,}\d{0,3}|[A-Z]{1,3}\d?(?=[A-Z]))+\Z"
+    words = r"(?:[A-Z]?[a-z]{3,}(?![a-z])\d{0,3}|[A-Z]\d?(?=[A-Z]))+\Z"  # each read in one way only
     return not _pattern(words).match(value) and (_mixed(value) or (len(value) >= 20 and several))
 
 
@@ -1052,6 +1052,7 @@ _WORD_OF_VALUE = r"[^\s\"'`,;<>(){}\[\]&|\\]"
 _BARE = (
     r"|(?P<bare>" + _WORD_OF_VALUE + r"{6,100})(?<![.:!?]))"
 )  # judged by 100 characters, which bounds the work
+_CUT_OFF = _WORD_OF_VALUE + "{100}"
 _ABOUT_PARTS = (  # what makes the name of a secret a word about secrets
     r"(?:polic|less|len|min|max|rule|strength|field|reset|hash|digest|count|budget|limit|type|usage|cost|expir"
     r"|lifetime|ttl|ids?\b|size|name|version|manager|store|scan|rotation|format|header|bucket|program"
@@ -1192,12 +1193,12 @@ def _without_values(text: str) -> tuple[str, int]:
                 group = _group(match)
                 parts.append(f"{text[end : match.start(group)]}[redacted:{_kind(key)}]")
                 count, end = count + 1, match.end(group)
-                if group == "bare" and len(match[group]) == 100:
+                if group == "bare" and _pattern(_CUT_OFF).match(text, match.start("bare")):
                     rest = _pattern(_WORD_OF_VALUE + r"*(?<![.:!?])").match(text, end)
                     end = rest.end() if rest else end
                 break
             if match and "sign" in match.re.groupindex and match["bare"] and not _called(match):
-                if len(match["bare"]) == 100:
+                if _pattern(_CUT_OFF).match(text, match.start("bare")):
                     seen = match.end()  # names without end would cost seconds
                 break  # the name has a value, which is no secret
     return "".join(parts) + text[end:], count
