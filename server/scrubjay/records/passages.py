@@ -29,6 +29,7 @@ from scrubjay.text.terms import expand
 TURN_PASSAGE = 900  # characters; whole long turns rank worse than their passages
 # Where facts are that nobody sorted, and what happened: the names say nothing of them.
 _PLAIN_PARTITIONS = frozenset({"mem_semantic", "mem_hippocampus", "mem_episodic"})
+_MOST_VALUES = 2_000  # characters of a document's metadata; each chunk repeats them
 PLAIN_ROLES = frozenset({"user", "assistant", "system", "tool", "document"})  # never spoken of by name
 
 
@@ -145,7 +146,7 @@ def document_passages(document: Document, pieces: Sequence[Chunk]) -> tuple[Pass
         _short_path(document.place),
         title_above(document),
     )  # once: it reads a whole line of the text
-    values = " ".join(str(value) for value in document.metadata.values() if isinstance(value, str))
+    values = " ".join(value for value in document.metadata.values() if isinstance(value, str))[:_MOST_VALUES]
     passages = []
     for part, chunk in enumerate(pieces):
         trail = " > ".join(dict.fromkeys(filter(None, (title, *chunk.headings))))

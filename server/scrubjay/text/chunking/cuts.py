@@ -120,4 +120,6 @@ def _fits(text: str, cut: int, limit: int) -> bool:
 
 
 def _inside(cut: int, spans: list[Span]) -> bool:
-    return any(low < cut < high for low, high in spans)
+    """Whether a cut would fall into one of the spans, which are in order and apart."""
+    before = bisect_left(spans, (cut,))  # spans that begin before the cut
+    return before > 0 and cut < spans[before - 1][1]

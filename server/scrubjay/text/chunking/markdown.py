@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from scrubjay.text.chunking.cuts import Repeat, Section
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
+_LONGEST_HEADING = 300  # characters; each chunk below it repeats them
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*")
 _PARAGRAPH = re.compile(r" {0,3}(?![-*+>#|]|\d+[.)]\s)\S.*")  # a line that may be underlined into a heading
-_TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
+_DASHES = r":?-++:?[ \t]*+"  # of one column
+_TABLE_RULE = re.compile(rf"[ \t]*+(?:\|[ \t]*+)?{_DASHES}(?:\|[ \t]*+{_DASHES})*+(?:\|[ \t]*+)?")
 
 
 def sections(text: str, starts: list[int]) -> Iterator[Section]:
@@ -32,7 +34,8 @@ def sections(text: str, starts: list[int]) -> Iterator[Section]:
             if has_body:
                 yield section(start)
                 begin, has_body, whole, repeats = start, False, [], []
-            path = [(depth, name) for depth, name in path if depth < level] + [(level, title)]
+            path = [(depth, name) for depth, name in path if depth < level]
+            path.append((level, title[:_LONGEST_HEADING]))
             continue
         has_body = has_body or bool(text[start:end].strip())
         if kind != "text":
