@@ -22,7 +22,7 @@ Mode = Literal["memories", "hybrid", "documents"]
 MOST = 100  # records of one answer
 MOST_WORDINGS = 6  # of one query together: each is a search of its own
 _LEAST_WORDS = 2  # that carry meaning, in one part of a question
-_BETWEEN = re.compile(r"[?;\n]+|,?\s+(?:and|or|but)\s+|,\s+", re.IGNORECASE)
+_BETWEEN = re.compile(r"[?;\n]+|,?\s{1,9}(?:and|or|but)\s+|,\s+", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from scrubjay.text.terms import compared_words
 # answers, 0.6 to 4.7 % were as near to one of a question, among them MB to "memory" and "runs" to "deploy".
 NEAR = 0.5
 # A word as a person sees it: a name of several parts, or a number with its commas, is one.
-_WORD = re.compile(r"\d+(?:[.,]\d+)+|_*[^\W_]+(?:['\u2019._-][^\W_]+)*_*")
+_WORD = re.compile(r"\d+(?:[.,]\d+)+|(?:(?<!_)_++)?[^\W_]+(?:['\u2019._-][^\W_]+)*_*")
 
 Place = tuple[int, int]  # from the first character to past the last
 Piece = tuple[str, Literal["", "word", "token"]]  # a part of a text, and by what it matched

@@ -28,6 +28,7 @@ _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
 _NEAR_WORDS = "day days week weeks weekend month year right just soon shortly".split()
 _NOT_ONWARD = "".join(rf"(?<!{word} )" for word in _NEAR_WORDS)
 _ONWARD = re.compile(rf"(?<![\w-]){_NOT_ONWARD}(since|after)(?: the)? *$", re.IGNORECASE)
+_ONWARD_REACH = 60  # characters before a date that are looked at
 _ONWARD_WITHIN = re.compile(r"(since|after)(?![\w-])", re.IGNORECASE)
 
 _MONTH = (
@@ -124,7 +125,9 @@ def closeness(period: Period, moment: datetime) -> float:
 
 def _onward(text: str, match: re.Match[str], period: Period, today: datetime) -> Period:
     """Extend a period to the present if "since" or "after" stands before the date or begins it."""
-    preposition = _ONWARD.search(text[: match.start()]) or _ONWARD_WITHIN.match(match[0])
+    preposition = _ONWARD.search(
+        text[max(0, match.start() - _ONWARD_REACH) : match.start()]
+    ) or _ONWARD_WITHIN.match(match[0])
     if not preposition:
         return period
     start = period.end if preposition[1].lower() == "after" else period.start

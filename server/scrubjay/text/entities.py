@@ -59,7 +59,7 @@ _URL = re.compile(r"https?://(?P<host>[\w.-]+)(?::\d+)?(?P<path>/[^\s<>\"'`)\]}|
 _ISSUE_PAGE = re.compile(r"/(?:issues|pull|pulls|merge_requests)/(\d+)")
 _MAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _SPAN = re.compile(r"(?<!`)`([^`\n]{1,120})`(?!`)")
-_TOKEN = re.compile(r"(?<![\w/\\.])(?:[A-Za-z]:[\\/]|~[\\/]|--?)?[\w./\\-]*\w(?:\(\))?", re.ASCII)
+_TOKEN = re.compile(r"(?<![\w/\\.-])(?:[A-Za-z]:[\\/]|~[\\/]|--?)?[\w./\\-]*\w(?:\(\))?", re.ASCII)
 _ISSUE = re.compile(r"(?<![\w#&/])(?:GH-|#)(\d{2,5})(?![\w-])", re.ASCII)
 _CODE = re.compile(r"(?<![\w-])(?!GH-)([A-Z]{1,8})(-?)(\d{2,7}(?:-\d{2,7})?)(?![\w-])", re.ASCII)
 _HASH = re.compile(r"(?<![\w-])(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}(?![\w-])", re.ASCII)
@@ -217,7 +217,7 @@ def _path(path: str, *, marked: bool = True) -> Iterator[Entity]:
 def _dotted(token: str, spelling: str, *, marked: bool) -> Iterator[Entity]:
     """Find a file name or the last identifier of a dotted name."""
     names = [name for name in token.split(".") if name]
-    if len(names) < 2 or not all(re.fullmatch(r"[\w-]*[A-Za-z][\w-]*", name) for name in names):
+    if len(names) < 2 or not all(re.fullmatch(r"[\d_-]*+[A-Za-z][\w-]*", name) for name in names):
         return
     branded = len(names) == 2 and token.replace(".", "").lower() in _BRANDS
     if names[-1].lower() in _EXTENSIONS and not branded:

@@ -36,13 +36,13 @@ _KEYWORDS = (  # before the name
     "object protocol macro macro_rules! impl const let var val static sub table view procedure trigger "
     "extension typealias"
 )
-_INTRODUCED = r"(?:{words})\s+(?:\([^)\n]*\)\s*|\*\s*|self\.)?{name}(?![\w$])"
+_INTRODUCED = r"(?:{words})\s+(?:\([^)\n]{{0,200}}\)\s*|\*\s*|self\.)?{name}(?![\w$])"
 # Such as `NAME =`, `NAME: int =` and `NAME() {`.
-_ASSIGNED = r"^\s*(?:export\s+)?(?:[A-Za-z_$][\w$]*\.)?{name}\s*(?::[^=\n]+)?(?::=|=(?!=)|\(\s*\)\s*\{{)"
+_ASSIGNED = r"^[^\S\n]*(?:export\s+)?(?:[A-Za-z_$][\w$]*\.)?{name}\s*(?::[^=\n]+)?(?::=|=(?!=)|\(\s*\)\s*\{{)"
 # A heading for the name alone, as references have: `## The Engine`, `### http.get(url)`. A heading of the
 # first level is the title of a document, which names what all of it is about, or a comment in code; a heading
 # that says more about the name is one of many.
-_HEADED = r"^#{{2,6}} +(?:\w+:? +){{0,2}}[`*]*(?:[\w$]+(?:\.|::|#))*{name}[`*]*(?:\([^\n]*)?[`*# \t]*$"
+_HEADED = r"^#{{2,6}} +(?:\w+:? +){{0,2}}[`*]*(?:[\w$]+(?:\.|::|#))*{name}[`*]*+(?:\([^\n]*)?[`*# \t]*$"
 
 
 @dataclass(frozen=True)
