@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from functools import partial
+from typing import NamedTuple
 
 from scrubjay.histories.disk import Disk
 from scrubjay.histories.machine import CODES, Machine
@@ -27,12 +28,14 @@ _EDITORS = (*CODES, "Cursor", "Windsurf")
 _LEGACY = "api_conversation_history.json"
 _MODERN = ".messages.json"
 # In which a host puts what the user says.
-_SAID = re.compile(r"<(task|user_input|user_message|feedback|answer)(?: [^<>]{0,200})?>(.*?)</\1>", re.DOTALL)
-_ANSWER = re.compile(r"<result>(.*?)</result>", re.DOTALL)
-_THOUGHT = re.compile(r"<thinking>.*?</thinking>", re.DOTALL)
+_SAID = re.compile(r"<(task|user_input|user_message|feedback|answer)(?: [^<>]{0,200})?>")
+_ANSWER = re.compile(r"<(result)>")
+_THOUGHT = re.compile(r"<(thinking)>")
 # What a host puts beside what the user says, and the calls of tools that older models wrote into their text.
-_NOTES = re.compile(r"<(environment_details|file_content|task_progress)[^<>]{0,200}>.*?</\1>", re.DOTALL)
-_CALL = re.compile(r"<([a-z]+(?:_[a-z]+)+)>.*?</\1>", re.DOTALL)
+_NOTES = re.compile(r"<(environment_details|file_content|task_progress)[^<>]{0,200}>")
+_CALL = re.compile(r"<([a-z]+(?:_[a-z]+)+)>")
+_COMMAND = re.compile(r"<(command)>")
+_CLOSING = re.compile(r"</([a-z_]+)>")
 
 
 def history(host: str, extension: str) -> History:
@@ -84,16 +87,16 @@ def _session(host: str, session_id: str, folder: str, messages: object, began: o
             _asked(book, content, message.get("id"), at)
         elif message.get("role") == "assistant":
             answer = texts(content)
-            results = _ANSWER.findall(answer)
+            results = [element.inner for element in _elements(_ANSWER, answer)]
             for block in blocks:
                 if block.get("type") == "tool_use":
                     inputs = mapping(block.get("input"))
                     book.used(block.get("name"), inputs)
                     results += filter(None, [string(inputs.get("result"))])
-            for call in _CALL.finditer(answer):
-                command = re.search(r"<command>(.*?)</command>", call[0], re.DOTALL)
-                book.used(call[1], {"command": command[1] if command else None})
-            said = _CALL.sub("", _THOUGHT.sub("", answer)).strip()
+            for call in _elements(_CALL, answer):
+                command = next((each.inner for each in _elements(_COMMAND, call.inner)), None)
+                book.used(call.name, {"command": command})
+            said = _without(_CALL, _without(_THOUGHT, answer)).strip()
             book.answered("\n\n".join(filter(None, [said, *(each.strip() for each in results)])))
     return Session(host, session_id, folder or None, book.close())
 
@@ -102,12 +105,42 @@ def _asked(book: Book, content: object, key: object, at: object) -> None:
     """Take what the user says in a message, most of which are results of tools."""
     tools = any(block.get("type") == "tool_result" for block in objects(content))
     inner = [texts(block.get("content")) for block in objects(content) if block.get("type") == "tool_result"]
-    text = _NOTES.sub("", "\n\n".join([texts(content), *inner])).strip()
-    said = [match[2].strip() for match in _SAID.finditer(text)]
+    text = _without(_NOTES, "\n\n".join([texts(content), *inner])).strip()
+    said = [element.inner.strip() for element in _elements(_SAID, text)]
     if said:
         book.said("\n\n".join(said), key, None, instant(at))
     elif text and not tools and not text.startswith("["):  # as in "[read_file for 'a.py'] Result:"
         book.said(text, key, None, instant(at))
+
+
+class _Element(NamedTuple):
+    name: str
+    start: int
+    end: int
+    inner: str
+
+
+def _elements(opening: re.Pattern[str], text: str) -> Iterator[_Element]:
+    """Find what begins with such a tag and is closed, in order; what stands within another is its own.
+
+    A tag that is never closed is passed over without a search for its end, so that many of them cost little.
+    """
+    last = {tag[1]: tag.start() for tag in _CLOSING.finditer(text)}
+    at = 0
+    while tag := opening.search(text, at):
+        at = tag.end()
+        if last.get(tag[1], -1) >= at:
+            close = text.index(f"</{tag[1]}>", at)
+            inner, at = text[at:close], close + len(tag[1]) + 3
+            yield _Element(tag[1], tag.start(), at, inner)
+
+
+def _without(opening: re.Pattern[str], text: str) -> str:
+    kept, end = [], 0
+    for element in _elements(opening, text):
+        kept.append(text[end : element.start])
+        end = element.end
+    return "".join(kept) + text[end:]
 
 
 def _beside(disk: Disk, path: str) -> Fields:

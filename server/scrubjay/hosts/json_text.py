@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 Keys = Sequence[str | int]  # the way to a value: names in objects, numbers in lists
 
-_STRING = r'"(?:[^"\\\n]|\\.)*"'
-_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_STRING = r'"(?:[^"\\\n]|\\.)*+"?'  # one that is never closed ends with its line, so that it is read once
+_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/|(/\*.*)", re.DOTALL)
 _LAST_COMMA = re.compile(rf"(({_STRING}|[^\s\"{{\[,:])\s*),(?=\s*[}}\]])|{_STRING}", re.DOTALL)
 _BRACKET = re.compile(rf"{_STRING}|[{{}}\[\]]", re.DOTALL)
 _SCALAR = re.compile(rf"{_STRING}|[^\s,\]}}]+", re.DOTALL)
@@ -189,7 +189,7 @@ def _space(plain: str, at: int) -> int:
 
 
 def _without_comments(text: str) -> str:
-    return _COMMENT.sub(lambda found: found[1] or re.sub(r"[^\n]", " ", found[0]), text)
+    return _COMMENT.sub(lambda found: found[1] or found[2] or re.sub(r"[^\n]", " ", found[0]), text)
 
 
 def _without_last_commas(text: str) -> str:

@@ -47,7 +47,7 @@ _READS = re.compile(r"/(search|profile|profile/buckets|list|list/[a-z]+|document
 
 # A host as RFC 9110 has it, without a user: a number in brackets, a name, or a bare number of version 6.
 _HOST = re.compile(
-    r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?|([0-9a-f]*:[0-9a-f:.]*:[0-9a-f:.]*)"
+    r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?|([0-9a-f]*:[0-9a-f.]*+:[0-9a-f:.]*)"
 )
 # What the form of a page can send to any address without asking first; it cannot add a header.
 _FORMS = ("multipart/form-data", "application/x-www-form-urlencoded", "text/plain")

@@ -14,7 +14,7 @@ _MARKS = (  # UTF-32 first: its mark begins with UTF-16's
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _DECLARED = re.compile(
-    rb"(?:charset|encoding|coding)\s*[=:]\s*[\"']?\s*([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE
+    rb"(?:charset|encoding|coding)\s*[=:]\s*+(?:[\"']\s*+)?([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE
 )
 _DECLARATION = 1024  # bytes in which a file may declare its encoding
 _SAMPLE = 1_000_000  # bytes to guess from

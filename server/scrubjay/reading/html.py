@@ -11,6 +11,7 @@ from scrubjay.reading.result import Conversion, tidy_values
 _INVISIBLE = ["head", "script", "style", "template"]
 _NOT_CONTENT = "noscript svg iframe object nav footer aside form button select dialog".split()
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
+_LONG_BLANK = re.compile(r"[ \t\r\n]{100,}")
 _LEAST = 200  # characters of text that make a <main> the content
 _METAS = {
     "author": ("author", "article:author"),
@@ -51,6 +52,9 @@ def convert_html(html: str, *, whole: bool = False) -> Conversion:
         tag.decompose()
     for tag in soup.find_all(hidden=True):
         tag.decompose()
+    for text in soup.find_all(string=_LONG_BLANK):  # markdownify takes quadratic time for it
+        if text.find_parent("pre") is None:
+            text.replace_with(_LONG_BLANK.sub(lambda run: "\n" if set(run[0]) & {"\r", "\n"} else " ", text))
     content = soup if whole else _content(soup)
     title = " ".join((title or "").split()) or None
     return Conversion(_markdown(content), title=title, metadata=tidy_values(**metadata))

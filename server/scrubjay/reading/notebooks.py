@@ -1,6 +1,7 @@
 """Converts Jupyter notebooks (nbformat 3 and 4) to Markdown: prose as it is, code and output in fences."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,7 +51,5 @@ def _text(lines: str | list[str]) -> str:
 
 
 def _fence(text: str, language: str) -> str:
-    fence = "```"
-    while fence in text:
-        fence += "`"
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence}{language}\n{text}\n{fence}"

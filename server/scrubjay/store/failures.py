@@ -11,8 +11,8 @@ RESTORE = "Bring a backup back with `scrubjay restore-backup FOLDER --replace`"
 SEE_DOCTOR = "`scrubjay doctor` says what and what to do."
 _S3_REFUSAL = re.compile(r"<Code>(\w+)</Code>\s*<Message>([^<]+)</Message>")
 _NO_CONNECTION = re.compile(r'message: "([^"]+)"')
-_FILE_GONE = re.compile(r"(\w+\.lance/(?:data|_indices|_versions|_deletions)[\w./-]*)")
-_SYSTEM_REFUSAL = re.compile(r"([A-Z][\w ,'-]*) \(os error \d+\)")
+_FILE_GONE = re.compile(r"\b(\w+\.lance/(?:data|_indices|_versions|_deletions)[\w./-]*)")
+_SYSTEM_REFUSAL = re.compile(r"([A-Z][\w ,'-]{0,200}) \(os error \d+\)")
 
 
 def is_of_store(error: Exception) -> bool:
