@@ -9,6 +9,7 @@ import dataclasses
 import json
 import os
 import shutil
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -30,7 +31,7 @@ from scrubjay.home.paths import Home
 from scrubjay.home.settings import Settings
 from scrubjay.models.envelopes import Envelope, envelope
 from scrubjay.models.records import Document, Memory, Turn, content_hash
-from scrubjay.models.requests import DocumentText, parse
+from scrubjay.models.requests import DocumentText, RecordTurn, parse
 from scrubjay.records.documents import _find_at, plan_add
 from scrubjay.records.full_ids import _turns_called
 from scrubjay.records.memories import facts_with_text
@@ -55,6 +56,31 @@ async def test_an_acknowledged_write_is_on_disk_before_the_store_has_it(core: Co
     assert len(spool.pending(core.home)) == 1
     await core.writer.settle()
     assert spool.pending(core.home) == [] and await core.store.count(Turn) == 1
+
+
+async def test_a_turn_that_is_long_to_redact_keeps_its_place_and_holds_no_reader_up(
+    core: Core, monkeypatch: pytest.MonkeyPatch
+):
+    begun, go_on = threading.Event(), threading.Event()
+
+    def sealed(kind, request, **values) -> Envelope:
+        if request.user == "long":
+            begun.set()
+            assert go_on.wait(10)
+        return envelope(kind, request, **values)
+
+    async def record(user: str) -> Any:
+        request = parse(RecordTurn, {"session_id": "a", "user": user})
+        made = await core.writer.sealed("turn", request, scope=SCOPE, source="test", at=core.clock())
+        return await core.write(made)
+
+    monkeypatch.setattr("scrubjay.engine.writing.envelope", sealed)
+    writes = [asyncio.create_task(record(user)) for user in ("long", "short")]
+    await asyncio.to_thread(begun.wait, 10)
+    assert await core.store.count(Turn) == 0 and not any(write.done() for write in writes)
+    go_on.set()
+    first, second = await asyncio.gather(*writes)
+    assert first.turn < second.turn
 
 
 async def _named(core: Core) -> Any:

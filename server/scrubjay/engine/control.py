@@ -196,7 +196,8 @@ async def _restore(core: Core, call: Call) -> Result:
 async def _add(core: Core, call: Call) -> Result:
     request = await _asked(core, call, AddMemory)
     scope = write_scope(request.scope, call.own)
-    return await core.write(envelope("memory", request, scope=scope, source=SOURCE, at=core.clock()))
+    made = await core.writer.sealed("memory", request, scope=scope, source=SOURCE, at=core.clock())
+    return await core.write(made)
 
 
 async def _add_document(core: Core, call: Call) -> Result:

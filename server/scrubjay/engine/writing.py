@@ -14,6 +14,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -23,7 +24,8 @@ from scrubjay.errors import HomeError, InputError, NotFound, SpoolError, StoreEr
 from scrubjay.home import spool
 from scrubjay.home.files import read_regular
 from scrubjay.home.paths import Home
-from scrubjay.models.envelopes import Envelope
+from scrubjay.models.envelopes import Envelope, Kind, envelope
+from scrubjay.models.requests import Request
 from scrubjay.models.results import Result
 from scrubjay.records.documents import plan_add as plan_document
 from scrubjay.records.exchange import plan_import
@@ -136,6 +138,7 @@ class Writer:
         self._touched: list[set[str]] = []  # ids that were changed since a plan was begun, for each such plan
         self._order = asyncio.Lock()
         self._draining = asyncio.Lock()
+        self._redacting = asyncio.Lock()
         # Paths of envelopes on disk whose records are not, with the ids of those records; and which of these
         # envelopes lie in the inbox of a shared store, and in no spool here.
         self._open: dict[str, tuple[str, ...]] = {}
@@ -148,6 +151,17 @@ class Writer:
         self._doomed: set[str] = set()  # records whose bytes are to leave the disk
         self.set_aside = 0
         self._unfinished: set[asyncio.Task[str | None]] = set()  # what reads did not wait for any longer
+
+    async def sealed(
+        self, kind: Kind, request: Request, *, scope: str, source: str, at: datetime, host: str | None = None
+    ) -> Envelope:
+        """Put a request into an envelope beside the calls of others: a long turn is redacted for seconds.
+
+        Requests get theirs in the order in which they came, which is thus the order of their writes.
+        """
+        make = partial(envelope, kind, request, scope=scope, source=source, at=at, host=host)
+        async with self._redacting:
+            return await asyncio.to_thread(make)
 
     async def write(self, envelope: Envelope, planner: Planner | None = None) -> Result:
         """Take one write; it is durable when this returns. `planner` replaces the one of its kind.

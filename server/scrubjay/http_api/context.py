@@ -14,7 +14,6 @@ from scrubjay.engine.core import Core
 from scrubjay.errors import InputError
 from scrubjay.http_api.permissions import Permissions
 from scrubjay.models import requests
-from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import AnyRecord
 from scrubjay.models.results import Result
 
@@ -70,7 +69,7 @@ class RequestContext:
         source: str = SOURCE,
     ) -> Any:
         """Take one write into a scope of `permissions.writes_to`; it is durable when this returns."""
-        written = envelope(kind, request, scope=scope, source=source, at=self.now)
+        written = await self.core.writer.sealed(kind, request, scope=scope, source=source, at=self.now)
         result: Result = await self.core.write(written, similar=False)  # no client shows what is similar
         return result
 

@@ -210,8 +210,10 @@ async def _search_documents(engine: Engine, request: SearchDocuments, by: Caller
 
 async def _write(engine: Engine, kind: Literal["turn", "memory"], request: Request, by: Caller) -> Result:
     scope = write_scope(getattr(request, "scope", None), by.scope)
-    made = envelope(kind, request, scope=scope, source=by.source, at=engine.clock())
-    return await (await engine.core()).write(made)
+    core = await engine.core()
+    return await core.write(
+        await core.writer.sealed(kind, request, scope=scope, source=by.source, at=engine.clock())
+    )
 
 
 async def _add_memory(engine: Engine, request: AddMemory, by: Caller, form: Form) -> Answer:

@@ -18,7 +18,6 @@ from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, is_scope
 from scrubjay.home.settings import change, describe, typed, write_capture
 from scrubjay.mcp_server import render
 from scrubjay.mcp_server.calls import fitted
-from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import Document, Memory, Turn, derived_id
 from scrubjay.models.requests import (
     AddMemory,
@@ -67,7 +66,8 @@ class Call(NamedTuple):
 
     async def write(self, request: AddMemory, scope: str) -> Any:
         """Write a fact."""
-        made = envelope("memory", request, scope=scope, source=SOURCE, at=self.core.clock())
+        at = self.core.clock()
+        made = await self.core.writer.sealed("memory", request, scope=scope, source=SOURCE, at=at)
         return await self.core.write(made)
 
 

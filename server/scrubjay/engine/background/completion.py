@@ -19,7 +19,7 @@ from scrubjay.home import capture, spool
 from scrubjay.home.files import last_lines
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import captured_since
-from scrubjay.models.envelopes import Envelope, envelope
+from scrubjay.models.envelopes import Envelope
 from scrubjay.models.fields import parse_instant
 from scrubjay.models.records import Turn, derived_id
 from scrubjay.models.requests import RecordTurn, parse
@@ -108,7 +108,7 @@ class Completion:
             return
         if args.get("prompt_id"):
             key = {name: args[name] for name in ("session_id", "prompt_id")}
-            fields = transcripts.fields_of(turn, _clean)
+            fields = await asyncio.to_thread(transcripts.fields_of, turn, _clean)
             await self._record({**key, **fields}, recorded.scope, recorded.host, recorded.id)
 
     async def _reconcile(self, request: dict[str, Any]) -> None:
@@ -126,10 +126,10 @@ class Completion:
             whole = transcripts.completion(turns, lacking.prompt_id, lacking.user, None, asked_at)
             if whole is not None:
                 args = {"session_id": session, "prompt_id": lacking.prompt_id}
-                args |= transcripts.fields_of(whole, _clean)
+                args |= await asyncio.to_thread(transcripts.fields_of, whole, _clean)
                 await self._record(args, scope, lacking.host, lacking.id)
         for turn in transcripts.missing(turns, captured):
-            fields = transcripts.fields_of(turn, _clean)
+            fields = await asyncio.to_thread(transcripts.fields_of, turn, _clean)
             if (
                 turn["session_id"] not in (None, session)
                 or _before(turn["started_at"], since)
@@ -148,7 +148,7 @@ class Completion:
 
     async def _record(self, args: dict[str, Any], scope: str, host: object, origin: str) -> None:
         request = parse(RecordTurn, {name: value for name, value in args.items() if value})
-        turn = envelope(
+        turn = await self._writer.sealed(
             "turn",
             request,
             scope=scope,

@@ -9,7 +9,6 @@ from scrubjay.engine.verbs.documents import Documents, DocumentState, Status
 from scrubjay.engine.verbs.verb import Verb
 from scrubjay.errors import InputError
 from scrubjay.home.capture import Policy, cut, should_record
-from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import Document, Turn
 from scrubjay.models.requests import DocumentText, RecordTurn, parse
 from scrubjay.records.turns import SOURCE
@@ -82,7 +81,8 @@ class Conversations(Verb):
                 **({"ts": exchange.at} if exchange.at else {}),
                 **({"metadata": dict(metadata)} if metadata else {}),
             }
-            turn = envelope("turn", parse(RecordTurn, args), scope=scope, source=SOURCE, at=self._clock())
+            request, at = parse(RecordTurn, args), self._clock()
+            turn = await self._writer.sealed("turn", request, scope=scope, source=SOURCE, at=at)
             await self._writer.write(turn.model_copy(update={"capture": policy.capture}))
         return len(new)
 

@@ -1,5 +1,6 @@
 """`POST /v4/conversations`: a conversation as chat clients send it, again and again as it grows."""
 
+import asyncio
 from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BeforeValidator, Field
@@ -86,7 +87,7 @@ async def keep(body: Conversation, context: Context) -> Answer:
         belongs = "a conversation belongs to one"
         raise InputError(f"{len(tags)} container tags are named, and {belongs}. Name one.")
     scope = context.permissions.writes_to(tags[0] if tags else None)
-    messages = [sent.message() for sent in body.messages]
+    messages = await asyncio.to_thread(lambda: [sent.message() for sent in body.messages])
     name, add = body.conversation_id, context.core.conversations.add
     state = await add(name, messages, scope=scope, metadata=body.metadata)
     return dict(id=state.id, conversationId=name, status=state.status)
