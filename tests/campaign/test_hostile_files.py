@@ -106,8 +106,8 @@ def test_a_file_that_aborts_its_reader_says_so_and_the_next_is_read() -> None:
 
 
 def test_a_file_that_takes_too_long_is_given_up_in_time() -> None:
-    said = said_of("fences.ipynb", FILES["fences.ipynb"](), seconds=1.0)
-    assert said == "'fences.ipynb' takes longer than 1 s to read; split it."
+    said = said_of("paragraphs.docx", FILES["paragraphs.docx"](), seconds=1.0)
+    assert said == "'paragraphs.docx' takes longer than 1 s to read; split it."
 
 
 def test_a_file_that_finds_every_process_busy_is_not_waited_for_without_end(
