@@ -3,25 +3,43 @@
 from __future__ import annotations
 
 import json
+import re
 import time
+from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import product
+from typing import Any
 
 import pytest
+from patterns import Pattern, attacks, patterns
 
+from scrubjay.histories.tasks import _CALL, _elements
 from scrubjay.hooks import hosts
+from scrubjay.hosts import json_text
+from scrubjay.http_api import door
+from scrubjay.http_api.matches import rewrites
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.requests import DocumentText
+from scrubjay.reading.html import convert_html
+from scrubjay.reading.notebooks import _fence
 from scrubjay.records.documents import _document
+from scrubjay.search.marking import marked
+from scrubjay.search.retrieval.chunks import defines
 from scrubjay.text import host_transcripts
+from scrubjay.text.chunking import chunks
+from scrubjay.text.dates import periods
+from scrubjay.text.entities import entities, query_ties
+from scrubjay.text.paragraphs import paragraphs
 from scrubjay.text.redaction import _LINES, _TOKENS, redact
+from scrubjay.text.summary import opening
 from scrubjay.text.transcripts import completion, ended_before, fields_of, missing, turns
 
-pytestmark = pytest.mark.long
-
+NOW = datetime(2026, 3, 5, tzinfo=UTC)
 LENGTH = 200_000  # characters
 MOST_RATIO = 8.0  # of the time for LENGTH to that for a quarter of it: 4 if linear, 16 if quadratic
 NOISE_S = 0.02
+MOST_S_A_CHARACTER = 5e-6
 MOST_S = 1.5  # what a hook may take altogether
 
 TAGS = (
@@ -130,6 +148,7 @@ def seconds(work: Callable[[str], object], text: str, times: int = 2) -> float:
     return min(taken)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("work", "unit"),
     [(asked, unit) for unit in UNITS]
@@ -147,6 +166,7 @@ def test_a_text_of_four_times_the_length_takes_four_times_as_long(
     assert long < MOST_S
 
 
+@pytest.mark.long
 def test_one_long_line_becomes_chunks_in_linear_time() -> None:
     now = datetime(2026, 3, 5, tzinfo=UTC)
 
@@ -159,9 +179,111 @@ def test_one_long_line_becomes_chunks_in_linear_time() -> None:
     assert seconds(cut, text) < MOST_RATIO * seconds(cut, text[: len(text) // 4]) + NOISE_S
 
 
+@pytest.mark.long
 def test_a_number_without_end_is_read_at_once() -> None:
     line = f'{{"type": "user", "n": {"7" * LENGTH}, "message": {{"content": "hello"}}}}'
     started = time.process_time()
     (turn,) = turns([line])
     assert time.process_time() - started < 0.5
     assert turn["prompts"] == ["hello"]
+
+
+# Patterns that meet short texts only, by a piece of their source: the length of the longest, in characters.
+BOUNDED = {
+    r"rollout-.{19}": 255,  # the name of a file
+    # what stands before a word that may be a secret
+    r"publi(?:c|sh\w*)": 60,
+    r"sig\w*|DNSKEY": 60,
+    r"[^\n]*[:=][^\n]*[,;/] \Z": 90,
+    r"://\S*/\Z": 100,
+    # a name of a variable, the head of a column, a word that may be a password
+    r"(?:\w*_)?(?:ID|IDS": 61,
+    r"mot de passe|пароль|密码|(?P<vague>": 40,
+    r"|[A-Za-z]+[-_]?v?\d+\.\d+[\w.-]*\Z|": 500,
+    r".*(?:@[\w-]+\.|": 500,
+    r"\w+(?:_|_t|_\w\d\w*|": 500,
+    r"(?:\d[\w.]{0,4}[*+~-]|": 500,
+}
+
+
+def time_of(pattern: re.Pattern[Any], method: str, text: str) -> float:
+    """The processor time of a method; of one that searches, the time to find all matches."""
+    given = text.encode("latin-1", "replace") if isinstance(pattern.pattern, bytes) else text
+    started = time.process_time()
+    if method in ("match", "fullmatch"):
+        getattr(pattern, method)(given)
+    else:
+        deque(pattern.finditer(given), maxlen=0)
+    return time.process_time() - started
+
+
+def slow(pattern: Pattern, most: int) -> str | None:
+    """Say on which text this pattern takes more than linear time, None if on none of those tried.
+
+    What takes 0.3 microseconds a character, where most take 0.05, is looked at more closely.
+    """
+    bound = next((bound for part, bound in BOUNDED.items() if part in str(pattern.compiled.pattern)), None)
+    length = bound or 2_000
+    methods = {each if each in ("match", "fullmatch") else "search" for each in pattern.methods}
+    for method, attack in product(sorted(methods), attacks(pattern.compiled, most)):
+        if time_of(pattern.compiled, method, attack.of_length(40)) > NOISE_S:
+            return f"{pattern.place}: exponential on {attack}"
+        if time_of(pattern.compiled, method, attack.of_length(length)) < length * 3e-7:
+            continue
+        lengths = (length,) if bound else (length, 4 * length)
+        taken = [
+            min(time_of(pattern.compiled, method, attack.of_length(each)) for _ in range(2))
+            for each in lengths
+        ]
+        if taken[-1] > lengths[-1] * MOST_S_A_CHARACTER or (
+            bound is None and taken[1] > MOST_RATIO * taken[0]
+        ):
+            times = " then ".join(f"{each * 1e3:.1f}" for each in taken)
+            return f"{pattern.place}: {times} ms on {attack}"
+    return None
+
+
+@pytest.mark.long
+def test_every_pattern_takes_linear_time_on_texts_made_of_its_own_parts() -> None:
+    found = [each for pattern in patterns() if (each := slow(pattern, 60))]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("work", "text"),
+    [
+        (chunks, "a | b\n" + " " * 60_000 + "|x\n"),
+        (lambda text: chunks(text, "csv"), "a" + "a\n\n" * 20_000),
+        (entities, "-" * 20_000),
+        (query_ties, "-" * 9_900),
+        (lambda text: periods(text, NOW), "2026-01-01 " * 2_200),
+        (redact, "pwd:" * 50_000),
+        (redact, f"api_key = '{'A' * 90}'"),
+        (redact, f"the key is '{'a' * 90}!'"),
+        (redact, f'password="{"Token" * 390}."\n' * 50),
+        (lambda text: marked("which port?", text), "_" * 20_000),
+        (rewrites, " " * 9_900 + "x"),
+        (lambda text: defines(text, frozenset({"Heron"})), "\n" * 20_000 + "Heron"),
+        (door._HOST.fullmatch, ":" * 20_000 + "!"),
+        (lambda text: list(_elements(_CALL, text)), "<read_file>" * 20_000),
+        (json_text._without_comments, '"' * 5_000 + '\\"' * 20_000),
+        (paragraphs, "    a" + "\n    \x0c" * 40 + "\nx"),
+        (opening, " " * 2_000 + "/" + "*" * 2_000),
+        (convert_html, "a" + " " * 30_000 + "b"),
+        (lambda text: _fence(text, "python"), "`" * 100_000),
+    ],
+    ids=lambda part: None if callable(part) else repr(part[:20]),
+)
+def test_what_once_took_seconds_is_read_at_once(work: Callable[[str], object], text: str) -> None:
+    assert seconds(work, text) < 1.0
+
+
+def test_neither_a_heading_without_end_nor_metadata_grows_with_the_number_of_chunks() -> None:
+    content = "# " + "owl " * 125_000 + "\n\n" + "heron. " * 70_000
+    request = DocumentText(
+        content=content, type="markdown", metadata={f"n{at}": "a" * 10_000 for at in range(10)}
+    )
+    asked = envelope("document", request, scope="s", source="test", at=NOW)
+    passages = _document(request, asked, "doc_1", None, NOW)[1]
+    assert len(passages) > 1_000
+    assert sum(len(each.search_text) for each in passages) < 10 * len(content)

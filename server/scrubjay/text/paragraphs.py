@@ -16,7 +16,7 @@ _BLANK = re.compile(r"\n(?:[^\S\n]*\n)+|\f")
 _HEADING = re.compile(
     r"\s*(?: {0,3}#{1,6}(?:[ \t][^\n]*)?(?:\n|\Z)| {0,3}\S[^\n]*\n {0,3}(?:=+|-{2,})[ \t]*(?:\n|\Z))"
 )
-_INDENTED = re.compile(r"(?:(?: {4}|\t)[^\n]*(?:\n|\Z)|[^\S\n]*\n)+")
+_INDENTED = re.compile(r"(?:[^\S\n]*+\n|(?: {4}|\t)[^\n]*+(?:\n|\Z))++")
 
 
 def paragraphs(text: str, title: str | None = None) -> list[str]:

@@ -1733,13 +1733,16 @@ def _plausible(value: str, folded: str, cue: re.Match[str], start: int, line: st
     )
 
 
+_LONGEST_PASSWORD = 500  # characters; what is longer is judged as a key
+
+
 def _firm(value: str) -> bool:
     """Whether a word is rather a password than a version, a model or an identifier."""
     named = (
         r"[A-Za-z-]+\d{1,2}[a-z]?\Z|[A-Z][a-z]+-\d|[\w./-]*[._/][\w./-]*\Z|\w+&\w+\Z"
         r"|[A-Za-z]+[-_]?v?\d+\.\d+[\w.-]*\Z|[A-Za-z]+(?:-[A-Za-z]*\d*[a-z]?)+-\d{1,4}\Z"
     )
-    plain = not value.isascii() or _pattern(named).match(value)
+    plain = not value.isascii() or len(value) > _LONGEST_PASSWORD or _pattern(named).match(value)
     digits = sum(map(str.isdigit, value))
     return (
         _made_up(value)
@@ -1760,6 +1763,8 @@ _SUM = r"(?:\d[\w.]{0,4}[*+~-]|.*[.+*-].*\*|.*\*.*[.+-])[^!#$%^?&@]*\Z|[^!#$%^*?
 
 def _made_up(value: str) -> bool:
     """Whether a word has letters, digits and signs as a password has, and as no address and no term has."""
+    if len(value) > _LONGEST_PASSWORD:
+        return False  # the patterns below take quadratic time
     ending = value[-1] in "!?" and not any(sign in value[:-1] for sign in "!#$%^*?&@")
     return (
         bool(

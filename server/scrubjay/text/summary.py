@@ -138,7 +138,9 @@ _SENTENCE_END = re.compile(
 _QUESTION = ("?", "\uff1f")
 _CLOSED = tuple(".!?:;,\u2026\u3002\uff01\uff1f\uff1a)")
 _COMMENT = re.compile(
-    r'\A\s*(?:#![^\n]*\n)?\s*(?:("""|\'\'\')(.*?)\1|/\*+(.*?)\*/|((?:[ \t]*(?:#|//|--)[^\n]*\n)+))', re.DOTALL
+    r"\A\s*+(?:#![^\n]*+\n\s*+)?"
+    r'(?:("""|\'\'\')(.*?)\1|/\*(?:\*(?!/))*+(.*?)\*/|((?:[ \t]*+(?:#|//|--)[^\n]*+\n)++))',
+    re.DOTALL,
 )
 _MARKS = re.compile(r"^[ \t]*(?:#+|//+|--+|\*+)[ \t]?", re.MULTILINE)
 
