@@ -240,7 +240,8 @@ def test_a_text_without_a_secret_is_given_back_as_it_is(text: str) -> None:
 def test_a_megabyte_of_anything_takes_no_longer_than_a_few_seconds(piece: str) -> None:
     started = time.process_time()
     redact("password" + piece * (1_000_000 // len(piece)))
-    assert time.process_time() - started < 5  # quadratic work would take minutes; 0.1 to 3 s were measured
+    # Quadratic work would take minutes; 0.1 to 6 s were measured, the latter on the slowest machine.
+    assert time.process_time() - started < 12
 
 
 @pytest.mark.parametrize("half", ["dev", "test", "fresh"])
@@ -318,3 +319,26 @@ def test_redacting_a_secret_of_the_corpus_twice_changes_nothing_more(made: Sampl
 def test_redacting_a_later_corpus_twice_changes_nothing_more(name: str) -> None:
     once = [redact(sample.text)[0] for sample in corpus(name, 1)]
     assert [redact(text)[0] for text in once] == once
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "<deployToken>\n    {}\n</deployToken>",
+        "<add key='Password' value='{}' />",
+        "define('DB_PASSWORD','{}');",
+        "apikey[]= '{}'",
+        "the twitch token - '{}'",
+        "P/W: {}",
+        "비번:{}",
+        "ID/PW for the printer: anna/{}",
+        "ALTER USER anna IDENTIFIED BY {};",
+        "curl --user  'anna:{}' https://files.example.org",
+        'SECRET = os.getenv("UPLOAD_SECRET", "{}")',
+        "$static_password01 = '{}';",
+    ],
+)
+def test_a_secret_goes_in_whatever_layout_people_write_it(layout: str) -> None:
+    for secret in ("kR9vmPq2Lw", "zW4tq8Yb1nXc"):
+        cleaned, count = redact(layout.format(secret))
+        assert secret not in cleaned and count == 1

@@ -34,8 +34,10 @@ _RUN = r"(?<![A-Za-z0-9_-])"  # not inside a run of base64url
 _REFERENCE = (  # a value that names where the secret is kept
     r"\.\*|\[\^|\$[A-Za-z_]\w*(?:-?\Z|->|::|[.\[:/?\"'])|\$[{(]|%\w+%\Z"
     r"|[A-Za-z]:[\\/]|(?:~|\.{1,2})?/[\w.-]|@@?[A-Za-z][\w.]*\Z"
-    r"|#[A-Za-z][\w-]*\Z|#\{|!\w+\Z|__\w+__\Z|:\w+\Z|[A-Za-z_][\w.:>-]*\(.*\)\Z|%\(|\\[uUx]|\w+\[[\w-]*\]\.|[A-Z]{2,}(?:_[A-Z]{2,})+\Z|"
-    r"(?:vault|ssm|env|file|op):|arn:|ENC\[|[a-z][a-z-]*:\d+(?:\.\d+)+\Z|(?:[A-Z]{2,6}\d{0,3}-)+[A-Z]{2,6}\d{0,3}\Z"
+    r"|#[A-Za-z][\w-]*\Z|#\{|!\w+\Z|__\w+__\Z|:\w+\Z|[A-Za-z_][\w.:>-]*\(.*\)\Z|%\(|\\[uUx]|\w+\[[\w-]*\]\.|"
+    r"[A-Z]{2,}(?:_[A-Z]{2,})+\Z|"
+    r"(?:vault|ssm|env|file|op):|arn:|ENC\[|[a-z][a-z-]*:\d+(?:\.\d+)+\Z|(?:[A-Z]{2,6}\d{0,3}-)"
+    r"+[A-Z]{2,6}\d{0,3}\Z"
     r"|(?:os|env|process|self|this|cls|config|settings|secrets|request|req|ctx|args|opts|options|params"
     r"|data|user|form|props|state|app"
     r"|import|vars?|local|module|vault|aws|kwargs|context|session|response|res|body|payload|faker"
@@ -44,9 +46,12 @@ _REFERENCE = (  # a value that names where the secret is kept
     r"|string|confirmed)\|"  # a colour, a test, a rule of validation
 )
 _PUBLIC_FORM = (  # what says itself that it is a version, a date, a digest, a public key, a name, an alphabet
-    r"[\^~<>=v]{0,2}(?:\d:)?\d{1,4}\.\d+[.+-][\w.+~-]*\Z|\d{4}-\d\d-\d\d|(?:[0-9A-F]{16}|[0-9A-F]{40})\Z"
-    r"|(?:(?:hmac-)?sha\d{1,3}|md5|h1)[:=-]|AAAA(?:[BC]3Nza|E2Vj|[GI][nk])|UGFzc3dvcmQ6|age1[a-z0-9]{40,}\Z|(?:pk|phc|pub\w{0,5})[._-]|_[ZR][A-Z0-9]|(?:RW[A-Za-z0-9+/]{54}|Ag[A-C][A-Za-z0-9+/]{90,}={0,2})\Z"
-    r"|(?:Qm[A-Za-z0-9]{44}|baf[ky][a-z2-7]{50,60}|(?:AC|AP|CA|CL|CN|CR|FX|GB|MG|MM|NO|PN|QU|RE|SI|SM|TR|US|VA|WK)[0-9a-f]{32})\Z|0x[0-9A-Fa-f]{1,16}U?L{0,2}\Z|(?i:.*abcdefgh)"
+    r"[a-z]{2,}(?:-[a-z]+)*-\d+(?:\.\d+)+\Z|[\^~<>=v]{0,2}(?:\d:)?\d{1,4}\.\d+[.+-][\w.+~-]*\Z|"
+    r"\d{4}-\d\d-\d\d|(?:[0-9A-F]{16}|[0-9A-F]{40})\Z"
+    r"|(?:(?:hmac-)?sha\d{1,3}|md5|h1)[:=-]|AAAA(?:[BC]3Nza|E2Vj|[GI][nk])|UGFzc3dvcmQ6|age1[a-z0-9]{40,}\Z|"
+    r"(?:pk|phc|pub\w{0,5})[._-]|_[ZR][A-Z0-9]|(?:RW[A-Za-z0-9+/]{54}|Ag[A-C][A-Za-z0-9+/]{90,}={0,2})\Z"
+    r"|(?:Qm[A-Za-z0-9]{44}|baf[ky][a-z2-7]{50,60}|(?:AC|AP|CA|CL|CN|CR|FX|GB|MG|MM|NO|PN|QU|RE|SI|SM|TR|US|"
+    r"VA|WK)[0-9a-f]{32})\Z|0x[0-9A-Fa-f]{1,16}U?L{0,2}\Z|(?i:.*abcdefgh)"
 )
 _NAME_OF_SECRET = (  # words, of which one is `password` or the like: the name of a secret, not the secret
     r"(?=[A-Za-z_.:/-]*\Z)(?=.*[a-z]{2}[A-Z]|.*[A-Za-z][_.:/-][A-Za-z]|my)[A-Za-z_.:/-]*"
@@ -58,19 +63,22 @@ _NAME = r"[A-Za-z_.:-]+[0-9]{0,2}\Z"  # an identifier, perhaps with its version
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.:-"
 _STAND_IN = (  # a word that stands where a secret would
     r"(?:none|null|nil|true|false|undefined|string|number|integer|boolean|object|bytes|value|default|password"
-    r"|passwd|pass|(?:base(?:32|64)[_-]?)?secret|token|api[_-]?key|bearer|basic|user|username|required|optional|example|placeholder"
+    r"|passwd|pass|(?:base(?:32|64)[_-]?)?secret|token|api[_-]?key|bearer|basic|user|username|required|"
+    r"optional|example|placeholder"
     r"|change[_-]?(?:me|it)(?:[_-][a-z-]+)?|redacted|removed|hidden|missing|invalid|expired|unknown"
     r"|password[_-]here|passwort|replace[\w-]*|todo|tbd|dummy|fake|sample)[0-9]{0,3}\Z"
 )
 # What a manager makes up.
 _SIGNS = r"(?=.*[a-z])(?=.*[A-Z])\w[^\s()<>]{0,60}(?:[!#$%^*+~&][^\s()<>]{0,60}\w|[!#$%^*&]\Z)"
 _TITLED = (  # HarbourKestrel42, Falcon-Umbra-427, Berlin2019!
-    r"(?!.*(?i:pass|token|secret|key|auth|test|user|error))(?:my)?[A-Z][a-z]{2,}(?:[-_.]?[A-Z][a-z]{2,}){1,3}[-_.]?\d{1,4}[!?#$%&*@]?\Z"
+    r"(?!.*(?i:pass|token|secret|key|auth|test|user|error))(?:my)?[A-Z][a-z]{2,}(?:[-_.]?[A-Z][a-z]{2,})"
+    r"{1,3}[-_.]?\d{1,4}[!?#$%&*@]?\Z"
     r"|(?:my)?[A-Z][a-z]{2,}[-_.]?\d{2,4}[!?#$%&*@]?\Z"
 )
 _KEBAB = r"[a-z]{2,}(?:[-_.][a-z]{2,})+(?:[-_.][a-z]?\d{1,4})?\Z"
 _TERM = (  # a word with digits that stands in prose or code, and is no secret
-    r"(?i)(?:id_|rsa\w{0,4}-|hmac-)?(?:sha|md|aes|rsa|pkcs|base|utf|iso|oauth|http|argon|pbkdf|bcrypt|ed|rs|hs|es|tls|ipv?|v|x|p)-?\d+"
+    r"(?i)(?:id_|rsa\w{0,4}-|hmac-)?(?:sha|md|aes|rsa|pkcs|base|utf|iso|oauth|http|argon|pbkdf|bcrypt|ed|rs|"
+    r"hs|es|tls|ipv?|v|x|p)-?\d+"
     r"(?:[-_a-z]|[-.]\d+)*\Z"
     r"|[0-9]+-?[a-z]{1,12}\Z|[a-z]+-[0-9.]+\Z|[0-9TE:.Z#+_-]+\Z|[a-z]+\(\d.*|[\w.-]+"
     r"(?:/[\w.-]+)+\.[a-z0-9]{1,4}\Z|(?-i:(?:[a-z][a-z0-9_-]*/)+[a-z0-9_-]+\Z)"  # 256-bit, page-2, a path
@@ -84,6 +92,11 @@ _NUMBERED = r"[A-Za-z]{4,}(?:[-.][A-Za-z]{2,})*[-.]?\d{2}\Z"  # hunter42, which 
 def _random(match: re.Match[str]) -> bool:
     """Whether the secret mixes letters and digits in a way that names do not."""
     return _mixed(match.group("secret"))
+
+
+def _no_words(match: re.Match[str]) -> bool:
+    """Whether the secret is none of the names that begin with the prefix of a token."""
+    return _random(match) or _gibberish(match.group("secret"))
 
 
 def _mixed(value: str) -> bool:
@@ -100,6 +113,22 @@ def _opaque(value: str) -> bool:
     if _pattern(r"[0-9a-f]{32,}\Z|[0-9A-F]{32,}\Z").match(value):
         return True
     return _dense(value) and any(map(str.isupper, value)) and any(map(str.islower, value))
+
+
+def _scattered(value: str, key: str, before: str) -> bool:
+    """Whether letters and digits take turns, or 20 letters are of no word; after `key` alone, over 30."""
+    if not _pattern(r"(?=.*[g-zG-Z])[A-Za-z0-9_=-]{20,}\Z").match(value):
+        return False
+    folded = value.translate({45: "", 61: "", 95: ""}).lower()
+    turns = len(_pattern(r"[a-z]+|[0-9]+").findall(folded))
+    return (_owned(key, before) or len(value) >= 30) and (turns >= 0.3 * len(folded) or _gibberish(value))
+
+
+def _owned(key: str, before: str) -> bool:
+    """Whether `key` says whose it is: `azure_key`, `azureKey`."""
+    return bool(_pattern(r"[A-Za-z]{2}[ _.-]\Z").search(before)) or (
+        key[:1].isupper() and before[-1:].islower()
+    )
 
 
 def _dense(value: str) -> bool:
@@ -152,7 +181,7 @@ def _chosen(match: re.Match[str]) -> bool:
 
 def _is_likely(value: str) -> bool:
     """Whether a word is a password where one is expected: two words and a number, or letters of no word."""
-    likely = bool(_pattern(_TITLED).match(value)) or _gibberish(value) or _jumbled(value)
+    likely = bool(_pattern(_TITLED).match(value)) or _gibberish(value) or _jumbled(value) or _short(value)
     return _is_password(value) or (likely and not (_stands_in(value) or _pattern(_REFERENCE).match(value)))
 
 
@@ -202,7 +231,7 @@ def _assigned(key: str, before: str, match: re.Match[str]) -> bool:
     value, bare, sign = _value(match), match.group("bare"), match.group("sign")
     if _pattern(r"(?i)(?:totp|otp|mfa|pin)\Z").match(key) and value.isdigit():
         return 4 <= len(value) <= 8
-    compared = bare and sign and sign.startswith("==")
+    compared = bare and sign and sign.startswith(("==", "!"))
     named = sign == ":" and before.endswith(":")  # arn:aws:...:secret:name
     if (
         compared
@@ -219,7 +248,9 @@ def _assigned(key: str, before: str, match: re.Match[str]) -> bool:
     ):
         return False
     if _vague(key, before):
-        return _opaque(value) and not (key.lower() == "key" and _pattern(_PUBLIC).search(before))
+        return (_opaque(value) or _scattered(value, key, before)) and not (
+            key.lower() == "key" and _pattern(_PUBLIC).search(before)
+        )
     if _kind(key) != "password" and _pattern(_KEBAB).match(value):
         return False  # the name of a secret
     if key.isupper() and sign == "=" and bare and not key.startswith("CREDENTIAL"):
@@ -227,14 +258,14 @@ def _assigned(key: str, before: str, match: re.Match[str]) -> bool:
     signs = "" if value.isalpha() else value.strip(_NAME_CHARACTERS)  # what no plain name begins or ends with
     if _kind(key) in ("password", "secret"):
         return (
-            bool(signs) or _jumbled(value) or _gibberish(value)
+            bool(signs) or _jumbled(value) or _gibberish(value) or _short(value)
             if bare
             else len(value) >= 6 and (bool(signs) or "." not in value)
         )
     return (
         len(value) >= 8
-        and (not value.isdigit() or (len(value) >= 12 and not bare))
-        and (value.isdigit() or _mixed(value))
+        and (not value.isdigit() or len(value) >= (20 if bare else 12))
+        and (value.isdigit() or _mixed(value) or _gibberish(value) or _crossed(value))
     )
 
 
@@ -254,6 +285,9 @@ def _refers(match: re.Match[str]) -> bool:
 def _beside(key: str, before: str, match: re.Match[str]) -> bool:
     """Whether what stands beside such a name without an equals sign is a secret: stricter, as for prose."""
     value = _value(match)
+    if "loose" in match.re.groupindex and match["loose"] and _kind(key) == "password":
+        made_up = _made_up(value) or _short(value) or _jumbled(value) or _gibberish(value)
+        return made_up and not (_stands_in(value) or _pattern(_REFERENCE).match(value) or _called(match))
     bare = "bare" in match.re.groupindex and match["bare"]
     if (bare and _called(match)) or _pattern(r"[A-Za-z_]{2,40}=[\w\"']").match(value):
         return False  # an argument
@@ -264,13 +298,18 @@ def _beside(key: str, before: str, match: re.Match[str]) -> bool:
         match.string[max(0, start - 100) : start]
     ):
         return False
+    whole = "element" in match.re.groupindex and (match["element"] or match["attribute"])
+    if whole and not _vague(key, before):
+        return _of_element(_kind(key), value)
     if _vague(key, before):  # a sum or the name of a file would stand there as well
         cased = (
             any(map(str.isupper, value))
             and any(map(str.islower, value))
             and not _pattern(r".*[./]").match(value)
         )
-        return cased and _opaque(value) and not _stands_in(value) and not _pattern(_PUBLIC).search(before)
+        quoted = match.end(_group(match)) < match.end() and _owned(key, before)
+        random = ((cased or quoted) and _opaque(value)) or _scattered(value, key, before)
+        return random and not _stands_in(value) and not _pattern(_PUBLIC).search(before)
     if _kind(key) == "password" or _pattern(r" \d ").match(match.group()):
         numbered = "bare" in match.re.groupindex and _pattern(_NUMBERED).match(value)
         if (
@@ -283,21 +322,52 @@ def _beside(key: str, before: str, match: re.Match[str]) -> bool:
             value
         )
         return _is_likely(value) or bool(words)
+    if _kind(key) == "secret" and (_short(value) or _jumbled(value) or _made_up(value)):
+        return not (_stands_in(value) or _pattern(_REFERENCE).match(value))
     if "secret" in match.re.groupindex and match["secret"]:
         return _is_likely(value)  # handed to a constructor
     plain = _pattern(r"[A-Za-z]{3,}[-_.]").match(value)
-    return len(value) >= 16 and not plain and _dense(value) and _is_password(value)
+    if len(value) < 16 or _stands_in(value):
+        return False
+    return _gibberish(value) or _crossed(value) or (not plain and _dense(value) and _is_password(value))
+
+
+def _of_element(kind: str, value: str) -> bool:
+    """Whether the whole content of an element that is named as a secret is one."""
+    if (
+        _stands_in(value)
+        or _pattern(_REFERENCE).match(value)
+        or _pattern(r"[@%A-Za-z_.]+[:?]\Z|&\w+;").match(value)
+    ):
+        return False
+    if kind in ("password", "secret"):
+        return not _pattern(r"[A-Za-z][a-z]*(?:-[a-z]+)*\Z").match(value) or _gibberish(value)
+    return len(value) >= 8 and (_mixed(value) or _gibberish(value))
 
 
 _TEMPLATE = r"\{\{[^{}\n]*\Z"  # `{{ password | b64enc }}`
 
 
 def _gibberish(value: str) -> bool:
-    """Whether letters follow one another as in no word."""
+    """Whether letters follow one another as in no word; of 100 names of ten letters one does too."""
+    if len(value) < 9 or not _pattern(r"[A-Za-z0-9_-]+(?:[!?#$%^&*@+~][A-Za-z0-9_-]*)?[!?]?\Z").match(value):
+        return False
+    pairs = [pair for run in _pattern("[a-z]{2,}").findall(value.lower()) for pair in zip(run, run[1:])]  # noqa: B905, RUF007
+    usual = sum(second in _USUAL.get(first, "") for first, second in pairs)
+    if len(pairs) < max(7, 0.6 * len(value)) or len(set(pairs)) < 0.6 * len(pairs):
+        return False
+    crowd = _pattern(r".*[bcdfghjklmnpqrstvwxz]{5}").match(value.lower())
+    return usual < (0.6 if crowd else 0.5 if len(pairs) < 15 else 0.58) * len(pairs)
+
+
+def _short(value: str) -> bool:
+    """Whether capitals, small letters and digits take turns in a word of at most nine: `Lp3xVa9`."""
     return (
-        bool(_pattern(r"(?i).*[bcdfghjklmnpqrstvwxz]{5}").match(value))
-        and len(value) >= 9
-        and value.rstrip("0123456789").isalpha()
+        6 <= len(value) <= 9
+        and len(_pattern(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+").findall(value)) >= 0.5 * len(value)
+        and any(map(str.isdigit, value))
+        and value.lower() != value != value.upper()
+        and value.replace("_", "").isalnum()
     )
 
 
@@ -314,20 +384,45 @@ def _vague(key: str, before: str) -> bool:
 
 def _stands_in(value: str) -> bool:
     """Whether a value is a word for a secret: a placeholder, a template, a mask, a sentence, a type."""
-    folded = _pattern(r"\{\w{1,12}\}").sub("", value.lower().strip().rstrip("/"), 1) or "none"
+    folded = value.lower().strip().rstrip("/")
+    if "{" in folded:
+        folded = _pattern(r"\{\w{1,12}\}").sub("", folded, 1)
+    folded = folded or "none"
     return (
         bool(_pattern(_STAND_IN).match(folded))
         or folded in _ABROAD
         or max(folded) > "\u2e80"  # a sentence in a script without blanks
         or bool(_pattern(_PUBLIC_FORM).match(value))
         or bool(_pattern(_NAME_OF_SECRET).match(value))
-        or any(mark in folded for mark in ("[redacted:", "{", "://", " ", "your", "example"))
+        or ("{" in folded and not _crossed(value))
+        or any(mark in folded for mark in ("[redacted:", "://", " ", "your", "example"))
         or (value[0], value[-1]) in (("<", ">"), ("[", "]"), ("(", ")"))
         or len(set(folded)) <= 2  # ******, xxxxxx
         or folded.endswith(("xxxxxxxx", "..."))
     )
 
 
+def _crossed(value: str) -> bool:
+    """Whether brackets close one another's, as in a password that a manager made up and in no template."""
+    opened = ""
+    for sign in _pattern(r"[(\[{)\]}]").findall(value):
+        if sign in "([{":
+            opened += sign
+        elif opened and opened[-1] + sign not in ("()", "[]", "{}"):
+            return not _pattern(r".*(?:\\|\[\^|\(\?)").match(value)
+        else:
+            opened = opened[:-1]
+    return False
+
+
+_USUAL = {  # the 200 commonest pairs of letters, nine tenths of those in other people's code and documents
+    pairs[0]: pairs[1:]
+    for pairs in (
+        "abcdgilmnprstuy baelou caehiklortu dadeiosu eacdefglmnpqrstvxy faefiloru geirs haeiot "
+        "iabcdefglmnoprstvz kei ladefilostu maeiops nacdefginopstu oabcdgklmnoprstuw paeiloprtuy qu "
+        "racdegimnorstuy sacehikopstu tacehioprstuy ubeilmnprst vaei wi xet yp ze"
+    ).split()
+}
 _COMMAND = r"(?#command)"  # how the pattern of a command with a flag begins
 
 
@@ -358,6 +453,71 @@ def _token(
 _LONG_WORD = r"[^\s\"'`=,;()<>\[\]{}|&?]{16,}"
 _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _URL = r"[A-Za-z0-9_-]"
+_ISSUERS = (  # whose tokens are rare: the name beside one says whose it is
+    _token("token", "glrtr- glwt-", r"[A-Za-z0-9_.-]{20,}"),
+    _token("token", "slk_ crsr_ rootly_ mlsn.", r"[0-9a-f]{64}"),
+    _token("token", "packagist_ort_ packagist_out_ packagist_uut_ packagist_ors_", r"[0-9a-f]{68}"),
+    _token("token", "bb_pr_ bb_ma_ cu_ dose spu- hxtp_", r"[0-9a-z]{30,34}", _random),
+    _token("token", "pk_", r"[0-9a-f]{34}"),  # Klaviyo's private keys, in spite of their name
+    _token("token", "ghost_ waka_ xaat- xapt- persona_production_ persona_sandbox_", _UUID),
+    _token("token", "snyk_uat. snyk_sat.", r"[0-9a-f]{8}\.[A-Za-z0-9._-]{20,}"),
+    _token(
+        "token",
+        "sk_prod_ rk_prod_ sk_org_live_ sk_org_test_ live_ sandbox_ essu_ esecret_ aph0_",
+        _URL + "{24,}",
+        _issued,
+    ),
+    _token("token", "da2-", r"[a-z0-9]{26}"),
+    _token("token", "bedrock-api-key-", r"[A-Za-z0-9+/=]{60,}"),
+    _token("aws-session-token", "IQoJb3JpZ2lu FwoGZXIvYXdz FQoGZXIvYXdz", r"[A-Za-z0-9+/=]{100,}"),
+    _token("token", "BBDC-", r"[A-Za-z0-9+/@=]{40,}"),
+    _token("token", "AstraCS:", r"[A-Za-z]{24}:[0-9a-f]{64}"),
+    _token("token", "dnkey-", r"[a-z0-9=_-]{26}-[a-z0-9=_-]{52}"),
+    _token(
+        "token",
+        "sc_ ext_ scauth_ authress_",
+        r"[a-z0-9]{5,30}\.[a-z0-9]{4,6}\.(?:acc[_-])[a-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,120}",
+    ),
+    _token(
+        "token",
+        "cfut_ cfat_ cfk_ ddp_ ddw_ jca_ apify_api_ phs_ llx- m0- nyk_v0_ wlu_ wlp_ n8n_api_ os_v2_app_ pnb_",
+        _URL + "{30,}",
+        _random,
+    ),
+    _token(
+        "token",
+        "mdb_sa_sk_ retool_01 fnA samsara_api_ ramp_sec_ xnd_production_ xnd_development_ y0_ sec-c- AQ.",
+        _URL + "{36,}",
+        _random,
+    ),
+    _token("token", "endr+ endr-", r"[A-Za-z0-9-]{16}"),
+    _token("token", "s-s4t2ud- s-s4t2af-", r"[0-9a-f]{64}"),
+    _token("token", "BBFF- BBUS-", r"[A-Za-z0-9]{30}"),
+    _token("token", "VF.DM. VF.WS.", r"[0-9a-f]{24}\.[A-Za-z0-9]{16}"),
+    _token("token", "hawk.", _URL + r"{20}\." + _URL + "{20}"),
+    _token("token", "zpka_", r"[a-z0-9]{32}_[a-z0-9]{8}"),
+    _token("token", "1000.", r"[0-9a-f]{32}\.[0-9a-f]{32}"),
+    _token("token", "00D", r"[A-Za-z0-9]{12,15}![A-Za-z0-9._]{80,}"),
+    _token("token", "AQE", r"[A-Za-z0-9+/=]{20,200}-[A-Za-z0-9+/=]{20,200}-[^\s\"']{8,}"),
+    _token("token", "YC", _URL + "{38}", _issued),
+    _token("token", "prod- activ- admin- env- user-", r"[0-9a-f]{64,68}v3"),
+    _rule("token", "_mmk", r"(?<![\w-])[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?!\w)"),
+    _rule(  # Microsoft's keys carry the mark of their service
+        "azure-key",
+        "AZDO|AzFu|AzSe|AzCa|JQQJ99|+AStA|+ASb|+AEh|+ARm|AIoT|ACDb|+ACR|+ABa",
+        r"(?<![\w+/-])(?P<secret>[A-Za-z0-9+/_-]{32,76}"
+        r"(?:AZDO|AzFu|AzSe|AzCa|JQQJ99|\+AStA|\+ASb|\+AEh|\+ARm|AIoT|ACDb|\+ACR|\+ABa)"
+        r"[A-Za-z0-9+/]{4,24}={0,2})(?![\w+/=])",
+        _random,
+    ),
+    _rule(  # of RSA or an elliptic curve, in base64 without its armour
+        "private-key",
+        "IBAA|IBAD|AgEA|AgEB|CAQEE|CAQAw",
+        r"(?<![\w+/])(?:MII[A-Za-z0-9+/]{3}IBA[AD]|MIG[A-Za-z0-9+/]AgE[AB]|M[A-Z][0-9a-z]CAQ(?:EE|Aw))"
+        r"[A-Za-z0-9+/]{40,}={0,2}"
+        r"(?:\s{1,20}[A-Za-z0-9+/]{20,}={0,2}){0,60}",
+    ),
+)
 _TOKENS = (
     _rule("jwt", "eyJ", _RUN + r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){1,3}"),
     _token("aws-access-key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}"),
@@ -408,7 +568,9 @@ _TOKENS = (
     _token("crates-token", "cio", r"[A-Za-z0-9]{32}", _random),
     _token("nuget-key", "oy2", r"[a-z0-9]{43}"),
     _token("clojars-token", "CLOJARS_", r"[0-9a-f]{60}"),
-    _rule("huggingface-token", "hf_|api_org_", _WORD + r"(?:hf|api_org)_[A-Za-z0-9]{30,}"),
+    _rule(
+        "huggingface-token", "hf_|api_org_", _WORD + r"(?P<secret>(?:hf|api_org)_[A-Za-z0-9]{30,})", _no_words
+    ),
     _rule("supermemory-key", "sm_", _WORD + r"(?P<secret>sm_[A-Za-z0-9_-]{20,})", _random),
     _rule("sendgrid-key", "SG.", _RUN + r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
     _rule("docker-token", "dckr_", _WORD + r"dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}"),
@@ -462,7 +624,7 @@ _TOKENS = (
     _token("dynatrace-token", "dt0c01. dt0s01. dt0s16.", r"[A-Z0-9]{24}\.[A-Z0-9]{64}"),
     _token("adafruit-key", "aio_", r"[A-Za-z0-9]{28}", _random),
     _token("easypost-key", "EZAK EZTK", r"[A-Za-z0-9]{54}"),
-    _token("sourcegraph-token", "sgp_", r"(?:[0-9a-f]{16}_|local_)?[0-9a-f]{40}"),
+    _token("sourcegraph-token", "sgp_", r"(?:[0-9a-fA-F]{16}_|local_)?[0-9a-fA-F]{40}|[A-Za-z0-9]{64}"),
     _token("launchdarkly-key", "api- sdk- mob-", _UUID),
     _token("hubspot-token", "pat-", r"(?:na|eu|ap)\d-" + _UUID),
     _token("contentful-token", "CFPAT-", _URL + "{40,}"),
@@ -535,7 +697,7 @@ _TOKENS = (
     _token("runpod-key", "rpa_", r"[A-Z0-9]{40,}"),
     _token("neon-key", "napi_", r"[a-z0-9]{60,}"),
     _token("inngest-key", "signkey-prod- signkey-test- signkey-branch-", r"[0-9a-f]{32,}"),
-    _token("akamai-token", "akab-", r"[a-z0-9]{16}-[a-z0-9]{16}"),
+    _token("akamai-token", "akab-", r"[a-z0-9]{16}-[a-z0-9]{16}(?!\.)"),
     _token("porkbun-key", "sk1_", r"[0-9a-f]{64}"),
     _token("telnyx-key", "KEY0", r"[0-9A-F]{30}_[A-Za-z0-9]{22}"),
     _rule(
@@ -548,6 +710,7 @@ _TOKENS = (
             ).search(match.string[max(0, match.start() - 30) : match.start()])
         ),
     ),
+    *_ISSUERS,
     _token(
         "paseto",
         "v1.local. v2.local. v3.local. v4.local. v1.public. v2.public. v3.public. v4.public.",
@@ -572,7 +735,8 @@ _TOKENS = (
         "token",
         "_",
         (
-            r"(?<![A-Za-z0-9_-])(?P<secret>(?!(?:pk|phc|pub\w{0,5})_)(?:[a-z][a-z0-9]{1,11}|[A-Z][A-Z0-9]{1,11})_(?:"
+            r"(?<![A-Za-z0-9_-])(?P<secret>(?!(?:pk|phc|pub\w{0,5})_)(?:[a-z][a-z0-9]{1,11}|"
+            r"[A-Z][A-Z0-9]{1,11})_(?:"
             r"[a-z]{2,6}_)?[A-Za-z0-9]{32,200})(?![\w-])"
         ),
         _issued,
@@ -580,15 +744,19 @@ _TOKENS = (
 )
 
 
+_GAP = r"(?:[ \t]|\\\r?\n){1,8}"  # between a flag and its argument
+
+
 def _command(names: str, flags: str) -> str:
     """The pattern of a command line that holds a password beside one of its flags."""
     first = "|".join(rf"{name}(?<![\w.-]{name})" for name in names.split("|"))  # found quickly, as a literal
-    arguments = r"[\w-]{0,12}[ \t][^\n|;]{0,200}?(?<!\S)"
+    arguments = r"[\w-]{0,12}[ \t](?:[^\n|;]|(?<=\\)\n){0,200}?(?<!\S)"
     return rf"{_COMMAND}(?:{first}){arguments}(?:{flags})[\"']?(?!\[redacted:)(?P<secret>[^\s\"'`]{{4,}})"
 
 
 _CALLS = (
-    "connect connection credential credentials bind login signin auth auth= pdo begin superuser create_user"
+    "connect connection mysqli credential credentials bind login signin auth auth= pdo begin superuser "
+    "create_user"
 ).split()
 _ANY_CALL = "|".join(
     rf"(?<={name}\()" for name in (*_CALLS, "auth = ", "credentials::new")
@@ -669,7 +837,7 @@ _LINES = (
     ),
     _rule(
         "seed-phrase",
-        "phrase|mnemonic|paperkey|paper key|seed words|recovery words|backup words|seed:|seed is|seed =",
+        "phrase|mnemonic|paper|seed words|recovery words|backup words|seed:|seed is|seed =",
         r"(?i)(?:(?:seed|recovery|secret|backup|from)[ _-]?(?:phrase|words?)"
         r"|mnemonic|paper ?key|\bseed\b)[^\n]{0,120}?[:= \"'`\n]"
         r"[\s\"'`]{0,3}(?P<secret>(?:\d{1,2}[.)][ \t])?[a-z]{3,8}(?:(?:[ ,]{1,2}"
@@ -693,7 +861,7 @@ _LINES = (
     ),
     _rule(
         "api-key",
-        "appid=|key=|auth=|code=|apikey=|signature=|sign=|hash=|id=",
+        "key=|auth=|sign=|id=",
         (
             r"(?i)[?&](?:app_?id|key|api_?key|\w{0,12}auth|sign|[\w-]{1,20}[_-]key)=(?P<secret>[A-"
             r"Za-z0-9_-]{24,})"
@@ -775,15 +943,11 @@ _LINES = (
     ),
     _rule(
         "password",
-        " -u| --user| --proxy-user| -auth",
-        r" (?:-u|--user|--proxy-user|-auth)[ \t=]?[\"']?[^\s:\"'$/]{1,64}:[\"']?(?P<secret>[^\s\"'`]{4,})",
+        " -u| --user| --proxy-user| -auth| --auth",
+        r" (?:-u|--user|--proxy-user|--?auth)(?:[ \t=]|\\\r?\n)"
+        r"{0,8}[\"']?[^\s:,\"'$/]{1,64}[\"']?[:,][\"']?\{?"
+        r"(?P<secret>[^\s\"'`]{4,}?)(?=\}?(?:[\s\"'`]|\Z))",
         _chosen,
-    ),
-    _rule(
-        "password",
-        "zip |mosquitto|ssh-keygen|oathtool",
-        _command("zip|unzip|mosquitto_pub|mosquitto_sub|ssh-keygen|oathtool", r"-[PNb][ \t]?"),
-        _given,
     ),
     _rule(
         "password",
@@ -809,11 +973,35 @@ _LINES = (
         _command(
             "mysql|mariadb|7z|unrar|sshpass|mongo|docker login|podman login|az login|oc login|cf login"
             "|registry login|redis-cli|ldap|openssl|smbclient|snmp",
-            r"-p(?!bkdf|ass)[ \t]?|-[aAX][ \t]|-c[ \t]|-w[ \t]|-[kK][ \t]"
-            r"|-pass(?:in|out)?[ \t]pass:|-U[ \t][^\s%]{1,64}%",
+            rf"-p(?!bkdf|ass)(?:{_GAP})?|-[aAXcwkK]{_GAP}|-pass(?:in|out)?{_GAP}pass:|-U{_GAP}[^\s%]{{1,64}}%",
         ),
         _chosen,
     ),
+    _rule(
+        "password",
+        "zip -|mosquitto|ssh-keygen|oathtool",
+        _command("zip|unzip|mosquitto_pub|mosquitto_sub|ssh-keygen|oathtool", rf"-[PNb](?:{_GAP})?"),
+        _given,
+    ),
+    _rule(
+        "password",
+        " -P | -pw ",
+        _command("ssh|scp|sftp|plink|pscp|sqlcmd|bcp|ipmitool|psexec|certutil", r"-(?:P|pw)[ \t]{1,4}"),
+        _chosen,
+    ),
+    _rule(
+        "password",
+        " /rp | /p ",
+        r"(?i)(?:schtasks|signtool)[^\n|;]{0,200}? /(?:rp|p) [\"']?(?P<secret>[^\s\"'/]{4,64})",
+        _chosen,
+    ),
+    _rule(
+        "password",
+        "bundle_",
+        r"BUNDLE_[A-Z0-9_]{2,60}__[A-Z_]{2,30}[\"']?[=: ]{1,3}[\"']?"
+        r"(?P<secret>[^\s\"':]{3,64}:[^\s\"'/]{3,64})",
+    ),
+    _rule("token", "jfrog-art-api:", r"(?i)jfrog-art-api: {0,2}(?P<secret>[\w.-]{10,})", _random),
     _rule(
         "password",
         "echo |printf ",
@@ -839,16 +1027,19 @@ _LINES = (
     _rule("twilio-key", "AC", r"AC[0-9a-f]{32}[\"', :]{1,6}(?P<secret>[0-9a-f]{32})(?![0-9a-f])"),
     _rule(
         "password",
-        "identified |sp_addlogin",
-        r"(?i)\b(?:identified (?:with \w{1,40} )?by (?:password )?|sp_addlogin [^\s,]{1,64}, ?)"
-        r"[\"'](?P<secret>[^\"'\n]{4,})[\"']",
-        _literal,
+        "identified |sp_addlogin|sp_password",
+        r"(?i)\b(?:identified\s{1,4}(?:with \w{1,40} )?by\s{1,4}(?:password |values )?|sp_(?:addlogin|"
+        r"password) [^\s,]{1,64}, ?)"
+        r"(?:\\{0,2}[\"'])?(?P<secret>(?<=[\"'])[^\"'\n\\]{4,}|[^\s\"'\\;,()<>]{4,})",
+        lambda match: _literal(match) if match.string[match.start("secret") - 1] in "\"'" else _chosen(match),
     ),
     _rule(
         "password",
         "requirepass|masterauth|community|storepass|keypass|securestring",
         r"(?:(?<!\w)(?:requirepass|masterauth|snmp-server community|-storepass|-keypass)[ \t]+[\"']?"
-        r"|(?i:securestring[ \t(]{1,3}(?:-string )?)[\"'])(?P<secret>[^\s\"']{4,})",
+        r"|(?i:to-securestring(?:[ \t(]{1,3}(?:-(?:string|asplaintext|force)(?![a-z]))?){1,5})(?:\\?[\"'])?"
+        r"|(?i:securestring[ \t(]{1,3})[\"'])"
+        r"(?P<secret>[^\s\"'\\]{4,})",
         _chosen,
     ),
     _rule(
@@ -901,7 +1092,8 @@ _LINES = (
     _rule(  # the key of a cipher or of a signature, as an argument
         "api-key",
         "hmac|fernet|aes|cipher|keyspec|securitykey|signwith|from_slice",
-        r"(?i)(?:hmac(?:sha\d+)?(?:\.new)?|fernet|aes(?:\.new)?|cipher(?:iv)?|keyspec|securitykey|signwith|from_slice)\("
+        r"(?i)(?:hmac(?:sha\d+)?(?:\.new)?|fernet|aes(?:\.new)?|cipher(?:iv)?|keyspec|securitykey|signwith|"
+        r"from_slice)\("
         r"(?:[\"'][\w-]{1,20}[\"'],[ \t]?|[\w.]{1,40}(?:\(|,[ \t]?))?b?[\"'](?P<secret>[^\s\"']{8,})[\"']",
         _chosen,
     ),
@@ -1015,28 +1207,41 @@ def _words(match: re.Match[str]) -> bool:
     return several and not named and not _pattern(_FUNCTION_WORD).search(value)
 
 
-_VAGUE = r"(?i)(?:auth|key|session)\Z"  # names of secrets and of much else
+_VAGUE = r"(?i)(?:auth|key|session|login)\Z"  # names of secrets and of much else
 _PUBLIC = (  # what a key is that is none
     r"(?i)(?:public|publishable|pub|site|primary|foreign|partition|cache|sort|kms|row|hot|unique|index|object"
     r"|group|range|hash|storage|event|file|from|idempotency|websocket|host|known|rsa|ssh|gpg|pgp)[_ .-]?\Z"
 )
 _NO_SECRET = (  # a token that is a place in a list or marks a repetition, and what is public
-    r"(?i)(?:next|page|continuation|sync|cursor|delta|resume|request|change|idempotency)[ _-]?tokens?\Z"
+    r"(?i)(?:next|page|continuation|sync|cursor|delta|resume|request|change|idempotency|dkim)[ _-]?tokens?\Z"
     r"|publi(?:c|sh\w*)[\w-]*\Z|(?i:hashed|sealed)[ _-]?\w+\Z"
 )
-_ABROAD = tuple(  # what a password is called in other languages
-    "contraseña contrasenya kennwort senha wachtwoord lösenord adgangskode hasło heslo jelszó lozinka "
-    "geheimnis geheim segreto segredo секрет şifre пароль 密码 密碼 口令 パスワード 비밀번호".split()
+_ABROAD = (  # what a password is called in other languages
+    *(
+        "contraseña contrasenya kennwort senha wachtwoord lösenord adgangskode passord kodeord hasło heslo "
+        "jelszó lozinka salasana geheimnis geheim segreto segredo секрет şifre пароль пароля паролем парола "
+        "parolă slaptažodis geslo mdp clave parola 密码 密碼 口令 パスワード パスコード 暗証番号 合言葉 "
+        "비밀번호 비번 패스워드 패쓰워드 암호 시크릿 비밀키 인증키 पासवर्ड কূটশব্দ পাসওয়ার্ড סיסמה סיסמא "
+        "รหัสผ่าน κωδικός κωδικό گذرواژه"
+    ).split(),
+    *("mật khẩu", "kata sandi", "كلمة المرور", "كلمة السر", "الرقم السري", "پاس ورڈ", "رمز عبور"),
+)
+_WORD_ABROAD = "|".join(
+    word if len(word) > 6 or not word.isascii() else rf"(?<![a-z]){word}(?![a-z])" for word in _ABROAD
 )
 _WORDS = (  # in each name of a secret one of these stands, in folded text
-    "pass pwd pw psk credential kennwort senha wachtwoord contrasenya adgangskode heslo lozinka geheim "
-    "segreto segredo secret token auth key salt session totp otp mfa pin"
-).split()
+    *"pass pwd pw p/w psk asword credential secret token auth key salt session".split(),
+    *"login totp otp mfa pin".split(),
+    *(word for word in _ABROAD if word.isascii() and word not in ("passord", "geheimnis")),
+)
 _KEYS = (  # the name from that word on
-    r"password|passwd|passphrase|passwort|passcode|(?<!by)(?<!com)(?<!tres)(?<!sur)(?<!und"
+    r"pass(?:word|wd|phrase|wort|code|owrd|wrod|wrd)|(?<=p)asword|(?<=pa)asword|(?<!by)(?<!com)(?<!tres)"
+    r"(?<!sur)(?<!und"
     r"er)(?<!over)(?<!bi)pass(?![a-z])|"
-    rf"(?<=mot de )passe|pwd|{'|'.join(_ABROAD)}|credentials?"
-    r"|pw(?![a-z])|(?<![a-z])(?:psk|totp|otp|mfa|pin)(?![a-z])|totp seed|secret[_-]?key(?:[_-]base)?|secret"
+    rf"(?<=mot de )passe|pwd|"
+    rf"{_WORD_ABROAD}|credentials?"
+    r"|p/?w(?![a-z])|(?<=[._-])login(?=\W)|(?<![a-z])(?:psk|totp|otp|mfa|pin)(?![a-z])|totp seed|"
+    r"secret[_-]?key(?:[_-]base)?|secret"
     r"|token|authorization|auth[_-]?(?:token|key)|(?<![a-z])auth(?![a-z])|(?<=client[_-])key[_-]data"
     r"|key(?![a-z_])|(?<=_)salt(?![a-z])|session(?![a-z_])"
 )
@@ -1045,38 +1250,86 @@ _OF_SECRETS = (  # what stands before `key` if it is a secret
     r"|admin|client|jwt|app|session|hmac|service|deploy)[_ -]?\Z"
 )
 _VALUE = (
-    r"(?:\\\"(?P<escaped>[^\"\\\n]{4,2000})\\\"|[bruN@]{0,2}(?:\"(?P<double>[^\"\n]{4,2000})\""
+    r"(?:\\\"(?P<escaped>[^\"\\\n]{4,2000})\\\"|(?:[bruN@]{0,2}|f(?=[\"'][^\"'{}\n]{4,200}[\"']))"
+    r"(?:\"(?:\"\")?(?P<double>[^\"\n]{4,2000})\""
     r"|'(?P<single>[^'\n]{4,2000})'|`(?P<tick>[^`\n]{4,2000})`)"
 )
-_WORD_OF_VALUE = r"[^\s\"'`,;<>(){}\[\]&|\\]"
+_WORD_OF_VALUE = r"[^\s\"'`,;<>(){}\[\]&|\\\u3001-\u30ff\u4e00-\u9fff\uac00-\ud7a3]"
 _BARE = (
     r"|(?P<bare>" + _WORD_OF_VALUE + r"{6,100})(?<![.:!?]))"
 )  # judged by 100 characters, which bounds the work
 _CUT_OFF = _WORD_OF_VALUE + "{100}"
 _ABOUT_PARTS = (  # what makes the name of a secret a word about secrets
-    r"(?:polic|less|len|min|max|rule|strength|field|reset|hash|digest|count|budget|limit|type|usage|cost|expir"
+    r"(?:polic|less|len|min|max|rule|strength|field|reset|hash|digest|count|budget|limit|type|usage|cost|"
+    r"expir"
     r"|lifetime|ttl|ids?\b|size|name|version|manager|store|scan|rotation|format|header|bucket|program"
     r"|endpoint|ur[il]|service|file|path|column|table|prefix|ref|class|algo|method|mode|alias|pattern|regex"
     r"|valid|enabled|required|status|state|page|host|port|user|pair|map|set|list|s\b|encr|chang|creat|updat"
-    r"|question|at\b|on\b|date|time|min|sec|back|command|last|attempt|hint|rate|fail|thr|ing|e[sd]|band|port)"
+    r"|question|at\b|on\b|date|time|min|sec|back|command|last|attempt|hint|stdin|audien|issue|realm|scope|"
+    r"rate|fail|thr|ing|e[sd]|band|port)"
 )
 _ABOUT = r"[ _-](?!(?<= )(?:at|on) )" + _ABOUT_PARTS
-_FOLLOWS = (  # what may stand between a name and its value, the value, and whether that is a secret
+_TAIL = (  # of an identifier that begins with the name of a secret
+    rf"(?:[_-](?!(?i:{_ABOUT_PARTS}))[A-Za-z0-9]{{1,20}}"
+    rf"|(?=[A-Z])(?!(?i:{_ABOUT_PARTS}|key|token|pass|secret))[A-Z][a-z]{{1,15}}"
+    rf"|(?<=[pP]assword)(?!{_ABOUT_PARTS})[a-z]{{2,10}}(?![a-z])|(?<=apikey)(?!{_ABOUT_PARTS})[a-z]{{2,10}}(?![a-z])"
+    r"|(?<=[A-Za-z])(?:\d{1,3}|s)(?![A-Za-z0-9])){1,5}"
+)
+_LOOKED_UP = (  # a look-up of the environment whose default is the value
+    r"(?:[\w.:]{2,40}(?:\([ ]?\\?[\"'][\w.-]{1,60}\\?[\"']"
+    r"(?:,[ ]?(?:default=)?|\)[ ]?(?:\|\||\?\?|or|\?:)[ ]?)"
+    r"|(?:\.[A-Z_0-9]{1,60}|\[[\"'][\w.-]{1,60}[\"']\])[ ]?(?:\|\||\?\?|or)[ ]?)(?=\\?[\"'`]))?"
+)
+_ELEMENT = (  # the content of an element, the other attribute of its tag, the element after it
+    r"(?:[ \t][^<>\n]{0,80})?>\s{0,40}(?:<!\[CDATA\[\s{0,9}|\{(?:\w{1,30}[ ]){0,2})?"
+    r"(?P<element>[^\s<]{6,400}?)(?:\]\]>)?\s{0,40}(?=</)"
+    r"|[\"']?(?:[ \t][^<>\n]{0,80}?)?[ \t]value=[\"'](?P<attribute>[^\"'\n]{4,400})[\"']"
+    r"|(?:(?!\w{0,12}(?:I[dD]|Name|Ur[li]|Path|File|Type)\b)[\w.-]{0,20}(?:[ \t][^<>\n]{0,80})?>"
+    r"(?!@[\w.-]+[:/])"
+    r"|[\"'][^<>\n]{0,80}>\s{0,20}(?:<(?:\w{1,20}[:-])?(?:value|string)>)?"
+    r"|</[\w:-]{1,40}>\s{0,20}<(?:\w{1,20}[:-])?(?:value|string)>"
+    r"|>\s{1,20}<value>)" + _VALUE + r"|(?P<bare>[^\s\"'`,<>{}]{6,100}))",
+    _beside,
+    True,
+)
+_USER_AND = (  # before the name of a password that a user and a password follow
+    r"(?i)(?<![a-z0-9])(?:id|user(?:[ _-]?(?:name|id))?|login|account|mail"
+    r"|계정|아이디|账号|用户名|ユーザー名?|логин)"
+    r"[)\]]?(?:[ ]?[/&,|+、][ ]?|[ ])\Z"
+)
+_EARLIER = (  # a value whose name follows: `value="..." name="password"`
+    r"[vV]alue[\"']?[ ]?[:=][ ]?(?P<quote>[\"'])(?P<secret>[^\"'\n]{4,100})(?P=quote),?\s{1,20}"
+    r"[\"']?(?:name|key|Name|Key)[\"']?[ ]?[:=][ ]?[\"'][\w.-]{0,40}\Z"
+)
+_JOINTS = (" ", "/", "&", ",", "|", "+", "、")
+_FLAG = r"(?<!\S)--?[\w-]*\Z"
+_PAIR = (  # `ID/PW: anna/...`, `(ID&PWD) anna(...)`, `id pw 10.0.0.1 anna ...`
+    r"(?i)(?:[/,](?:ip|port|host))?(?:[ ]for[ ][\w.-]{1,30})?[)\]]?[ ]{0,2}[:=-]{0,2}[ ]{0,2}[(\[\"'`]?"
+    r"(?:[^\s/]{1,60}/\[redacted:password\],[ ]?|(?:\d{1,3}\.){3}\d{1,3}[ ])?(?:[\w.-]{1,20}:)?[\w.@-]{1,40}"
+    r"[ ]?[/(:,| ][ ]?[\"'`]?(?P<secret>[^\s\"'`()/|,:]{6,64})(?![^\s\"'`()/|,:])",
+    lambda key, before, match: _chosen(match),
+    False,
+)
+_ARGUMENT = (_GAP + r"(?P<sign>=[ \t])?" + _VALUE + _BARE, _assigned, True)  # of a flag that is named so
+_PLAIN_TAIL = r"(?:[_-][A-Za-z0-9]{1,12}){0,2}\d{0,3}\Z"
+_SIGN = r"[^\w\s\"'/\\+@$%&{}]"  # that people put between a name and its value
+# What may stand between a name and its value, the value, whether that is a secret, and whether the rest of
+# the identifier, if there is one, has gone before.
+_FOLLOWS = (
     (
         r"(?:[ \t]{0,3}:[ \t]{0,2}(?:&|[A-Za-z_])[\w.\[\]|&' ]{0,40}=[ \t]{0,3}"
         r"(?=[\"'`])"  # a type between name and value
-        r"|(?:[_-](?!(?i:"
-        + _ABOUT_PARTS
-        + r"))[A-Za-z0-9]{1,12}){0,2}[\\\"'`\]*]{0,4}(?: is)?"  # the rest of the key, its quote
-        r"(?:[ \t]{0,40}(?P<sign>=>|:=|<-|(?<=[ \t])->|\?\?=|\?=|\|\||={1,3}|[:\uff1a])[*]{0,2}[ \t]{0,8}"
-        r"(?:[&!]\w{1,20}[ \t]{1,4}|\([ \t]{0,4}\n[ \t]{0,20})?"
+        r"|(?:\[\])?[\\\"'`\])*]{0,4}(?: is)?"  # the quote of the key
+        r"(?:[ \t]{0,40}(?P<sign>=>|:{0,3}=|<-|(?<=[ \t])->|\?\?=?|\?=|\|\||!?={1,3}|[:\uff1a])"
+        r"[*]{0,2}[ \t]{0,8}" + _LOOKED_UP + r"(?:[&!]\w{1,20}[ \t]{1,4}|\([ \t]{0,4}\n[ \t]{0,20})?"
         r"|[ \t](?:string|String)[ \t]=[ \t]|[ \t]\{[ \t]get;[^{}\n]{0,40}\}[ \t]=[ \t])"
-        r"|(?<=--password)[ \t]|(?<=--token)[ \t]|(?<=--secret)[ \t]|(?<=--api-key)[ \t])"
-        r"(?:0x)?" + _VALUE + _BARE,
+        r")(?:0x)?" + _VALUE + _BARE,
         _assigned,
+        True,
     ),
     (  # a value that is handed to a constructor, or read from a block of text
-        r"[\"'\]]{0,2}[ \t]{0,3}[:=][^\n\"'(]{0,40}(?<![\w])(?:String::from|(?:\w{0,20}\.)?SecretStr"
+        r"[\"'\]]{0,2}[ \t]{0,3}[:=][^\n\"'(]{0,40}(?<![\w])(?:String::from|new String|(?:\w{0,20}\.)"
+        r"?(?:SecretStr|b64decode)"
         r"|Buffer\.from|str"
         r"|Secret|\[\]byte|bytes)\([\"'](?P<secret>[^\"'\n]{6,})[\"']"
         r"|(?:str)?\([\"'](?P<argument>[^\"'\n]{6,})[\"']\)"
@@ -1085,25 +1338,36 @@ _FOLLOWS = (  # what may stand between a name and its value, the value, and whet
         r" \t]*(?:\n|\Z)"
         r"|[ \t]{0,2}:[ \t]*\n\s{0,4}(?P<line>[^\s:]{8,200})[ \t]*(?:\n|\Z)",
         _beside,
+        False,
     ),
-    (  # the next argument, the next cell, the value of the same element or entry
+    (  # the next argument, the next cell, the value of the same entry
         r"(?:[\"']?[ \t]{0,2},?[ \t]{0,2}(?:\r?\n[ \t]{0,20})?[\"']?value[\"']?[ \t]{0,2}:[ \t]{0,4}"
-        r"|[\"'][ \t]{0,2},[ \t]{0,16}(?=[bru]?[\"'`])|,[ \t](?=\")|\]?[\"'`]\){1,2}\.\w{2,16}\((?=[\"'])"
-        r"|[\"']\r?\n\r?\n|[\"'](?:[ \t][^<>\n]{0,80}?)?[ \t]value=|[*`]{0,4}[ \t]{1,6}\|[ \t]{1,4}"
-        r"|[\"'][ \t]{0,2}\{[^{}]{0,300}?\bdefault[ \t]{0,8}=[ \t]{0,4}|(?!\w{0,12}(?:I[dD]|Name|Ur[li]|Path"
-        r"|File|Type)\b)[\w.-]{0,20}(?:[ \t][^<>\n]{0,80})?>(?!@[\w.-]+[:/])"
-        r"|[\"'][^<>\n]{0,80}>\s{0,20}(?:<(?:\w{1,20}[:-])?(?:value|string)>)?"
-        r"|</[\w:-]{1,40}>\s{0,20}<(?:\w{1,20}[:-])?(?:value|string)>|[^\S\n]?=%[sv][\"'],[ ]"
-        r"|[ ]?\{[ ]?[Vv]alue[ ]?=[ ]|>\s{1,20}<value>)" + _VALUE + r"|(?P<bare>[^\s\"'`,<>{}]{6,100}))",
+        r"|\\?[\"'][ \t]{0,2},[ \t]{0,16}(?=[bru]?\\?[\"'`])|,[ \t](?=\")"
+        r"|[,;](?=[^\s,;\"'(){}]{6,200}(?:[,;\s]|\Z))|\]?[\"'`]\){1,2}\.\w{2,16}\((?=[\"'])"
+        r"|[\"'\]]{0,2}[ ]?[:=][ ]?[\[({]\s{0,20}(?:[\"']\[redacted:[a-z-]{1,20}\][\"'],\s{0,20}){0,9}"
+        r"(?=[\"'])"
+        r"|[\"']\)[ ]?\{[ ]?(?=[\"'])|\.(?:equals\w{0,12}|compareTo)\((?=[\"'])"
+        r"|[\"']\r?\n\r?\n|[*`]{0,4}[ \t]{1,6}\|[ \t]{1,4}"
+        r"|[\"'][ \t]{0,2}\{[^{}]{0,300}?\bdefault[ \t]{0,8}=[ \t]{0,4}|[^\S\n]?=%[sv][\"'],[ ]"
+        r"|[ ]?\{[ ]?[Vv]alue[ ]?=[ ])" + _VALUE + r"|(?P<bare>[^\s\"'`,<>{}]{6,100}))",
         _beside,
+        True,
     ),
     (  # the next word, or the word after `is`, as people and commands say it
-        r"(?:(?:(?: is)? (?:for|of|to|on|at|in|from|generated|combination|you|we|they|i|he|she|it|that"
-        r"|which)(?: [\w@.'/-]{1,30}){0,6}?(?:,? (?:is|was|are|it's)|[ \t]{0,2}[:=?])|(?:(?: (?:is|was|are|to"
-        r"|(?:used to|will|should|must) be|ist|war|lautet|est|es|became)|'s)(?: now| still| set to| jetzt)?:?"
-        r"|[ \t]{0,2}[:=?])?)"
-        r"[ \t(]{1,4}(?:[0-9] )?|[是は为][ \t]{0,2})" + _VALUE + _BARE,
+        r"(?:(?:(?: is)? (?:for|FOR|of|to|on|at|in|from|generated|combination|you|we|they|i|he|she|it|that"
+        r"|which)(?: [\w@.'/-]{1,30}){0,6}?(?:,? (?:is|was|are|it's)(?=[ (])|[ \t]{0,2}[:=?](?!/))"
+        r"|[,(] ?(?:default|initial|temporary|temp|new|old|current) ?[:=]|[ ]?\([\w .@-]{1,30}\)[ ]?[:=]?"
+        r"|\[[\"']?\w{1,30}[\"']?\][ ]?=)[ \t(\[<「『【]{0,4}"
+        r"|(?:(?:(?: (?:is|was|are|to|(?:used to|will|should|must) be|has been"
+        r"|ist|war|lautet|est|es|é|è|là|to|jest|adalah|है|هي|became))?"
+        r"(?: now| still| (?:re)?set to| changed(?: to)?| jetzt)?|'s):?"
+        r"|[ \t]{0,2}[:=?])?[ \t(]{1,4}(?:[0-9] )?"
+        r"|[\uac00-\ud7a3\u3040-\u30ff\u4e00-\u9fff]{1,6}[ \t]{0,2}[:\uff1a=]?[ \t]{0,2}"
+        rf"|(?P<loose>[ \t]{{1,2}}{_SIGN}{{1,4}}[ \t*_`]{{0,4}}|{_SIGN}{{1,4}}[ \t*_`]{{1,4}}"
+        rf"|(?![-.,#]){_SIGN}{{1,4}}"
+        r"|[ \t]{0,2}[:=]?[ \t]{0,2}(?:</?\w{1,10}>\s{0,9}|\{[\w:#]{1,20}\}){1,3}))" + _VALUE + _BARE,
         _beside,
+        False,
     ),
 )
 
@@ -1182,14 +1446,33 @@ def _without_values(text: str) -> tuple[str, int]:
     for place in _places(_WORDS if folded.isascii() else (*_WORDS, *_ABROAD), folded):
         name = _pattern(_KEYS).match(folded, place) if place >= max(end, seen) else None
         before = text[max(0, place - 24) : place]
-        if name is None or _pattern(r"\[redacted:[a-z0-9-]*\Z").search(before):
+        if name is None or ("[redacted:" in before and _pattern(r"\[redacted:[a-z0-9-]*\Z").search(before)):
             continue  # a placeholder names a kind of secret, which is no key
         key = text[place : name.end()]
         if _pattern(_NO_SECRET).search(before + name.group()):
             continue
-        for follows, is_genuine in _FOLLOWS:
-            match = _pattern(follows).match(text, name.end())
-            if match and is_genuine(key, before, match):
+        around = text[max(0, place - 160) : place]
+        if "alue" in around:
+            earlier = _pattern(_EARLIER).search(around)
+            start = max(0, place - 160) + (earlier.start("secret") if earlier else 0)
+            named = earlier and _of_element(_kind(key), earlier["secret"]) and not _vague(key, before)
+            if earlier and named and start >= end:
+                parts.append(f"{text[end:start]}[redacted:{_kind(key)}]")
+                count, end = count + 1, start + len(earlier["secret"])
+                continue
+        tail = _pattern(_TAIL).match(text, name.end())
+        ends = tail.end() if tail else name.end()
+        plain = not tail or _pattern(_PLAIN_TAIL).match(tail.group())
+        first = []
+        if "<" in around:
+            first.append(_ELEMENT)
+        if before.endswith(_JOINTS) and _kind(key) == "password" and _pattern(_USER_AND).search(before):
+            first.append(_PAIR)
+        elif "-" in before and text[ends : ends + 1] in (" ", "\t", "\\") and _pattern(_FLAG).search(before):
+            first.append(_ARGUMENT)
+        for follows, is_genuine, of_identifier in (*first, *_FOLLOWS):
+            match = _pattern(follows).match(text, ends if of_identifier else name.end())
+            if match and (is_genuine if plain else _beside)(key, before, match):
                 group = _group(match)
                 parts.append(f"{text[end : match.start(group)]}[redacted:{_kind(key)}]")
                 count, end = count + 1, match.end(group)
@@ -1230,7 +1513,7 @@ _HEAD = (  # of a column whose cells are secrets
 )
 _PARENT = (  # of lines that are secrets, or that name them
     r"(?i)[^\n]{0,100}(?:secrets?|tokens?|credentials?|passwords?|codes?"
-    r"|(?:api|access|private|secret)[ _-]?keys?|auth|(?P<data>data))[\"'*]{0,3}"
+    r"|(?:api|access|private|secret)[ _-]?keys?|auth|(?P<data>(?<!meta)data))[\"'*]{0,3}"
     r"(?: (?:for|of) [^\n:=]{1,80})?(?: (?:are|is|were)(?: now)?)?[ \t]?[:=][ \t]?[|>{\[]?-?\Z"
 )
 _PROMPTED = (  # a command that shows a secret
@@ -1239,6 +1522,7 @@ _PROMPTED = (  # a command that shows a secret
     r"(?:pass|secret|token|credential|genkey|genpsk|pwgen|openssl rand|mkpasswd|apg|\bkey)"
 )
 _BASE64_VALUE = r"(?:[A-Za-z0-9+/]{4}){2,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\Z"
+_PASSWORDS = r"(?i)(?:passw(?:or)?ds?|credentials?)[\"'*]{0,3}[ ]?[:=]"
 _CHILD = (
     r"[\s*>\"'`-]*(?:\d{1,2}[.)][ \t])?(?:(?P<name>[\w./-]{1,60})[\"']?[ \t]{0,3}[:=][ \t]"
     r"{0,3})?[\"'`]?(?P<secret>[^\s\"'`]{5,4000}[^\s\"'`,])[\"'`]?,?[ \t]*\Z"
@@ -1283,7 +1567,8 @@ def _without_cells(text: str) -> tuple[str, int]:
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     naming = {bisect_right(starts, place) - 1 for place in _places(stems, folded)}
     count, cells = 0, _NO_CELLS
-    depth, prompted = -1, False  # of the name that the lines below it belong to; whether it is a command
+    # The depth of the name that the lines below it belong to; whether it is a command, or names passwords.
+    depth, prompted, passwords = -1, False, False
     done = 0
     for first in sorted(naming):
         if first < done:
@@ -1298,12 +1583,13 @@ def _without_cells(text: str) -> tuple[str, int]:
                 inside = len(line) - len(line.lstrip())
                 if depth >= 0 and bare and (inside > depth or (inside == depth and ":" not in line)):
                     child = _pattern(_CHILD).match(line)
-                    if child and _of_parent(child, manifest, prompted):
+                    if child and _of_parent(child, manifest, prompted, passwords):
                         found = [child.span("secret")]
                 elif bare or (depth == 0 and number != first + 1):  # a blank line may follow the name
                     depth = -1
                 if depth < 0 and named and _is_parent(line.rstrip(), manifest):
                     depth, prompted = inside, bool(_pattern(_PROMPTED).match(line))
+                    passwords = not prompted and bool(_pattern(_PASSWORDS).search(line))
             for start, end in reversed(found or []):
                 lines[number] = line = f"{line[:start]}[redacted:secret]{line[end:]}"
                 count += 1
@@ -1409,11 +1695,12 @@ def _listed(value: str, vague: bool = False) -> bool:
     )
 
 
-def _of_parent(child: re.Match[str], manifest: bool, prompted: bool) -> bool:
+def _of_parent(child: re.Match[str], manifest: bool, prompted: bool, passwords: bool) -> bool:
     """Whether a line below the name of secrets is one, or gives one its name."""
     name, value = child["name"], child["secret"]
     if name and _pattern(
-        r"(?i)\w*(?:id|name|arn|sha\d*|hash|digest|integrity|checksum|type|realm|role|url|host|path|file|version|image|provider)\Z"
+        r"(?i)\w*(?:id|name|arn|sha\d*|hash|digest|integrity|checksum|type|realm|role|url|host|path|file|"
+        r"version|image|provider)\Z"
     ).match(name):
         return False
     base64 = manifest and _pattern(_BASE64_VALUE).match(value)
@@ -1439,7 +1726,10 @@ def _of_parent(child: re.Match[str], manifest: bool, prompted: bool) -> bool:
         or (long.match(value) and _jumbled(value))
     )
     return (
-        _made_up(value) or bool(key) or (bool(name) and sum(map(str.isdigit, value)) >= 2 and _listed(value))
+        _made_up(value)
+        or bool(key)
+        or (passwords and (_short(value) or _gibberish(value) or _jumbled(value)) and not _stands_in(value))
+        or (bool(name) and sum(map(str.isdigit, value)) >= 2 and _listed(value))
     )
 
 
@@ -1453,12 +1743,10 @@ _CUES = (
     *("eap ", "log in", "logging in", "logged in", "ssh ", " -p", " /p:", " -u "),
 )
 _CUES_ABROAD = (
-    *(
-        "schlüssel clé lösenord hasło jelszó şifre пароль парол ключ токен 密码 密碼 密钥 密鑰 令牌 口令 "
-        "パスワード トークン 暗証 合言葉 鍵 キー 비밀번호 토큰 암호 κωδικ סיסמ كلمة رمز पासवर्ड รหัสผ่าน"
-    ).split(),
-    "mật khẩu",
+    *(word for word in _ABROAD if not word.isascii()),
+    *"schlüssel clé парол ключ токен 密钥 密鑰 令牌 トークン 暗証 鍵 キー 토큰 κωδικ סיסמ كلمة رمز".split(),
 )
+_ACCOUNTS_ABROAD = "계정 로그인 접속 账号 登录 логин ログイン".split()
 _NAMES_IT = (  # a word that names a secret, as people say it
     r"passw\w*|pass[- ]?(?:phrase|code)s?|(?<!by)(?<!com)passe?(?![a-z])|(?<=root)pw(?![a-z])"
     r"|(?<![a-z])(?:pwd?|psk|pins?|creds?|otp|2fa|mfa|puk)(?![a-z])|keys?(?= (?:is|are|was) )"
@@ -1500,9 +1788,12 @@ _COMMON = (
     r"(?!(?:my)?[A-Z][a-z]{2,}[-_.]?[A-Z][a-z]{2,}[-_.]?\d{1,2}\Z)[A-Za-z_.-]{1,40}\d{1,2}\Z"
     r"|#?[a-z]+\d?(?:[-_][a-z]+\d?){2,}(?:[-_.]\d+){0,3}(?:%|-[a-z0-9]{5})?\Z|.*(?:[a-z]-v\d"
     r"|a-z|A-Z|0-9)|\d+[A-Za-z]{1,4}-\d+[A-Za-z]{1,4}\Z|[\d.,_xX%-]+[A-Za-z]{0,3}\.?\Z"
-    r"|&?[A-Za-z_]\w*\.\w+\Z|&[A-Za-z_]\w*\Z|[a-z]+\d{0,3}(?:-[a-z]{4,})+\Z|0x[0-9a-fA-F]{1,40}\Z|[a-z_]+\+\d{1,2}\Z"
+    r"|&?[A-Za-z_]\w*\.\w+\Z|&[A-Za-z_]\w*\Z|[a-z]+\d{0,3}(?:-[a-z]{4,})+\Z|0x[0-9a-fA-F]{1,40}\Z|"
+    r"[a-z_]+\+\d{1,2}\Z"
 )  # words with digits
-_CUE = f"(?P<name>{_NAMES_IT}|{'|'.join((*_ABROAD, *_CUES_ABROAD))})|{_SPEAKS_OF_IT}"
+_CUE = "|".join(
+    [f"(?P<name>{_NAMES_IT}|{_WORD_ABROAD}|{'|'.join(_CUES_ABROAD)})", _SPEAKS_OF_IT, *_ACCOUNTS_ABROAD]
+)
 _ISSUE = r"[\w.]{4,30}[#*@]\d{3,4}\Z"  # Summer#2026, which elsewhere may be an issue or a product
 _GROUPED = r"(?=.*\d)[0-9A-Z]{4,8}(?:-[0-9A-Z]{4,8}){2,7}\Z"  # of a licence
 _SAID = r"[\"'`]? (?:as|is) (?:\w{1,12} ){0,2}\Z"  # `... as the password`
@@ -1531,7 +1822,7 @@ def _without_strong(text: str) -> tuple[str, int]:
     if not words:
         return text, 0
     folded = _folded(text)
-    names = _CUES if folded.isascii() else (*_CUES, *_CUES_ABROAD)
+    names = _CUES if folded.isascii() else (*_CUES, *_CUES_ABROAD, *_ACCOUNTS_ABROAD)
     places: list[int] = []
     seen = 0
     for word in words:  # far from all of them nothing speaks of them
@@ -1754,11 +2045,13 @@ def _firm(value: str) -> bool:
 _NO_PASSWORD = (  # an address, a version, an escaped letter, an issue, a line, a query
     r".*(?:@[\w-]+\.|@[\^~<>=]{0,2}v?\d+(?:\.|\Z)|@sha\d|%[0-9A-F]{2}%|%(?:20|2[A-F]"
     r"|3[A-F]|5[BD]|40)(?!\d\d\Z)|[\w.-]+@[a-z][a-z-]*-\d+\Z|\$\d\Z"
-    r"|!(?:important|[rsa])\Z|\$[A-Za-z]+_[A-Za-z]|&(?:&|#|amp|[lg]t)|return!|#L\d|#[a-z]{4}|\?[.a-z]|@(?:(?=\d*[a-f])[0-9a-f]{6,8}|[0-9a-f]{40})\Z)"
-    r"|(?:[A-Z]*|[A-Z]?[a-z.-]+)#\d+\Z|[\w%.-]+&[a-z_]+(?:\Z|\d\.)|[a-z-]{4,}@v?\d|[a-z][a-z._-]+@[a-z]{2,}\d{1,3}\Z"
+    r"|!(?:important|[rsa])\Z|\$[A-Za-z]+_[A-Za-z]|&(?:&|#|amp|[lg]t)|return!|#L\d|#[a-z]{4}|\?[.a-z]|"
+    r"@(?:(?=\d*[a-f])[0-9a-f]{6,8}|[0-9a-f]{40})\Z)"
+    r"|(?:[A-Z]*|[A-Z]?[a-z.-]+)#\d+\Z|[\w%.-]+&[a-z_]+(?:\Z|\d\.)|[a-z-]{4,}@v?\d|"
+    r"[a-z][a-z._-]+@[a-z]{2,}\d{1,3}\Z"
 )
 # A sum or a product; `~` alone is of a path.
-_SUM = r"(?:\d[\w.]{0,4}[*+~-]|.*[.+*-].*\*|.*\*.*[.+-])[^!#$%^?&@]*\Z|[^!#$%^*?&@]*\Z"
+_SUM = r"\d[\w.]{0,4}[*+~-][^!#$%^?&@]*\Z|[^!#$%^*?&@]*\Z"
 
 
 def _made_up(value: str) -> bool:
@@ -1775,12 +2068,24 @@ def _made_up(value: str) -> bool:
         )
         and not _pattern(_NO_PASSWORD).match(value)
         and not _pattern(
-            r"\w+(?:_|_t|_\w\d\w*|[a-z](?:8|16|32|64|128|256))[*&]+\Z|\d+\*\w|(?:[a-z]+\.){2}|[A-Z]+[_-]?\d+[#?*]|[A-Za-z]+(?:19|20)\d\d[!?]\Z|[A-Za-z]+#(?:\d+-\d+[\d#-]*|[0-9a-f-]{20,})\Z|.*Z#"
+            r"\w+(?:_|_t|_\w\d\w*|[a-z](?:8|16|32|64|128|256))[*&]+\Z|\d+\*\w|(?:[a-z]+\.){2}|"
+            r"[A-Z]+[_-]?\d+[#?*]|[A-Za-z]+(?:19|20)\d\d[!?]\Z|[A-Za-z]+#(?:\d+-\d+[\d#-]*|[0-9a-f-]{20,})"
+            r"\Z|.*Z#"
         ).match(value)
-        and (_jumbled(value) or not _pattern(_SUM).match(value))
+        and (_jumbled(value) or not _is_sum(value))
         and (not ending or sum(map(str.isdigit, value)) >= 3)
         and not _stands_in(value)
     )
+
+
+def _is_sum(value: str) -> bool:
+    """Whether a word is a sum or a pattern of names: no other sign stands behind its last operator."""
+    for last, before in (("*", ".+*-"), (".+-", "*")):
+        at = max(map(value.rfind, last))
+        behind = any(sign in value[at + 1 :] for sign in "!#$%^?&@")
+        if at > 0 and not behind and any(sign in value[:at] for sign in before):
+            return True
+    return bool(_pattern(_SUM).match(value))
 
 
 def _unguessable(value: str) -> bool:
@@ -1795,7 +2100,8 @@ def _unguessable(value: str) -> bool:
 
 
 def _group(match: re.Match[str]) -> str:
-    return next(name for name, value in match.groupdict().items() if name != "sign" and value is not None)
+    groups = match.groupdict().items()
+    return next(name for name, value in groups if name not in ("sign", "loose") and value is not None)
 
 
 def _value(match: re.Match[str]) -> str:
@@ -1803,8 +2109,8 @@ def _value(match: re.Match[str]) -> str:
 
 
 def _kind(key: str) -> str:
-    key = key.lower()
-    if key.startswith(("pass", "pwd", "pw", "psk", *_ABROAD)):
+    key = key.lower().replace("/", "")
+    if key.startswith(("pass", "asword", "pwd", "pw", "psk", *_ABROAD)):
         return "password"
     if key in ("secret", "totp seed"):
         return "secret"

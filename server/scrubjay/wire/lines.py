@@ -16,7 +16,8 @@ LINE_LIMIT = 64 * 1024 * 1024  # bytes, both ways
 _EXCERPT = 4096  # bytes kept of each end of a line that is too long: enough to find the id of a request
 
 _STRING = rb'"(?:[^"\\]++|\\.)*+"'  # possessive, so that a long string costs one pass and no memory
-_PIECE = re.compile(_STRING + rb"|[{}\[\]]", re.DOTALL)
+# A string that is never closed is one piece: else each of its quotes would be looked at as the first of one.
+_PIECE = re.compile(_STRING + rb"?|[{}\[\]]", re.DOTALL)
 _VALUE = re.compile(rb"\s*:\s*(" + _STRING + rb"|[^\s,{}\[\]\"]+)?", re.DOTALL)
 _ID = rb'"id"\s*:\s*(' + _STRING + rb"|-?\d+)\s*"
 _FIRST_ID = re.compile(
