@@ -775,7 +775,7 @@ _LINES = (
     _rule(
         "url-key",
         "key=",
-        r"(?i)://[^\s\"'?]{0,200}(?:hook|deploy|trigger)[^\s\"'?]{0,100}\?key=(?P<secret>[\w-]{10,})",
+        r"(?i)(?:hook|deploy|trigger)[^\s\"'?]{0,100}\?key=(?P<secret>[\w-]{10,})",
         _random,
     ),
     _rule(  # that sign the cookies of sessions
