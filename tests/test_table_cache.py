@@ -222,13 +222,37 @@ async def test_ties_in_memory_find_what_their_index_finds(core: Core):
 async def _ties_agree(store: Store, words: list[str]) -> None:
     """Compare what `by_ties` finds with what LanceDB's index of the column does, for one word and for all."""
     here = conditions.both(conditions.equal("scope", SCOPE), conditions.equal("hidden", False))
+    passages = store.tables.passages
     for asked in ([words[0]], words[1:3], words):
-        found = await store.by_ties(asked, here, 100)
-        index = await store._search_words(" ".join(asked), "tied", here, 100)
+        version = None
+        while version != (version := await passages.version()):  # vectors are filled in, which moves rows
+            found = await store.by_ties(asked, here, 100)
+            index = await store._search_words(" ".join(asked), "tied", here, 100)
         assert sorted(found.row_ids) == sorted(index.row_ids)
         assert sorted(found.values, reverse=True) == list(found.values)
         first = await store.by_ties(asked, here, 3)
         assert list(first.values) == pytest.approx(found.values[:3], rel=0.2)  # an index counts what is gone
+
+
+async def test_a_row_that_moves_between_two_looks_at_memory_is_found(core: Core, monkeypatch):
+    word = next(tie.word for tie in query_ties("`retry_policy`"))
+    for number in range(5):
+        await fact(core, f"Number {number} is about retry_policy.")
+    await embedded(core)
+    tables = core.store.tables
+    for _ in range(4):
+        assert len((await core.store.by_ties([word], "hidden = false", 100)).row_ids) == 5
+    matching = tables.cached_vectors.matching
+    moves = iter((tables.passages.update({"hidden": False}), None))
+
+    async def moved(*asked: Any) -> Any:
+        found = await matching(*asked)
+        if move := next(moves):
+            await move
+        return found
+
+    monkeypatch.setattr(tables.cached_vectors, "matching", moved)
+    assert len((await core.store.by_ties([word], "hidden = false", 100)).row_ids) == 5
 
 
 async def test_a_row_id_means_the_same_row_for_ever(core: Core):

@@ -59,6 +59,7 @@ MOST_READ = 5_000
 
 # By what a document or a fact that is added is recognised, unless it is new.
 _KEYS: dict[type, str] = {Document: "id", Memory: "content_hash"}
+_LOOKS = 3  # at what is in memory, if somebody writes meanwhile
 _MARKS = 127 << 56  # the bits of a row id that say its generation; LanceDB's numbers are smaller
 
 T = TypeVar("T", Turn, Memory, Document)
@@ -436,12 +437,16 @@ class Store:
         In memory, where `by_vector` does so.
         """
         passages, words = self.tables.passages, list(words)
-        if self.shared is None:
+        for _ in range(_LOOKS if self.shared is None else 0):
+            version = await passages.version()
             matching = await self.tables.cached_vectors.matching(passages, where, dates)
-            if matching is not None:
-                tied = await self.tables.cached_ties.best(passages, words, matching, limit)
-                if tied is not None:
-                    return Leg(tied[0] | self._mark, tied[1])
+            if matching is None:
+                break
+            tied = await self.tables.cached_ties.best(passages, words, matching, limit)
+            if tied is None:
+                break
+            if await passages.version() == version:  # else a row that moved may be missing from one of both
+                return Leg(tied[0] | self._mark, tied[1])
         where = conditions.both(where, conditions.dated(dates))
         return await self._search_words(" ".join(words), "tied", where, limit)
 
