@@ -236,6 +236,7 @@ def _assigned(key: str, before: str, match: re.Match[str]) -> bool:
     if (
         compared
         or named
+        or (bare and _pattern(_NAME_OF_SECRET).match(value[value.rfind(".") + 1 :]) and "." in value)
         or (bare and _refers(match))
         or "!Ref" in match.group()
         or "!GetAtt" in match.group()
@@ -468,6 +469,7 @@ _ISSUERS = (  # whose tokens are rare: the name beside one says whose it is
         _issued,
     ),
     _token("token", "da2-", r"[a-z0-9]{26}"),
+    _token("token", "SWMTKN-1- SWMKEY-1-", r"[A-Za-z0-9]{40,50}(?:-[a-z0-9]{25})?"),
     _token("token", "bedrock-api-key-", r"[A-Za-z0-9+/=]{60,}"),
     _token("aws-session-token", "IQoJb3JpZ2lu FwoGZXIvYXdz FQoGZXIvYXdz", r"[A-Za-z0-9+/=]{100,}"),
     _token("token", "BBDC-", r"[A-Za-z0-9+/@=]{40,}"),
@@ -584,7 +586,7 @@ _TOKENS = (
     _rule("telegram-token", ":AA", r"(?<![0-9])[0-9]{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"),
     _rule("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{40,}"),
     _token("twilio-key", "SK", r"[0-9a-f]{32}"),
-    _token("mailgun-key", "key-", r"[0-9a-f]{32}"),
+    _token("mailgun-key", "key-", r"[0-9a-z]{32}", _random),
     _rule("mailgun-key", "-", r"(?<![\w-])(?P<secret>[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8})(?![\w-])"),
     _rule("mailchimp-key", "-us", r"(?<![\w-])(?P<secret>[0-9a-f]{32}-us[0-9]{1,2})(?!\w)"),
     _token("brevo-key", "xkeysib- xsmtpsib-", r"[0-9a-f]{64}-[A-Za-z0-9]{16}"),
@@ -766,6 +768,7 @@ _IN_LIST = (  # before a value of a list, after those that are gone
     r"[\"']?:[ ]?\[(?:[\"']\[redacted:[a-z-]{1,20}\][\"'],\s{0,9}){0,4}[\"']"
 )
 _LINES = (
+    _rule("facebook-token", "|", r"(?<![\w|])[0-9]{13,17}\|(?P<secret>[A-Za-z0-9_-]{27})(?![\w|])", _random),
     _rule(
         "token",
         'pat =|pat=|pat:=|pat" =',
@@ -1132,7 +1135,7 @@ _LINES = (
 _NEEDS = {rule.needs for rule in _LINES}
 _PLACE_OR_DIGEST = (
     r"(?i)(?:sha-?\d{0,3}|digest|checksum|integrity|token|cursor|id(?:-2)?|base64,|"
-    r"sig\w*|DNSKEY[\d ]*)[\"']?[=: -]{0,4}[\"']?\Z"
+    r"sig\w*|DNSKEY[\d ]*|ssh-\w{3,7}|publickeys?)[\"']?[=:\s-]{0,24}[\"']?\Z"
 )
 _FUNCTION_WORD = (  # what a sentence has and no list of words
     r"(?i)(?<![a-z])(?:the|and|for|that|this|with|you|your|not|are|was|were|has|have|from|into|must|should"
@@ -1304,9 +1307,9 @@ _EARLIER = (  # a value whose name follows: `value="..." name="password"`
 _JOINTS = (" ", "/", "&", ",", "|", "+", "、")
 _FLAG = r"(?<!\S)--?[\w-]*\Z"
 _PAIR = (  # `ID/PW: anna/...`, `(ID&PWD) anna(...)`, `id pw 10.0.0.1 anna ...`
-    r"(?i)(?:[/,](?:ip|port|host))?(?:[ ]for[ ][\w.-]{1,30})?[)\]]?[ ]{0,2}[:=-]{0,2}[ ]{0,2}[(\[\"'`]?"
+    r"(?i)(?:[/,](?:ip|port|host))?(?:[ ]for[ ][\w.-]{1,30})?[)\]]?[ ]{0,2}(?:->|[:=-]{0,2})[ ]{0,2}[(\[\"'`]?"
     r"(?:[^\s/]{1,60}/\[redacted:password\],[ ]?|(?:\d{1,3}\.){3}\d{1,3}[ ])?(?:[\w.-]{1,20}:)?[\w.@-]{1,40}"
-    r"[ ]?[/(:,| ][ ]?[\"'`]?(?P<secret>[^\s\"'`()/|,:]{6,64})(?![^\s\"'`()/|,:])",
+    r"[ ]?(?://|[/(:,| ])[ ]?[\"'`]?(?P<secret>[^\s\"'`()/|,:]{6,64})(?![^\s\"'`()/|,:])",
     lambda key, before, match: _chosen(match),
     False,
 )
@@ -1392,7 +1395,7 @@ def _once(text: str) -> tuple[str, int]:
     if "<private" in folded:
         text, count = _without_private(text)
         folded = text.lower()
-    if "PRIVATE KEY" in text or "Static key" in text:
+    if "private key" in folded or "static key" in folded:
         text, more = _without_key_blocks(text)
         count += more
     long = " ".join(_pattern(_LONG_WORD).findall(" ".join(word for word in text.split() if len(word) >= 16)))
@@ -1562,7 +1565,7 @@ def _without_cells(text: str) -> tuple[str, int]:
     stems = [stem for stem in _STEMS if stem in folded]
     if not stems:
         return text, 0
-    manifest = "kind: secret" in folded
+    manifest = bool(_pattern(r"kind[\"']?: ?[\"']?secret\b").search(folded))
     lines = text.split("\n")
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     naming = {bisect_right(starts, place) - 1 for place in _places(stems, folded)}
@@ -1937,6 +1940,7 @@ def _candidate(value: str) -> bool:
         )
         and not _pattern(_PUBLIC_FORM).match(value)
         and not _pattern(_NAME_OF_SECRET).match(value)
+        and "example" not in value.lower()
     )
 
 
@@ -2153,7 +2157,7 @@ def _without_key_blocks(text: str) -> tuple[str, int]:
     """Replace private keys in PEM armour; one that is cut off ends where its base64 does."""
     parts: list[str] = []
     count = end = 0
-    kind = r"(?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-----"
+    kind = r"(?i:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)-----"
     heads = list(_pattern("-----BEGIN " + kind).finditer(text))
     for place, head in enumerate(heads):
         if head.start() < end:
