@@ -336,9 +336,43 @@ def test_redacting_a_later_corpus_twice_changes_nothing_more(name: str) -> None:
         "curl --user  'anna:{}' https://files.example.org",
         'SECRET = os.getenv("UPLOAD_SECRET", "{}")',
         "$static_password01 = '{}';",
+        "ENV UPLOAD_TOKEN {}",
+        "id pw anna // {}",
+        "ID/PW->anna/{}",
+        "*.example.org:5432:db:anna:{}",
     ],
 )
 def test_a_secret_goes_in_whatever_layout_people_write_it(layout: str) -> None:
     for secret in ("kR9vmPq2Lw", "zW4tq8Yb1nXc"):
         cleaned, count = redact(layout.format(secret))
         assert secret not in cleaned and count == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "docker swarm join --token SWMTK" + "N-1-" + (MIXED + MIXED).lower()[:50] + "-" + MIXED.lower()[:25],
+        "app 1308742762612587" + "|" + MIXED[:27],
+        "-----BEGIN EC private" + " key-----\n" + MIXED * 2 + "\n-----END EC PRIVATE" + " KEY-----",
+        "license key ABCDE-12345-" + "FGHIJ-67890-KLMNO",
+        'client.run("' + MIXED + '")',
+        'the passphrase "copper lantern' + ' wide meadow"',
+        "kind: 'Secret'\ndata:\n  extra: " + "YWRtaW46cGFzc3dvcmQ=",
+    ],
+)
+def test_a_secret_of_an_unusual_form_goes(text: str) -> None:
+    cleaned, count = redact(text)
+    assert count == 1 and text.split()[-1] not in cleaned
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SshPublicKeys:\n    - " + (MIXED * 3)[:86] + "==",
+        "connect(aws_secret_access_key=layer1.aws_secret_access_key)",
+        '"ClientToken": "2ca1a304-32b3-4f5f-bc4c-EXAMPLE11111"',
+        "ENV CACHE_KEY deps-v2",
+    ],
+)
+def test_what_says_itself_that_it_is_no_secret_stays(text: str) -> None:
+    assert redact(text) == (text, 0)

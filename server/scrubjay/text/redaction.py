@@ -851,8 +851,9 @@ _LINES = (
         "password",
         "passphrase|psk|passwort|password",
         r"(?i)(?:passphrase|psk|passwor[dt])(?: (?:is|to|(?:for|of) [\w' -]{1,40}?(?: is|:))[ :]{1,2}"
-        r"| \([\w ]{1,20}\): |[\"']?[ \t]?[:=(][ \t]?| \()[\"'`“]?(?P<secret>[a-z]{3,12}(?:[ -](?:[a-z]{3,12}"
-        r"|\d{1,6})){1,11}?)(?=[\"'`)”]|[ .,;]*(?:\n|\Z)|[.,;] | (?:for|on|as|and|in|until)\b)",
+        r"| \([\w ]{1,20}\): |[\"']?[ \t]?[:=(][ \t]?| \(| (?=[\"'`“]))[\"'`“]?"
+        r"(?P<secret>[a-z]{3,12}(?:[ -](?:[a-z]{3,12}|\d{1,6})){1,11}?)"
+        r"(?=[\"'`)”]|[ .,;]*(?:\n|\Z)|[.,;] | (?:for|on|as|and|in|until)\b)",
         lambda match: _words(match),  # noqa: PLW0108 - it stands below
     ),
     _rule(  # as Google and Apple give them to other programs
@@ -969,6 +970,13 @@ _LINES = (
     _rule(
         "password", "rotated", r"otated .{0,99}?(?:Old|New): (?P<secret>[^\s\"'[]{8,99})(?<![.,;])", _chosen
     ),
+    _rule(  # a variable of an image or of a deployment
+        "secret",
+        "ENV |ARG |env add |setenv ",
+        r"(?:\b(?:ENV|ARG)|env add|setenv)[ \t]{1,4}(?:[A-Z0-9]{1,20}_){0,4}"
+        r"(?:PASS\w{0,8}|PWD|SECRET|TOKEN|KEY)(?:_[A-Z0-9]{1,12})?[ \t]{1,4}[\"']?(?P<secret>[^\s\"']{6,})",
+        _chosen,
+    ),
     _rule("password", "<<<", r"<<<[ \t]{0,4}\$?[\"']?(?P<secret>[^\s\"'$\\]{8,})", _chosen),
     _rule(
         "password",
@@ -1048,7 +1056,7 @@ _LINES = (
     _rule(
         "password",
         ":*:|:5432:|:5433:|:6432:",
-        r"(?m)^(?:[\w.-]{1,100}|\*):(?:[0-9]{4,5}|\*):(?:[\w.-]{1,64}|\*):(?:[\w.-]{1,64}|\*):"
+        r"(?m)^[\w.*-]{1,100}:(?:[0-9]{4,5}|\*):(?:[\w.-]{1,64}|\*):(?:[\w.-]{1,64}|\*):"
         r"(?P<secret>\S{4,})$",
         _chosen,
     ),
@@ -1163,7 +1171,10 @@ _ROLE = (  # who a password belongs to, before a colon
 
 
 # A call that takes a key.
-_KEYED = r"(?i)(?:sign|hmac|cipher|crypt|secret|from_slice|key)\w{0,20}\((?:[\w.\[\]]{1,30}\()?b?[\"']\Z"
+_KEYED = (
+    r"(?i)(?:sign|hmac|cipher|crypt|secret|from_slice|key|token|auth|\brun|login|\binit)\w{0,20}"
+    r"\((?:[\w.\[\]]{1,30}\()?b?[\"']\Z"
+)
 
 
 def _introduced(value: str, line: str) -> bool:
@@ -1307,9 +1318,10 @@ _EARLIER = (  # a value whose name follows: `value="..." name="password"`
 _JOINTS = (" ", "/", "&", ",", "|", "+", "、")
 _FLAG = r"(?<!\S)--?[\w-]*\Z"
 _PAIR = (  # `ID/PW: anna/...`, `(ID&PWD) anna(...)`, `id pw 10.0.0.1 anna ...`
-    r"(?i)(?:[/,](?:ip|port|host))?(?:[ ]for[ ][\w.-]{1,30})?[)\]]?[ ]{0,2}(?:->|[:=-]{0,2})[ ]{0,2}[(\[\"'`]?"
-    r"(?:[^\s/]{1,60}/\[redacted:password\],[ ]?|(?:\d{1,3}\.){3}\d{1,3}[ ])?(?:[\w.-]{1,20}:)?[\w.@-]{1,40}"
-    r"[ ]?(?://|[/(:,| ])[ ]?[\"'`]?(?P<secret>[^\s\"'`()/|,:]{6,64})(?![^\s\"'`()/|,:])",
+    r"(?i)(?:[/,](?:ip|port|host))?(?:[ ]for[ ][\w.-]{1,30})?[)\]]?[ ]{0,2}(?:->|[:=-]{0,2})[ ]{0,2}"
+    r"[(\[\"'`]?(?:[^\s/]{1,60}/\[redacted:password\],[ ]?|(?:\d{1,3}\.){3}\d{1,3}[ ])?"
+    r"(?:[\w.-]{1,20}:)?[\w.@-]{1,40}[ ]?(?://|[/(:,| ])[ ]?[\"'`]?"
+    r"(?P<secret>[^\s\"'`()/|,:]{6,64})(?![^\s\"'`()/|,:])",
     lambda key, before, match: _chosen(match),
     False,
 )
@@ -2004,7 +2016,7 @@ def _plausible(value: str, folded: str, cue: re.Match[str], start: int, line: st
         )
     if value.startswith("0x") and len(value) != 66:
         return False
-    if linked and of_key and _pattern(_GROUPED).match(value):
+    if (linked or between == " ") and of_key and _pattern(_GROUPED).match(value):
         return True
     if line.endswith("/") and "://" in line and value.isalnum():
         return False
