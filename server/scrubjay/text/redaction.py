@@ -32,8 +32,8 @@ _compiled: dict[str, re.Pattern[str]] = {}  # by source
 _WORD = r"(?<![A-Za-z0-9_])"  # not inside a word
 _RUN = r"(?<![A-Za-z0-9_-])"  # not inside a run of base64url
 _REFERENCE = (  # a value that names where the secret is kept
-    r"\.\*|\[\^|\$[A-Za-z_]\w*(?:-?\Z|->|::|[.\[:/?\"'])|\$[{(]|%\w+%\Z"
-    r"|[A-Za-z]:[\\/]|(?:~|\.{1,2})?/[\w.-]|@@?[A-Za-z][\w.]*\Z"
+    r"\.\*|\[\^|[\"']\$|\\\(|[a-z]+(?:/[a-z]+)+#[a-z_]+\Z|\$[A-Za-z_]\w*(?:-?\Z|->|::|[.\[:/?\"'])|\$[{(]|%\w+%\Z"
+    r"|[A-Za-z]:[\\/]|(?:~|\.{1,2})?/[\w.-]|@@?[A-Za-z][\w.]*(?:@@)?\Z"
     r"|#[A-Za-z][\w-]*\Z|#\{|!\w+\Z|__\w+__\Z|:\w+\Z|[A-Za-z_][\w.:>-]*\(.*\)\Z|%\(|\\[uUx]|\w+\[[\w-]*\]\.|"
     r"[A-Z]{2,}(?:_[A-Z]{2,})+\Z|"
     r"(?:vault|ssm|env|file|op):|arn:|ENC\[|[a-z][a-z-]*:\d+(?:\.\d+)+\Z|(?:[A-Z]{2,6}\d{0,3}-)"
@@ -170,7 +170,7 @@ def _url_password(match: re.Match[str]) -> bool:
         or re.search(
             rf"/{example}", match.string[max(0, match.start("secret") - len(value) - 2) : match.end() + 10]
         )
-        or (_pattern(r"\$|%").match(value) and _pattern(_REFERENCE).match(value))
+        or (value[0] in "$%.\\(" and _pattern(rf"\(|{_REFERENCE}").match(value))
     )
 
 
@@ -207,6 +207,30 @@ def _given(match: re.Match[str]) -> bool:
     """Whether a word is a password where a command takes one: with a letter and a digit or a sign in it."""
     value = match.group("secret")
     return value[0] not in "-/" and not value.isdigit() and _literal(match)
+
+
+def _only(match: re.Match[str]) -> bool:
+    """Whether a word is no placeholder and no reference, where only a secret can stand: `sshpass -p toor`."""
+    value = match.group("secret")
+    referring = value[0] not in "!#" and _pattern(_REFERENCE).match(value)
+    return value[0] not in "-/$%<{&*" and not (referring or _stands_in(value))
+
+
+def _set(match: re.Match[str]) -> bool:
+    """Whether a word that is set as a password may be one: no `text`, no `Passwort`."""
+    return _said(match) and not _pattern(r"[A-Z][a-z]+\Z").match(match["secret"])
+
+
+def _said(match: re.Match[str]) -> bool:
+    """Whether a word that a password is said to be may be one: no `weak`, no `required`."""
+    value = match.group("secret").rstrip("!?.,")
+    about = (
+        r"(?i)(?:weak|strong|empty|blank|wrong|incorrect|correct|valid|hash\w*|encrypt\w*|plain\w*|stored?|sent|sets?"
+        r"|changed|reset|short|long|safe|never|always|only|the|this|that|same|too|text|varchar|char|email|input"
+        r"|checkbox|blob|keyword|hide|show|yes|name|type|auto|data|field|prompt|str|char\w*field|ask|stdin)\Z"
+        r"|[a-z]+(?:_[a-z]+)*_(?:pw|pwd|pass|hash|field|input|var|value)\Z"
+    )
+    return bool(value) and not _pattern(about).match(value) and _only(match)
 
 
 def _cookies(match: re.Match[str]) -> bool:
@@ -254,7 +278,8 @@ def _assigned(key: str, before: str, match: re.Match[str]) -> bool:
         )
     if _kind(key) != "password" and _pattern(_KEBAB).match(value):
         return False  # the name of a secret
-    if key.isupper() and sign == "=" and bare and not key.startswith("CREDENTIAL"):
+    of_yaml = sign == ":" and before.endswith("_") and _kind(key) == "password"
+    if key.isupper() and (sign == "=" or of_yaml) and bare and not key.startswith("CREDENTIAL"):
         return len(value) >= 6
     signs = "" if value.isalpha() else value.strip(_NAME_CHARACTERS)  # what no plain name begins or ends with
     if _kind(key) in ("password", "secret"):
@@ -399,7 +424,8 @@ def _stands_in(value: str) -> bool:
         or any(mark in folded for mark in ("[redacted:", "://", " ", "your", "example"))
         or (value[0], value[-1]) in (("<", ">"), ("[", "]"), ("(", ")"))
         or len(set(folded)) <= 2  # ******, xxxxxx
-        or folded.endswith(("xxxxxxxx", "..."))
+        or folded.endswith(("xxxxxxxx", "...", ":"))
+        or (folded[0] in ",;" and folded[-1] in "([{")
     )
 
 
@@ -457,6 +483,13 @@ _URL = r"[A-Za-z0-9_-]"
 _ISSUERS = (  # whose tokens are rare: the name beside one says whose it is
     _token("token", "glrtr- glwt-", r"[A-Za-z0-9_.-]{20,}"),
     _token("token", "slk_ crsr_ rootly_ mlsn.", r"[0-9a-f]{64}"),
+    _token("token", "key_ secret_ token_", r"[0-9a-f]{28,64}"),
+    _token("token", "pk_", r"[0-9]{6,10}_[A-Z0-9]{32}"),
+    _token("token", "CCDB1_ dub_", r"[A-Za-z0-9_]{24,}", _random),
+    _token("token", "b_", r"[A-Za-z0-9]{43,46}", _issued),
+    _token("token", "RGAPI-", _UUID),
+    _token("token", "cr-", r"[0-9a-f]{50,64}"),
+    _token("token", "sct_", r"\w{60,}"),
     _token("token", "packagist_ort_ packagist_out_ packagist_uut_ packagist_ors_", r"[0-9a-f]{68}"),
     _token("token", "bb_pr_ bb_ma_ cu_ dose spu- hxtp_", r"[0-9a-z]{30,34}", _random),
     _token("token", "pk_", r"[0-9a-f]{34}"),  # Klaviyo's private keys, in spite of their name
@@ -478,7 +511,7 @@ _ISSUERS = (  # whose tokens are rare: the name beside one says whose it is
     _token(
         "token",
         "sc_ ext_ scauth_ authress_",
-        r"[a-z0-9]{5,30}\.[a-z0-9]{4,6}\.(?:acc[_-])[a-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,120}",
+        r"[A-Za-z0-9]{5,30}\.[a-z0-9]{4,6}\.(?:acc[_-])[a-z0-9-]{10,32}\.[A-Za-z0-9+/_=-]{30,120}",
     ),
     _token(
         "token",
@@ -522,7 +555,7 @@ _ISSUERS = (  # whose tokens are rare: the name beside one says whose it is
 )
 _TOKENS = (
     _rule("jwt", "eyJ", _RUN + r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){1,3}"),
-    _token("aws-access-key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}"),
+    _token("aws-access-key", "AKIA ASIA ABIA ACCA", r"(?!\w{9}EXAMPLE)[A-Z0-9]{16}"),
     _token("aws-access-key", "amzn.mws.", _UUID),
     _token("digitalocean-key", "DO00 DO801", r"[A-Z0-9]{16,17}", _random),
     _token("aws-bedrock-key", "ABSK", r"[A-Za-z0-9+/]{100,}"),
@@ -583,8 +616,8 @@ _TOKENS = (
     _rule("zhipu-key", ".", r"(?<![\w.-])(?P<secret>[0-9a-f]{32}\.[A-Za-z0-9]{16})(?![\w.-])", _random),
     _rule("shopify-token", "shpat_|shpca_|shppa_|shpss_", _WORD + r"shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32,}"),
     _token("groq-key", "gsk_", r"[A-Za-z0-9]{40,}"),
-    _rule("telegram-token", ":AA", r"(?<![0-9])[0-9]{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"),
-    _rule("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[A-Z0-9]{40,}"),
+    _rule("telegram-token", ":A", r"(?<![0-9])[0-9]{8,10}:A[A-Za-z0-9_-]{32,40}(?![A-Za-z0-9_-])"),
+    _rule("age-key", "AGE-SECRET-KEY-", r"AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{40,}"),
     _token("twilio-key", "SK", r"[0-9a-f]{32}"),
     _token("mailgun-key", "key-", r"[0-9a-z]{32}", _random),
     _rule("mailgun-key", "-", r"(?<![\w-])(?P<secret>[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8})(?![\w-])"),
@@ -646,7 +679,7 @@ _TOKENS = (
     ),
     _token("alibaba-key", "LTAI", r"[A-Za-z0-9]{12,24}", _random),
     _token("yandex-key", "AQVN t1.9", r"[A-Za-z0-9_.=-]{35,}", _random),
-    _token("buildkite-token", "bkua_ bkaj_", r"[0-9a-f]{40}"),
+    _token("buildkite-token", "bkua_ bkaj_ bkar_", r"[0-9a-f]{40}"),
     _token("circleci-token", "CCIPAT_ CCIPRJ_", r"[A-Za-z0-9]{20,}_[0-9a-f]{40}"),
     _token("artifactory-token", "AKCp cmVmdGtu", r"[A-Za-z0-9]{54,}"),
     _token("langsmith-key", "lsv2_", r"(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}"),
@@ -661,7 +694,7 @@ _TOKENS = (
         "braintree-token", "access_token$production$ access_token$sandbox$", r"[a-z0-9]{16}\$[0-9a-f]{32}"
     ),
     _token("e2b-key", "e2b_", r"[0-9a-f]{40}"),
-    _token("lob-key", "live_ test_", r"[0-9a-f]{35}"),
+    _token("lob-key", "live_ test_", r"[0-9a-f]{32,35}"),
     _token("elevenlabs-key", "sk_", r"[0-9a-f]{40,}"),
     _token("honeycomb-key", "hcaik_ hcamk_ hcbik_", r"[a-z0-9]{40,}"),
     _token("jina-key", "jina_", r"[A-Za-z0-9_-]{50,}"),
@@ -757,8 +790,8 @@ def _command(names: str, flags: str) -> str:
 
 
 _CALLS = (
-    "connect connection mysqli credential credentials bind login signin auth auth= pdo begin superuser "
-    "create_user"
+    "connect connection directoryentry mysqli credential credentials bind login signin auth auth= pdo begin "
+    "superuser create_user"
 ).split()
 _ANY_CALL = "|".join(
     rf"(?<={name}\()" for name in (*_CALLS, "auth = ", "credentials::new")
@@ -799,7 +832,7 @@ _LINES = (
     _rule("azure-signature", "sig=", r"(?<=[?&;])sig=(?P<secret>[A-Za-z0-9%+/=_-]{30,})"),
     _rule("url-signature", "signature=", r"(?i)(?<=[?&-])signature=(?P<secret>[A-Za-z0-9%+/=_-]{30,})"),
     _rule(
-        "bearer-token", "bearer", r"earer(?<=[Bb]earer)[ \t]{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{16,})", _random
+        "bearer-token", "bearer", r"earer(?<=[Bb]earer)[ \t]{1,4}(?P<secret>[A-Za-z0-9._~+/=-]{12,})", _random
     ),
     _rule(
         "basic-auth",
@@ -811,7 +844,7 @@ _LINES = (
         "token",
         "authorization",
         r"(?i)authorization[\"'\\\]]{0,3}[ \t]{0,3}[:=,][ \t]{0,3}[fbru]?[\"'`\\]{0,3}"
-        r"(?:token|(?:api-?|genie)?key|ssws|bot|oauth|splunk|aws|digest[^\n]{1,300}?response=)[ \t=\"]{0,2}"
+        r"(?:digest[^\n]{1,300}?response=|[a-z][a-z-]{1,30})[ \t=\"]{0,2}"
         r"(?:token=)?[\"]?"
         r"(?P<secret>[A-Za-z0-9+/=_.~-]{16,})",
         _random,
@@ -955,9 +988,16 @@ _LINES = (
     ),
     _rule(
         "password",
-        "net use|rabbitmqctl|htpasswd|mc alias|http-basic.",
+        "htpasswd",
+        r"htpasswd (?:-[A-Za-z]{1,4} ){0,4}-\w{0,6}b\w{0,6}(?: -[A-Za-z]{1,4}){0,4}(?:[ \t]\S{1,200})?[ \t]\S{1,200}[ \t]"
+        r"[\"']?(?P<secret>[^\s\"'/]{4,})",
+        _only,
+    ),
+    _rule(
+        "password",
+        "net use|rabbitmqctl|mc alias|http-basic.",
         r"(?:net user|net use (?:\S{1,40}|[^\n]{0,80}?(?=[ \t]/user:))|rabbitmqctl (?:add_user"
-        r"|change_password)|http-basic\.\S{1,40}|htpasswd -\w{0,6}b\w{0,6}(?:[ \t]\S{1,200})?"
+        r"|change_password)|http-basic\.\S{1,40}"
         r"|mc alias set \S{1,40} \S{1,200})[ \t]\S{1,200}[ \t][\"']?(?P<secret>[^\s\"'/]{4,})",
         _chosen,
     ),
@@ -976,6 +1016,110 @@ _LINES = (
         r"(?:\b(?:ENV|ARG)|env add|setenv)[ \t]{1,4}(?:[A-Z0-9]{1,20}_){0,4}"
         r"(?:PASS\w{0,8}|PWD|SECRET|TOKEN|KEY)(?:_[A-Z0-9]{1,12})?[ \t]{1,4}[\"']?(?P<secret>[^\s\"']{6,})",
         _chosen,
+    ),
+    _rule("password", "sshpass", _command("sshpass", rf"-p(?:{_GAP})?"), _only),
+    _rule("password", "redis-cli", _command("redis-cli", rf"-a{_GAP}|--pass{_GAP}"), _only),
+    _rule(
+        "password", "ansible_", r"ansible_\w{0,20}pass(?:word)?[=:][ ]?[\"']?(?P<secret>[^\s\"']{4,})", _only
+    ),
+    _rule(  # in a connection string
+        "password",
+        "password|pwd",
+        r"(?i);[ ]?(?:password|pwd)[ ]?=[ ]?(?P<secret>[^\s;\"'<>{}$]{4,64})(?=[;\"'])",
+        _only,
+    ),
+    _rule(
+        "google-oauth",
+        "googleusercontent.com",
+        r"googleusercontent\.com[\"'],\s{0,20}[\"'](?P<secret>[\w-]{20,})[\"']",
+    ),
+    _rule(  # of Django, with its own alphabet
+        "api-key",
+        "KEY",
+        r"KEY[\"']?[ ]?[=:][ ]?[\"']?(?P<secret>(?:django-insecure-)?[a-z0-9!@#$%^&*()_=+-]{50})(?![^\s\"'])",
+        _random,
+    ),
+    _rule(
+        "password",
+        "log in |login ",
+        r"(?i)log ?in (?:with|as|using) [\w.@-]{2,40} ?/ ?(?P<secret>[^\s/\"'`]{4,64})",
+        lambda match: _is_likely(match["secret"].rstrip("*_.,;:)")),
+    ),
+    _rule(
+        "password",
+        "password",
+        r"(?i)user(?:name)? (?P<quote>[\"'`*]{1,2})[^\s\"'`*]{1,64}(?P=quote),?\s{1,4}"
+        r"(?:(?:and|with|/)\s{1,4})?(?:the )?password (?P=quote)(?P<secret>[^\s\"'`*]{4,64})(?P=quote)",
+        _only,
+    ),
+    _rule(
+        "password",
+        " -p",
+        _command("7z|7za|unrar|mysql|mysqldump|mysqladmin|mariadb", r"-p(?!bkdf|ass(?:word)?\b)"),
+        _only,
+    ),
+    _rule(  # what opens a vault
+        "password",
+        "unseal |unlock ",
+        r"(?:vault operator unseal|bw unlock) [\"']?(?P<secret>[^\s\"']{6,})",
+        _chosen,
+    ),
+    _rule(
+        "password",
+        "machine",
+        r"\bmachine\s{1,4}(?:[\w-]{1,60}\.){1,6}[\w-]{1,60}\s{1,20}login\s{1,4}\S{1,100}\s{1,20}password\s{1,4}(?P<secret>\S{4,})",
+        _only,
+    ),
+    _rule(  # of a router or a switch
+        "password",
+        "enable |password |community |authentication-key | key 0| key 7| secret 5",
+        r"(?:enable (?:secret|password)(?: level \d{1,2})?(?: \d)?"
+        r"|(?:username|login|user) [^\s\"']{1,64} (?:privilege \d{1,2} )?password(?: [057])?"
+        r"|snmp-server community|authentication-key \d{1,5} \w{2,10}"
+        r"|(?:key|password|secret) [057](?= \S{6})) [\"']?(?P<secret>[^\s\"']{4,64})",
+        lambda match: not match["secret"].isalpha() and _only(match),
+    ),
+    _rule(  # set below or beside its user
+        "password",
+        "password|passwd|pwd|pass=|pass =|pass:",
+        r"(?im)^[ \t]{0,20}(?:[\w-]{0,20}[._-])?(?:user(?:[._-]?name)?|login|uid)[ \t]{0,8}[=:]"
+        r"[ \t]{0,8}[\w.@-]{2,64}[ \t]*\n"
+        r"(?:[ \t]{0,20}(?://|\#|;|[\w.-]{1,40}[ \t]{0,8}[=:])[^\n]{0,200}\n){0,2}"
+        r"[ \t]{0,20}(?:[\w-]{0,20}[._-]){0,6}(?:password|passwd|pass|pwd)[ \t]{0,8}[=:][ \t]{0,8}"
+        r"(?P<secret>[^\s\"'(){}\[\],;]{4,64})[ \t]*$",
+        _set,
+    ),
+    _rule(  # a line of a file of properties
+        "password",
+        ".password=|.passwd=|.pwd=|.passphrase=|.pass=",
+        r"(?m)^[ \t]{0,20}(?!self|this|cls|args|opts)[a-z][\w-]{0,40}(?:\.[\w-]{1,40}){0,8}?"
+        r"\.(?:password|passwd|pwd|passphrase|pass)=(?P<secret>[^\s\"'(){}\[\],;]{4,64})[ \t]*$",
+        _set,
+    ),
+    _rule(  # as it is said
+        "password",
+        "password|passphrase|passcode|psk|shared key",
+        r"(?i)(?:password|passphrase|passcode|psk|pre-?shared key)(?: for [^.\n]{1,60}?)? (?:is|was)"
+        r"(?: (?:set to|now|still))?:? (?:[\"'`“]|\*\*|``)(?P<secret>[^\s\"'`”*]{4,64})(?:[\"'`”]|\*\*|``)",
+        _said,
+    ),
+    _rule(
+        "password",
+        "password is ",
+        r"(?i)(?:the|my|our|your|its|'s|root|admin|login|default) password is (?P<secret>[a-z]{4,20}\d{1,4})(?![\w-])",
+        lambda match: _only(match) and not _pattern(_TERM).match(match["secret"]),
+    ),
+    _rule(
+        "password",
+        "wifi.begin(|login(|log_in(|signin(|sign_in(|authenticate(",
+        r"(?i)(?:wifi\.begin|log_?in|sign_?in|authenticate)\([\"'][^\"'\n]{1,64}[\"'],[ \t]?"
+        r"[\"'](?P<secret>[^\s\"']{6,64})[\"']\)",
+        _set,
+    ),
+    _rule(  # in an element of several lines
+        "token",
+        "token>|key>|secret>",
+        r"(?i)(?:token|key|secret)>\s{1,40}(?P<secret>[a-z0-9+/=]{40,}(?:\s{1,40}[a-z0-9+/=]{20,}){1,60})\s{0,40}</",
     ),
     _rule("password", "<<<", r"<<<[ \t]{0,4}\$?[\"']?(?P<secret>[^\s\"'$\\]{8,})", _chosen),
     _rule(
@@ -1019,7 +1163,7 @@ _LINES = (
         r"\b(?:echo|printf)[ \t](?:-n[ \t])?[\"']?(?P<secret>[^\s\"']{4,64})[\"']?[ \t]*\|[ \t]*"
         r"(?:[\w./-]+[ \t][^\n|]{0,120}?(?:--?password-stdin|--with-token|secrets? (?:put|set))"
         r"|sudo[ \t]+-S|(?:sudo[ \t]+)?(?:su\b|passwd\b|chpasswd))",
-        _literal,
+        _only,
     ),
     _rule(
         "api-key",
@@ -1038,11 +1182,11 @@ _LINES = (
     _rule("twilio-key", "AC", r"AC[0-9a-f]{32}[\"', :]{1,6}(?P<secret>[0-9a-f]{32})(?![0-9a-f])"),
     _rule(
         "password",
-        "identified |sp_addlogin|sp_password",
+        "identified |sp_addlogin|sp_password|password '",
         r"(?i)\b(?:identified\s{1,4}(?:with \w{1,40} )?by\s{1,4}(?:password |values )?|sp_(?:addlogin|"
-        r"password) [^\s,]{1,64}, ?)"
+        r"password) [^\s,]{1,64}, ?|with\s{1,4}(?:encrypted |login ){0,2}password (?='))"
         r"(?:\\{0,2}[\"'])?(?P<secret>(?<=[\"'])[^\"'\n\\]{4,}|[^\s\"'\\;,()<>]{4,})",
-        lambda match: _literal(match) if match.string[match.start("secret") - 1] in "\"'" else _chosen(match),
+        lambda match: _only(match) if match.string[match.start("secret") - 1] in "\"'" else _chosen(match),
     ),
     _rule(
         "password",
@@ -1076,7 +1220,7 @@ _LINES = (
     _rule(
         "token",
         " pat |_pat |_pat:|_pat=| pat:| pat=",
-        r"(?i)(?<=[ _])pat[ \t]{0,2}[:= ][ \t]{0,2}[\"']?(?P<secret>[A-Za-z0-9_-]{24,})",
+        r"(?i)(?<=[ _])pat[ \t]{0,2}[:= ][ \t]{0,2}[\"']?(?P<secret>[A-Za-z0-9+/=_-]{24,})",
         _random,
     ),
     _rule(
@@ -1089,7 +1233,7 @@ _LINES = (
         "password",
         "|".join(f"{name}(" for name in (*_CALLS, "auth = ", "::new")),
         r"(?i)\((?:" + _ANY_CALL + r")"
-        r"(?:[^\n()\"',]{0,60}(?:(?:\"[^\"\n]{0,100}\"|'[^'\n]{0,100}')(?:\.\w{1,12}\(\))?)?,[ \t]?){1,3}"
+        r"(?:[^\n()\"',]{0,60}(?:(?:\"[^\"\n]{0,100}\"|'[^'\n]{0,100}')(?:\.\w{1,12}\(\))?)?,\s{0,20}){1,3}"
         r"[\"'](?P<secret>[^\s\"']{6,})[\"'](?:\.\w{1,12}\(\))?[ \t]{0,2}[,)]",
         _chosen,
     ),
@@ -1221,7 +1365,7 @@ def _words(match: re.Match[str]) -> bool:
     return several and not named and not _pattern(_FUNCTION_WORD).search(value)
 
 
-_VAGUE = r"(?i)(?:auth|key|session|login)\Z"  # names of secrets and of much else
+_VAGUE = r"(?i)(?:auth|key|api|session|login)\Z"  # names of secrets and of much else
 _PUBLIC = (  # what a key is that is none
     r"(?i)(?:public|publishable|pub|site|primary|foreign|partition|cache|sort|kms|row|hot|unique|index|object"
     r"|group|range|hash|storage|event|file|from|idempotency|websocket|host|known|rsa|ssh|gpg|pgp)[_ .-]?\Z"
@@ -1245,7 +1389,7 @@ _WORD_ABROAD = "|".join(
 )
 _WORDS = (  # in each name of a secret one of these stands, in folded text
     *"pass pwd pw p/w psk asword credential secret token auth key salt session".split(),
-    *"login totp otp mfa pin".split(),
+    *"login totp otp mfa pin api".split(),
     *(word for word in _ABROAD if word.isascii() and word not in ("passord", "geheimnis")),
 )
 _KEYS = (  # the name from that word on
@@ -1257,7 +1401,7 @@ _KEYS = (  # the name from that word on
     r"|p/?w(?![a-z])|(?<=[._-])login(?=\W)|(?<![a-z])(?:psk|totp|otp|mfa|pin)(?![a-z])|totp seed|"
     r"secret[_-]?key(?:[_-]base)?|secret"
     r"|token|authorization|auth[_-]?(?:token|key)|(?<![a-z])auth(?![a-z])|(?<=client[_-])key[_-]data"
-    r"|key(?![a-z_])|(?<=_)salt(?![a-z])|session(?![a-z_])"
+    r"|key(?![a-z_])|(?<=[a-z]_)api(?![a-z_])|(?<=_)salt(?![a-z])|session(?![a-z_])"
 )
 _OF_SECRETS = (  # what stands before `key` if it is a secret
     r"(?i)(?:api|access|master|private|account|encryption|signing|auth|master|license|pre[_-]?shared|shared"
