@@ -376,3 +376,68 @@ def test_a_secret_of_an_unusual_form_goes(text: str) -> None:
 )
 def test_what_says_itself_that_it_is_no_secret_stays(text: str) -> None:
     assert redact(text) == (text, 0)
+
+
+PLACES = [  # where only a password can stand, so that any word is one
+    "sshpass -p {} ssh -p 2225 anna@host",
+    "7z x -p{} backup.7z",
+    "mysql -uroot -p{} shop",
+    "echo {} | sudo -S systemctl restart x",
+    "docker exec -it cache redis-cli -a {}",
+    "curl -u anna:{} https://files.example.org",
+    "ldapsearch -x -D cn=admin -w {} -b dc=org",
+    "smbclient //host/share -U anna%{}",
+    "htpasswd -b -c /etc/users anna {}",
+    "docker login -u anna -p {} registry.example.org",
+    "sqlcmd -S host -U sa -P {}",
+    "nmcli dev wifi connect home password {}",
+    "kubectl create secret generic db --from-literal=password={}",
+    "backup --archive-password={} /srv",
+    "machine api.example.org login anna password {}",
+    "CREATE USER anna WITH PASSWORD '{}';",
+    "create user `anna`@localhost IDENTIFIED BY '{}';",
+    "ansible_ssh_pass={}",
+    "Server=db;User ID=anna;Password={};Encrypt=true",
+    "jdbc:mysql://db/shop?user=anna&password={}",
+    "host=db user=anna password={}",
+    "spring.datasource.password={}",
+    "user = anna\n# of the shop\npassword = {}",
+    "username: anna, password: {}",
+    "<password>{}</password>",
+    "The default password is '{}'.",
+    "By default the user is **root** and the password is **{}**.",
+    "log in with username `admin` and password `{}`",
+    'WiFi.begin("home", "{}");',
+    "server.logIn('anna', '{}')",
+    'requests.get(url, auth=HTTPBasicAuth("anna", "{}"))',
+    "DB_PASSWORD: {}",
+]
+SAID = [
+    "sshpass -p $PASSWORD ssh host",
+    "mysql -uroot -p shop",
+    "The password is 'required'.",
+    "the password is `null`, the token is missing",
+    "username: string\npassword: text",
+    "user = args.user\npassword = args.password",
+    "form.password=Passwort",
+    "error.password=Invalid",
+    "<password>Passwort</password>",
+    "login('email', 'password')",
+    "log in with Google/Facebook",
+    "curl -u $USER:$PASS https://x",
+    "--password=stdin",
+    "docker run -u node:node image",
+    "?password=<password>&x=1",
+]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_any_word_goes_where_only_a_password_can_stand(place: str) -> None:
+    for word in ("raspberry", "blooberry7"):
+        cleaned, count = redact(place.format(word))
+        assert word not in cleaned and count == 1
+
+
+@pytest.mark.parametrize("text", SAID)
+def test_what_stands_there_and_is_no_password_stays(text: str) -> None:
+    assert redact(text) == (text, 0)

@@ -203,12 +203,6 @@ def _literal(match: re.Match[str]) -> bool:
     return not (plain or _stands_in(value) or _pattern(_REFERENCE).match(value))
 
 
-def _given(match: re.Match[str]) -> bool:
-    """Whether a word is a password where a command takes one: with a letter and a digit or a sign in it."""
-    value = match.group("secret")
-    return value[0] not in "-/" and not value.isdigit() and _literal(match)
-
-
 def _only(match: re.Match[str]) -> bool:
     """Whether a word is no placeholder and no reference, where only a secret can stand: `sshpass -p toor`."""
     value = match.group("secret")
@@ -453,12 +447,15 @@ _USUAL = {  # the 200 commonest pairs of letters, nine tenths of those in other 
 _COMMAND = r"(?#command)"  # how the pattern of a command with a flag begins
 
 
+_STEMS_OF_RULES = *"=($@:-/", "passw", "pass", "pw", "login", "key", "secret"
+
+
 def _rule(
     kind: str, literals: str, pattern: str, is_genuine: Callable[[re.Match[str]], bool] = lambda _: True
 ) -> _Rule:
     either = tuple(literals.split("|"))
-    marks = set(either[0]).intersection(*either[1:])
-    needs = " -" if pattern.startswith(_COMMAND) else next((mark for mark in "=($@:-/" if mark in marks), "")
+    stems = [stem for stem in _STEMS_OF_RULES if all(stem in literal for literal in either)]
+    needs = " -" if pattern.startswith(_COMMAND) else next(iter(stems), "")
     return _Rule(kind, either, pattern, is_genuine, needs)
 
 
@@ -801,7 +798,9 @@ _IN_LIST = (  # before a value of a list, after those that are gone
     r"[\"']?:[ ]?\[(?:[\"']\[redacted:[a-z-]{1,20}\][\"'],\s{0,9}){0,4}[\"']"
 )
 _LINES = (
-    _rule("facebook-token", "|", r"(?<![\w|])[0-9]{13,17}\|(?P<secret>[A-Za-z0-9_-]{27})(?![\w|])", _random),
+    _Rule(
+        "facebook-token", ("|",), r"\|(?<=[0-9]{13}\|)(?P<secret>[A-Za-z0-9_-]{27})(?![\w|-])", _random, "|"
+    ),
     _rule(
         "token",
         'pat =|pat=|pat:=|pat" =',
@@ -989,8 +988,8 @@ _LINES = (
     _rule(
         "password",
         "htpasswd",
-        r"htpasswd (?:-[A-Za-z]{1,4} ){0,4}-\w{0,6}b\w{0,6}(?: -[A-Za-z]{1,4}){0,4}(?:[ \t]\S{1,200})?[ \t]\S{1,200}[ \t]"
-        r"[\"']?(?P<secret>[^\s\"'/]{4,})",
+        r"htpasswd (?:-[A-Za-z]{1,4} ){0,4}-\w{0,6}b\w{0,6}(?: -[A-Za-z]{1,4}){0,4}"
+        r"(?:[ \t]\S{1,200})?[ \t]\S{1,200}[ \t][\"']?(?P<secret>[^\s\"'/]{4,})",
         _only,
     ),
     _rule(
@@ -1019,6 +1018,91 @@ _LINES = (
     ),
     _rule("password", "sshpass", _command("sshpass", rf"-p(?:{_GAP})?"), _only),
     _rule("password", "redis-cli", _command("redis-cli", rf"-a{_GAP}|--pass{_GAP}"), _only),
+    _rule(
+        "password", "curl", _command("curl", rf"(?:-u|--user)(?:{_GAP}|=)?[\"']?[^\s:\"']{{1,64}}:"), _only
+    ),
+    _rule(
+        "password",
+        "ldap",
+        _command("ldapsearch|ldapadd|ldapmodify|ldapdelete|ldappasswd|ldapwhoami", rf"-w{_GAP}"),
+        _only,
+    ),
+    _rule(
+        "password", "smbclient", _command("smbclient|rpcclient", rf"-U{_GAP}[\"']?[^\s%\"']{{1,64}}%"), _only
+    ),
+    _rule(
+        "password",
+        "sqlcmd|bcp|ipmitool|osql",
+        _command("sqlcmd|bcp|ipmitool|osql", rf"-P(?:{_GAP})?"),
+        _only,
+    ),
+    _rule(
+        "password",
+        " login ",
+        _command("docker login|podman login|helm registry login|oras login", rf"-p{_GAP}"),
+        _only,
+    ),
+    _rule(
+        "password",
+        "net user|add_user|change_password|wpa_passphrase|nmcli",
+        r"(?:net user \S{1,64} (?=\S{1,64} /add)|rabbitmqctl (?:add_user|change_password) \S{1,64} "
+        r"|wpa_passphrase \S{1,64} |nmcli [^\n]{1,120}? password )[\"']?(?P<secret>[^\s\"']{4,64})",
+        _only,
+    ),
+    _rule(
+        "secret",
+        "--from-literal",
+        r"--from-literal[= ][\"']?"
+        r"(?!\w{0,20}(?:user|name|host|port|db|database|mail|url|endpoint|region|id)=)[\w.-]{1,60}=[\"']?(?P<secret>[^\s\"']{4,})",
+        _only,
+    ),
+    _rule(
+        "password",
+        "--",
+        r"--(?:[a-z]{1,20}-){0,3}(?:password|passwd|passphrase)=[\"']?(?P<secret>[^\s\"'\[\](){}]{4,64})",
+        _said,
+    ),
+    _rule(
+        "password",
+        "password '|password = '|password='|password n'|password=n'|password = n'|password('|password ('",
+        r"(?i)(?:(?:create|alter) (?:user|role|login)\s[^\n;']{1,100}(?:'[^\n;']{1,60}'[^\n;']{0,60})?"
+        r"\spassword\s{0,3}=?\s{0,3}n?|\bpassword\()'(?P<secret>[^\s']{4,64})'",
+        _only,
+    ),
+    _rule(
+        "url-password",
+        "password=|passwd=|pwd=|pass=",
+        r"(?i)[?&](?:password|passwd|pwd|pass)=(?P<secret>[^\s&\"'<>{}$%\[\]()]{4,64})",
+        _set,
+    ),
+    _rule(
+        "password",
+        "password=",
+        r"(?:host|user|dbname|port)=[^\s\"';,&]{1,100}[ ](?:\w{1,20}=[^\s\"';,&]{1,100}[ ]){0,4}"
+        r"password=(?P<secret>[^\s\"'<>{}$%\[\](),]{4,64})",
+        _set,
+    ),
+    _rule(
+        "password",
+        "password>|passwd>|pwd>|passphrase>",
+        r"(?i)<(?:\w{1,20}:)?(?:\w{0,20}password|passwd|pwd|passphrase)>(?P<secret>[^\s<>{}$]{4,64})</",
+        _set,
+    ),
+    _rule(  # of a user, on the same line
+        "password",
+        "password|passwd",
+        r"(?i)(?:user(?:name)?|login|e-?mail)[*_`]{0,3}[ ]?[:=][ *_`]{0,4}[\w.@-]{2,64}[*_`]{0,3}"
+        r"[,;/]?[ ]{1,3}(?:and )?(?:password|passwd)[*_`]{0,3}"
+        r"[ ]?[:=][ *_`]{0,4}(?P<secret>[^\s\"'`*<>{}$()\[\],;]{4,64})",
+        _set,
+    ),
+    _rule(
+        "password",
+        "basicauth(|auth=(|credential(|credentials(|basic_auth(|.auth(",
+        r"(?i)(?:basic_?auth|auth=|credentials?|\.auth)\([\"'][^\"'\n]{1,64}[\"'],[ \t]?"
+        r"[\"'](?P<secret>[^\s\"']{4,64})[\"']\)",
+        _set,
+    ),
     _rule(
         "password", "ansible_", r"ansible_\w{0,20}pass(?:word)?[=:][ ]?[\"']?(?P<secret>[^\s\"']{4,})", _only
     ),
@@ -1067,7 +1151,7 @@ _LINES = (
     _rule(
         "password",
         "machine",
-        r"\bmachine\s{1,4}(?:[\w-]{1,60}\.){1,6}[\w-]{1,60}\s{1,20}login\s{1,4}\S{1,100}\s{1,20}password\s{1,4}(?P<secret>\S{4,})",
+        r"machine(?<!\wmachine)\s{1,4}(?:[\w-]{1,60}\.){1,6}[\w-]{1,60}\s{1,20}login\s{1,4}\S{1,100}\s{1,20}password\s{1,4}(?P<secret>\S{4,})",
         _only,
     ),
     _rule(  # of a router or a switch
@@ -1106,7 +1190,8 @@ _LINES = (
     _rule(
         "password",
         "password is ",
-        r"(?i)(?:the|my|our|your|its|'s|root|admin|login|default) password is (?P<secret>[a-z]{4,20}\d{1,4})(?![\w-])",
+        r"(?i)(?:the|my|our|your|its|'s|root|admin|login|default) password is "
+        r"(?P<secret>[a-z]{4,20}\d{1,4})(?![\w-])",
         lambda match: _only(match) and not _pattern(_TERM).match(match["secret"]),
     ),
     _rule(
@@ -1136,7 +1221,7 @@ _LINES = (
         "password",
         "zip -|mosquitto|ssh-keygen|oathtool",
         _command("zip|unzip|mosquitto_pub|mosquitto_sub|ssh-keygen|oathtool", rf"-[PNb](?:{_GAP})?"),
-        _given,
+        _only,
     ),
     _rule(
         "password",
@@ -1365,7 +1450,7 @@ def _words(match: re.Match[str]) -> bool:
     return several and not named and not _pattern(_FUNCTION_WORD).search(value)
 
 
-_VAGUE = r"(?i)(?:auth|key|api|session|login)\Z"  # names of secrets and of much else
+_VAGUE = r"(?i)(?:auth|key|session|login)\Z"  # names of secrets and of much else
 _PUBLIC = (  # what a key is that is none
     r"(?i)(?:public|publishable|pub|site|primary|foreign|partition|cache|sort|kms|row|hot|unique|index|object"
     r"|group|range|hash|storage|event|file|from|idempotency|websocket|host|known|rsa|ssh|gpg|pgp)[_ .-]?\Z"
@@ -1389,7 +1474,7 @@ _WORD_ABROAD = "|".join(
 )
 _WORDS = (  # in each name of a secret one of these stands, in folded text
     *"pass pwd pw p/w psk asword credential secret token auth key salt session".split(),
-    *"login totp otp mfa pin api".split(),
+    *"login totp otp mfa pin".split(),
     *(word for word in _ABROAD if word.isascii() and word not in ("passord", "geheimnis")),
 )
 _KEYS = (  # the name from that word on
@@ -1401,7 +1486,7 @@ _KEYS = (  # the name from that word on
     r"|p/?w(?![a-z])|(?<=[._-])login(?=\W)|(?<![a-z])(?:psk|totp|otp|mfa|pin)(?![a-z])|totp seed|"
     r"secret[_-]?key(?:[_-]base)?|secret"
     r"|token|authorization|auth[_-]?(?:token|key)|(?<![a-z])auth(?![a-z])|(?<=client[_-])key[_-]data"
-    r"|key(?![a-z_])|(?<=[a-z]_)api(?![a-z_])|(?<=_)salt(?![a-z])|session(?![a-z_])"
+    r"|key(?![a-z_])|(?<=_)salt(?![a-z])|session(?![a-z_])"
 )
 _OF_SECRETS = (  # what stands before `key` if it is a secret
     r"(?i)(?:api|access|master|private|account|encryption|signing|auth|master|license|pre[_-]?shared|shared"
@@ -1559,7 +1644,7 @@ def _once(text: str) -> tuple[str, int]:
         if any(literal in long for literal in rule.literals) and _pattern(rule.pattern).search(long):
             text, more = _replace(rule, text)
             count += more
-    lacks = {needs for needs in _NEEDS if needs not in text}
+    lacks = {needs for needs in _NEEDS if needs not in folded}
     for rule in _LINES:
         if rule.needs not in lacks and any(
             literal in (folded if literal.islower() else text) for literal in rule.literals
