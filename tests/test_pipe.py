@@ -376,6 +376,43 @@ def test_a_write_that_a_busy_engine_has_is_not_said_to_be_kept_and_its_late_answ
     busy.close()
 
 
+def test_an_engine_that_dies_while_its_last_answer_is_written_is_seen_to_be_gone():
+    pairs = [socket.socketpair(), socket.socketpair()]
+    held, ended, links = threading.Event(), threading.Event(), iter(pairs)
+    client = Nowhere(CALL % (1, b"search_memories"))
+    client.wanted, write = 2, client.write
+
+    def slow(line):
+        held.set()
+        assert ended.wait(20)
+        write(line)
+
+    class Observed(Link):
+        def end(self):
+            super().end()
+            ended.set()
+
+        def close(self):
+            super().close()
+            ended.set()
+
+    def work():
+        (_, dies), (_, lives) = pairs
+        assert dies.recv(1000) == CALL % (1, b"search_memories")
+        dies.send(b'{"jsonrpc":"2.0","id":1,"result":"first"}\n')
+        assert held.wait(20)
+        dies.close()
+        client.said.put(CALL % (2, b"search_memories"))
+        assert lives.recv(1000) == CALL % (2, b"search_memories")
+        lives.send(b'{"jsonrpc":"2.0","id":2,"result":"second"}\n')
+
+    client.write = slow
+    threading.Thread(target=work, daemon=True).start()
+    relay.Relay(lambda since: Observed(next(links)[0], {"beats": True, "pid": 7}, b""), client, NOTHING).run()
+    assert [answer["result"] for answer in client.heard] == ["first", "second"]
+    pairs[1][1].close()
+
+
 def test_a_folder_that_an_engine_works_on_may_take_its_time(hurried):
     ours, busy = socket.socketpair()
     client = Nowhere(CALL % (1, b"add_document"), CALL % (2, b"search_memories"))

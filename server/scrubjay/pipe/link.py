@@ -111,8 +111,16 @@ class Link:
         """Tell the engine that no more lines will come; its own may still."""
         self._shut(socket.SHUT_WR)
 
+    def end(self) -> None:
+        """End the conversation, which frees a thread that is blocked in `send` or `lines`.
+
+        The socket stays open for the thread that reads: of a closed one `select` never says anything, so that
+        a thread which is not in it at this moment would wait for ever.
+        """
+        self._shut(socket.SHUT_RDWR)
+
     def close(self) -> None:
-        """Close both ways, which frees a thread that is blocked in `send` or `lines`."""
+        """End the conversation and close the socket; for the thread that reads, or when none does."""
         self._shut(socket.SHUT_RDWR)
         self._socket.close()
 

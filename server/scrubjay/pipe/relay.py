@@ -145,7 +145,7 @@ class Relay:
                     number = link.send(message.line)
                 except OSError:
                     message.sending = False
-                    link.close()  # the other thread sees the end, finds an engine, and sends this line again
+                    link.end()  # the other thread sees the end, finds an engine, and sends this line again
                     return
                 with self._changed:
                     message.number = number
