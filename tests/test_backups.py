@@ -5,10 +5,11 @@ all.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,11 @@ from scrubjay.errors import HomeError, InputError
 from scrubjay.home import backups
 from scrubjay.home.paths import Home, open_home, restored
 from scrubjay.home.settings import Settings
+from scrubjay.http_api import tokens
 from scrubjay.models.records import Memory
 from scrubjay.models.requests import Forget
+
+FACTS = {"scrubjay": "0", "schema_version": 1, "made_at": "2026-03-05T12:00:00Z", "counts": {"turns": 0}}
 
 
 def quietly(done: int, total: int) -> None:
@@ -162,7 +166,11 @@ async def test_a_damaged_backup_is_noticed_before_anything_is_replaced(core: Cor
 
 def test_a_manifest_that_leads_out_of_its_folder_is_refused(tmp_path: Path):
     (tmp_path / "copy").mkdir()
-    backups.write_manifest(str(tmp_path / "copy"), {"scrubjay": "0"}, {"../evil": (1, "x")})
+    files = {"data/index.json": (1, "x"), "../evil": (1, "x")}
+    (tmp_path / "copy" / "data").mkdir()
+    (tmp_path / "copy" / "data" / "index.json").write_text("x")
+    files["data/index.json"] = (1, hashlib.sha256(b"x").hexdigest())
+    backups.write_manifest(str(tmp_path / "copy"), FACTS, files)
     with pytest.raises(InputError, match="does not lie in it"):
         backups.copy_backup(str(tmp_path / "copy"), str(tmp_path / "home"), quietly)
     assert not (tmp_path / "evil").exists()
@@ -175,6 +183,41 @@ def test_a_backup_of_a_newer_version_is_refused(tmp_path: Path, newer: dict[str,
     )
     with pytest.raises(InputError, match=r"newer Scrubjay \(9\.0\)"):
         backups.read_manifest(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("files", "facts"),
+    [
+        ({}, {}),
+        ({"data/index.json": (1, 2)}, {}),
+        ({"data/index.json": (1, "x"), "": (1, "x")}, {}),
+        ({"data/index.json": (1, "x"), "a\0": (1, "x")}, {}),
+        ({"data/index.json": (1, "x"), "\ud800": (1, "x")}, {}),
+        ({"data/index.json": "ab"}, {}),
+        ({"data/index.json": (1, "x")}, {"made_at": "soon"}),
+        ({"data/index.json": (1, "x")}, {"schema_version": None}),
+        ({"data/index.json": (1, "x")}, {"version": "x"}),
+        ({"data/index.json": (1, "x")}, {"counts": {"turns": "many"}}),
+    ],
+)
+def test_an_odd_manifest_makes_no_backup(tmp_path: Path, files: dict[str, object], facts: dict[str, object]):
+    manifest = {"format": backups.FORMAT, "version": 1, **FACTS, "files": files, **facts}
+    (tmp_path / backups.MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match="is no backup of Scrubjay"):
+        backups.read_manifest(str(tmp_path))
+
+
+def test_a_home_that_is_replaced_keeps_its_keys_and_not_those_of_the_backup(tmp_path: Path):
+    home = open_home(str(tmp_path / "home"))
+    os.mkdir(backups.restoring(home))
+    Path(backups.restoring(home), "tokens.json").write_text("those of the backup")
+    assert not backups.keep_tokens(home)  # a home without keys takes those of the backup
+    tokens.add(home, datetime(2026, 3, 5, tzinfo=UTC), name="laptop")
+    assert backups.keep_tokens(home)
+    backups.take_place(home, str(tmp_path / "aside"))
+    assert [token.name for token in tokens.load(home)] == ["laptop"]
+    os.remove(home.tokens)
+    assert [token.name for token in tokens.load(home)] == ["laptop"]
 
 
 def test_a_home_is_replaced_whole_or_stays(tmp_path: Path):

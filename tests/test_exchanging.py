@@ -194,6 +194,35 @@ async def test_a_damaged_line_leaves_everything_as_it_was(core: Core, other: Cor
     assert not other.exchange.working
 
 
+@pytest.mark.parametrize(
+    "instant", ["9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+14:00", "9998-12-31T23:59:59-12:00"]
+)
+async def test_a_record_of_a_year_that_no_clock_here_can_tell_is_refused(
+    core: Core, other: Core, tmp_path: Path, instant: str
+):
+    await fact(core, "The finch build uses Clang 19.")
+    path = tmp_path / "all"
+    await core.exchange.export(str(path), None, quietly)
+    header, line = path.read_text().splitlines()
+    path.write_text(header + "\n" + json.dumps({**json.loads(line), "created_at": instant}) + "\n")
+    with pytest.raises(InputError, match=r"created_at = .*must lie between the years 2 and 9998"):
+        await other.exchange.load(str(path), "cli", quietly)
+    assert await everything(other) == {}
+
+
+async def test_a_fact_under_the_hash_of_other_words_does_not_make_them_known(
+    core: Core, other: Core, tmp_path: Path
+):
+    await fact(core, "The finch build uses Clang 19.")
+    path = tmp_path / "all"
+    await core.exchange.export(str(path), None, quietly)
+    path.write_text(path.read_text().replace("The finch build uses Clang 19.", "Nothing of interest."))
+    await other.exchange.load(str(path), "cli", quietly)
+    added = await fact(other, "The finch build uses Clang 19.")
+    assert "The finch build uses Clang 19." in [row.content for row in (await everything(other)).values()]
+    assert added.id in await everything(other)
+
+
 @pytest.mark.long
 async def test_an_import_that_was_cut_off_is_completed_by_a_repetition(
     core: Core, other: Core, tmp_path: Path

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.home.files import last_lines, open_log, open_regular, read_regular
+from scrubjay.home.files import clear_way, last_lines, open_log, open_regular, read_regular, read_whole
 
 
 def test_what_is_no_regular_file_of_this_user_is_refused_at_once(tmp_path: Path) -> None:
@@ -79,3 +79,17 @@ def test_a_file_without_lines_costs_no_memory(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(1 << 40)
     assert list(last_lines(str(path), 4_000_000, 1_000_000)) == []
+
+
+def test_a_file_larger_than_any_of_ours_is_not_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "scopes.json"
+    path.touch()
+    os.truncate(path, 30 << 30)  # which takes no room
+    with pytest.raises(ValueError, match="more than 67,108,864 bytes"):
+        read_whole(str(path))
+
+
+def test_a_link_that_leads_to_itself_is_moved_aside(tmp_path: Path) -> None:
+    loop = tmp_path / "partitions.json"
+    loop.symlink_to(loop)
+    assert clear_way(str(loop)) and not os.path.lexists(loop)

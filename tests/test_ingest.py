@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import subprocess
 from collections.abc import Iterator
@@ -44,6 +45,44 @@ async def found(core: Core, query: str, **args: object) -> list[str]:
 
 def names(folder: Path) -> list[str]:
     return [os.path.relpath(seen.path, folder) for seen in files_at(str(folder)).files]
+
+
+async def test_documents_of_a_folder_that_the_disk_does_not_show_now_stay(
+    core: Core, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await ingest(core, tree)
+    scan = os.scandir
+
+    def refused(folder: str) -> object:
+        if folder == hidden:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return scan(folder)
+
+    monkeypatch.setattr("scrubjay.records.ingest.tree.os.scandir", refused)
+    for hidden, unchanged in ((str(tree / "docs"), 1), (str(tree), 0)):
+        done = await ingest(core, tree)
+        assert (done.removed, done.unchanged) == (0, unchanged)
+        assert [each.path for each in done.failed] == [hidden]
+        assert "what is known of it stays" in done.failed[0].reason
+    assert len(await stored(core)) == 2 and await found(core, "API port") == ["ports.md"]
+
+
+async def test_a_file_that_cannot_be_read_now_keeps_the_text_that_is_known(
+    core: Core, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await ingest(core, tree)
+    path = tree / "docs" / "ports.md"
+    path.write_text("The API listens on port 9000 now.\n")
+
+    def refused(path: str, *, own: bool = True) -> object:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("scrubjay.records.ingest.job.open_regular", refused)
+        done = await ingest(core, tree)
+    assert [each.path for each in done.failed] == [str(path)] and done.changed == 0
+    assert (await stored(core))[str(path)].status == "done"
+    assert (await ingest(core, tree)).changed == 1
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -154,3 +155,24 @@ def test_requests_to_reconcile_wait_apart_from_envelopes(home: Home) -> None:
         stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode) & 0o077 == 0
         or stat.S_IMODE(os.stat(home.root).st_mode) == 0o700
     )
+
+
+def test_a_link_that_leads_to_itself_is_a_stranger_and_stops_nothing(home: Home) -> None:
+    path = spool.write(home, {"id": "1"})
+    for folder in (home.spool_new, home.spool_broken):
+        loop = os.path.join(folder, "1-x.json")
+        os.symlink(loop, loop)
+    assert spool.pending(home) == [path] and spool.set_aside_paths(home) == []
+    assert spool.strangers(home) == [os.path.join(home.spool_new, "1-x.json")]
+
+
+def test_a_folder_among_the_drafts_is_left_alone(home: Home) -> None:
+    os.mkdir(os.path.join(home.spool_tmp, "999998-y"))
+    assert spool.sweep(home, time.time()) == 0
+
+
+def test_an_envelope_of_more_bytes_than_any_has_is_told_and_not_read(home: Home, monkeypatch) -> None:
+    monkeypatch.setattr(spool, "LONGEST", 1_000)
+    path = spool.write(home, {"id": "1", "text": "x" * 2_000})
+    with pytest.raises(SpoolError, match="it is set aside"):
+        spool.read(path)

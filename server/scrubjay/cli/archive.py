@@ -143,12 +143,15 @@ def restore_backup(place: Place, options: argparse.Namespace) -> None:
         stack.callback(backups.clear, home)
         with Progress("copying") as progress:
             backups.copy_backup(folder, backups.restoring(home), progress.show)
+        kept = backups.keep_tokens(home)
         aside = f"{home.root}.before-{datetime.now(UTC):%Y%m%d-%H%M%S}"
         backups.take_place(home, aside)
     if not full:
         shutil.rmtree(aside)
     when = f"{local(facts['made_at']):%Y-%m-%d %H:%M}"
     print(f"{home.root} is the backup of {when} now: {contents(facts['counts'])}.")
+    if kept:
+        print("Over HTTP the keys of now stay in force, not those of the backup.")
     if full:
         print(f"What was there is in {aside}; delete it when you do not need it.")
 

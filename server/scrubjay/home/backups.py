@@ -12,10 +12,12 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home.files import open_regular, parsed, read_regular, sync_folder
+from scrubjay.home.files import open_regular, parsed, read_regular, read_whole, sync_folder
+from scrubjay.home.kept import copy_of
 from scrubjay.home.paths import SCHEMA_VERSION, Home, restored
 from scrubjay.home.spool import durable_write
 
@@ -151,18 +153,56 @@ def read_manifest(folder: str) -> dict[str, Any]:
     """
     path = os.path.join(folder, MANIFEST)
     try:
-        with open_regular(path, own=False) as file:
-            facts = parsed(file.read())
-        sound = facts["format"] == FORMAT and all(len(entry) == 2 for entry in facts["files"].values())
+        facts = parsed(read_whole(path))
+        newer = facts["format"] == FORMAT and _is_newer(facts)
+        sound = newer or (facts["format"] == FORMAT and _is_sound(facts))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        sound = False
+        newer = sound = False
     if not sound:
         why = f"it lacks a {MANIFEST} that can be read"
         raise InputError(f"{folder} is no backup of Scrubjay, or one that was not finished: {why}.")
-    if facts.get("version", 0) > FORMAT_VERSION or facts.get("schema_version", 0) > SCHEMA_VERSION:
+    if newer:
         sentence = f"{folder} was made by a newer Scrubjay ({facts.get('scrubjay')})."
         raise InputError(f"{sentence} Upgrade Scrubjay; nothing was changed.")
     return dict(facts)
+
+
+def _is_newer(facts: Mapping[str, Any]) -> bool:
+    return bool(facts["version"] > FORMAT_VERSION or facts.get("schema_version", 0) > SCHEMA_VERSION)
+
+
+def _is_sound(facts: Mapping[str, Any]) -> bool:
+    """Tell whether a manifest has what a restoring reads, each of its kind."""
+    numbers = (facts["version"], facts["schema_version"], *facts["counts"].values())
+    datetime.fromisoformat(facts["made_at"])
+    return (
+        "data/index.json" in facts["files"]
+        and all(isinstance(number, int) for number in numbers)
+        and all(
+            name
+            and "\0" not in name
+            and os.fsencode(name)
+            and isinstance(size, int)
+            and isinstance(digest, str)
+            for name, (size, digest) in facts["files"].items()
+        )
+    )
+
+
+def keep_tokens(home: Home) -> bool:
+    """Put the keys of the home that is replaced into the copy that takes its place; tell whether it has any.
+
+    A backup knows keys that were removed since, and may have none where the home has some.
+    """
+    kept = False
+    for path in (home.tokens, copy_of(home.tokens)):
+        if os.path.isfile(path):
+            target = os.path.join(restoring(home), os.path.relpath(path, os.path.realpath(home.root)))
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(target)
+            _copy(path, target)
+            kept = True
+    return kept
 
 
 def copy_backup(folder: str, target: str, report: Report) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from errno import EINVAL, EPERM
+from errno import EINVAL, ELOOP, EPERM
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
 LONGEST_LINE = 8 * 1024 * 1024  # bytes; a longer one is passed over
+LONGEST_FILE = 64 * 1024 * 1024  # bytes, of a home's own files: 300,000 scopes
 
 
 def open_regular(path: str, *, own: bool = True) -> BinaryIO:
@@ -39,6 +40,18 @@ def open_regular(path: str, *, own: bool = True) -> BinaryIO:
 def read_regular(path: str, limit: int, *, own: bool = True) -> bytes:
     """Read at most `limit` bytes of the beginning of a file. Raises as `open_regular` does."""
     with open_regular(path, own=own) as file:
+        return file.read(limit)
+
+
+def read_whole(path: str, limit: int = LONGEST_FILE, *, own: bool = False) -> bytes:
+    """Read a file that has at most `limit` bytes. Raises as `open_regular` does.
+
+    Raises:
+        ValueError: it has more, as no file does that was written here.
+    """
+    with open_regular(path, own=own) as file:
+        if os.fstat(file.fileno()).st_size > limit:
+            raise ValueError(f"it has more than {limit:,} bytes")
         return file.read(limit)
 
 
@@ -113,8 +126,9 @@ def clear_way(path: str) -> bool:
     try:
         if stat.S_ISREG(os.stat(path).st_mode):
             return False
-    except OSError:  # nothing there, or a link to nothing
-        return False
+    except OSError as error:  # nothing there, or a link to nothing
+        if error.errno != ELOOP:
+            return False
     number = 1
     while os.path.lexists(aside := f"{path}.aside{number}"):
         number += 1
@@ -127,6 +141,14 @@ def _check(about: os.stat_result, own: bool) -> None:
         raise OSError(EINVAL, "it is no regular file")
     if own and hasattr(os, "geteuid") and about.st_uid != os.geteuid():
         raise PermissionError(EPERM, "it belongs to another user")
+
+
+def is_file(entry: os.DirEntry[str]) -> bool:
+    """Tell whether an entry of a folder is a file or leads to one; a link that leads to itself does not."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
 
 
 def runs(pid: int) -> bool:

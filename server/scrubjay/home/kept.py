@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import os
 
-from scrubjay.home.files import clear_way, open_regular, parsed, sync_folder
+from scrubjay.home.files import clear_way, parsed, read_whole, sync_folder
 from scrubjay.home.spool import durable_write
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
 if TYPE_CHECKING:
-    from typing import BinaryIO
-
     from scrubjay.home.paths import Home
 
 
@@ -24,12 +22,12 @@ def copy_of(path: str) -> str:
     return os.path.join(folder, "kept", name)
 
 
-def open_kept(path: str) -> BinaryIO:
-    """Open a file, or its copy if it is not there. Raises as `open_regular` does."""
+def read_kept(path: str) -> bytes:
+    """Read a file, or its copy if it is not there. Raises as `read_whole` does."""
     try:
-        return open_regular(path, own=False)
+        return read_whole(path)
     except FileNotFoundError:
-        return open_regular(copy_of(path), own=False)
+        return read_whole(copy_of(path))
 
 
 def write_copy(path: str, content: bytes) -> None:
@@ -65,7 +63,7 @@ def restore(home: Home) -> list[str]:
     """
     gone = missing(home)
     for path in gone:
-        durable_write(home, path, _content(copy_of(path)))
+        durable_write(home, path, read_whole(copy_of(path)))
     return gone
 
 
@@ -77,22 +75,17 @@ def refresh(home: Home) -> None:
     """
     for path in _files(home):
         try:
-            content = _content(path)
+            content = read_whole(path)
             if path != home.config:
                 parsed(content)
         except (OSError, ValueError):  # it is not there, or damaged: the copy is the better one
             continue
         try:
-            same = _content(copy_of(path)) == content
-        except OSError:
+            same = read_whole(copy_of(path)) == content
+        except (OSError, ValueError):
             same = False
         if not same:
             write_copy(path, content)
-
-
-def _content(path: str) -> bytes:
-    with open_regular(path, own=False) as file:
-        return file.read()
 
 
 def _files(home: Home) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import json
 import os
 
 from scrubjay.home import spool
-from scrubjay.home.files import clear_way, open_regular, parsed
+from scrubjay.home.files import clear_way, parsed, read_whole
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ def read(home: Home, scope: str, now: float) -> str | None:
     (seconds since 1970), or writes wait in the spool for an engine.
     """
     try:
-        with open_regular(_path(home, scope)) as file:
-            opening = parsed(file.read())
+        opening = parsed(read_whole(_path(home, scope), own=True))
         text, until = str(opening["text"]), opening["until"]
         sound = opening["scope"] == scope and (until is None or now < float(until))
     except (OSError, ValueError, LookupError, TypeError):

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home.files import clear_way, parsed
-from scrubjay.home.kept import copy_of, open_kept, write_copy
+from scrubjay.home.kept import copy_of, read_kept, write_copy
 from scrubjay.home.paths import Home
 from scrubjay.home.spool import durable_write
 
@@ -57,8 +57,7 @@ def _read(path: str, decode: Callable[[Any], T]) -> dict[str, T]:
     if clear_way(path):
         log.error("%s was no file and was moved aside; what it said begins anew", path)
     try:
-        with open_kept(path) as file:
-            return {scope: decode(entry) for scope, entry in parsed(file.read())["scopes"].items()}
+        return {scope: decode(entry) for scope, entry in parsed(read_kept(path))["scopes"].items()}
     except FileNotFoundError:
         return {}
     except OSError as error:

@@ -18,7 +18,7 @@ import sys
 import time
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home.files import open_regular, parsed
+from scrubjay.home.files import parsed, read_whole
 from scrubjay.home.kept import copy_of, write_copy
 from scrubjay.home.paths import Home
 from scrubjay.home.repositories import birth_of, repository
@@ -155,8 +155,7 @@ def _read(home: Home) -> dict[str, Any] | None:
 
 def _sound(path: str) -> dict[str, Any] | None:
     try:
-        with open_regular(path, own=False) as file:
-            book: dict[str, Any] = parsed(file.read())
+        book: dict[str, Any] = parsed(read_whole(path))
         entries = book["scopes"].values()
         sound = all(isinstance(one["paths"], dict) and isinstance(one["origins"], list) for one in entries)
         return book if sound and isinstance(book["merged"], dict) else None

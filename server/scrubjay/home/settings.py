@@ -19,7 +19,7 @@ from scrubjay.errors import HomeError, InputError
 from scrubjay.home import files
 from scrubjay.home.capture import CAPTURES, INJECTIONS, Policy, injection
 from scrubjay.home.files import clear_way, read_regular
-from scrubjay.home.kept import open_kept, write_copy
+from scrubjay.home.kept import read_kept, write_copy
 from scrubjay.home.paths import Home
 
 _LONGEST = 4 * 1024 * 1024  # bytes that are read of config.toml and capture.json
@@ -320,13 +320,14 @@ def _kind(key: str, where: str = "") -> Kind:
 
 def _read(path: str) -> str:
     try:
-        with open_kept(path) as file:
-            return file.read(_LONGEST).decode()
+        return read_kept(path)[:_LONGEST].decode()
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError as error:
         remedy = "save it as UTF-8, or empty it to get the defaults"
         raise InputError(f"{path} is not UTF-8 text (byte {error.start}); {remedy}.") from None
+    except ValueError as error:
+        raise InputError(f"{path} holds no settings: {error}. Empty it to get the defaults.") from None
     except OSError as error:
         sentence = f"The settings {path} cannot be read: {error.strerror}. Give yourself read permission."
         raise HomeError(sentence) from error

@@ -15,7 +15,7 @@ import time
 from errno import EINVAL
 
 from scrubjay.errors import HomeError, SpoolError
-from scrubjay.home.files import clear_way, open_regular, parsed, read_regular, runs, sync_folder
+from scrubjay.home.files import clear_way, is_file, parsed, read_regular, read_whole, runs, sync_folder
 from scrubjay.home.paths import Home
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 STALE_S = 3600.0  # a file this old in spool/tmp belongs to a writer that died
+LONGEST = 400 * 1024 * 1024  # bytes of an envelope: a text of 50 MB, every character of it escaped
 LEAST = 20  # characters of a text that is erased where it is a part of another
 _TEXTS = ("content", "user", "assistant", "text", "summary", "title")  # fields of envelopes and prompts
 
@@ -64,7 +65,7 @@ def strangers(home: Home) -> list[str]:
     """List what is no file where envelopes wait, and so is never taken."""
     try:
         with os.scandir(home.spool_new) as entries:
-            return sorted(entry.path for entry in entries if not entry.is_file())
+            return sorted(entry.path for entry in entries if not is_file(entry))
     except FileNotFoundError:
         return []
 
@@ -83,8 +84,7 @@ def read(path: str) -> dict[str, Any]:
     """
     name = os.path.basename(path)
     try:
-        with open_regular(path, own=False) as file:
-            envelope = parsed(file.read())
+        envelope = parsed(read_whole(path, LONGEST))
     except OSError as error:
         if error.errno == EINVAL:  # a FIFO would be waited for, by every write that comes after it
             raise SpoolError(f"{name} in the spool is no file; it is set aside in spool/broken.") from None
@@ -146,9 +146,8 @@ def erase(home: Home, texts: Sequence[str]) -> int:
             if not name.endswith(".json"):
                 continue
             try:
-                with open_regular(path, own=False) as file:
-                    content = file.read()
-            except OSError:
+                content = read_whole(path, LONGEST)
+            except (OSError, ValueError):
                 continue
             if _repeats_one(content, texts):
                 remove([path, path + ".reason"])
@@ -172,7 +171,7 @@ def sweep(home: Home, now: float, *, own: bool = False) -> int:
                 if gone or entry.stat(follow_symlinks=False).st_mtime < now - STALE_S:
                     os.unlink(entry.path)
                     swept += 1
-            except FileNotFoundError:  # its writer was alive after all, or another sweep was faster
+            except OSError:  # its writer was alive after all, another sweep was faster, or it is a folder
                 continue
     return swept
 
@@ -246,6 +245,6 @@ def _json_files(folder: str) -> list[str]:
     try:
         with os.scandir(folder) as entries:
             # what is no file (a FIFO would have us wait) is not ours
-            return sorted(entry.path for entry in entries if entry.name.endswith(".json") and entry.is_file())
+            return sorted(entry.path for entry in entries if entry.name.endswith(".json") and is_file(entry))
     except FileNotFoundError:
         return []

@@ -6,7 +6,6 @@
 The web framework is not imported here: the command line makes keys while the engine runs.
 """
 
-import contextlib
 import hashlib
 import hmac
 import json
@@ -20,7 +19,7 @@ from typing import Any
 
 from scrubjay.errors import EngineError, HomeError, InputError, NotFound
 from scrubjay.home.files import parsed
-from scrubjay.home.kept import open_kept, write_copy
+from scrubjay.home.kept import read_kept, write_copy
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import is_scope
 from scrubjay.home.spool import durable_write
@@ -124,17 +123,19 @@ def load(home: Home) -> tuple[Token, ...]:
         HomeError: the file cannot be read, so that nobody can be let in.
     """
     try:
-        with open_kept(home.tokens) as file:
-            return tuple(map(_token, parsed(file.read())["tokens"]))
+        entries = parsed(read_kept(home.tokens))["tokens"]
+        if not isinstance(entries, list):
+            raise TypeError("tokens are a list")
+        return tuple(map(_token, entries))
     except FileNotFoundError:
         return ()
     except (OSError, ValueError, KeyError, TypeError) as error:
-        advice = "Put it right, or remove it and make new tokens."
+        advice = "Put it right, or remove it: then its copy is in force."
         raise HomeError(f"{home.tokens} cannot be read, so no key can be checked. {advice}") from error
 
 
 def _token(entry: dict[str, Any]) -> Token:
-    token = Token(**entry)
+    token = Token(**{"tag": entry["tag"], **entry})  # without a tag it would open all of them
     texts = (token.name, token.digest, token.tag or "", token.created_at)
     if not all(isinstance(text, str) for text in texts) or not token.digest.isascii():
         raise TypeError("a token is made of texts")
@@ -156,9 +157,13 @@ class Tokens:
             HomeError: the file cannot be read, or it is gone since, which opens nothing to nobody.
         """
         seen: tuple[int, ...] = ()
-        with contextlib.suppress(FileNotFoundError):
+        try:
             facts = os.stat(self._home.tokens)
             seen = (facts.st_mtime_ns, facts.st_ino, facts.st_size)
+        except FileNotFoundError:
+            pass
+        except OSError:  # a link that leads to itself: `load` says so
+            seen = (0,)
         if self._seen and not seen:
             advice = "`scrubjay doctor --mend` puts it back."
             raise HomeError(f"{self._home.tokens} is gone, so no key can be checked. {advice}")

@@ -20,7 +20,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from scrubjay.errors import InputError
 from scrubjay.models.envelopes import Envelope, redact_fields
-from scrubjay.models.fields import MAX_METADATA_NUMBER, Count, Importance, Instant, Metadata, Name, OneScope
+from scrubjay.models.fields import (
+    MAX_METADATA_NUMBER,
+    Count,
+    Importance,
+    Instant,
+    Metadata,
+    Name,
+    OneScope,
+    parse_instant,
+)
 from scrubjay.models.input_errors import sentences
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn, content_hash
 from scrubjay.models.requests import Request, parse
@@ -246,6 +255,11 @@ def record_of(values: Mapping[str, Any]) -> AnyRecord:
         if isinstance(value, datetime) and value.tzinfo is None:
             example = "such as 2026-03-01T14:30:00Z"
             raise InputError(f"{name} = {value.isoformat()!r}: must say its time zone, {example}.")
+        if isinstance(value, datetime):
+            try:
+                parse_instant(value)
+            except ValueError as error:
+                raise InputError(f"{name} = {value.isoformat()!r}: {error}.") from None
         if any("\x00" in text for text in _texts(value)):
             raise InputError(f"{name} contains a NUL character; remove it.")
     return record
@@ -282,7 +296,7 @@ async def plan_import(store: Store, envelope: Envelope, now: datetime) -> Plan[I
         else:
             same += 1
     # In a thread, because large documents take seconds to cut, in which others want their answers.
-    records = list(fresh.values())
+    records = [_with_own_hash(record) for record in fresh.values()]
     changes = await asyncio.to_thread(lambda: [Change(each, passages_of(each)) for each in records])
     named = tuple(differing[:MAX_LISTED])
     changes += replaced.values()
@@ -300,6 +314,13 @@ def _replaced_since(here: AnyRecord | None, there: AnyRecord) -> Change | None:
     return (
         versions.replace(here, there.replaced_at) if changed.issuperset(_differences(here, there)) else None
     )
+
+
+def _with_own_hash(record: AnyRecord) -> AnyRecord:
+    """Give a fact the hash of its own words: that of others would make them known, unkept."""
+    if not isinstance(record, Memory):
+        return record
+    return record.model_copy(update={"content_hash": content_hash(record.content)})
 
 
 def redact_record(record: AnyRecord) -> tuple[AnyRecord, int]:

@@ -17,7 +17,7 @@ from lancedb import AsyncConnection, AsyncTable
 from lancedb.index import BTree
 
 from scrubjay.errors import StoreError
-from scrubjay.home.files import clear_way, open_regular, sync_folder
+from scrubjay.home.files import clear_way, read_whole, sync_folder
 from scrubjay.home.paths import SCHEMA_VERSION
 from scrubjay.store import conditions
 from scrubjay.store.schema import read_table
@@ -66,10 +66,11 @@ class FileNotes:
     def _read(path: str) -> str | None:
         clear_way(path)
         try:
-            with open_regular(path, own=False) as file:
-                return file.read().decode("utf-8", "replace")
+            return read_whole(path).decode("utf-8", "replace")
         except FileNotFoundError:
             return None
+        except ValueError:  # too much for notes: damaged
+            return ""
 
     @staticmethod
     def _write(path: str, text: str) -> None:

@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from scrubjay.errors import InputError
+from scrubjay.home.files import open_regular
 from scrubjay.models.envelopes import Envelope, envelope
 from scrubjay.models.records import Document
 from scrubjay.models.requests import DocumentText, FileState, ForgetRecords
@@ -55,7 +56,7 @@ class Ingest:
         """Bring the documents of these files and folders up to date; `paths` are absolute.
 
         Raises:
-            InputError: there is nothing at one of the paths; nothing was done.
+            InputError: there is nothing at one of the paths, or it cannot be looked at; nothing was done.
         """
         work = await self._differences(paths, again, hidden)
         self._unchanged = work.unchanged
@@ -86,20 +87,23 @@ class Ingest:
         passed_over: list[str] = []
         not_read: list[NotRead] = []
         missing: list[str] = []
+        unseen: list[str] = []
         for path in paths:
-            try:
-                tree = await asyncio.to_thread(files_at, path, hidden=hidden)
+            tree = await asyncio.to_thread(files_at, path, hidden=hidden)
+            if tree is None:
+                missing.append(path)
+            else:
                 files += tree.files
                 passed_over += tree.passed_over
                 not_read += tree.not_read
-            except InputError:
-                missing.append(path)
+                unseen += tree.unseen
         await self.store.flush()
         by_path = conditions.both(conditions.present("path"), conditions.missing("custom_id"))
         where = conditions.both(conditions.matching(scope=self.scope), by_path, conditions.NOT_FORGOTTEN)
         known = await self.store.select(Document, where, columns=_COLUMNS)
         self._known_ids = {document.id for document in known}
         roots = [as_text(path) for path in paths]
+        known = [each for each in known if each.path is None or not _within(each.path, unseen)]
         work = await asyncio.to_thread(differences, files, known, roots, again=again)
         gone = [document.path or "" for document in work.gone]
         for path in missing:  # what was indexed and is deleted now is gone; what never was is a mistake
@@ -109,7 +113,13 @@ class Ingest:
         return replace(work, passed_over=passed_over, not_read=not_read)
 
     async def _read(self, file: FileEntry, document: Document | None, folder: str | None) -> None:
-        """Read a file and write it as its document, the document of a file that moved, or a new one."""
+        """Read a file and write it as its document, the document of a file that moved, or a new one.
+
+        One that the disk does not give now keeps the text that is known of it.
+        """
+        if document is not None and document.status == "done" and (why := _refused(file.path)):
+            self._failed.append(NotRead(path=file.name, reason=f"{file.name!r} cannot be read now: {why}."))
+            return
         self.states[file.name] = "extracting"
         text, digest = await asyncio.to_thread(_read, file, folder)
         before = document
@@ -154,6 +164,14 @@ def _read(file: FileEntry, folder: str | None) -> tuple[DocumentText, str]:
         }
     state = FileState(size=file.size, mtime=file.mtime, digest=digest, folder=folder)
     return DocumentText(path=file.name, file=state, **fields), digest
+
+
+def _refused(path: str) -> str | None:
+    try:
+        open_regular(path, own=False).close()
+    except OSError as error:
+        return error.strerror
+    return None
 
 
 def _root(file: FileEntry, paths: Sequence[str]) -> str | None:

@@ -47,12 +47,14 @@ class FileEntry:
 class Tree:
     """The files that a path stands for, sorted by path, and hidden folders in it that were passed over.
 
-    `not_read` says what else could not be looked at, or not wholly.
+    `not_read` says what else could not be looked at, or not wholly; of what lies at a path of `unseen`
+    nobody knows whether it is there.
     """
 
     files: list[FileEntry]
     passed_over: list[str] = field(default_factory=list)
     not_read: list[NotRead] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
 
 
 def as_text(path: str) -> str:
@@ -64,15 +66,15 @@ def as_text(path: str) -> str:
     return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def files_at(path: str, *, hidden: bool = False) -> Tree:
-    """Return the file at an absolute path, or the files below the folder at it.
+def files_at(path: str, *, hidden: bool = False) -> Tree | None:
+    """Return the file at an absolute path, or the files below the folder at it; None if nothing is there.
 
     Symbolic links, what a .gitignore names (of the folder, those below it, and those above it up to the
     repository's), what is no text by its suffix and, unless they are wanted, `hidden` files and folders are
     passed over; a file or folder named by the caller is not.
 
     Raises:
-        InputError: there is nothing at the path, or it cannot be looked at.
+        InputError: it cannot be looked at.
     """
     try:
         state = os.stat(path)
@@ -82,6 +84,8 @@ def files_at(path: str, *, hidden: bool = False) -> Tree:
         tree.files.extend(sorted(_below(path, hidden, tree), key=lambda seen: seen.path))
         tree.passed_over.sort()
         return tree
+    except (FileNotFoundError, NotADirectoryError):
+        return None
     except (OSError, ValueError) as error:
         raise InputError(
             f"{path[:300]!r} cannot be looked at: {getattr(error, 'strerror', None) or error}."
@@ -95,9 +99,12 @@ def _below(top: str, hidden: bool, tree: Tree) -> Iterator[FileEntry]:
         try:
             with os.scandir(folder) as scan:
                 entries = list(scan)
-        except OSError as error:  # a folder that may not be entered, or is gone by now, has nothing for us
-            if error.errno == errno.ENAMETOOLONG:
-                tree.not_read.append(_too_deep(folder))
+        except (FileNotFoundError, NotADirectoryError):  # gone since the folder around it was listed
+            continue
+        except OSError as error:
+            too_long = error.errno == errno.ENAMETOOLONG
+            tree.not_read.append(_too_deep(folder) if too_long else _unseen(folder, error))
+            tree.unseen.append(as_text(folder))
             continue
         held = _with_own(around, folder, tree)
         for entry in entries:
@@ -115,8 +122,17 @@ def _below(top: str, hidden: bool, tree: Tree) -> Iterator[FileEntry]:
                 elif entry.is_file(follow_symlinks=False) and refusal(entry.name) is None:
                     state = entry.stat(follow_symlinks=False)
                     yield FileEntry(entry.path, state.st_size, state.st_mtime_ns)
-            except OSError:  # gone since the folder was listed
+            except FileNotFoundError:  # gone since the folder was listed
                 continue
+            except OSError as error:
+                tree.not_read.append(_unseen(entry.path, error))
+                tree.unseen.append(as_text(entry.path))
+
+
+def _unseen(path: str, error: OSError) -> NotRead:
+    path = as_text(path)
+    reason = f"{path[:300]} cannot be looked at now ({error.strerror}); what is known of it stays."
+    return NotRead(path=path, reason=reason)
 
 
 def _too_deep(folder: str) -> NotRead:
