@@ -552,7 +552,7 @@ _ISSUERS = (  # whose tokens are rare: the name beside one says whose it is
 )
 _TOKENS = (
     _rule("jwt", "eyJ", _RUN + r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){1,3}"),
-    _token("aws-access-key", "AKIA ASIA ABIA ACCA", r"(?!\w{9}EXAMPLE)[A-Z0-9]{16}"),
+    _token("aws-access-key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}"),
     _token("aws-access-key", "amzn.mws.", _UUID),
     _token("digitalocean-key", "DO00 DO801", r"[A-Z0-9]{16,17}", _random),
     _token("aws-bedrock-key", "ABSK", r"[A-Za-z0-9+/]{100,}"),
