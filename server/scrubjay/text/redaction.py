@@ -939,11 +939,11 @@ _LINES = (
         " -p| -P| -w",
         (
             r"(?<!\S)(?:-u|-U|--user(?:name)?|-l)[ =]?[^\s-]\S{0,63}(?: [^\n"
-            r"|;]{0,80}?)? -[pPw] ?[\"']?(?P<secret>[^\s\"'$/-][^\s\"'/]{5,63})(?![^\s\"'])"
+            r"|;]{0,80}?)? -[pPw] ?[\"']?(?P<secret>[^\s\"'$/<-][^\s\"'/]{5,63})(?![^\s\"'])"
         ),
         lambda match: (
             not match.group("secret").isdigit()
-            and not _pattern(r"[a-z_-]+\Z|\d+:").match(match.group("secret"))
+            and not _pattern(r"[a-z_-]+\Z|\d+:|[\w-]+\.[a-z]{2,4}\Z").match(match.group("secret"))
             and not _stands_in(match.group("secret"))
         ),
     ),
@@ -1156,9 +1156,9 @@ _LINES = (
     ),
     _rule(  # of a router or a switch
         "password",
-        "enable |password |community |authentication-key | key 0| key 7| secret 5",
+        "enable |password | secret |community |authentication-key | key 0| key 7| secret 5",
         r"(?:enable (?:secret|password)(?: level \d{1,2})?(?: \d)?"
-        r"|(?:username|login|user) [^\s\"']{1,64} (?:privilege \d{1,2} )?password(?: [057])?"
+        r"|(?:username|login|user) [^\s\"']{1,64} (?:privilege \d{1,2} )?(?:password|secret)(?: [057])?"
         r"|snmp-server community|authentication-key \d{1,5} \w{2,10}"
         r"|(?:key|password|secret) [057](?= \S{6})) [\"']?(?P<secret>[^\s\"']{4,64})",
         lambda match: not match["secret"].isalpha() and _only(match),
@@ -1205,6 +1205,52 @@ _LINES = (
         "token",
         "token>|key>|secret>",
         r"(?i)(?:token|key|secret)>\s{1,40}(?P<secret>[a-z0-9+/=]{40,}(?:\s{1,40}[a-z0-9+/=]{20,}){1,60})\s{0,40}</",
+    ),
+    _rule(
+        "password",
+        "-storepass|-keypass|pass:",
+        r"(?:-(?:store|key|srcstore|deststore)pass[ =]|-pass(?:in|out)?[ =]pass:)"
+        r"[\"']?(?P<secret>[^\s\"']{4,64})",
+        _only,
+    ),
+    _rule("password", "mongo", _command("mongo|mongosh|mongodump|mongorestore", rf"-p{_GAP}"), _only),
+    _rule("password", "useradd|usermod", _command("useradd|usermod", rf"-p{_GAP}"), _only),
+    _rule(
+        "api-key",
+        "define",
+        r"define\([ ]?[\"'][A-Z_]{0,20}(?:KEY|SALT)[\"'],\s{1,20}'(?P<secret>[^'\n]{40,90})'",
+    ),
+    _rule(
+        "password",
+        "mysqli_connect|mysql_connect",
+        r"mysqli?_connect\((?:[^,\n]{1,60},[ ]?){2}[\"'](?P<secret>[^\s\"']{4,64})[\"']",
+        _only,
+    ),
+    _rule(
+        "password",
+        "password(",
+        r"(?i)\.(?:with|set)_?password\([\"'](?P<secret>[^\s\"']{4,64})[\"']\)",
+        _only,
+    ),
+    _rule(
+        "api-key",
+        "cipheriv(|jwt.sign(|jwt.verify(",
+        r"(?:cipheriv|Cipheriv|jwt\.(?:sign|verify))\("
+        r"(?:[\"'][\w-]{1,20}[\"']|[\w.]{1,40}|\{[^{}\n]{0,100}\}),[ ]?"
+        r"(?:[\"']\[redacted:[a-z-]{1,20}\][\"'],[ ]?)?[\"'](?P<secret>[^\s\"']{8,100})[\"']",
+        _only,
+    ),
+    _rule(  # digits, as they are said
+        "password",
+        "password",
+        r"(?i)password:? (?:\(?(?:which )?is )?[\"'`*]{0,2}(?P<secret>\d{4,8})"
+        r"(?=[\"'`*)]{0,2}[.,;]?[\"'`*]{0,2}(?:\n|\Z|\) ))",
+    ),
+    _rule(
+        "password",
+        "zugangsdaten|credentials|login",
+        r"(?i)(?:zugangsdaten|credentials|login)[^\n`]{0,30}`[^\s`]{1,40}` ?[/:] ?`(?P<secret>[^\s`]{4,64})`",
+        _only,
     ),
     _rule("password", "<<<", r"<<<[ \t]{0,4}\$?[\"']?(?P<secret>[^\s\"'$\\]{8,})", _chosen),
     _rule(
@@ -1280,7 +1326,7 @@ _LINES = (
         r"|(?i:to-securestring(?:[ \t(]{1,3}(?:-(?:string|asplaintext|force)(?![a-z]))?){1,5})(?:\\?[\"'])?"
         r"|(?i:securestring[ \t(]{1,3})[\"'])"
         r"(?P<secret>[^\s\"'\\]{4,})",
-        _chosen,
+        lambda match: _only(match) if "ecure" in match.group() else _chosen(match),
     ),
     _rule(
         "password",
