@@ -39,7 +39,7 @@ NOW = datetime(2026, 3, 5, tzinfo=UTC)
 LENGTH = 200_000  # characters
 MOST_RATIO = 8.0  # of the time for LENGTH to that for a quarter of it: 4 if linear, 16 if quadratic
 NOISE_S = 0.02
-MOST_S_A_CHARACTER = 1e-5  # the slowest patterns take a third of it on a slow machine
+MOST_S_A_CHARACTER = 1e-5  # a quarter of it was measured for the slowest patterns
 MOST_S = 1.5  # what a hook may take altogether
 
 TAGS = (

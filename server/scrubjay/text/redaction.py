@@ -196,13 +196,6 @@ def _is_password(value: str) -> bool:
     )
 
 
-def _literal(match: re.Match[str]) -> bool:
-    """Whether a word is no placeholder and no reference, where only a secret can stand."""
-    value = match.group("secret")
-    plain = value.islower() and value.isalpha()
-    return not (plain or _stands_in(value) or _pattern(_REFERENCE).match(value))
-
-
 def _only(match: re.Match[str]) -> bool:
     """Whether a word is no placeholder and no reference, where only a secret can stand: `sshpass -p toor`."""
     value = match.group("secret")
@@ -1255,9 +1248,9 @@ _LINES = (
     _rule("password", "<<<", r"<<<[ \t]{0,4}\$?[\"']?(?P<secret>[^\s\"'$\\]{8,})", _chosen),
     _rule(
         "password",
-        "mysql|mariadb|7z|unrar|sshpass|mongo| login |redis-cli|ldap|openssl|smbclient|snmp",
+        "mysql|mariadb|7z|unrar|mongo| login |redis-cli|ldap|openssl|smbclient|snmp",
         _command(
-            "mysql|mariadb|7z|unrar|sshpass|mongo|docker login|podman login|az login|oc login|cf login"
+            "mysql|mariadb|7z|unrar|mongo|docker login|podman login|az login|oc login|cf login"
             "|registry login|redis-cli|ldap|openssl|smbclient|snmp",
             rf"-p(?!bkdf|ass)(?:{_GAP})?|-[aAXcwkK]{_GAP}|-pass(?:in|out)?{_GAP}pass:|-U{_GAP}[^\s%]{{1,64}}%",
         ),
@@ -1321,8 +1314,8 @@ _LINES = (
     ),
     _rule(
         "password",
-        "requirepass|masterauth|community|storepass|keypass|securestring",
-        r"(?:(?<!\w)(?:requirepass|masterauth|snmp-server community|-storepass|-keypass)[ \t]+[\"']?"
+        "requirepass|masterauth|community|securestring",
+        r"(?:(?<!\w)(?:requirepass|masterauth|snmp-server community)[ \t]+[\"']?"
         r"|(?i:to-securestring(?:[ \t(]{1,3}(?:-(?:string|asplaintext|force)(?![a-z]))?){1,5})(?:\\?[\"'])?"
         r"|(?i:securestring[ \t(]{1,3})[\"'])"
         r"(?P<secret>[^\s\"'\\]{4,})",
