@@ -11,10 +11,11 @@ import time
 from collections import namedtuple
 
 from scrubjay.errors import InputError, ScrubjayError
-from scrubjay.home import capture, scopes
+from scrubjay.home import capture, scopes, spool
 from scrubjay.home.files import read_regular
 from scrubjay.home.paths import default_root, open_home
 from scrubjay.hooks import events, hosts, journal
+from scrubjay.text import patterns
 from scrubjay.wire.hello import hello_from
 
 MAX_STDIN = 8 * 1024 * 1024  # bytes; an event above that is no conversation, and redacting it would take 1 s
@@ -42,7 +43,10 @@ def run(registered, event_name, stdin, stdout, env, read):
         if event.kind and session_id is None:
             raise InputError("The event has no session_id of 1 to 200 characters; it was left alone.")
         if event.kind and not event.is_subagent:
+            known = _load_patterns(home)
             answer = hosts.answer(event, events.HANDLERS[event.kind](_call(home, event, env)))
+            if patterns.count() > known:
+                _keep_patterns(home)
     except ScrubjayError as error:
         journal.note(home, name, session_id, str(error))
     except Exception as error:  # the outermost edge: an assistant must not suffer from our mistakes
@@ -95,6 +99,26 @@ def _policy(home):
         )
     policy = capture.policy(data)
     return policy._replace(excluded=_spellings(*policy.excluded))
+
+
+def _load_patterns(home):
+    """Take over what earlier hooks compiled; return how many patterns that were."""
+    try:
+        dump = read_regular(home.patterns, patterns.MAX_DUMP)
+    except OSError:  # no hook came before this one
+        dump = b""
+    patterns.load(dump)
+    return patterns.count()
+
+
+def _keep_patterns(home):
+    """Write what was compiled, for the hooks that come."""
+    dump = patterns.dump()
+    try:
+        if len(dump) <= patterns.MAX_DUMP:
+            spool.durable_write(home, home.patterns, dump)
+    except OSError:  # a full disk, or no file there
+        return  # the next hook tries again
 
 
 def _spellings(*folders):

@@ -38,6 +38,7 @@ SHARED = (  # what hooks use of the package, some of it only once there is somet
     "home/spool",
     "text/__init__",
     "text/host_transcripts",
+    "text/patterns",
     "text/redaction",
     "text/transcripts",
     "wire/__init__",

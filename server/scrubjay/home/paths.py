@@ -44,6 +44,7 @@ class Home:
         self.in_hand = self._path("spool", "in_hand")  # which envelope the engine is reading
         self.prompts = self._path("spool", "prompts")  # prompts waiting for their answer
         self.reconcile = self._path("spool", "reconcile")  # sessions to be compared with their transcript
+        self.patterns = self._path("patterns.bin")  # what hooks compiled, for the next ones, derived
         self.openings = self._path("openings")  # what the next session of each scope is to be shown, derived
         self.scratch = self._path("tmp")  # what libraries of the engine put aside, while it lives
         self.log = self._path("log")  # engine.log, hooks.log

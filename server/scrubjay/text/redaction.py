@@ -17,6 +17,8 @@ from bisect import bisect_left, bisect_right
 from collections import namedtuple
 from itertools import accumulate
 
+from scrubjay.text.patterns import pattern as _pattern
+
 TYPE_CHECKING = False  # as in typing, which hooks do not wait for
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +29,6 @@ MAX_PASSES = 10  # taking out a secret can lay bare another; prose needs two pas
 # whole match, is replaced if `is_genuine(match)`.
 # Texts without `needs` are not searched for the literals, which costs 5 microseconds for each and 10 kB.
 _Rule = namedtuple("_Rule", "kind literals pattern is_genuine needs")
-_compiled: dict[str, re.Pattern[str]] = {}  # by source
 
 _WORD = r"(?<![A-Za-z0-9_])"  # not inside a word
 _RUN = r"(?<![A-Za-z0-9_-])"  # not inside a run of base64url
@@ -2399,12 +2400,6 @@ def _kind(key: str) -> str:
     if key in ("secret", "totp seed"):
         return "secret"
     return "token" if key.endswith(("token", "authorization", "auth")) else "api-key"
-
-
-def _pattern(source: str) -> re.Pattern[str]:
-    if source not in _compiled:
-        _compiled[source] = re.compile(source)
-    return _compiled[source]
 
 
 def _without_private(text: str) -> tuple[str, int]:
