@@ -780,6 +780,18 @@ def _command(names: str, flags: str) -> str:
     return rf"{_COMMAND}(?:{first}){arguments}(?:{flags})[\"']?(?!\[redacted:)(?P<secret>[^\s\"'`]{{4,}})"
 
 
+_COMMANDS = (  # and their flags beside which a password stands, any word but a placeholder
+    ("sshpass", rf"-p(?:{_GAP})?"),
+    ("redis-cli", rf"-a{_GAP}|--pass{_GAP}"),
+    ("curl", rf"(?:-u|--user)(?:{_GAP}|=)?[\"']?[^\s:\"']{{1,64}}:"),
+    ("ldapsearch|ldapadd|ldapmodify|ldapdelete|ldappasswd|ldapwhoami", rf"-w{_GAP}"),
+    ("smbclient|rpcclient", rf"-U{_GAP}[\"']?[^\s%\"']{{1,64}}%"),
+    ("sqlcmd|bcp|ipmitool|osql", rf"-P(?:{_GAP})?"),
+    ("docker login|podman login|helm registry login|oras login", rf"-p{_GAP}"),
+    ("7z|7za|unrar|mysql|mysqldump|mysqladmin|mariadb", r"-p(?!bkdf|ass(?:word)?\b)"),
+    ("mongo|mongosh|mongodump|mongorestore|useradd|usermod", rf"-p{_GAP}"),
+    ("zip|unzip|mosquitto_pub|mosquitto_sub|ssh-keygen|oathtool", rf"-[PNb](?:{_GAP})?"),
+)
 _CALLS = (
     "connect connection directoryentry mysqli credential credentials bind login signin auth auth= pdo begin "
     "superuser create_user"
@@ -1010,32 +1022,7 @@ _LINES = (
         r"(?:PASS\w{0,8}|PWD|SECRET|TOKEN|KEY)(?:_[A-Z0-9]{1,12})?[ \t]{1,4}[\"']?(?P<secret>[^\s\"']{6,})",
         _chosen,
     ),
-    _rule("password", "sshpass", _command("sshpass", rf"-p(?:{_GAP})?"), _only),
-    _rule("password", "redis-cli", _command("redis-cli", rf"-a{_GAP}|--pass{_GAP}"), _only),
-    _rule(
-        "password", "curl", _command("curl", rf"(?:-u|--user)(?:{_GAP}|=)?[\"']?[^\s:\"']{{1,64}}:"), _only
-    ),
-    _rule(
-        "password",
-        "ldap",
-        _command("ldapsearch|ldapadd|ldapmodify|ldapdelete|ldappasswd|ldapwhoami", rf"-w{_GAP}"),
-        _only,
-    ),
-    _rule(
-        "password", "smbclient", _command("smbclient|rpcclient", rf"-U{_GAP}[\"']?[^\s%\"']{{1,64}}%"), _only
-    ),
-    _rule(
-        "password",
-        "sqlcmd|bcp|ipmitool|osql",
-        _command("sqlcmd|bcp|ipmitool|osql", rf"-P(?:{_GAP})?"),
-        _only,
-    ),
-    _rule(
-        "password",
-        " login ",
-        _command("docker login|podman login|helm registry login|oras login", rf"-p{_GAP}"),
-        _only,
-    ),
+    *(_rule("password", names, _command(names, flags), _only) for names, flags in _COMMANDS),
     _rule(
         "password",
         "net user|add_user|change_password|wpa_passphrase|nmcli",
@@ -1130,12 +1117,6 @@ _LINES = (
         r"(?:(?:and|with|/)\s{1,4})?(?:the )?password (?P=quote)(?P<secret>[^\s\"'`*]{4,64})(?P=quote)",
         _only,
     ),
-    _rule(
-        "password",
-        " -p",
-        _command("7z|7za|unrar|mysql|mysqldump|mysqladmin|mariadb", r"-p(?!bkdf|ass(?:word)?\b)"),
-        _only,
-    ),
     _rule(  # what opens a vault
         "password",
         "unseal |unlock ",
@@ -1207,8 +1188,6 @@ _LINES = (
         r"[\"']?(?P<secret>[^\s\"']{4,64})",
         _only,
     ),
-    _rule("password", "mongo", _command("mongo|mongosh|mongodump|mongorestore", rf"-p{_GAP}"), _only),
-    _rule("password", "useradd|usermod", _command("useradd|usermod", rf"-p{_GAP}"), _only),
     _rule(
         "api-key",
         "define",
@@ -1256,12 +1235,6 @@ _LINES = (
             rf"-p(?!bkdf|ass)(?:{_GAP})?|-[aAXcwkK]{_GAP}|-pass(?:in|out)?{_GAP}pass:|-U{_GAP}[^\s%]{{1,64}}%",
         ),
         _chosen,
-    ),
-    _rule(
-        "password",
-        "zip -|mosquitto|ssh-keygen|oathtool",
-        _command("zip|unzip|mosquitto_pub|mosquitto_sub|ssh-keygen|oathtool", rf"-[PNb](?:{_GAP})?"),
-        _only,
     ),
     _rule(
         "password",
