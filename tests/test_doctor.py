@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 from user import make_user, newcomer, user
 
 from scrubjay.cli.command import Place
-from scrubjay.cli.doctor import described, own_scope
+from scrubjay.cli.doctor import described, guarded, keys, own_scope
+from scrubjay.home.paths import open_home
 from scrubjay.hosts.installation import console_command
+from scrubjay.http_api import tokens
 
 __all__ = ["newcomer", "user"]  # fixtures
 
@@ -88,6 +91,18 @@ def test_the_doctor_says_what_is_wrong_with_the_settings(tmp_path):
     assert done.returncode == 1
     assert re.search(r"PROBLEM +settings +\S+config.toml is not valid TOML", done.stdout)
     assert re.search(r"PROBLEM +engine +The engine runs, but cannot work", done.stdout)
+
+
+def test_the_doctor_says_whether_the_keys_can_be_read(tmp_path):
+    home = open_home(str(tmp_path / "home"))
+    place = Place({}, str(tmp_path), home.root, 0)
+    assert not list(guarded("keys", keys, place))
+    tokens.add(home, datetime.now(UTC), name="editor")
+    (finding,) = guarded("keys", keys, place)
+    assert finding.verdict == "ok" and finding.says.startswith("1 key for the HTTP face")
+    Path(home.tokens).write_text('{"tokens": "none"}')
+    (finding,) = guarded("keys", keys, place)
+    assert finding.verdict == "PROBLEM" and "tokens.json cannot be read" in finding.says
 
 
 def test_the_doctor_says_what_is_wrong_with_the_home(newcomer):

@@ -31,6 +31,7 @@ from scrubjay.home.settings import capture_view, load
 from scrubjay.home.spool import strangers
 from scrubjay.hosts.installation import console_command, hook_command, hook_lines, run_hook
 from scrubjay.hosts.table import BY_NAME, HOSTS, Host, codex_waiting
+from scrubjay.http_api import tokens
 
 OK, NOTE, PROBLEM = "ok", "note", "PROBLEM"
 
@@ -79,6 +80,7 @@ def examine(place: Place, clients: Clients, *, mend: bool = False) -> Findings:
     if all(finding.verdict != PROBLEM for finding in at_home):
         yield from gone(place, mend=mend)
         yield from guarded("settings", settings, place)
+        yield from guarded("keys", keys, place)
         yield from guarded("model", model, place)
         yield from guarded("engine", lambda place: _with_engine(place, clients, mend), place)
         yield from deaths(place)
@@ -190,6 +192,12 @@ def settings(place: Place) -> Findings:
         excluded = f", {plural(len(now.excluded), 'folder')} excluded" if now.excluded else ""
         says = f"capture = {now.capture}{excluded}, inject = {now.inject}, model = {now.model}."
         yield ok("settings", says)
+
+
+def keys(place: Place) -> Findings:
+    """Whether the keys that open the HTTP face can be read; without them nobody is let in."""
+    if opening := tokens.load(place.home):
+        yield ok("keys", f"{plural(len(opening), 'key')} for the HTTP face; `scrubjay token` lists them.")
 
 
 def model(place: Place) -> Findings:
