@@ -78,6 +78,19 @@ def test_a_reader_that_leaves_early_is_no_error(newcomer):
         assert (process.stderr.read(), process.wait(PATIENCE)) == (b"", 0)
 
 
+def test_an_output_that_cannot_be_written_is_told_and_one_that_is_closed_is_not_missed(newcomer):
+    command = [*console_command(), "config"]
+    if os.path.exists("/dev/full"):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(
+                command, env=newcomer.env, stdout=full, stderr=subprocess.PIPE, timeout=PATIENCE
+            )
+        assert (done.returncode, done.stderr.count(b"\n")) == (1, 1) and b"No space left" in done.stderr
+    shell = ["sh", "-c", '"$@" >&-', "sh", *command]
+    done = subprocess.run(shell, env=newcomer.env, capture_output=True, timeout=PATIENCE)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_a_home_that_cannot_be_one_is_told_in_a_sentence(newcomer):
     Path(newcomer.home.root).write_text("a file")
     assert "cannot be used" in newcomer.refused("list")

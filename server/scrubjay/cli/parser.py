@@ -48,6 +48,9 @@ INTERRUPTED = 130  # what a shell expects of a command that Ctrl-C ended
 def run(arguments: list[str], env: Mapping[str, str]) -> int:
     """Run one command; exit code 0 done, 1 refused or with problems, 2 not understood, 130 interrupted."""
     names = [command.name for _, commands in GROUPS for command in commands]
+    for stream in ("stdout", "stderr"):
+        if getattr(sys, stream) is None:  # `scrubjay list >&-`: nobody is to read it
+            setattr(sys, stream, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - until the end
     if arguments and not arguments[0].startswith("-") and arguments[0] not in names:
         near = nearest(arguments[0], names) or f" The commands are: {', '.join(names)}."
         print(f"scrubjay: there is no command {visible(arguments[0])[:80]!r}.{near}", file=sys.stderr)
@@ -66,9 +69,12 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
         return 1
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # `scrubjay list | head`: the reader has what it wanted
+    except OSError as error:  # our own files say what to do: this is where the output goes, or a surprise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        if isinstance(error, BrokenPipeError):  # `scrubjay list | head`: the reader has what it wanted
+            return 0
+        print(f"scrubjay: The system refused, so the command ended early: {error}", file=sys.stderr)
+        return 1
 
 
 def build_parser() -> argparse.ArgumentParser:
