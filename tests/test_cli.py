@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -76,6 +77,14 @@ def test_a_reader_that_leaves_early_is_no_error(newcomer):
     ) as process:
         process.stdout.close()
         assert (process.stderr.read(), process.wait(PATIENCE)) == (b"", 0)
+
+
+def test_a_command_imports_only_what_it_needs(newcomer):
+    code = "import sys; import scrubjay.cli.parser; print(*sys.modules)"
+    command = [sys.executable, "-c", code]
+    modules = set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+    heavy = {"asyncio", "http.client", "lancedb", "numpy", "pydantic", "scrubjay.text.dates", "sqlite3"}
+    assert not heavy & modules
 
 
 def test_an_output_that_cannot_be_written_is_told_and_one_that_is_closed_is_not_missed(newcomer):

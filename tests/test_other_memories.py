@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from user import User, make_user
 
-from scrubjay.histories import HISTORIES
 from scrubjay.histories.disk import Disk, files_below
 from scrubjay.histories.machine import Machine
 from scrubjay.histories.memories import LONGEST
 from scrubjay.histories.stored import Fact, Session
+from scrubjay.histories.table import HISTORIES
 
 BY_NAME = {each.host: each for each in HISTORIES}
 BUILDERS: dict[str, Callable[[Path], Path]] = {

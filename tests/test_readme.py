@@ -13,7 +13,7 @@ import pytest
 
 from scrubjay.cli.parser import build_parser
 from scrubjay.engine.engine import Engine
-from scrubjay.histories import HISTORIES
+from scrubjay.histories.table import HISTORIES
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import describe
 from scrubjay.hosts.table import markdown

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from http import HTTPStatus
-from http.client import HTTPConnection, HTTPException
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -256,6 +255,8 @@ def own_scope(counts: dict[str, dict[str, int]]) -> Findings:
 
 def http(place: Place) -> Findings:
     """Whether HTTP is answered where the engine says so, and whether a key is asked for."""
+    from http.client import HTTPConnection, HTTPException  # other commands need not wait for it
+
     from scrubjay.wire.address import engine_facts
 
     url = engine_facts(place.home).get("http")

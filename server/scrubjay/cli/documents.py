@@ -15,13 +15,13 @@ from scrubjay.cli.command import JSON, SCOPE, Place, call_engine, chosen_scope, 
 from scrubjay.cli.display import Progress, first_line, local, note, plural, print_answer
 from scrubjay.errors import InputError
 from scrubjay.home.scopes import USER_SCOPE, display_name, search_scopes
-from scrubjay.models.fields import MAX_FILE_DOCUMENT
 from scrubjay.pipe.client import EngineClient
 from scrubjay.text.answers import DOUBTFUL, no_document
 from scrubjay.text.foreign import visible
 from scrubjay.text.short_ids import short_id
 
 PATHS = "a file, a folder, a pattern such as 'docs/**/*.md', or - for standard input"
+MAX_INPUT = 50 * 1024 * 1024  # bytes of standard input
 MOST_PASSED_OVER = 5  # hidden folders that are named
 MOST_FAILED = 10  # files that could not be read and are named
 LISTENS_MS = 500  # after which the first word comes, and how long Ctrl-C waits at most
@@ -88,9 +88,9 @@ def _print_counts(done: dict[str, Any], *, quiet: bool = False) -> None:
 def _add_standard_input(place: Place, options: argparse.Namespace) -> None:
     if options.watch:
         raise InputError("Standard input cannot be watched; give the path of a file or a folder.")
-    data = sys.stdin.buffer.read(MAX_FILE_DOCUMENT + 1)
-    if len(data) > MAX_FILE_DOCUMENT:
-        raise InputError(f"Standard input has more than {MAX_FILE_DOCUMENT:,} bytes; split it.")
+    data = sys.stdin.buffer.read(MAX_INPUT + 1)
+    if len(data) > MAX_INPUT:
+        raise InputError(f"Standard input has more than {MAX_INPUT:,} bytes; split it.")
     from scrubjay.reading import read
 
     text = read(data, options.title or "standard input")

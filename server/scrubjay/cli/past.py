@@ -13,10 +13,10 @@ from typing import Any
 from scrubjay.cli.command import Place, call_engine, nearest
 from scrubjay.cli.display import Progress, plural, print_answer
 from scrubjay.errors import InputError
-from scrubjay.histories import HISTORIES
 from scrubjay.histories.disk import Disk, files_below
 from scrubjay.histories.machine import this_machine
 from scrubjay.histories.stored import Fact, Fields, History, Session, Stored, instant, keyed, seconds
+from scrubjay.histories.table import HISTORIES
 from scrubjay.home import capture
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import NOWHERE, USER_SCOPE, display_name, is_scope, list_scopes, scope_of

@@ -747,6 +747,6 @@ def markdown(past: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":
-    from scrubjay.histories import HISTORIES
+    from scrubjay.histories.table import HISTORIES
 
     print(markdown([history.host for history in HISTORIES]), end="")

@@ -12,7 +12,6 @@ from scrubjay.text.time_asked import moment_named
 
 MAX_MEMORY = 10_000  # characters
 MAX_DOCUMENT = 10 * 1024 * 1024  # bytes through the tool
-MAX_FILE_DOCUMENT = 50 * 1024 * 1024  # bytes through the command line
 MAX_METADATA_TEXT = 10_000  # characters of one value
 MAX_METADATA_NUMBER = 2**53  # whole numbers beyond it lose digits in other JSON readers
 MAX_TURN_TEXT = 1_000_000  # characters of one side of a turn; hooks cut there and say so
