@@ -374,6 +374,10 @@ def test_a_secret_of_an_unusual_form_goes(text: str) -> None:
         "connect(aws_secret_access_key=layer1.aws_secret_access_key)",
         '"ClientToken": "2ca1a304-32b3-4f5f-bc4c-EXAMPLE11111"',
         "ENV CACHE_KEY deps-v2",
+        "ssh_pass=$BUILD_PASSWORD sudo_pass=$BUILD_PASSWORD",
+        "The signing password is in `mobile/android/release.properties` alone.",
+        "APP_KEY=base64:VOTRE_CLE_ICI",
+        "mysql://root:tu_clave@localhost/bird_db and mysql://root:mot_de_passe@localhost/bird_db",
     ],
 )
 def test_what_says_itself_that_it_is_no_secret_stays(text: str) -> None:

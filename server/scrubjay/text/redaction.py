@@ -36,7 +36,7 @@ _REFERENCE = (  # a value that names where the secret is kept
     r"\.\*|\[\^|[\"']\$|\\\(|[a-z]+(?:/[a-z]+)+#[a-z_]+\Z|\$[A-Za-z_]\w*(?:-?\Z|->|::|[.\[:/?\"'])|\$[{(]|%\w+%\Z"
     r"|[A-Za-z]:[\\/]|(?:~|\.{1,2})?/[\w.-]|@@?[A-Za-z][\w.]*(?:@@)?\Z"
     r"|#[A-Za-z][\w-]*\Z|#\{|!\w+\Z|__\w+__\Z|:\w+\Z|[A-Za-z_][\w.:>-]*\(.*\)\Z|%\(|\\[uUx]|\w+\[[\w-]*\]\.|"
-    r"[A-Z]{2,}(?:_[A-Z]{2,})+\Z|"
+    r"(?:base64:)?[A-Z]{2,}(?:_[A-Z]{2,})+\Z|(?:[\w.-]{1,60}/){1,9}[\w-]{1,60}\.[a-z]{2,10}\Z|"
     r"(?:vault|ssm|env|file|op):|arn:|ENC\[|[a-z][a-z-]*:\d+(?:\.\d+)+\Z|(?:[A-Z]{2,6}\d{0,3}-)"
     r"+[A-Z]{2,6}\d{0,3}\Z"
     r"|(?:os|env|process|self|this|cls|config|settings|secrets|request|req|ctx|args|opts|options|params"
@@ -67,7 +67,7 @@ _STAND_IN = (  # a word that stands where a secret would
     r"|passwd|pass|(?:base(?:32|64)[_-]?)?secret|token|api[_-]?key|bearer|basic|user|username|required|"
     r"optional|example|placeholder"
     r"|change[_-]?(?:me|it)(?:[_-][a-z-]+)?|redacted|removed|hidden|missing|invalid|expired|unknown"
-    r"|password[_-]here|passwort|replace[\w-]*|todo|tbd|dummy|fake|sample)[0-9]{0,3}\Z"
+    r"|password[_-]here|passwort|mot[_-]de[_-]passe|(?:tu|su|votre|ton|dein|mein)[_-]\w+|replace[\w-]*|todo|tbd|dummy|fake|sample)[0-9]{0,3}\Z"
 )
 # What a manager makes up.
 _SIGNS = r"(?=.*[a-z])(?=.*[A-Z])\w[^\s()<>]{0,60}(?:[!#$%^*+~&][^\s()<>]{0,60}\w|[!#$%^*&]\Z)"
@@ -303,7 +303,7 @@ def _beside(key: str, before: str, match: re.Match[str]) -> bool:
         made_up = _made_up(value) or _short(value) or _jumbled(value) or _gibberish(value)
         return made_up and not (_stands_in(value) or _pattern(_REFERENCE).match(value) or _called(match))
     bare = "bare" in match.re.groupindex and match["bare"]
-    if (bare and _called(match)) or _pattern(r"[A-Za-z_]{2,40}=[\w\"']").match(value):
+    if (bare and _called(match)) or _pattern(r"[A-Za-z_]{2,40}=[\w\"'$]").match(value):
         return False  # an argument
     start = match.start(_group(match))
     if _pattern(r"(?i)digest=\"[^\"\n]{3,12}\">\s{0,9}\Z").search(match.string[max(0, start - 40) : start]):
