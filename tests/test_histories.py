@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.histories import HISTORIES
 from scrubjay.histories.disk import Disk, files_below
 from scrubjay.histories.machine import Machine
 from scrubjay.histories.stored import Fact, History, Session, instant, keyed
+from scrubjay.histories.table import HISTORIES
 
 UNREADABLE = (OSError, ValueError, LookupError, sqlite3.Error)
 BY_NAME = {history.host: history for history in HISTORIES}
