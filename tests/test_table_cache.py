@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import random
+import tempfile
 from datetime import UTC, datetime
 from typing import Any
 
+import lancedb
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +20,7 @@ from scrubjay.models.records import Memory, content_hash
 from scrubjay.models.requests import Forget, SearchMemories, parse
 from scrubjay.search.recall import search_memories
 from scrubjay.store import conditions
-from scrubjay.store.cache import KnownKeys, TableCache, _row_ids
+from scrubjay.store.cache import _FIRST, KnownKeys, TableCache, _row_ids, taken
 from scrubjay.store.schema import read_table
 from scrubjay.store.store import Store
 from scrubjay.store.tables import open_tables
@@ -52,7 +56,6 @@ async def found_anew(core: Core) -> list[Any]:
         *(each.whole for each in store.tables.cached_records.values()),
         store.tables.whole_passages,
         store.tables.whole_codes,
-        store.tables.cached_ties.whole,
     ):
         whole._fits = False
     try:
@@ -181,6 +184,51 @@ async def test_a_row_that_a_compaction_moves_while_the_table_is_read_is_there(co
     assert len(await whole.current(turns) or ()) == 7
 
 
+@settings(max_examples=12)
+@given(
+    acts=st.lists(
+        st.sampled_from(["add", "add", "add many", "change", "remove", "remove last", "compact"]),
+        min_size=9,
+        max_size=24,
+    ),
+    seed=st.integers(0, 99),
+)
+async def test_a_table_in_memory_is_the_one_on_disk_row_by_row_and_key_by_key(acts: list[str], seed: int):
+    chance = random.Random(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        database = await lancedb.connect_async(folder)
+        schema = pa.schema([("id", pa.string()), ("key", pa.string()), ("text", pa.string())])
+        table = await database.create_table("things", schema=schema)
+        cache, made = TableCache(1_000, key="key"), 0
+        for _ in range(_FIRST):
+            await cache.current(table)
+        for act in ["add", *acts]:
+            there = (await read_table(table.query()))["id"].to_pylist()
+            if act.startswith("add"):
+                ids = [f"{made + each}" for each in range(70 if act == "add many" else chance.randint(1, 3))]
+                made += len(ids)
+                await table.add([{"id": i, "key": f"k{int(i) // 2}", "text": f"text {i}"} for i in ids])
+            elif act == "compact":
+                await table.optimize()
+            elif there:
+                which = there[-1] if act == "remove last" else chance.choice(there)
+                if act == "change":
+                    await table.update({"text": f"changed {made}"}, where=f"id = '{which}'")
+                else:
+                    await table.delete(f"id = '{which}'")
+            rows = await cache.current(table)
+            now = (await read_table(table.query().with_row_id())).sort_by("_rowid")
+            assert rows.to_pylist() == now.to_pylist(), act
+            keys = now["key"].to_pylist()
+            assert {key: list(at) for key, at in cache.places.items()} == {
+                key: [at for at, each in enumerate(keys) if each == key] for key in keys
+            }
+            wanted = chance.sample(sorted(set(keys)), min(3, len(set(keys))))
+            assert taken(rows, cache.places, wanted)["key"].to_pylist() == [
+                key for key in wanted for each in keys if each == key
+            ]
+
+
 async def test_what_searches_use_is_in_memory_again_after_a_compaction(core: Core, monkeypatch):
     for number in range(6):
         await fact(core, f"Fact number {number} is about a {WORDS[number % 4]}.")
@@ -216,7 +264,7 @@ async def test_ties_in_memory_find_what_their_index_finds(core: Core):
         if number % 5 == 4:
             await core.writer.settle()
             await _ties_agree(core.store, [*words.values(), "0" * 16])
-    assert await core.store.tables.cached_ties.whole.current(core.store.tables.passages) is not None
+    assert await core.store.tables.whole_codes.current(core.store.tables.passages) is not None
 
 
 async def _ties_agree(store: Store, words: list[str]) -> None:

@@ -26,7 +26,11 @@ _FIRST = 3  # uses of a table that do not read it whole: the first search after 
 _MOST_ROWS = 10_000  # passages at hand as objects
 _FEW = 3  # records that are read one by one after a write: the planner of a write asks for its own alone
 _TRIES = 3  # to see all rows that match at one moment
+_CHUNKS = 8  # of a table in memory; then they are made one, which copies all of it: 10 ms for 30 MB
 _CONDITIONS = 8  # of which the matching rows are remembered
+# Row ids that are read at once. An engine reads rows by 512, because they are long: so 30,000 ids took 7 to
+# 15 ms, and now 1, five times in the first search after a write.
+_ROW_IDS = 65_536
 _AT_ONCE = 1_024  # vectors that are multiplied at once: their numbers fit into a processor's cache
 _MOST_RECORDS = 4_000  # records of a kind at hand as objects
 _MOST_KEYS = 100_000  # rows; a key takes some 70 bytes
@@ -69,7 +73,8 @@ class TableCache:
         self._rows: pa.Table = None
         self._row_ids: NDArray[np.uint64] = np.empty(0, np.uint64)  # of these rows, in order
         self._placed: NDArray[np.uint64] = np.empty(0, np.uint64)  # row ids whose places are known
-        self._places: dict[str, list[int]] = {}  # of the rows, by key
+        self._keys: list[str] = []  # of the rows whose places are known
+        self._places: dict[str, list[int]] = {}  # of these rows, ascending, by key
 
     async def current(self, table: AsyncTable, *, read: bool = True) -> pa.Table | None:
         """Return the table as it is now; None if it is too long, or was not asked for often enough.
@@ -107,11 +112,15 @@ class TableCache:
     def places(self) -> Mapping[str, Sequence[int]]:
         """Where the rows with each key are in what `current` returned last."""
         if self._placed is not self._row_ids:
-            known = len(self._placed)
-            if not np.array_equal(self._row_ids[:known], self._placed):  # else rows were only added
-                self._places, known = {}, 0
-            for at, key in enumerate(self._rows[self._key].slice(known).to_pylist(), known):
+            same = _beginning(self._placed, self._row_ids)
+            for key in self._keys[same:]:
+                self._places[key].pop()
+                if not self._places[key]:
+                    del self._places[key]
+            added = self._rows[self._key].slice(same).to_pylist()
+            for at, key in enumerate(added, same):
                 self._places.setdefault(key, []).append(at)
+            self._keys[same:] = added
             self._placed = self._row_ids
         return self._places
 
@@ -121,7 +130,7 @@ class TableCache:
             return None
         wanted = np.fromiter(row_ids, dtype=np.uint64)
         wanted = wanted[_among(wanted, self._row_ids)]
-        return self._rows.take(np.searchsorted(self._row_ids, wanted))
+        return _rows_at(self._rows, np.searchsorted(self._row_ids, wanted))
 
     async def _read(self, table: AsyncTable) -> bool:
         """Read what is new, and drop what is gone; False if it is too much."""
@@ -133,11 +142,10 @@ class TableCache:
                 break
             added = await self._taken(table, new) if len(new) else None
             if added is None or len(added) == len(new):  # else a compaction moved one between the two looks
-                kept = _among(self._row_ids, there)
-                rows = self._rows if kept.all() else self._rows.filter(kept)
+                rows = _filtered(self._rows, _among(self._row_ids, there))
                 if added is not None:  # in new fragments, so that they come after all others
-                    rows = pa.concat_tables([rows, added.select(rows.column_names)]).combine_chunks()
-                return self._keep(rows)
+                    rows = pa.concat_tables([rows, added.select(rows.column_names).combine_chunks()])
+                return self._keep(rows if rows["_rowid"].num_chunks <= _CHUNKS else rows.combine_chunks())
         self._rows = None  # not both at once
         rows = (await read_table(query.with_row_id())).combine_chunks()
         if (np.diff(rows["_rowid"].to_numpy().astype(np.int64)) < 0).any():
@@ -201,7 +209,7 @@ class RecordCache(Generic[R]):
             if len(self._records) > _MOST_RECORDS:
                 self._records = {}
                 unknown = list(places.values())
-            read = from_table(self._kind, rows.take(unknown))
+            read = from_table(self._kind, _rows_at(rows, np.array(unknown)))
             self._records.update(zip(row_ids[unknown].tolist(), read, strict=True))
         return {each: self._records[int(row_ids[at])] for each, at in places.items()}
 
@@ -327,14 +335,14 @@ class VectorCache:
 
 
 class TieCache:
-    """The ties of a table's passages: which rows have a word in the column `tied`.
+    """The ties of the passages of a table in memory: which rows have a word in the column `tied`.
 
     Looking there takes less than a millisecond, LanceDB's index of that column 5 to 8 of each core.
     """
 
-    def __init__(self, most: int) -> None:
-        self.whole = TableCache(most, ["tied"], key="tied")
-        self._row_ids: NDArray[np.uint64] = np.empty(0, np.uint64)  # whose ties are known, as in `whole`
+    def __init__(self, whole: TableCache) -> None:
+        self._whole = whole
+        self._row_ids: NDArray[np.uint64] = np.empty(0, np.uint64)  # whose ties are known
         self._words: NDArray[np.uint64] = np.empty(0, np.uint64)  # ascending, one for each tie of a row
         self._places: NDArray[np.uint32] = np.empty(0, np.uint32)  # of the rows that have these words
         self._counts: NDArray[np.uint16] = np.empty(0, np.uint16)  # ties of each row
@@ -348,10 +356,10 @@ class TieCache:
         Scores are BM25's (k1 1.2, b 0.75), as of LanceDB's index: rows come first that share the most and the
         rarest words, and have few others. None if the table is not in memory.
         """
-        if (rows := await self.whole.current(table)) is None:
+        if (rows := await self._whole.current(table)) is None:
             return None
-        if self._row_ids is not self.whole.row_ids:
-            self._take(rows["tied"], self.whole.row_ids)
+        if self._row_ids is not self._whole.row_ids:
+            self._take(rows["tied"], self._whole.row_ids)
         if not len(self._words):
             return np.empty(0, np.uint64), np.empty(0)
         found, values = [], []
@@ -367,21 +375,25 @@ class TieCache:
         best = np.lexsort((places, -scores))[:limit]
         return self._row_ids[places[best]], scores[best]
 
-    async def warm(self, table: AsyncTable, before: "TieCache") -> None:
-        """Read the ties again if `before` was used since the last time: this or one of an older handle."""
-        await self.whole.warm(table, before.whole)
-
     def _take(self, tied: pa.ChunkedArray, row_ids: NDArray[np.uint64]) -> None:
-        known = len(self._row_ids)
-        if not np.array_equal(row_ids[:known], self._row_ids):  # else rows were only added
-            self._words, self._places, self._counts = self._words[:0], self._places[:0], self._counts[:0]
-            known = 0
+        known = _beginning(self._row_ids, row_ids)
+        if known < len(self._row_ids):
+            kept = self._places < known
+            self._words, self._places, self._counts = (
+                self._words[kept],
+                self._places[kept],
+                self._counts[:known],
+            )
         added = [words or "" for words in tied.slice(known).to_pylist()]
         counts = np.fromiter((words.count(" ") + bool(words) for words in added), np.uint16, len(added))
-        words = np.concatenate([self._words, _tie_numbers(" ".join(added))])
-        places = np.repeat(np.arange(known, len(row_ids), dtype=np.uint32), counts)
+        words = _tie_numbers(" ".join(added))
         order = np.argsort(words, kind="stable")
-        self._words, self._places = words[order], np.concatenate([self._places, places])[order]
+        places = np.repeat(np.arange(known, len(row_ids), dtype=np.uint32), counts)[order]
+        at = np.searchsorted(self._words, words[order], "right")  # behind the same words of earlier rows
+        self._words, self._places = (
+            np.insert(self._words, at, words[order]),
+            np.insert(self._places, at, places),
+        )
         self._counts, self._row_ids = np.concatenate([self._counts, counts]), row_ids
         self._tied = int(np.count_nonzero(self._counts))
         self._usual = len(self._words) / max(self._tied, 1)
@@ -429,8 +441,9 @@ class KnownKeys:
 
 async def _row_ids(query: AsyncQuery) -> NDArray[np.uint64]:
     """Return the row ids of all rows of a query, in ascending order."""
-    rows = await read_table(query.select([]).with_row_id())
-    return np.sort(rows["_rowid"].to_numpy())
+    batches = read_batches(query.select([]).with_row_id(), _ROW_IDS)
+    found = [batch.column("_rowid").to_numpy() async for batch in batches]
+    return np.sort(np.concatenate(found)) if found else np.empty(0, np.uint64)
 
 
 def _among(row_ids: NDArray[np.uint64], ascending: NDArray[np.uint64]) -> NDArray[np.bool_]:
@@ -489,9 +502,44 @@ def _products(
     return values
 
 
+def _beginning(before: NDArray[np.uint64], now: NDArray[np.uint64]) -> int:
+    """Count the leading row ids that two arrays share."""
+    length = min(len(before), len(now))
+    same = before[:length] == now[:length]
+    return length if same.all() else int(same.argmin())
+
+
+def _filtered(rows: pa.Table, kept: NDArray[np.bool_]) -> pa.Table:
+    """Drop rows of a table; chunks that lose none are not copied."""
+    if kept.all():
+        return rows
+    parts, start = [rows.slice(0, 0)], 0
+    for chunk in rows["_rowid"].chunks:
+        part, own = rows.slice(start, len(chunk)), kept[start : start + len(chunk)]
+        parts += [part] if own.all() else [part.filter(own)] if own.any() else []
+        start += len(chunk)
+    return pa.concat_tables(parts)
+
+
+def _rows_at(rows: pa.Table, places: NDArray[np.int64]) -> pa.Table:
+    """Take the rows at these places, in this order; pyarrow itself would make one chunk of all first."""
+    lengths = np.array([len(chunk) for chunk in rows.column(0).chunks])
+    if len(lengths) < 2:
+        return rows.take(places)
+    ends = lengths.cumsum()
+    chunk = np.searchsorted(ends, places, "right")
+    order = np.argsort(chunk, kind="stable")
+    parts = [rows.slice(0, 0)]
+    for each in np.unique(chunk):
+        part = rows.slice(ends[each] - lengths[each], lengths[each])
+        parts.append(part.take(places[chunk == each] - (ends[each] - lengths[each])))
+    found = pa.concat_tables(parts).combine_chunks()
+    return found if (np.diff(order) > 0).all() else found.take(np.argsort(order))
+
+
 def taken(table: pa.Table, places: Mapping[str, Sequence[int]], keys: Iterable[str]) -> pa.Table:
     """Return the rows of a table at the places of these keys."""
-    return table.take(np.fromiter((at for each in keys for at in places.get(each, ())), dtype=np.int64))
+    return _rows_at(table, np.fromiter((at for each in keys for at in places.get(each, ())), dtype=np.int64))
 
 
 def _passages(table: pa.Table | None) -> dict[int, PassageRow]:

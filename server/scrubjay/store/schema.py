@@ -171,10 +171,10 @@ async def read_table(query: Any) -> pa.Table:
         return await query.to_arrow()
 
 
-async def read_batches(query: Any) -> AsyncIterator[pa.RecordBatch]:
-    """Read the rows of a LanceDB query, `_BATCH` at a time. Raises as `read_table` does."""
+async def read_batches(query: Any, rows: int = _BATCH) -> AsyncIterator[pa.RecordBatch]:
+    """Read the rows of a LanceDB query, so many at a time. Raises as `read_table` does."""
     with _panics():
-        async for batch in await query.to_batches(max_batch_length=_BATCH):
+        async for batch in await query.to_batches(max_batch_length=rows):
             yield batch
 
 

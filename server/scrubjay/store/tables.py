@@ -96,13 +96,19 @@ class Tables:
     cached_records: Mapping[str, RecordCache[Any]] = field(
         default_factory=lambda: {"turns": RecordCache(Turn, 50_000), "memories": RecordCache(Memory, 50_000)}
     )
+    # Token codes and ties: both are asked for by every search, so that after a write both are read at once.
     whole_codes: TableCache = field(
-        default_factory=lambda: TableCache(150_000, ["record_id", "token_vectors"], key="record_id")
+        default_factory=lambda: TableCache(
+            FEW_VECTORS, ["record_id", "token_vectors", "tied"], key="record_id"
+        )
     )
     whole_passages: TableCache = field(default_factory=lambda: TableCache(150_000, list(PassageRow._fields)))
-
     cached_vectors: VectorCache = field(default_factory=lambda: VectorCache(FEW_VECTORS))
-    cached_ties: TieCache = field(default_factory=lambda: TieCache(FEW_VECTORS))
+
+    @cached_property
+    def cached_ties(self) -> TieCache:
+        """The ties of those passages whose codes are in memory."""
+        return TieCache(self.whole_codes)
 
     @cached_property
     def cached_passages(self) -> PassageCache:
@@ -119,7 +125,6 @@ class Tables:
         await self.whole_passages.warm(self.passages, before.whole_passages)
         await self.whole_codes.warm(self.passages, before.whole_codes)
         await self.cached_vectors.warm(self.passages, before.cached_vectors)
-        await self.cached_ties.warm(self.passages, before.cached_ties)
 
     @property
     def names(self) -> tuple[str, ...]:
