@@ -185,8 +185,20 @@ async def test_since_and_until_take_words(week: Core) -> None:
     hits = await asked(week, "retry parser icon", since="last tuesday", until="tuesday")
     assert {hit.session_id for hit in hits.results} == {"tuesday"}
     assert hits.period == "2026-03-03"
-    hits = await asked(week, "retry parser icon", since="3 days ago", until="2026-03-03")
+    hits = await asked(week, "retry parser icon", since="3 days ago", until="2026-03-02")
     assert {hit.session_id for hit in hits.results} == {"monday"}
+
+
+async def test_a_day_in_figures_is_a_whole_day_as_one_in_words_is(week: Core) -> None:
+    hits = await asked(week, "retry parser icon", since="2026-03-03", until="2026-03-03")
+    assert {hit.session_id for hit in hits.results} == {"tuesday"} and hits.period == "2026-03-03"
+    hits = await asked(week, "retry parser icon", since="2026-03-03", until="2026-03-03T00:00:01Z")
+    assert not hits.results
+
+
+async def test_a_period_that_ends_before_it_begins_is_refused(week: Core) -> None:
+    with pytest.raises(InputError, match="until = '2026-03-02': must be after since = '2026-03-03'"):
+        await asked(week, "retry", since="2026-03-03", until="2026-03-02")
 
 
 async def test_a_time_that_today_does_not_have_is_said_in_a_sentence(week: Core) -> None:

@@ -74,7 +74,7 @@ def show(place: Place, options: argparse.Namespace) -> None:
     value("--prev", "N", "bring along N turns before each hit", type=int, dest="prev_turns"),
     value("--next", "N", "bring along N turns after each hit", type=int, dest="next_turns"),
     value("--since", "TIME", "only from then on: a date such as 2026-03-01, or words: 'last tuesday'"),
-    value("--until", "TIME", "only before this date or time, or to the end of 'yesterday'"),
+    value("--until", "TIME", "only before this time, or to the end of a day"),
     value("--tag", "TAG", TAG, action="append", dest="tags"),
     flag("--facts", "only facts that were added, no recorded turns"),
     choice("--mode", MODES, "facts and turns (so without it), all, or documents", dest="search_mode"),

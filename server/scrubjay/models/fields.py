@@ -30,24 +30,26 @@ def parse_instant(value: Any) -> Any:
 
 
 def parse_when(value: Any) -> Any:
-    """Read an ISO 8601 string as `parse_instant` does; leave words that name a time for `resolve`.
+    """Read an ISO 8601 string as `parse_instant` does; leave days and words that name a time for `resolve`.
 
     Raises:
         ValueError: it is neither.
     """
     try:
-        return parse_instant(value)
+        instant = parse_instant(value)
     except ValueError as error:
         if not isinstance(value, str) or moment_named(value, _SOME_DAY, end=False) is None:
             also = f", or words such as {_PHRASES}" if isinstance(value, str) else ""
             raise ValueError(f"{error}{also}") from None
         return value
+    is_day = isinstance(value, str) and moment_named(value, _SOME_DAY, end=False) is not None
+    return value if is_day else instant
 
 
 def resolve(name: str, when: datetime | str | None, now: datetime, *, end: bool) -> datetime | None:
     """Make an instant of the time in the field `name`: words are read against `now`, days in its time zone.
 
-    Words for a span, such as yesterday, mean its beginning or, if `end`, its end.
+    A day or another span, such as 2026-03-29 or last week, means its beginning or, if `end`, its end.
 
     Raises:
         InputError: today the words name no time, as "the 31st" in March.

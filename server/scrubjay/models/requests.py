@@ -114,7 +114,7 @@ class SearchMemories(Request):
     prev_turns: Neighbours = about("Turns before each hit to bring along.", 0)
     next_turns: Neighbours = about("Turns after each hit.", 0)
     since: When | None = about("Only from this time on: ISO 8601, or words such as last Tuesday.")
-    until: When | None = about("Only before it, of yesterday to its end.")
+    until: When | None = about("Only before it; of a day, to its end.")
     as_of: Instant | None = about(
         "Answer with what was known at this time (ISO 8601): the versions of then, nothing newer."
     )

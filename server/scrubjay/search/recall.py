@@ -5,6 +5,7 @@ from datetime import datetime
 
 import numpy as np
 
+from scrubjay.errors import InputError
 from scrubjay.home.scopes import search_scopes
 from scrubjay.models.fields import resolve
 from scrubjay.models.records import Memory, PassageSrc, fields_of
@@ -106,6 +107,10 @@ def _confidence(ranking: Ranking, request: SearchMemories, *, is_narrow: bool) -
 
 
 def _question(request: SearchMemories, scope: str | tuple[str, ...], now: datetime) -> Question:
+    since = resolve("since", request.since, now, end=False)
+    until = resolve("until", request.until, now, end=True)
+    if since and until and until <= since:
+        raise InputError(f"until = '{request.until}': must be after since = '{request.since}'.")
     return Question(
         text=request.query,
         scopes=search_scopes(request.scope, scope),
@@ -113,8 +118,8 @@ def _question(request: SearchMemories, scope: str | tuple[str, ...], now: dateti
         now=now,
         partition_ids=None if request.partition_ids is None else tuple(request.partition_ids),
         tags=tuple(request.tags or ()),
-        since=resolve("since", request.since, now, end=False),
-        until=resolve("until", request.until, now, end=True),
+        since=since,
+        until=until,
         **fields_of(request, "session_id", "filters", "as_of"),
         forgotten=request.include.forgotten,
         host=request.host if isinstance(request, SearchRecords) else None,
