@@ -100,6 +100,19 @@ def test_an_output_that_cannot_be_written_is_told_and_one_that_is_closed_is_not_
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+def test_a_terminal_that_knows_ascii_alone_gets_all_in_it(user):
+    said = "The heron of Zürich is called 鷺."
+    user.gets("add", said, "--scope", "ascii")
+    printed = []
+    for more in ([], ["--json"]):
+        command = [*console_command(), "list", "--scope", "ascii", *more]
+        env = {**user.env, "PYTHONIOENCODING": "ascii"}
+        done = subprocess.run(command, env=env, capture_output=True, timeout=PATIENCE)
+        assert (done.returncode, done.stderr) == (0, b"")
+        printed.append(done.stdout.decode("ascii"))
+    assert "Z\\xfcrich" in printed[0] and json.loads(printed[1])[0]["memory"] == said
+
+
 def test_a_home_that_cannot_be_one_is_told_in_a_sentence(newcomer):
     Path(newcomer.home.root).write_text("a file")
     assert "cannot be used" in newcomer.refused("list")

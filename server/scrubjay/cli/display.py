@@ -90,7 +90,8 @@ def note(answer: Mapping[str, Any]) -> list[str]:
 def print_answer(answer: Any, lines: Iterable[str], *, as_json: bool) -> None:
     """Print an answer as a person reads it, or as a program does."""
     if as_json:
-        print(visible_json(json.dumps(answer, indent=1, ensure_ascii=False)))
+        in_unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+        print(visible_json(json.dumps(answer, indent=1, ensure_ascii=not in_unicode)))
         return
     for line in lines:
         print(visible(line))

@@ -4,6 +4,7 @@ What a command raises becomes a sentence and an exit code. Commands import late 
 """
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Mapping
@@ -51,6 +52,8 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
     for stream in ("stdout", "stderr"):
         if getattr(sys, stream) is None:  # `scrubjay list >&-`: nobody is to read it
             setattr(sys, stream, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - until the end
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal or a pipe may know ASCII alone
     if arguments and not arguments[0].startswith("-") and arguments[0] not in names:
         near = nearest(arguments[0], names) or f" The commands are: {', '.join(names)}."
         print(f"scrubjay: there is no command {visible(arguments[0])[:80]!r}.{near}", file=sys.stderr)
