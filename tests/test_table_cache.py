@@ -20,7 +20,7 @@ from scrubjay.models.records import Memory, content_hash
 from scrubjay.models.requests import Forget, SearchMemories, parse
 from scrubjay.search.recall import search_memories
 from scrubjay.store import conditions
-from scrubjay.store.cache import _FIRST, KnownKeys, TableCache, _row_ids, taken
+from scrubjay.store.cache import FIRST, KnownKeys, TableCache, _row_ids, taken
 from scrubjay.store.schema import read_table
 from scrubjay.store.store import Store
 from scrubjay.store.tables import open_tables
@@ -200,7 +200,7 @@ async def test_a_table_in_memory_is_the_one_on_disk_row_by_row_and_key_by_key(ac
         schema = pa.schema([("id", pa.string()), ("key", pa.string()), ("text", pa.string())])
         table = await database.create_table("things", schema=schema)
         cache, made = TableCache(1_000, key="key"), 0
-        for _ in range(_FIRST):
+        for _ in range(FIRST):
             await cache.current(table)
         for act in ["add", *acts]:
             there = (await read_table(table.query()))["id"].to_pylist()

@@ -22,7 +22,7 @@ from scrubjay.store.schema import VECTOR, from_table, read_batches, read_table
 # New rows that are read one by one; from there on, all of 10,000 are read in the same time (7 ms).
 _MANY = 64
 _MOST_BYTES = 64 << 20
-_FIRST = 3  # uses of a table that do not read it whole: the first search after a start must not wait for it
+FIRST = 3  # uses of a table, as a search uses it once
 _MOST_ROWS = 10_000  # passages at hand as objects
 _FEW = 3  # records that are read one by one after a write: the planner of a write asks for its own alone
 _TRIES = 3  # to see all rows that match at one moment
@@ -61,11 +61,14 @@ class PassageRow(NamedTuple):
 class TableCache:
     """A whole table in memory, or some of its columns, unless it has more than `most` rows or 64 MB.
 
-    Rows are found by their values in the column `key`.
+    Rows are found by their values in the column `key`. The `first` uses of the table do not read it whole:
+    the first search after a start must not wait for it.
     """
 
-    def __init__(self, most: int, columns: list[str] | None = None, *, key: str = "id") -> None:
-        self._most, self._columns, self._key = most, columns, key
+    def __init__(
+        self, most: int, columns: list[str] | None = None, *, key: str = "id", first: int = FIRST
+    ) -> None:
+        self._most, self._columns, self._key, self._first = most, columns, key, first
         self._lock = asyncio.Lock()
         self._asked, self._version = 0, -1
         self._used = False  # since it was warmed last
@@ -83,7 +86,7 @@ class TableCache:
         """
         self._asked += 1
         self._used = True
-        if self._asked <= _FIRST:
+        if self._asked <= self._first:
             return None
         async with self._lock:
             # Before the reading, so that what is committed meanwhile is read again next time.
@@ -423,7 +426,7 @@ class KnownKeys:
     async def among(self, table: AsyncTable, keys: Iterable[str]) -> set[str]:
         """Return those of these keys that a row may have: all, while it is not known."""
         self._asked += 1
-        if self._asked > _FIRST and self._fits:
+        if self._asked > FIRST and self._fits:
             async with self._lock:
                 if not self._complete:
                     await self._read(table)

@@ -21,7 +21,14 @@ from lancedb.index import FTS, Bitmap, BTree, IndexConfig, IvfSq
 from scrubjay.errors import StoreError
 from scrubjay.home.paths import is_shared
 from scrubjay.models.records import Memory, Passage, Turn
-from scrubjay.store.cache import PassageCache, PassageRow, RecordCache, TableCache, TieCache, VectorCache
+from scrubjay.store.cache import (
+    PassageCache,
+    PassageRow,
+    RecordCache,
+    TableCache,
+    TieCache,
+    VectorCache,
+)
 from scrubjay.store.changes import TABLE_OF
 from scrubjay.store.failures import RESTORE
 from scrubjay.store.manifest import newest_manifest
