@@ -22,6 +22,7 @@ from scrubjay.errors import StoreError
 from scrubjay.home.paths import is_shared
 from scrubjay.models.records import Memory, Passage, Turn
 from scrubjay.store.cache import (
+    FIRST,
     PassageCache,
     PassageRow,
     RecordCache,
@@ -106,7 +107,7 @@ class Tables:
     # Token codes and ties: both are asked for by every search, so that after a write both are read at once.
     whole_codes: TableCache = field(
         default_factory=lambda: TableCache(
-            FEW_VECTORS, ["record_id", "token_vectors", "tied"], key="record_id"
+            FEW_VECTORS, ["record_id", "token_vectors", "tied"], key="record_id", first=2 * FIRST
         )
     )
     whole_passages: TableCache = field(default_factory=lambda: TableCache(150_000, list(PassageRow._fields)))

@@ -28,9 +28,8 @@ MAX_DUMP = 1024 * 1024  # bytes; all of redaction's patterns make 216 kB
 _IS_KNOWN = hasattr(_compiler, "_code") and hasattr(_compiler, "_sre")  # how this Python compiles
 
 _compiled: dict[str, re.Pattern[str]] = {}  # by source
-_numbers: dict[
-    str, tuple[int, bytes, int, dict[str, int]]
-] = {}  # by source: flags, code, groups, their names
+# By source: its flags, its code, how many groups it has, and the numbers of those with a name.
+_numbers: dict[str, tuple[int, bytes, int, dict[str, int]]] = {}
 
 
 def pattern(source: str) -> re.Pattern[str]:
