@@ -113,10 +113,8 @@ def _load_patterns(home):
 
 def _keep_patterns(home):
     """Write what was compiled, for the hooks that come."""
-    dump = patterns.dump()
     try:
-        if len(dump) <= patterns.MAX_DUMP:
-            spool.durable_write(home, home.patterns, dump)
+        spool.durable_write(home, home.patterns, patterns.dump())
     except OSError:  # a full disk, or no file there
         return  # the next hook tries again
 

@@ -384,6 +384,7 @@ def test_what_does_not_exist_is_refused_with_what_is_nearly_called_so(user):
         ("search", "heron", "--scope", "usr"): "Did you mean user?",
         ("list", "--scope", "something else"): "There is no scope",
         ("add", "A heron.", "--scope", "usre"): "Did you mean user?",
+        ("add", "A heron.", "--scope", "my birds"): "scope = 'my birds': must be 1 to 100 letters",
     }.items():
         assert says in user.refused(*words), words
     assert "secr" not in user.gets("config", "excluded")

@@ -78,6 +78,15 @@ def test_a_dump_that_is_damaged_or_of_another_version_holds_nothing(dump: bytes)
     assert int(_in_another_process(code, dump)) > 300
 
 
+def test_of_too_many_patterns_those_go_on_that_are_used(dump: bytes) -> None:
+    code = (
+        "patterns.load(sys.stdin.buffer.read()); patterns.MAX_BODY = 10_000\n"
+        "patterns.pattern('[a-z]+x'); few = patterns.dump(); patterns._numbers.clear(); patterns.load(few)\n"
+        "print(patterns.count())"
+    )
+    assert int(_in_another_process(code, dump)) == 1
+
+
 def test_a_hook_takes_over_what_an_earlier_one_compiled(host: Host) -> None:
     kept = Path(host.home.patterns)
     host.prompt(TEXT, prompt_id="p1")

@@ -55,7 +55,7 @@ async def found_anew(core: Core) -> list[Any]:
     for whole in (
         *(each.whole for each in store.tables.cached_records.values()),
         store.tables.whole_passages,
-        store.tables.whole_codes,
+        store.tables.codes_and_ties,
     ):
         whole._fits = False
     try:
@@ -152,6 +152,19 @@ async def test_more_keys_than_may_be_known_are_forgotten(core: Core):
     assert await keys.among(core.store.tables.memories, ["new"]) == set()
     keys.add("abcde")
     assert await keys.among(core.store.tables.memories, ["new"]) == {"new"}
+
+
+async def test_the_first_searches_after_a_start_do_not_read_codes_and_ties_whole(core: Core):
+    for word in WORDS:
+        await fact(core, f"The {word} is kept in `src/{word}.py`.")
+    await core.writer.settle()
+    tables = core.store.tables
+    request = parse(SearchMemories, {"query": f"what is in src/{WORDS[0]}.py?"})
+    for _ in range(FIRST):
+        await search_memories(core.store, request, scope=SCOPE, now=NOW, embed=core.indexer.embed_query)
+        assert tables.codes_and_ties._rows is None
+    await search_memories(core.store, request, scope=SCOPE, now=NOW, embed=core.indexer.embed_query)
+    assert tables.codes_and_ties._rows is not None
 
 
 async def test_a_table_that_is_too_long_is_not_remembered(core: Core):
@@ -264,7 +277,7 @@ async def test_ties_in_memory_find_what_their_index_finds(core: Core):
         if number % 5 == 4:
             await core.writer.settle()
             await _ties_agree(core.store, [*words.values(), "0" * 16])
-    assert await core.store.tables.whole_codes.current(core.store.tables.passages) is not None
+    assert await core.store.tables.codes_and_ties.current(core.store.tables.passages) is not None
 
 
 async def _ties_agree(store: Store, words: list[str]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -67,6 +68,22 @@ def test_a_home_that_cannot_be_made_is_explained_to_every_request(tmp_path, star
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give a folder away")
+def test_a_folder_of_other_files_that_is_open_to_others_stays_as_it_is(tmp_path):
+    """A tester named `/` as the home, which closed it to every other user."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    (shared / "notes.txt").write_text("not ours")
+    shared.chmod(0o1777)
+    with pytest.raises(HomeError, match=r"holds files that are not Scrubjay's.*chmod 700"):
+        open_home(str(shared))
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o1777 and os.listdir(shared) == ["notes.txt"]
+    shared.chmod(0o700)
+    assert open_home(str(shared)).root == str(shared), "a closed one may hold other files"
+    shared.chmod(0o755)
+    open_home(str(shared))
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o700, "a home that was copied open is closed again"
+
+
 def test_a_home_of_another_user_is_refused(root, start):
     os.makedirs(root)
     os.chown(root, 12345, 12345)

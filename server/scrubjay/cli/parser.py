@@ -72,11 +72,13 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
         return 1
     except KeyboardInterrupt:
         return INTERRUPTED
-    except OSError as error:  # our own files say what to do: this is where the output goes, or a surprise
+    except OSError as error:  # of the output, which has no name
+        if error.filename is not None:
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):  # `scrubjay list | head`: the reader has what it wanted
             return 0
-        print(f"scrubjay: The system refused, so the command ended early: {error}", file=sys.stderr)
+        print(f"scrubjay: The output cannot be written, so the command ended early: {error}", file=sys.stderr)
         return 1
 
 

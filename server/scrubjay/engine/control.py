@@ -74,7 +74,6 @@ async def serve_hook(engine: Engine, connection: Connection) -> None:
 
 async def serve_cli(engine: Engine, finish: Finish, open_page: OpenPage, connection: Connection) -> None:
     """Answer one client of kind `cli`, one call after another."""
-    scope = engine.scope_of(connection.hello)
     async for line in connection:
         message = _object(line)
         call_id, name = message.get("id"), message.get("method")
@@ -84,9 +83,9 @@ async def serve_cli(engine: Engine, finish: Finish, open_page: OpenPage, connect
         def progress(done: int, total: int, what: str = "", call_id: Any = call_id) -> None:
             connection.say({"id": call_id, "progress": {"done": done, "total": total, "what": what}})
 
-        call = Call(message.get("params") or {}, scope, progress)
         answer: dict[str, Any]
         try:
+            call = Call(message.get("params") or {}, engine.scope_of(connection.hello), progress)
             if name == "finish":
                 finish("asked by the command line")
                 answer = {"result": {}}

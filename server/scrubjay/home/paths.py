@@ -108,7 +108,7 @@ def _take_restored(home: Home) -> None:
 
 
 def _own(root: str) -> None:
-    """Refuse a folder of another user; close our own to everybody else."""
+    """Refuse a folder of another user, or one of other files; close our own to everybody else."""
     if not hasattr(os, "getuid"):
         return
     stat = os.stat(root)
@@ -116,6 +116,9 @@ def _own(root: str) -> None:
         sentence = f"The home folder {root} belongs to user {stat.st_uid}, not to you ({os.getuid()})."
         raise HomeError(f"{sentence} Set SCRUBJAY_HOME to a folder of your own.")
     if stat.st_mode & 0o077:
+        if os.listdir(root) and not os.path.isdir(Home(root).spool):  # `/`, `/tmp`, somebody's project
+            sentence = f"The folder {root} is open to others and holds files that are not Scrubjay's."
+            raise HomeError(f"{sentence} Set SCRUBJAY_HOME to a new folder, or close this one: chmod 700.")
         os.chmod(root, 0o700)
 
 

@@ -35,15 +35,13 @@ def parse_when(value: Any) -> Any:
     Raises:
         ValueError: it is neither.
     """
-    try:
-        instant = parse_instant(value)
-    except ValueError as error:
-        if not isinstance(value, str) or moment_named(value, _SOME_DAY, end=False) is None:
-            also = f", or words such as {_PHRASES}" if isinstance(value, str) else ""
-            raise ValueError(f"{error}{also}") from None
+    if isinstance(value, str) and moment_named(value, _SOME_DAY, end=False) is not None:
         return value
-    is_day = isinstance(value, str) and moment_named(value, _SOME_DAY, end=False) is not None
-    return value if is_day else instant
+    try:
+        return parse_instant(value)
+    except ValueError as error:
+        also = f", or words such as {_PHRASES}" if isinstance(value, str) else ""
+        raise ValueError(f"{error}{also}") from None
 
 
 def resolve(name: str, when: datetime | str | None, now: datetime, *, end: bool) -> datetime | None:

@@ -22,7 +22,7 @@ from scrubjay.store.schema import VECTOR, from_table, read_batches, read_table
 # New rows that are read one by one; from there on, all of 10,000 are read in the same time (7 ms).
 _MANY = 64
 _MOST_BYTES = 64 << 20
-FIRST = 3  # uses of a table, as a search uses it once
+FIRST = 3  # uses of a table before it is read whole; of most tables a search makes one
 _MOST_ROWS = 10_000  # passages at hand as objects
 _FEW = 3  # records that are read one by one after a write: the planner of a write asks for its own alone
 _TRIES = 3  # to see all rows that match at one moment
@@ -61,8 +61,8 @@ class PassageRow(NamedTuple):
 class TableCache:
     """A whole table in memory, or some of its columns, unless it has more than `most` rows or 64 MB.
 
-    Rows are found by their values in the column `key`. The `first` uses of the table do not read it whole:
-    the first search after a start must not wait for it.
+    Rows are found by their values in the column `key`. The `first` uses do not read the table: the first
+    search after a start must not wait for it.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class TableCache:
                 rows = _filtered(self._rows, _among(self._row_ids, there))
                 if added is not None:  # in new fragments, so that they come after all others
                     rows = pa.concat_tables([rows, added.select(rows.column_names).combine_chunks()])
-                return self._keep(rows if rows["_rowid"].num_chunks <= _CHUNKS else rows.combine_chunks())
+                return self._keep(rows.combine_chunks() if rows["_rowid"].num_chunks > _CHUNKS else rows)
         self._rows = None  # not both at once
         rows = (await read_table(query.with_row_id())).combine_chunks()
         if (np.diff(rows["_rowid"].to_numpy().astype(np.int64)) < 0).any():

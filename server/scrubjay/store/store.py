@@ -510,7 +510,7 @@ class Store:
         for 80 records.
         """
         ids = list(record_ids)
-        codes = self.tables.whole_codes
+        codes = self.tables.codes_and_ties
         if (rows := await codes.current(self.tables.passages)) is not None:
             rows = taken(rows, codes.places, ids)
         else:

@@ -104,19 +104,21 @@ class Tables:
     cached_records: Mapping[str, RecordCache[Any]] = field(
         default_factory=lambda: {"turns": RecordCache(Turn, 50_000), "memories": RecordCache(Memory, 50_000)}
     )
-    # Token codes and ties: both are asked for by every search, so that after a write both are read at once.
-    whole_codes: TableCache = field(
+    # A search asks for both, and after a write both are read at once.
+    codes_and_ties: TableCache = field(
         default_factory=lambda: TableCache(
             FEW_VECTORS, ["record_id", "token_vectors", "tied"], key="record_id", first=2 * FIRST
         )
     )
-    whole_passages: TableCache = field(default_factory=lambda: TableCache(150_000, list(PassageRow._fields)))
+    whole_passages: TableCache = field(
+        default_factory=lambda: TableCache(FEW_VECTORS, list(PassageRow._fields))
+    )
     cached_vectors: VectorCache = field(default_factory=lambda: VectorCache(FEW_VECTORS))
 
     @cached_property
     def cached_ties(self) -> TieCache:
         """The ties of those passages whose codes are in memory."""
-        return TieCache(self.whole_codes)
+        return TieCache(self.codes_and_ties)
 
     @cached_property
     def cached_passages(self) -> PassageCache:
@@ -131,7 +133,7 @@ class Tables:
         for name, cache in self.cached_records.items():
             await cache.whole.warm(self.of(name), before.cached_records[name].whole)
         await self.whole_passages.warm(self.passages, before.whole_passages)
-        await self.whole_codes.warm(self.passages, before.whole_codes)
+        await self.codes_and_ties.warm(self.passages, before.codes_and_ties)
         await self.cached_vectors.warm(self.passages, before.cached_vectors)
 
     @property

@@ -24,7 +24,8 @@ except ImportError:  # before Python 3.11
     import sre_compile as _compiler
     import sre_parse as _parser
 
-MAX_DUMP = 1024 * 1024  # bytes; all of redaction's patterns make 216 kB
+MAX_BODY = 1024 * 1024  # bytes; all of redaction's patterns make 216 kB
+MAX_DUMP = MAX_BODY + 1024  # with the line before it
 _IS_KNOWN = hasattr(_compiler, "_code") and hasattr(_compiler, "_sre")  # how this Python compiles
 
 _compiled: dict[str, re.Pattern[str]] = {}  # by source
@@ -42,17 +43,22 @@ def pattern(source: str) -> re.Pattern[str]:
 
 
 def dump() -> bytes:
-    """Return all patterns that were loaded or compiled in this process, for another one to load."""
+    """Return all patterns that were loaded or compiled in this process, for another one to load.
+
+    If these are too many, those alone that this process used.
+    """
     body = marshal.dumps(_numbers)
+    if len(body) > MAX_BODY:  # patterns of many changes of Scrubjay, of which most are used no more
+        body = marshal.dumps({source: _numbers[source] for source in _compiled})
     return _head(body) + b"\n" + body
 
 
-def load(dump: bytes) -> None:
+def load(data: bytes) -> None:
     """Take over what `dump` gave in another process.
 
     What is damaged, or comes from another version of Python or of Scrubjay, is left alone.
     """
-    head, _, body = dump.partition(b"\n")
+    head, _, body = data.partition(b"\n")
     if head == _head(body):
         _numbers.update(marshal.loads(body))
 
@@ -64,8 +70,7 @@ def count() -> int:
 
 def _head(body: bytes) -> bytes:
     """Return the first line of a dump: who can read it, and a sum that shows damage."""
-    magic = getattr(_compiler, "MAGIC", 0)
-    return f"{VERSION} {sys.implementation.cache_tag} {sys.hexversion:x} {magic} {zlib.crc32(body)}".encode()
+    return f"{VERSION} {sys.implementation.cache_tag} {sys.hexversion:x} {zlib.crc32(body)}".encode()
 
 
 def _numbered(source: str) -> tuple[int, bytes, int, dict[str, int]]:

@@ -67,7 +67,7 @@ _STAND_IN = (  # a word that stands where a secret would
     r"|passwd|pass|(?:base(?:32|64)[_-]?)?secret|token|api[_-]?key|bearer|basic|user|username|required|"
     r"optional|example|placeholder"
     r"|change[_-]?(?:me|it)(?:[_-][a-z-]+)?|redacted|removed|hidden|missing|invalid|expired|unknown"
-    r"|password[_-]here|passwort|mot[_-]de[_-]passe|(?:tu|su|votre|ton|dein|mein)[_-]\w+|replace[\w-]*|todo|tbd|dummy|fake|sample)[0-9]{0,3}\Z"
+    r"|password[_-]here|passwort|mot[_-]de[_-]passe|(?:tu|su|votre|dein)_[^\W\d]+|replace[\w-]*|todo|tbd|dummy|fake|sample)[0-9]{0,3}\Z"
 )
 # What a manager makes up.
 _SIGNS = r"(?=.*[a-z])(?=.*[A-Z])\w[^\s()<>]{0,60}(?:[!#$%^*+~&][^\s()<>]{0,60}\w|[!#$%^*&]\Z)"
@@ -780,7 +780,7 @@ def _command(names: str, flags: str) -> str:
     return rf"{_COMMAND}(?:{first}){arguments}(?:{flags})[\"']?(?!\[redacted:)(?P<secret>[^\s\"'`]{{4,}})"
 
 
-_COMMANDS = (  # and their flags beside which a password stands, any word but a placeholder
+_COMMANDS = (  # with the flags that a password follows, any word but a placeholder
     ("sshpass", rf"-p(?:{_GAP})?"),
     ("redis-cli", rf"-a{_GAP}|--pass{_GAP}"),
     ("curl", rf"(?:-u|--user)(?:{_GAP}|=)?[\"']?[^\s:\"']{{1,64}}:"),

@@ -39,7 +39,7 @@ export async function show(place, where, signal) {
     signal.addEventListener("abort", () => mine.abort(), { once: true });
     const answer = await attempt(() => call("search", {
       query: state.q, kinds: state.kinds ? state.kinds.split(",") : undefined, scope: chosen(), host: state.host,
-      since: state.since, until: state.until && new Date(`${state.until}T23:59:59`).toISOString(), tags: state.tag ? [state.tag.replace(/^#/, "")] : undefined, more: Boolean(state.more),
+      since: state.since, until: state.until, tags: state.tag ? [state.tag.replace(/^#/, "")] : undefined, more: Boolean(state.more),
     }, mine.signal));
     if (mine.signal.aborted) return;
     results.setAttribute("aria-busy", "false");
